@@ -1,0 +1,43 @@
+"""Kernels of the database builder: put targets in order, and hash their identifiers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.jit import kernel
+
+_SPACE = 32
+_FNV_BASIS, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+
+
+@kernel
+def gather(
+    words: NDArray[np.complex128],
+    starts: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    out: NDArray[np.complex128],
+) -> None:
+    """Copy stretches of 16-byte words (which complex128 stands for) one behind the other."""
+    end = 0
+    for k in range(len(starts)):
+        start = starts[k]
+        for i in range(counts[k]):
+            out[end + i] = words[start + i]
+        end += counts[k]
+
+
+@kernel
+def hash_identifiers(
+    headers: NDArray[np.uint8], ends: NDArray[np.int64], out: NDArray[np.uint64]
+) -> None:
+    """Write the 64-bit FNV-1a hash of the first word of each header."""
+    start = 0
+    for k in range(len(ends)):
+        value = _FNV_BASIS
+        i = start
+        while i < ends[k] and headers[i] > _SPACE:
+            value = (value ^ np.uint64(headers[i])) * _FNV_PRIME
+            i += 1
+        out[k] = value
+        start = ends[k]

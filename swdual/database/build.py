@@ -1,0 +1,365 @@
+"""From records to a database file: sort by length, in runs on disk when memory is short."""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.database.layout import (
+    BLOCK_BYTES,
+    GUARD_BYTES,
+    PAGE_BYTES,
+    SECTION_TYPES,
+    BlockInfo,
+    Manifest,
+    Section,
+    checksum,
+    pack_header,
+)
+from swdual.errors import InputError, OutputError
+from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
+from swdual.sequences.fasta import Batch
+
+RUN_RESIDUES = 384 << 20
+"""Residues kept in memory before a sorted run goes to disk."""
+
+RUN_RECORDS = 1 << 20
+"""Records kept in memory before a sorted run goes to disk."""
+
+CHECKED_IDS = 32 << 20
+"""Identifiers compared for duplicates; beyond them memory would grow."""
+
+SPOOL_BYTES = 64 << 20
+COPY_BYTES = 8 << 20
+
+logger = logging.getLogger("swdual")
+
+
+class _Targets(NamedTuple):
+    """Targets in file order: lengths, places in the input, and codes laid out as in the file."""
+
+    lengths: NDArray[np.int64]
+    ordinals: NDArray[np.int64]
+    residues: NDArray[np.uint8]
+
+
+@contextmanager
+def replacing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
+    """Open a temporary file that takes the place of `path` only when all went well.
+
+    Raises
+    ------
+    OutputError
+        If `path` exists and `force` is not given, or cannot be written; nothing is left behind.
+    """
+    if path.exists() and not force:
+        raise OutputError("exists; use --force to replace it", file=path)
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
+        ) as stream:
+            try:
+                yield stream
+                stream.close()
+                mask = os.umask(0)
+                os.umask(mask)
+                os.chmod(stream.name, 0o666 & ~mask)
+                os.replace(stream.name, path)
+            except BaseException:
+                stream.close()
+                os.unlink(stream.name)
+                raise
+    except OSError as error:
+        if isinstance(error, (OutputError, InputError)):
+            raise
+        raise OutputError(
+            f"cannot be written: {error.strerror or error}; nothing was left there", file=path
+        ) from error
+
+
+def build(
+    batches: Iterable[Batch],
+    stream: IO[bytes],
+    alphabet: Alphabet,
+    *,
+    title: str,
+    writer: str,
+    scratch: Path | None,
+    progress: Callable[[int], None] = lambda residues: None,
+) -> None:
+    """Write a database to a seekable binary stream.
+
+    Parameters
+    ----------
+    batches
+        The records in input order.
+    stream
+        Empty and seekable.
+    alphabet
+        The letters of the codes.
+    title, writer
+        What the database is called, and the release that writes it.
+    scratch
+        Folder for temporary files; None takes the system's.
+    progress
+        Called with the number of residues of each batch that was read.
+    """
+    with ThreadPoolExecutor(1) as background:
+        sections = _SectionWriter(stream, background)
+        with tempfile.TemporaryDirectory(dir=scratch, prefix=".swdual-") as folder:
+            names = _Names(Path(folder))
+            runs = _sorted_runs(batches, names, progress, Path(folder))
+            blocks: list[BlockInfo] = []
+            for targets in _blocks(runs):
+                blocks.append(_write_block(sections, targets, blocks))
+            names.write(sections)
+        manifest = Manifest(
+            writer=writer,
+            alphabet=alphabet.name,
+            title=title,
+            sequences=sum(block.sequences for block in blocks),
+            residues=sum(block.residues for block in blocks),
+            longest=max(block.longest for block in blocks),
+            blocks=tuple(blocks),
+            sections=sections.finish(),
+        ).to_json()
+    end = sections.offset
+    stream.write(manifest)
+    stream.seek(0)
+    stream.write(pack_header(end, manifest))
+
+
+class _SectionWriter:
+    """Writes sections one behind the other, in a thread of its own, and keeps their checksums."""
+
+    def __init__(self, stream: IO[bytes], background: ThreadPoolExecutor) -> None:
+        self._stream = stream
+        self._background = background
+        self._written: list[Future[Section]] = []
+        self.offset = PAGE_BYTES
+        stream.write(bytes(PAGE_BYTES))
+
+    def write(self, name: str, data: memoryview) -> None:
+        """Append a section; waits while the one before is still being written."""
+        if self._written:
+            self._written[-1].result()
+        self._written.append(self._background.submit(self._write, name, self.offset, data))
+        self.offset += data.nbytes + -data.nbytes % PAGE_BYTES
+
+    def _write(self, name: str, offset: int, data: memoryview) -> Section:
+        self._stream.write(data)
+        self._stream.write(bytes(-data.nbytes % PAGE_BYTES))
+        return Section(name, offset, data.nbytes, checksum(data))
+
+    def write_file(self, name: str, spool: IO[bytes]) -> None:
+        """Append what a temporary file holds."""
+        import xxhash  # noqa: PLC0415
+
+        for written in self._written:
+            written.result()
+        digest, size = xxhash.xxh3_128(), 0
+        spool.seek(0)
+        while data := spool.read(COPY_BYTES):
+            self._stream.write(data)
+            digest.update(data)
+            size += len(data)
+        self._stream.write(bytes(-size % PAGE_BYTES))
+        section: Future[Section] = Future()
+        section.set_result(Section(name, self.offset, size, digest.hexdigest()))
+        self._written.append(section)
+        self.offset += size + -size % PAGE_BYTES
+
+    def finish(self) -> tuple[Section, ...]:
+        """Return all sections once they are written."""
+        return tuple(written.result() for written in self._written)
+
+
+class _Names:
+    """Header lines in input order, kept on disk until their turn comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._names, self._offsets = (
+            tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=folder) for _ in range(2)
+        )
+        self._end = 0
+        self._hashes: list[NDArray[np.uint64]] = []
+        self._count = 0
+
+    def add(self, headers: list[bytes]) -> None:
+        from swdual.database._gather import hash_identifiers  # noqa: PLC0415
+
+        text = b"".join(headers)
+        ends = np.cumsum(np.fromiter(map(len, headers), np.int64, len(headers)))
+        starts = self._end + np.concatenate(([0], ends[:-1]))
+        self._offsets.write(starts.astype("<u8").tobytes())
+        self._names.write(text)
+        self._end += int(ends[-1])
+        if self._count < CHECKED_IDS:
+            hashes = np.empty(len(headers), np.uint64)
+            hash_identifiers(np.frombuffer(text, np.uint8), ends, hashes)
+            self._hashes.append(hashes)
+        self._count += len(headers)
+
+    def write(self, sections: _SectionWriter) -> None:
+        """Append the sections of the names, and warn of identifiers given twice."""
+        if self._hashes:
+            hashes = np.sort(np.concatenate(self._hashes))
+            twice = np.count_nonzero(hashes[1:] == hashes[:-1])
+            if twice:
+                logger.warning(
+                    "%d records repeat the identifier of an earlier one; all are kept", twice
+                )
+        self._offsets.write(np.array([self._end], dtype="<u8").tobytes())
+        with self._offsets, self._names:
+            sections.write_file("offsets", self._offsets)
+            sections.write_file("names", self._names)
+
+
+class _Run:
+    """Records in memory, end to end."""
+
+    def __init__(self, first_ordinal: int, room: int) -> None:
+        self.first_ordinal = first_ordinal
+        self.records = 0
+        self._codes = np.empty(room, np.uint8)
+        self._filled = 0
+        self._lengths: list[NDArray[np.int64]] = []
+
+    def holds(self, batch: Batch) -> bool:
+        """Return whether there is room for a batch."""
+        fits = self._filled + len(batch.codes) <= len(self._codes)
+        return fits and self.records + len(batch.lengths) <= RUN_RECORDS
+
+    def add(self, batch: Batch) -> None:
+        end = self._filled + len(batch.codes)
+        self._codes[self._filled : end] = np.frombuffer(batch.codes, np.uint8)
+        self._lengths.append(batch.lengths)
+        self._filled = end
+        self.records += len(batch.lengths)
+
+    def blocks(self) -> Iterator[_Targets]:
+        """Return the records by descending length, ties in input order, cut into blocks."""
+        from swdual.database._gather import gather  # noqa: PLC0415  (imports Numba: 0.2 s)
+
+        lengths = np.concatenate(self._lengths)
+        words = _padded(lengths) // ALIGNMENT
+        starts = np.cumsum(words) - words
+        order = np.argsort(-lengths, kind="stable")
+        ends = np.cumsum(words[order])
+        source = self._codes[: len(self._codes) // ALIGNMENT * ALIGNMENT].view(np.complex128)
+        first = 0
+        while first < len(order):
+            used = int(ends[first - 1]) if first else 0
+            last = int(np.searchsorted(ends, used + BLOCK_BYTES // ALIGNMENT, side="right"))
+            chosen = order[first : max(last, first + 1)]
+            first += len(chosen)
+            size = int(words[chosen].sum()) * ALIGNMENT
+            residues = np.empty(size + GUARD_BYTES, np.uint8)
+            gather(source, starts[chosen], words[chosen], residues[:size].view(np.complex128))
+            residues[size:] = PAD
+            yield _Targets(lengths[chosen], chosen + self.first_ordinal, residues)
+
+
+class _StoredRun:
+    """A sorted run in a temporary file, read back record by record."""
+
+    def __init__(self, run: _Run, folder: Path) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed when read)
+        for targets in run.blocks():
+            table = np.stack((targets.lengths, targets.ordinals))
+            self._file.write(np.array([table.shape[1]]).tobytes() + table.tobytes())
+            self._file.write(memoryview(targets.residues)[: int(_padded(targets.lengths).sum())])
+
+    def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
+        """Return the negative length, the place in the input and the padded codes of each."""
+        self._file.seek(0)
+        with self._file:
+            while head := self._file.read(8):
+                count = int(np.frombuffer(head, np.int64)[0])
+                table = np.frombuffer(self._file.read(16 * count), np.int64).reshape(2, count)
+                for length, ordinal in zip(*table.tolist(), strict=True):
+                    yield -length, ordinal, self._file.read(length + -length % ALIGNMENT)
+
+
+def _sorted_runs(
+    batches: Iterable[Batch],
+    names: _Names,
+    progress: Callable[[int], None],
+    folder: Path,
+) -> list[_Run | _StoredRun]:
+    """Read everything; all runs but a single one are on disk."""
+    runs: list[_Run | _StoredRun] = []
+    run = _Run(0, RUN_RESIDUES)
+    for batch in batches:
+        names.add(batch.headers)
+        if not run.holds(batch):
+            if run.records:
+                runs.append(_StoredRun(run, folder))
+            first = run.first_ordinal + run.records
+            run = _Run(first, max(RUN_RESIDUES, len(batch.codes)))
+        run.add(batch)
+        progress(len(batch.codes))
+    if run.records == 0:
+        raise InputError("no sequences to build a database of")
+    runs.append(_StoredRun(run, folder) if runs else run)
+    return runs
+
+
+def _blocks(runs: list[_Run | _StoredRun]) -> Iterator[_Targets]:
+    """Return all targets by descending length, ties in input order, cut into blocks."""
+    if isinstance(runs[0], _Run):
+        yield from runs[0].blocks()
+        return
+    stored = [run for run in runs if isinstance(run, _StoredRun)]
+    chosen: list[tuple[int, int, bytes]] = []
+    used = 0
+    for record in heapq.merge(*stored, key=itemgetter(0)):
+        size = len(record[2])
+        if chosen and (used + size > BLOCK_BYTES or len(chosen) >= RUN_RECORDS):
+            yield _collected(chosen)
+            chosen, used = [], 0
+        chosen.append(record)
+        used += size
+    yield _collected(chosen)
+
+
+def _collected(records: list[tuple[int, int, bytes]]) -> _Targets:
+    lengths, ordinals, codes = zip(*records, strict=True)
+    residues = np.frombuffer(b"".join([*codes, bytes([PAD]) * GUARD_BYTES]), np.uint8)
+    return _Targets(-np.array(lengths), np.array(ordinals), residues)
+
+
+def _padded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return lengths + -lengths % ALIGNMENT
+
+
+def _write_block(
+    sections: _SectionWriter, targets: _Targets, before: list[BlockInfo]
+) -> BlockInfo:
+    """Append the sections of one block."""
+    number = len(before)
+    starts = np.concatenate(([0], np.cumsum(_padded(targets.lengths))[:-1])) // ALIGNMENT
+    arrays = {"starts": starts, "lengths": targets.lengths, "ordinals": targets.ordinals}
+    sections.write(f"residues/{number}", memoryview(targets.residues))
+    for name, values in arrays.items():
+        sections.write(f"{name}/{number}", memoryview(values.astype(SECTION_TYPES[name])))
+    return BlockInfo(
+        first=before[-1].first + before[-1].sequences if before else 0,
+        sequences=len(targets.lengths),
+        residues=int(targets.lengths.sum()),
+        longest=int(targets.lengths[0]),
+        shortest=int(targets.lengths[-1]),
+    )
+
+

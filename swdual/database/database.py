@@ -1,0 +1,355 @@
+"""The database as an object: a read-only map of the file, checked on first touch."""
+
+from __future__ import annotations
+
+import html
+import io
+import mmap
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual import __version__
+from swdual.database.build import build, replacing
+from swdual.database.layout import (
+    GUARD_BYTES,
+    MAGIC,
+    SECTION_TYPES,
+    Manifest,
+    checksum,
+    read_manifest,
+)
+from swdual.errors import DatabaseError, InputError
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
+from swdual.sequences.fasta import (
+    Batch,
+    OnInvalid,
+    Sequence,
+    Source,
+    decode_header,
+    looks_like_nucleotides,
+    read_batches,
+)
+
+
+class Block(NamedTuple):
+    """Targets of one block, by descending length; all arrays are views of the file.
+
+    Target k of the block has its codes at ``residues[16 * starts[k] :][: lengths[k]]`` and was
+    record ``ordinals[k]`` of the input. ``first`` is the number of targets in earlier blocks.
+    """
+
+    first: int
+    residues: NDArray[np.uint8]
+    starts: NDArray[np.uint32]
+    lengths: NDArray[np.uint32]
+    ordinals: NDArray[np.uint64]
+
+
+class Database:
+    """Targets to search, in memory or mapped from a file.
+
+    ``database[i]`` is record i of the input. Open one with `Database.open`, build one with
+    `makedb` or, in memory, with `Database.from_batches`.
+    """
+
+    def __init__(self, data: memoryview, name: str, close: Callable[[], None]) -> None:
+        self.name = name
+        self._data = data
+        self._close = close
+        self.manifest: Manifest = read_manifest(data, name)
+        self._sections = {section.name: section for section in self.manifest.sections}
+        self._checked: set[str] = set()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, path: Source, *, check: bool = False) -> Self:
+        """Return the database in a file, mapped into memory.
+
+        Parameters
+        ----------
+        path
+            A file that `makedb` wrote.
+        check
+            Verify every checksum now; otherwise each section is verified when first used.
+
+        Raises
+        ------
+        DatabaseError
+            If there is no such file, or it is no database, of another version, or damaged.
+        """
+        name = os.fspath(path)
+        try:
+            with open(path, "rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except ValueError as error:
+            raise DatabaseError("is empty; build it again with 'swdual makedb'", file=name) from error
+        except IsADirectoryError as error:
+            raise DatabaseError("is a directory, not a database file", file=name) from error
+        except OSError as error:
+            raise DatabaseError(
+                f"cannot be opened ({error.strerror}); build it with 'swdual makedb'", file=name
+            ) from error
+        database = cls(memoryview(mapped), name, mapped.close)
+        if check:
+            database.check()
+        return database
+
+    @classmethod
+    def from_batches(cls, batches: Iterable[Batch], alphabet: Alphabet, name: str) -> Self:
+        """Return a database of some records, built in memory."""
+        stream = io.BytesIO()
+        writer = f"swdual {__version__}"
+        build(batches, stream, alphabet, title=name, writer=writer, scratch=None)
+        return cls(stream.getbuffer(), name, stream.close)
+
+    @classmethod
+    def from_fasta(cls, path: Source, *, on_invalid: OnInvalid = "error") -> Self:
+        """Return a database of the records of a FASTA or FASTQ file, built in memory."""
+        batches, alphabet = _typed_batches([path], "auto", on_invalid, force=False)
+        return cls.from_batches(batches, alphabet, "-" if path == "-" else os.fspath(path))
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The letters of the residue codes."""
+        return ALPHABETS[self.manifest.alphabet]
+
+    @property
+    def residues(self) -> int:
+        """The number of residues of all targets."""
+        return self.manifest.residues
+
+    def __len__(self) -> int:
+        return self.manifest.sequences
+
+    def __repr__(self) -> str:
+        m = self.manifest
+        return f"<Database {self.name!r}: {m.sequences:,} {m.alphabet} sequences, {m.residues:,} residues>"
+
+    def _repr_html_(self) -> str:
+        m = self.manifest
+        rows = {
+            "sequences": f"{m.sequences:,}",
+            "residues": f"{m.residues:,}",
+            "longest": f"{m.longest:,}",
+            "type": m.alphabet,
+            "written by": m.writer,
+        }
+        cells = "".join(
+            f"<tr><th>{key}</th><td>{html.escape(value)}</td></tr>" for key, value in rows.items()
+        )
+        return f"<table><caption>{html.escape(self.name)}</caption>{cells}</table>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; its arrays must no longer be in use."""
+        self.__dict__.pop("_places", None)
+        self._data.release()
+        self._close()
+
+    def block(self, number: int) -> Block:
+        """Return one block; its checksums are verified the first time.
+
+        Raises
+        ------
+        DatabaseError
+            If the block is damaged.
+        """
+        info = self.manifest.blocks[number]
+        arrays = {
+            name: self._array(f"{name}/{number}", dtype) for name, dtype in SECTION_TYPES.items()
+        }
+        block = Block(info.first, **arrays)  # type: ignore[arg-type]
+        counts = {len(arrays[name]) for name in ("starts", "lengths", "ordinals")}
+        ends = block.starts.astype(np.int64) * ALIGNMENT + block.lengths
+        room = len(block.residues) - GUARD_BYTES
+        if counts != {info.sequences} or int(ends.max()) > room or int(block.lengths.min()) < 1:
+            raise DatabaseError(f"block {number} contradicts itself", file=self.name)
+        return block
+
+    def blocks(self) -> Iterator[Block]:
+        """Return all blocks in order."""
+        for number in range(len(self.manifest.blocks)):
+            yield self.block(number)
+
+    def header(self, ordinal: int) -> str:
+        """Return the header line of record `ordinal` of the input."""
+        offsets = self._array("offsets", "<u8")
+        if len(offsets) != len(self) + 1:
+            raise DatabaseError("section 'offsets' contradicts the header", file=self.name)
+        start, end = int(offsets[ordinal]), int(offsets[ordinal + 1])
+        return decode_header(self._array("names", "u1")[start:end].tobytes())
+
+    def __getitem__(self, ordinal: int) -> Sequence:
+        if not -len(self) <= ordinal < len(self):
+            raise IndexError(f"record {ordinal} of {len(self)}")
+        number, place = self._places[:, ordinal % len(self)].tolist()
+        block = self.block(number)
+        start = int(block.starts[place]) * ALIGNMENT
+        codes = block.residues[start : start + int(block.lengths[place])].tobytes()
+        return Sequence(self.header(ordinal % len(self)), codes)
+
+    def __iter__(self) -> Iterator[Sequence]:
+        return (self[ordinal] for ordinal in range(len(self)))
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Block and place in it of each record of the input, shape (2, sequences)."""
+        places = np.empty((2, len(self)), np.int64)
+        for number, block in enumerate(self.blocks()):
+            ordinals = block.ordinals.astype(np.int64)
+            places[0, ordinals] = number
+            places[1, ordinals] = np.arange(len(ordinals))
+        return places
+
+    def check(self, progress: Callable[[int], None] = lambda bytes_: None) -> None:
+        """Verify every checksum.
+
+        Raises
+        ------
+        DatabaseError
+            If a section is damaged; says which.
+        """
+        for name, section in self._sections.items():
+            self._array(name, "u1")
+            progress(section.bytes)
+        for number in range(len(self.manifest.blocks)):
+            self.block(number)
+
+    def _array(self, name: str, dtype: str) -> NDArray[np.generic]:
+        """Return a section as an array; its checksum is verified the first time."""
+        section = self._sections.get(name)
+        if section is None:
+            raise DatabaseError(f"section {name!r} is missing", file=self.name)
+        data = self._data[section.offset : section.offset + section.bytes]
+        if name not in self._checked:
+            with self._lock:
+                if name not in self._checked and checksum(data) != section.checksum:
+                    raise DatabaseError(
+                        f"damaged section {name!r} (checksum mismatch); "
+                        "copy it or build it again with 'swdual makedb'",
+                        file=self.name,
+                    )
+                self._checked.add(name)
+        array: NDArray[np.generic] = np.frombuffer(data, dtype=dtype)
+        return array
+
+
+def makedb(
+    sources: Source | Iterable[Source],
+    path: Source,
+    *,
+    dbtype: str = "auto",
+    title: str | None = None,
+    on_invalid: OnInvalid = "error",
+    force: bool = False,
+    progress: Callable[[int], None] = lambda residues: None,
+) -> Database:
+    """Write the records of FASTA or FASTQ files to a database file, and return it opened.
+
+    The file appears under its name only when complete. Memory stays below 1 GiB whatever the
+    size of the input, as long as no single sequence is longer than about 200 million residues.
+
+    Parameters
+    ----------
+    sources
+        One path or several; "-" is standard input; plain, gz, bz2, xz or zst.
+    path
+        The database file.
+    dbtype
+        "prot", "nucl", or "auto": proteins, unless nearly all letters are nucleotides', which
+        must then be said.
+    title
+        What the database is called; by default the name of the first source.
+    on_invalid
+        What becomes of letters that are none: see `read_batches`.
+    force
+        Replace an existing file; accept nucleotide-like sequences as proteins.
+    progress
+        Called with the number of bytes of codes read, batch by batch.
+
+    Raises
+    ------
+    InputError
+        If a source cannot be read or is not as it should be.
+    OutputError
+        If the database cannot be written, or exists and `force` is not given.
+    """
+    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    if not paths:
+        raise InputError("no input: name at least one FASTA file")
+    target = Path(path)
+    batches, alphabet = _typed_batches(paths, dbtype, on_invalid, force=force)
+    with replacing(target, force=force) as stream:
+        build(
+            batches,
+            stream,
+            alphabet,
+            title=title if title is not None else os.fspath(paths[0]),
+            writer=f"swdual {__version__}",
+            scratch=target.parent,
+            progress=progress,
+        )
+    return Database.open(target)
+
+
+def is_database(path: Source) -> bool:
+    """Return whether a path is a database rather than a sequence file: by its first bytes.
+
+    What cannot be read, or is too short to tell, counts as a database if its name does not end
+    like a sequence file's, so that the error speaks of what was meant.
+    """
+    if path == "-":
+        return False
+    try:
+        with open(path, "rb") as file:
+            head = file.read(len(MAGIC))
+    except OSError:
+        head = b""
+    if len(head) >= len(MAGIC) or (head and not MAGIC.startswith(head)):
+        return head == MAGIC or head[:1] not in b">@#\n\r \x1f\x42\xfd\x28"
+    return bool(head) or os.fspath(path).endswith((".bin", ".db"))
+
+
+def _typed_batches(
+    paths: list[Source], dbtype: str, on_invalid: OnInvalid, *, force: bool
+) -> tuple[Iterator[Batch], Alphabet]:
+    """Return the records of all files, and their alphabet as asked for or found out."""
+    if dbtype not in (*ALPHABETS, "auto"):
+        raise InputError(f"dbtype {dbtype!r} is none of auto, {', '.join(ALPHABETS)}")
+    alphabet = ALPHABETS.get(dbtype, PROTEIN)
+
+    def batches() -> Iterator[Batch]:
+        for path in paths:
+            for number, batch in enumerate(read_batches(path, alphabet, on_invalid=on_invalid)):
+                if alphabet is PROTEIN and number == 0 and not force:
+                    _refuse_nucleotides(batch, path)
+                yield batch
+
+    return batches(), alphabet
+
+
+def _refuse_nucleotides(batch: Batch, path: Source) -> None:
+    if looks_like_nucleotides(batch):
+        raise InputError(
+            "these look like nucleotides (95 % or more A, C, G, T, U, N), not proteins; "
+            "use --dbtype nucl, or --dbtype prot --force if they are proteins",
+            file=path,
+        )

@@ -1,0 +1,59 @@
+"""What can go wrong, and the exit code that each kind of failure ends the command with."""
+
+from __future__ import annotations
+
+import os
+
+
+class SwdualError(Exception):
+    """A failure that swdual explains: what is wrong, where, and what to do about it.
+
+    Parameters
+    ----------
+    message
+        Cause and remedy, without the place.
+    file, line
+        The place, where there is one; lines count from 1.
+    """
+
+    exit_code = 255
+
+    def __init__(
+        self, message: str, *, file: str | os.PathLike[str] | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.file = None if file is None else os.fspath(file)
+        self.line = line
+
+    def __str__(self) -> str:
+        place = "".join(f"{part}:" for part in (self.file, self.line) if part is not None)
+        return f"{place} {self.message}" if place else self.message
+
+
+class InputError(SwdualError, ValueError):
+    """A bad query file, option or matrix."""
+
+    exit_code = 1
+
+
+class MatrixError(InputError):
+    """A substitution matrix that cannot be read or used."""
+
+
+class DatabaseError(SwdualError):
+    """A database that is missing, damaged, or written by another version."""
+
+    exit_code = 2
+
+
+class EngineError(SwdualError):
+    """A worker that failed while it computed scores."""
+
+    exit_code = 3
+
+
+class OutputError(SwdualError, OSError):
+    """A result that cannot be written."""
+
+    exit_code = 6

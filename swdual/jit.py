@@ -1,0 +1,67 @@
+"""Numba with the project's settings: kernels release the GIL and are compiled once a machine.
+
+Compiled kernels are kept in the first of these folders that can be written: ``SWDUAL_CACHE_DIR``,
+the user's cache folder, the folder for temporary files. Where none can, they live in memory only.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TypeVar, cast
+
+import platformdirs
+import xxhash
+from numba import config, njit
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def kernel(function: Function) -> Function:
+    """Return `function` compiled to machine code on its first call."""
+    folder = cache_folder()
+    with _numba_cache(folder):
+        compiled = njit(nogil=True, error_model="numpy", cache=folder is not None)(function)
+    return cast(Function, compiled)
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Return the folder for compiled kernels, or None where there is none to write to.
+
+    Numba notices a change in the file of a kernel, but not in the functions that it calls, so
+    the folder's name depends on all of the package's files.
+    """
+    package = Path(__file__).parent
+    state = [(file.name, file.stat().st_mtime_ns) for file in sorted(package.rglob("*.py"))]
+    name = xxhash.xxh3_64_hexdigest(repr(state).encode())
+    chosen = os.environ.get("SWDUAL_CACHE_DIR")
+    user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
+    for parent in (
+        *([Path(chosen)] if chosen else []),
+        Path(platformdirs.user_cache_dir("swdual", appauthor=False)),
+        Path(tempfile.gettempdir()) / user,
+    ):
+        folder = parent / name
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+@contextmanager
+def _numba_cache(folder: Path | None) -> Iterator[None]:
+    """Point Numba at our folder while it decorates; the user's own kernels keep theirs."""
+    before = config.CACHE_DIR
+    config.CACHE_DIR = "" if folder is None else str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before

@@ -1,0 +1,50 @@
+"""Plug-ins by file name: each module of a plug-in package is one implementation.
+
+A module whose name starts with an underscore is plumbing that the implementations share.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from types import ModuleType
+
+from swdual.errors import InputError
+
+
+def available(package: str) -> list[str]:
+    """Return the sorted names of the implementations in a plug-in package.
+
+    >>> available("swdual.backends")
+    ['reference', 'simd']
+    """
+    path = importlib.import_module(package).__path__
+    return sorted(m.name for m in pkgutil.iter_modules(path) if not m.name.startswith("_"))
+
+
+def load(package: str, name: str) -> ModuleType:
+    """Return the module that implements `name`.
+
+    Raises
+    ------
+    InputError
+        If there is no such implementation; the message names the nearest ones.
+    """
+    names = available(package)
+    if name not in names:
+        raise InputError(unknown(package.rpartition(".")[2].rstrip("s"), name, names))
+    return importlib.import_module(f"{package}.{name}")
+
+
+def unknown(kind: str, name: str, names: Iterable[str]) -> str:
+    """Return the message for a name that does not exist, with the nearest ones that do.
+
+    >>> unknown("matrix", "BLOSUM63", ["BLOSUM62", "PAM30"])
+    "unknown matrix 'BLOSUM63'; did you mean BLOSUM62? There are: BLOSUM62, PAM30"
+    """
+    names = sorted(names)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    return f"unknown {kind} {name!r}{hint} There are: {', '.join(names)}"

@@ -1,0 +1,74 @@
+"""The kernel that reads well-formed FASTA; everything else is left to `fasta`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.jit import kernel
+from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
+
+_NEWLINE, _GREATER, _SPACE = 10, 62, 32
+
+
+@kernel
+def parse_clean(
+    text: NDArray[np.uint8],
+    encoding: NDArray[np.uint8],
+    codes: NDArray[np.uint8],
+    headers: NDArray[np.uint8],
+    lengths: NDArray[np.int64],
+) -> tuple[int, int, int, int]:
+    """Split FASTA into aligned codes, header lines (each with its newline) and lengths.
+
+    Returns the number of code bytes, header bytes, records and lines; -1 in the first place if a
+    record has no name or no residues, or a byte is no letter.
+    """
+    end, filled, header_bytes, records, lines, i = len(text), 0, 0, 0, 0, 0
+    width = 0
+    while i < end:
+        if text[i] != _GREATER:
+            return -1, 0, 0, 0
+        i += 1
+        while i < end and text[i] == _SPACE:
+            i += 1
+        first = header_bytes
+        while i < end and text[i] != _NEWLINE:
+            headers[header_bytes] = text[i]
+            header_bytes += 1
+            i += 1
+        while header_bytes > first and headers[header_bytes - 1] <= _SPACE:
+            header_bytes -= 1
+        if header_bytes == first:
+            return -1, 0, 0, 0
+        headers[header_bytes] = _NEWLINE
+        header_bytes += 1
+        i += 1
+        lines += 1
+        before = filled
+        while i < end and text[i] != _GREATER:
+            # Most lines are as long as the one before: no need to look for their end.
+            stop = i + width
+            if stop >= end or text[stop] != _NEWLINE:
+                stop = i
+                while stop < end and text[stop] != _NEWLINE:
+                    stop += 1
+                width = stop - i
+            largest = np.uint8(0)
+            for k in range(i, stop):
+                code = encoding[text[k]]
+                codes[filled + k - i] = code
+                largest = max(largest, code)
+            if largest >= CODES:
+                return -1, 0, 0, 0
+            filled += stop - i
+            i = stop + 1
+            lines += 1
+        if filled == before:
+            return -1, 0, 0, 0
+        lengths[records] = filled - before
+        records += 1
+        while filled % ALIGNMENT != 0:
+            codes[filled] = PAD
+            filled += 1
+    return filled, header_bytes, records, lines

@@ -1,0 +1,84 @@
+"""Letters and their codes: NCBI's protein letters and the IUPAC nucleotides.
+
+Every letter is kept as written (only lower case is folded), so that a result can show it. How the
+rarer ones score is the business of the matrix: U as C and O as X, as in BLAST.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+CODES = 32
+"""Codes run from 0 to 31, so that one table row fits two 16-byte registers."""
+
+PAD = 31
+"""The code that fills the space behind a sequence; it aligns with nothing."""
+
+ALIGNMENT = 16
+"""Sequences laid end to end begin on multiples of this many bytes, with `PAD` between them."""
+
+INVALID = 255
+"""What `Alphabet.encoding` gives for a byte that is no letter of the alphabet."""
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The letters of one kind of sequence; a letter's code is its place in `letters`.
+
+    Parameters
+    ----------
+    name
+        "prot" or "nucl".
+    letters
+        At most 31 upper-case letters.
+    wildcard
+        The letter that stands for an unknown one.
+    aliases
+        Other spellings, as pairs of letters: ("U", "T") reads U as T.
+    """
+
+    name: str
+    letters: str
+    wildcard: str
+    aliases: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def encoding(self) -> bytes:
+        """256 bytes for `bytes.translate`: the code of each byte, or `INVALID`."""
+        table = bytearray([INVALID] * 256)
+        spellings = [(letter, letter) for letter in self.letters] + list(self.aliases)
+        for spelling, letter in spellings:
+            table[ord(spelling)] = table[ord(spelling.lower())] = self.letters.index(letter)
+        return bytes(table)
+
+    @cached_property
+    def decoding(self) -> bytes:
+        """256 bytes for `bytes.translate`: the letter of each code ('?' where there is none)."""
+        return self.letters.encode().ljust(256, b"?")
+
+    def encode(self, sequence: str) -> bytes:
+        """Return the codes of a sequence, one byte per letter; `INVALID` for what is no letter.
+
+        >>> list(PROTEIN.encode("ARnd"))
+        [0, 1, 2, 3]
+        """
+        return sequence.encode("latin-1", "replace").translate(self.encoding)
+
+    def decode(self, codes: bytes) -> str:
+        """Return the letters of some codes.
+
+        >>> PROTEIN.decode(bytes([0, 1, 2, 3]))
+        'ARND'
+        """
+        return codes.translate(self.decoding).decode()
+
+
+PROTEIN = Alphabet("prot", "ARNDCQEGHILKMFPSTWYVBJZX*UO", "X")
+"""NCBI's 25 matrix letters in NCBI's order, then U (selenocysteine) and O (pyrrolysine)."""
+
+NUCLEOTIDE = Alphabet("nucl", "ACGTRYSWKMBDHVN", "N", (("U", "T"),))
+"""The four bases and IUPAC's eleven ambiguity letters; U is read as T."""
+
+ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}
+"""Alphabets by the names that `--dbtype` takes."""

@@ -1,0 +1,162 @@
+"""Substitution matrices: NCBI's eight by name, any other from a file, match/mismatch for bases."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import MatrixError
+from swdual.registry import unknown
+from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN, Alphabet
+
+LARGEST_SCORE = 32767
+"""The largest absolute value of a matrix entry; the kernels read entries as two bytes."""
+
+
+@dataclass(frozen=True)
+class SubstitutionMatrix:
+    """Scores of all pairs of letters of an alphabet.
+
+    Parameters
+    ----------
+    name
+        Name or file, for messages and reports.
+    alphabet
+        The letters that the codes stand for.
+    scores
+        (32, 32) int16, read-only: ``scores[a, b]`` for code a in the query and b in the target.
+        Codes without a letter hold the smallest score.
+    """
+
+    name: str
+    alphabet: Alphabet
+    scores: NDArray[np.int16] = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        assert self.scores.shape == (CODES, CODES)
+        self.scores.setflags(write=False)
+
+
+def names() -> list[str]:
+    """Return the names of the built-in protein matrices.
+
+    >>> names()[:3]
+    ['BLOSUM45', 'BLOSUM50', 'BLOSUM62']
+    """
+    return list(_ncbi()["matrices"])
+
+
+def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> SubstitutionMatrix:
+    """Return a built-in matrix by name (any case), or one read from a file.
+
+    Built-in values are NCBI's own, B, J, Z, X and ``*`` included: X scores -1 throughout, and
+    BLOSUM80 is the matrix in half-bit units, the one that NCBI's statistics belong to.
+
+    Raises
+    ------
+    MatrixError
+        If there is neither a matrix nor a file of that name, or the file is not a matrix.
+
+    >>> matrix = load("blosum62")
+    >>> int(matrix.scores[PROTEIN.letters.index("W"), PROTEIN.letters.index("W")])
+    11
+    """
+    table = _ncbi()
+    key = os.fspath(name).upper()
+    if key in table["matrices"]:
+        if alphabet is not PROTEIN:
+            raise MatrixError(
+                f"{key} scores proteins, but the database holds nucleotides; "
+                "use --reward and --penalty, or a matrix file"
+            )
+        entry = table["matrices"][key]
+        rows = np.array(entry["rows"], dtype=np.int64)
+        return _complete(key, alphabet, table["letters"], rows, entry["unlisted"])
+    if Path(name).is_file():
+        return _read(Path(name), alphabet)
+    raise MatrixError(f"{unknown('matrix', os.fspath(name), names())}, or give a file")
+
+
+def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
+    """Return the nucleotide matrix of blastn: `reward` for equal bases, `penalty` otherwise.
+
+    An ambiguity letter never matches, not even itself.
+
+    Raises
+    ------
+    MatrixError
+        If the reward is not positive or the penalty not negative.
+    """
+    if reward <= 0 or penalty >= 0:
+        raise MatrixError(
+            f"reward {reward} and penalty {penalty}: the reward must be positive "
+            "and the penalty negative"
+        )
+    scores = np.full((4, 4), penalty, dtype=np.int64)
+    np.fill_diagonal(scores, reward)
+    return _complete(f"{reward}/{penalty}", NUCLEOTIDE, NUCLEOTIDE.letters[:4], scores, penalty)
+
+
+@cache
+def _ncbi() -> dict[str, Any]:
+    text = resources.files("swdual.sequences").joinpath("ncbi_matrices.json").read_text()
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
+    """Read a matrix in NCBI's text format; letters it does not list take its smallest score."""
+    from Bio import BiopythonWarning  # noqa: PLC0415  (Biopython takes 0.2 s to import)
+    from Bio.Align import substitution_matrices  # noqa: PLC0415
+
+    try:
+        with warnings.catch_warnings(), path.open() as handle:
+            warnings.simplefilter("ignore", BiopythonWarning)
+            array = substitution_matrices.read(handle)
+        letters, values = array.alphabet, np.asarray(array, dtype=np.float64)
+    except (ValueError, IndexError, TypeError, AssertionError, UnicodeDecodeError) as error:
+        raise MatrixError(
+            f"not a substitution matrix ({error}); expected a header line of letters, "
+            "then a line for each letter: the letter and its scores",
+            file=path,
+        ) from error
+    if values.ndim != 2 or len(letters) == 0:  # noqa: PLR2004
+        raise MatrixError("not a substitution matrix: no rows of scores", file=path)
+    if not np.array_equal(values, np.rint(values)):
+        raise MatrixError("scores must be whole numbers; scale the matrix first", file=path)
+    if np.abs(values).max() > LARGEST_SCORE:
+        raise MatrixError(f"scores must lie within +-{LARGEST_SCORE}", file=path)
+    letters = "".join(letters).upper()
+    strange = sorted(set(letters) - set(alphabet.letters))
+    if strange:
+        raise MatrixError(
+            f"column {' '.join(strange)!r} is no letter of the alphabet {alphabet.letters}",
+            file=path,
+        )
+    rows = values.astype(np.int64)
+    return _complete(os.fspath(path), alphabet, letters, rows, int(rows.min()))
+
+
+def _complete(
+    name: str, alphabet: Alphabet, letters: str, rows: NDArray[np.int64], unlisted: int
+) -> SubstitutionMatrix:
+    """Spread the rows over all codes; U scores as C and O as X unless listed (BLAST's rule)."""
+    scores = np.full((CODES, CODES), unlisted, dtype=np.int16)
+    source = {letter: i for i, letter in enumerate(letters)}
+    if alphabet is PROTEIN:
+        for rare, common in (("U", "C"), ("O", "X")):
+            if rare not in source and common in source:
+                source[rare] = source[common]
+    codes = np.array([alphabet.letters.index(letter) for letter in source])
+    places = np.array(list(source.values()))
+    scores[np.ix_(codes, codes)] = rows[np.ix_(places, places)]
+    return SubstitutionMatrix(name, alphabet, scores)

@@ -1,0 +1,1 @@
+"""Independent test oracles, written from definitions and sharing no code with the package."""
