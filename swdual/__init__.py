@@ -1,3 +1,76 @@
-"""Exact Smith-Waterman search of proteins and nucleotides."""
+"""Exact Smith-Waterman search of proteins and nucleotides, on all of a machine's processors.
 
-__version__ = "0.1.0"
+>>> import swdual
+>>> results = swdual.search("MKVLAW", {"same": "MKVLAW", "other": "GGGG"})
+>>> results[0][0].score
+33
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from swdual.version import __version__
+
+if TYPE_CHECKING:
+    from swdual.database.database import Database, makedb
+    from swdual.errors import (
+        DatabaseError,
+        EngineError,
+        InputError,
+        MatrixError,
+        OutputError,
+        SwdualError,
+    )
+    from swdual.search.master import iter_search, search
+    from swdual.search.results import Hit, QueryResult, SearchResults
+    from swdual.sequences.matrices import SubstitutionMatrix
+    from swdual.sequences.scoring import ScoringScheme
+
+_HOMES = {
+    "swdual.database.database": ("Database", "makedb"),
+    "swdual.errors": (
+        "DatabaseError",
+        "EngineError",
+        "InputError",
+        "MatrixError",
+        "OutputError",
+        "SwdualError",
+    ),
+    "swdual.search.master": ("iter_search", "search"),
+    "swdual.search.results": ("Hit", "QueryResult", "SearchResults"),
+    "swdual.sequences.matrices": ("SubstitutionMatrix",),
+    "swdual.sequences.scoring": ("ScoringScheme",),
+}
+
+__all__ = [
+    "Database",
+    "DatabaseError",
+    "EngineError",
+    "Hit",
+    "InputError",
+    "MatrixError",
+    "OutputError",
+    "QueryResult",
+    "ScoringScheme",
+    "SearchResults",
+    "SubstitutionMatrix",
+    "SwdualError",
+    "__version__",
+    "iter_search",
+    "makedb",
+    "search",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used, so that ``import swdual`` costs nothing."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(home), name)
+    raise AttributeError(f"module 'swdual' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

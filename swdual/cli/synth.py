@@ -59,7 +59,7 @@ class Size(click.ParamType[int]):
     "about 100 to 1500 residues long. Give the same RESIDUES, --seed and --family-size.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file.")
-def command(  # noqa: PLR0913, PLR0917  (one for each option)
+def command(
     residues: int, out: str, seed: int, family_size: int, queries: int | None, force: bool
 ) -> None:
     """Make artificial protein families of RESIDUES residues or a little more, in FASTA format.
@@ -75,7 +75,7 @@ def command(  # noqa: PLR0913, PLR0917  (one for each option)
         swdual synth 20M --seed 1 --out proteins.fasta
         swdual synth 20M --seed 1 --queries 5 --out queries.fasta
     """
-    from swdual.sequences import synthesis  # noqa: PLC0415  (NumPy takes 0.1 s to import)
+    from swdual.sequences import synthesis
 
     if queries is None:
         records = synthesis.synthesize(residues, seed=seed, family_size=family_size)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import heapq
 import logging
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -27,7 +25,7 @@ from swdual.database.layout import (
     checksum,
     pack_header,
 )
-from swdual.errors import InputError, OutputError
+from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.fasta import Batch
 
@@ -52,40 +50,6 @@ class _Targets(NamedTuple):
     lengths: NDArray[np.int64]
     ordinals: NDArray[np.int64]
     residues: NDArray[np.uint8]
-
-
-@contextmanager
-def replacing(path: Path, *, force: bool) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of `path` only when all went well.
-
-    Raises
-    ------
-    OutputError
-        If `path` exists and `force` is not given, or cannot be written; nothing is left behind.
-    """
-    if path.exists() and not force:
-        raise OutputError("exists; use --force to replace it", file=path)
-    try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-        ) as stream:
-            try:
-                yield stream
-                stream.close()
-                mask = os.umask(0)
-                os.umask(mask)
-                os.chmod(stream.name, 0o666 & ~mask)
-                os.replace(stream.name, path)
-            except BaseException:
-                stream.close()
-                os.unlink(stream.name)
-                raise
-    except OSError as error:
-        if isinstance(error, (OutputError, InputError)):
-            raise
-        raise OutputError(
-            f"cannot be written: {error.strerror or error}; nothing was left there", file=path
-        ) from error
 
 
 def build(
@@ -164,7 +128,7 @@ class _SectionWriter:
 
     def write_file(self, name: str, spool: IO[bytes]) -> None:
         """Append what a temporary file holds."""
-        import xxhash  # noqa: PLC0415
+        import xxhash
 
         for written in self._written:
             written.result()
@@ -189,15 +153,14 @@ class _Names:
     """Header lines in input order, kept on disk until their turn comes."""
 
     def __init__(self, folder: Path) -> None:
-        self._names, self._offsets = (
-            tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=folder) for _ in range(2)
-        )
+        self._names = tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=str(folder))  # noqa: SIM115
+        self._offsets = tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=str(folder))  # noqa: SIM115
         self._end = 0
         self._hashes: list[NDArray[np.uint64]] = []
         self._count = 0
 
     def add(self, headers: list[bytes]) -> None:
-        from swdual.database._gather import hash_identifiers  # noqa: PLC0415
+        from swdual.database._gather import hash_identifiers
 
         text = b"".join(headers)
         ends = np.cumsum(np.fromiter(map(len, headers), np.int64, len(headers)))
@@ -250,7 +213,7 @@ class _Run:
 
     def blocks(self) -> Iterator[_Targets]:
         """Return the records by descending length, ties in input order, cut into blocks."""
-        from swdual.database._gather import gather  # noqa: PLC0415  (imports Numba: 0.2 s)
+        from swdual.database._gather import gather
 
         lengths = np.concatenate(self._lengths)
         words = _padded(lengths) // ALIGNMENT
@@ -279,7 +242,7 @@ class _StoredRun:
         for targets in run.blocks():
             table = np.stack((targets.lengths, targets.ordinals))
             self._file.write(np.array([table.shape[1]]).tobytes() + table.tobytes())
-            self._file.write(memoryview(targets.residues)[: int(_padded(targets.lengths).sum())])
+            self._file.write(targets.residues.data[: int(_padded(targets.lengths).sum())])
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
         """Return the negative length, the place in the input and the padded codes of each."""
@@ -344,16 +307,14 @@ def _padded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return lengths + -lengths % ALIGNMENT
 
 
-def _write_block(
-    sections: _SectionWriter, targets: _Targets, before: list[BlockInfo]
-) -> BlockInfo:
+def _write_block(sections: _SectionWriter, targets: _Targets, before: list[BlockInfo]) -> BlockInfo:
     """Append the sections of one block."""
     number = len(before)
     starts = np.concatenate(([0], np.cumsum(_padded(targets.lengths))[:-1])) // ALIGNMENT
     arrays = {"starts": starts, "lengths": targets.lengths, "ordinals": targets.ordinals}
-    sections.write(f"residues/{number}", memoryview(targets.residues))
+    sections.write(f"residues/{number}", targets.residues.data)
     for name, values in arrays.items():
-        sections.write(f"{name}/{number}", memoryview(values.astype(SECTION_TYPES[name])))
+        sections.write(f"{name}/{number}", values.astype(SECTION_TYPES[name]).data)
     return BlockInfo(
         first=before[-1].first + before[-1].sequences if before else 0,
         sequences=len(targets.lengths),
@@ -361,5 +322,3 @@ def _write_block(
         longest=int(targets.lengths[0]),
         shortest=int(targets.lengths[-1]),
     )
-
-

@@ -11,22 +11,24 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual import __version__
-from swdual.database.build import build, replacing
+from swdual.database.build import build
 from swdual.database.layout import (
     GUARD_BYTES,
     MAGIC,
+    MAJOR,
+    MINOR,
     SECTION_TYPES,
     Manifest,
     checksum,
     read_manifest,
 )
 from swdual.errors import DatabaseError, InputError
+from swdual.output import replacing
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
 from swdual.sequences.fasta import (
     Batch,
@@ -37,6 +39,7 @@ from swdual.sequences.fasta import (
     looks_like_nucleotides,
     read_batches,
 )
+from swdual.version import __version__
 
 
 class Block(NamedTuple):
@@ -90,7 +93,9 @@ class Database:
             with open(path, "rb") as file:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError as error:
-            raise DatabaseError("is empty; build it again with 'swdual makedb'", file=name) from error
+            raise DatabaseError(
+                "is empty; build it again with 'swdual makedb'", file=name
+            ) from error
         except IsADirectoryError as error:
             raise DatabaseError("is a directory, not a database file", file=name) from error
         except OSError as error:
@@ -131,7 +136,8 @@ class Database:
 
     def __repr__(self) -> str:
         m = self.manifest
-        return f"<Database {self.name!r}: {m.sequences:,} {m.alphabet} sequences, {m.residues:,} residues>"
+        size = f"{m.sequences:,} {m.alphabet} sequences, {m.residues:,} residues"
+        return f"<Database {self.name!r}: {size}>"
 
     def _repr_html_(self) -> str:
         m = self.manifest
@@ -189,14 +195,6 @@ class Database:
         for number in range(len(self.manifest.blocks)):
             yield self.block(number)
 
-    def header(self, ordinal: int) -> str:
-        """Return the header line of record `ordinal` of the input."""
-        offsets = self._array("offsets", "<u8")
-        if len(offsets) != len(self) + 1:
-            raise DatabaseError("section 'offsets' contradicts the header", file=self.name)
-        start, end = int(offsets[ordinal]), int(offsets[ordinal + 1])
-        return decode_header(self._array("names", "u1")[start:end].tobytes())
-
     def __getitem__(self, ordinal: int) -> Sequence:
         if not -len(self) <= ordinal < len(self):
             raise IndexError(f"record {ordinal} of {len(self)}")
@@ -204,10 +202,20 @@ class Database:
         block = self.block(number)
         start = int(block.starts[place]) * ALIGNMENT
         codes = block.residues[start : start + int(block.lengths[place])].tobytes()
-        return Sequence(self.header(ordinal % len(self)), codes)
+        return Sequence(self.headers([ordinal % len(self)])[0], codes)
 
     def __iter__(self) -> Iterator[Sequence]:
         return (self[ordinal] for ordinal in range(len(self)))
+
+    def headers(self, ordinals: Iterable[int]) -> list[str]:
+        """Return the header lines of some records of the input."""
+        offsets = self._array("offsets", "<u8")
+        if len(offsets) != len(self) + 1:
+            raise DatabaseError("section 'offsets' contradicts the header", file=self.name)
+        names = self._array("names", "u1").data
+        places = np.asarray(list(ordinals), np.int64)
+        starts, ends = offsets[places].tolist(), offsets[places + 1].tolist()
+        return [decode_header(bytes(names[a:b])) for a, b in zip(starts, ends, strict=True)]
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -219,7 +227,38 @@ class Database:
             places[1, ordinals] = np.arange(len(ordinals))
         return places
 
-    def check(self, progress: Callable[[int], None] = lambda bytes_: None) -> None:
+    def facts(self, *, letters: bool = False) -> dict[str, Any]:
+        """Return what the database holds, in plain values.
+
+        Parameters
+        ----------
+        letters
+            Also count each letter, which reads all residues.
+        """
+        manifest = self.manifest
+        facts = {
+            "file": self.name,
+            "title": manifest.title,
+            "type": manifest.alphabet,
+            "sequences": manifest.sequences,
+            "residues": manifest.residues,
+            "longest": manifest.longest,
+            "shortest": min(block.shortest for block in manifest.blocks),
+            "blocks": len(manifest.blocks),
+            "bytes": len(self._data),
+            "format": f"{MAJOR}.{MINOR}",
+            "written by": manifest.writer,
+        }
+        if letters:
+            counts = dict.fromkeys(self.alphabet.letters, 0)
+            for block in self.blocks():
+                codes = block.residues.tobytes()
+                for code, letter in enumerate(self.alphabet.letters):
+                    counts[letter] += codes.count(code)
+            facts["letters"] = {letter: count for letter, count in counts.items() if count}
+        return facts
+
+    def check(self) -> None:
         """Verify every checksum.
 
         Raises
@@ -227,9 +266,8 @@ class Database:
         DatabaseError
             If a section is damaged; says which.
         """
-        for name, section in self._sections.items():
+        for name in self._sections:
             self._array(name, "u1")
-            progress(section.bytes)
         for number in range(len(self.manifest.blocks)):
             self.block(number)
 

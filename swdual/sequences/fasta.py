@@ -99,7 +99,7 @@ class Findings:
     def warn(self, name: str) -> None:
         """Log one warning for each kind of finding."""
         if self.empty:
-            shown = ", ".join(self.empty[:3]) + (", ..." if len(self.empty) > 3 else "")  # noqa: PLR2004
+            shown = ", ".join(self.empty[:3]) + (", ..." if len(self.empty) > 3 else "")
             logger.warning("%s: %d empty records left out (%s)", name, len(self.empty), shown)
         if self.replaced:
             logger.warning("%s: %d invalid residues replaced", name, self.replaced)
@@ -247,7 +247,7 @@ def _batches(
         return
     whole = itertools.chain([first], chunks)
     if kind == "fastq":
-        rest = io.BufferedReader(cast(io.RawIOBase, _Joined(whole)))
+        rest = cast(BinaryIO, io.BufferedReader(_Joined(whole)))
         yield from _fastq_batches(rest, name, alphabet, on_invalid, findings)
         return
     line = 1
@@ -284,7 +284,7 @@ def _parse(chunk: bytes, encoding: bytes) -> tuple[int, Batch | None]:
     A short text is not worth loading the compiled parser.
     """
     if len(chunk) >= BULK_BYTES:
-        from swdual.sequences._parse import parse_clean  # noqa: PLC0415  (imports Numba: 0.2 s)
+        from swdual.sequences._parse import parse_clean
 
         shortest_record = len(">a\nA\n")
         lengths = np.empty(len(chunk) // shortest_record + 1, np.int64)
@@ -423,7 +423,7 @@ def _checked(
     sequences = []
     wildcard = bytes([alphabet.letters.index(alphabet.wildcard)])
     for number, (title, residues) in enumerate(records, start=findings.records + 1):
-        title = title.strip() or f"sequence_{number + len(findings.empty) + findings.skipped}"  # noqa: PLW2901
+        title = title.strip() or f"sequence_{number + len(findings.empty) + findings.skipped}"
         codes = residues.translate(alphabet.encoding, _BLANKS)
         invalid = codes.count(INVALID)
         if invalid and on_invalid == "error":
@@ -440,7 +440,7 @@ def _checked(
 
 
 def _fastq_batches(
-    stream: io.BufferedReader,
+    stream: BinaryIO,
     name: str,
     alphabet: Alphabet,
     on_invalid: OnInvalid,
@@ -463,4 +463,3 @@ def _fastq_batches(
     except dnaio.FastqFormatError as error:
         line = None if error.line is None else error.line + 1
         raise InputError(f"not a FASTQ file: {error.message}", file=name, line=line) from error
-

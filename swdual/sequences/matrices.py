@@ -115,8 +115,8 @@ def _ncbi() -> dict[str, Any]:
 
 def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
     """Read a matrix in NCBI's text format; letters it does not list take its smallest score."""
-    from Bio import BiopythonWarning  # noqa: PLC0415  (Biopython takes 0.2 s to import)
-    from Bio.Align import substitution_matrices  # noqa: PLC0415
+    from Bio import BiopythonWarning
+    from Bio.Align import substitution_matrices
 
     try:
         with warnings.catch_warnings(), path.open() as handle:
@@ -129,7 +129,7 @@ def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
             "then a line for each letter: the letter and its scores",
             file=path,
         ) from error
-    if values.ndim != 2 or len(letters) == 0:  # noqa: PLR2004
+    if values.ndim != 2 or len(letters) == 0:
         raise MatrixError("not a substitution matrix: no rows of scores", file=path)
     if not np.array_equal(values, np.rint(values)):
         raise MatrixError("scores must be whole numbers; scale the matrix first", file=path)

@@ -70,7 +70,7 @@ def synthesize(residues: int, *, seed: int = 0, family_size: int = 8) -> Iterato
     ...     print(header, sequence[:10], len(sequence))
     syn000001 family=74 member=7 divergence=0.22 VFHGVCLIER 400
     """
-    assert 1 <= family_size <= 1000  # noqa: PLR2004  (a batch holds whole families)
+    assert 1 <= family_size <= 1000
     rng = np.random.default_rng(seed)
     families = 1 + _BATCH // family_size
     given = count = 0

@@ -1,0 +1,49 @@
+"""What every backend offers: `bind` a database and a scheme once, then score ranges of targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.database.database import Database
+from swdual.sequences.scoring import ScoringScheme
+
+Progress = Callable[[int], None]
+"""Called with the number of cells done since the last call; may raise to stop the work."""
+
+
+class Scorer(Protocol):
+    """Scores queries against the targets of one database under one scheme."""
+
+    def __call__(
+        self, query: bytes, block: int, first: int, last: int, progress: Progress
+    ) -> NDArray[np.int32]:
+        """Return the Smith-Waterman scores of a query against targets of one block.
+
+        Parameters
+        ----------
+        query
+            Residue codes.
+        block
+            Number of the block.
+        first, last
+            Targets ``first`` to ``last - 1`` of the block, which are in descending length.
+        progress
+            Receives the cells as they are done.
+
+        Returns
+        -------
+        (last - first,) int32, exact, 0 where nothing aligns with a positive score.
+        """
+        ...
+
+
+class Backend(Protocol):
+    """A module in ``swdual.backends``."""
+
+    def bind(self, database: Database, scheme: ScoringScheme) -> Scorer:
+        """Return a scorer; it may be called from several threads at once."""
+        ...

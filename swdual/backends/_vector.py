@@ -1,0 +1,254 @@
+"""A SIMD vector type for Numba: values of LLVM's ``<lanes x iN>``, and the operations kernels need.
+
+Any number of lanes works on any machine: LLVM splits what is wider than a register. Only the
+table look-up is a question of the instruction set.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic, models, register_model
+
+TABLE_BYTES = 64
+"""A look-up table of 32 bytes, written twice."""
+
+_BYTE, _INDEX = ir.IntType(8), ir.IntType(32)
+
+
+class Vector(types.Type):  # type: ignore[misc]
+    """`lanes` signed integers of `bits` bits."""
+
+    def __init__(self, bits: int, lanes: int) -> None:
+        self.bits, self.lanes = bits, lanes
+        super().__init__(name=f"Vector(int{bits} x {lanes})")
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Vector) -> None:
+        super().__init__(manager, kind, ir.VectorType(ir.IntType(kind.bits), kind.lanes))
+
+
+def register_bytes() -> int:
+    """Return the size of the widest vector register with byte operations on this machine."""
+    return {"vbmi": 64, "avx512": 64, "avx2": 32}.get(_instructions(), 16)
+
+
+def register_count() -> int:
+    """Return the number of vector registers on this machine."""
+    return 16 if _instructions() in ("avx2", "ssse3", "none") else 32
+
+
+def _instructions() -> str:
+    """Name the instruction set for table look-ups, as Numba was told or as the host has it."""
+    if config.CPU_FEATURES is not None:
+        features = {f[1:] for f in config.CPU_FEATURES.split(",") if f.startswith("+")}
+    else:
+        features = {name for name, present in llvm.get_host_cpu_features().items() if present}
+    if platform.machine() in ("aarch64", "arm64"):
+        return "neon"
+    if "avx512vbmi" in features:
+        return "vbmi"
+    if "avx512bw" in features:
+        return "avx512"
+    return next((name for name in ("avx2", "ssse3") if name in features), "none")
+
+
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, to: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), to.as_pointer())
+
+
+def _alignment(kind: Vector) -> int:
+    return min(64, kind.bits * kind.lanes // 8)
+
+
+@intrinsic(prefer_literal=True)
+def load(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
+    """Return ``array[index : index + lanes]``, which must be aligned to the size of the vector."""
+    vector = Vector(array.dtype.bitwidth, lanes.literal_value)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        to = context.get_value_type(vector)
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], to)
+        return builder.load(pointer, align=_alignment(vector))
+
+    return vector(array, types.intp, lanes), codegen
+
+
+@intrinsic
+def store(typing: Any, array: Any, index: Any, vector: Any) -> Any:
+    """Write a vector to ``array[index:]``, aligned like `load`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1], args[2].type)
+        builder.store(args[2], pointer, align=_alignment(vector))
+        return context.get_dummy_value()
+
+    return types.none(array, types.intp, vector), codegen
+
+
+@intrinsic(prefer_literal=True)
+def splat(typing: Any, value: Any, bits: Any, lanes: Any) -> Any:
+    """Return a vector with the same number in every lane."""
+    vector = Vector(bits.literal_value, lanes.literal_value)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        to = context.get_value_type(vector)
+        lane = builder.trunc(args[0], to.element)
+        return _broadcast(builder, lane, to)
+
+    return vector(types.int64, bits, lanes), codegen
+
+
+def _broadcast(builder: Any, lane: Any, to: Any) -> Any:
+    undefined = ir.Constant(to, ir.Undefined)
+    single = builder.insert_element(undefined, lane, ir.Constant(_INDEX, 0))
+    zeros = ir.Constant(ir.VectorType(_INDEX, to.count), [0] * to.count)
+    return builder.shuffle_vector(single, undefined, zeros)
+
+
+@intrinsic
+def add(typing: Any, a: Any, b: Any) -> Any:
+    """Return a + b, wrapping around."""
+    return a(a, b), lambda context, builder, signature, args: builder.add(*args)
+
+
+@intrinsic
+def subtract(typing: Any, a: Any, b: Any) -> Any:
+    """Return a - b, wrapping around."""
+    return a(a, b), lambda context, builder, signature, args: builder.sub(*args)
+
+
+@intrinsic
+def maximum(typing: Any, a: Any, b: Any) -> Any:
+    """Return the larger of a and b in each lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        name = f"llvm.smax.v{a.lanes}i{a.bits}"
+        return _call(builder, name, args[0].type, args)
+
+    return a(a, b), codegen
+
+
+@intrinsic
+def choose(typing: Any, mask: Any, a: Any, b: Any) -> Any:
+    """Return a in the lanes where the mask is negative, b in the others."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        zero = ir.Constant(args[0].type, None)
+        return builder.select(builder.icmp_signed("<", args[0], zero), args[1], args[2])
+
+    return a(mask, a, b), codegen
+
+
+@intrinsic(prefer_literal=True)
+def scores(
+    typing: Any, low: Any, high: Any, row: Any, codes: Any, index: Any, bits: Any, lanes: Any
+) -> Any:
+    """Return the scores of the codes at ``codes[index:]`` in one row of a score table.
+
+    ``low[row:]`` and ``high[row:]`` hold the lower and the upper byte of 32 scores, twice over;
+    8-bit scores need the lower one only.
+    """
+    vector = Vector(bits.literal_value, lanes.literal_value)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kinds = signature.args
+        narrow = ir.VectorType(_BYTE, vector.lanes)
+        at = _pointer(context, builder, kinds[3], args[3], args[4], narrow)
+        letters = builder.load(at, align=1)
+        table = ir.VectorType(_BYTE, TABLE_BYTES)
+
+        def look_up(k: int) -> Any:
+            pointer = _pointer(context, builder, kinds[k], args[k], args[2], table)
+            return _look_up(builder, builder.load(pointer, align=TABLE_BYTES), letters)
+
+        if vector.bits == _BYTE.width:
+            return look_up(0)
+        wide = context.get_value_type(vector)
+        eight = ir.Constant(wide, [_BYTE.width] * vector.lanes)
+        upper = builder.shl(builder.sext(look_up(1), wide), eight)
+        return builder.or_(upper, builder.zext(look_up(0), wide))
+
+    return vector(low, high, types.intp, codes, types.intp, bits, lanes), codegen
+
+
+def _look_up(builder: Any, table: Any, codes: Any) -> Any:
+    """Return ``table[codes]``, register by register."""
+    instructions = _instructions()
+    width = {"vbmi": 64, "avx512": 64, "avx2": 32}.get(instructions, 16)
+    if instructions == "none":
+        return _look_up_one_by_one(builder, table, codes)
+    lanes = codes.type.count
+    pieces = [
+        _look_up_register(builder, instructions, table, _lanes(builder, codes, start, width))
+        for start in range(0, lanes, width)
+    ]
+    while len(pieces) > 1:
+        pairs = zip(pieces[::2], pieces[1::2], strict=True)
+        pieces = [_joined(builder, first, second) for first, second in pairs]
+    return _lanes(builder, pieces[0], 0, lanes)
+
+
+def _look_up_register(builder: Any, instructions: str, table: Any, codes: Any) -> Any:
+    kind = codes.type
+    if instructions == "vbmi":
+        return _call(builder, "llvm.x86.avx512.permvar.qi.512", kind, [table, codes])
+    if instructions == "neon":
+        halves = [_lanes(builder, table, start, 16) for start in (0, 16)]
+        return _call(builder, "llvm.aarch64.neon.tbl2.v16i8", kind, [*halves, codes])
+    shuffle = {
+        "avx512": "llvm.x86.avx512.pshuf.b.512",
+        "avx2": "llvm.x86.avx2.pshuf.b",
+        "ssse3": "llvm.x86.ssse3.pshuf.b.128",
+    }[instructions]
+    undefined = ir.Constant(table.type, ir.Undefined)
+    halves = []
+    for start in (0, 16):
+        # The shuffle works within 16 bytes: every 16 of the register get the same half table.
+        indices = [start + k % 16 for k in range(kind.count)]
+        order = ir.Constant(ir.VectorType(_INDEX, kind.count), indices)
+        half = builder.shuffle_vector(table, undefined, order)
+        halves.append(_call(builder, shuffle, kind, [half, codes]))
+    fifteen = ir.Constant(kind, [15] * kind.count)
+    return builder.select(builder.icmp_signed(">", codes, fifteen), halves[1], halves[0])
+
+
+def _look_up_one_by_one(builder: Any, table: Any, codes: Any) -> Any:
+    slot = cgutils.alloca_once_value(builder, table)
+    base = builder.bitcast(slot, _BYTE.as_pointer())
+    out = ir.Constant(codes.type, ir.Undefined)
+    for k in range(codes.type.count):
+        lane = ir.Constant(_INDEX, k)
+        code = builder.and_(builder.extract_element(codes, lane), ir.Constant(_BYTE, 31))
+        score = builder.load(builder.gep(base, [builder.zext(code, _INDEX)]))
+        out = builder.insert_element(out, score, lane)
+    return out
+
+
+def _lanes(builder: Any, vector: Any, start: int, count: int) -> Any:
+    """Return `count` lanes of a vector from `start`; those beyond its end are undefined."""
+    if start == 0 and count == vector.type.count:
+        return vector
+    index = [start + k if start + k < vector.type.count else ir.Undefined for k in range(count)]
+    lanes = [ir.Constant(_INDEX, k) for k in index]
+    order = ir.Constant(ir.VectorType(_INDEX, count), lanes)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
+
+
+def _joined(builder: Any, first: Any, second: Any) -> Any:
+    count = 2 * first.type.count
+    order = ir.Constant(ir.VectorType(_INDEX, count), list(range(count)))
+    return builder.shuffle_vector(first, second, order)
+
+
+def _call(builder: Any, name: str, kind: Any, args: Any) -> Any:
+    signature = ir.FunctionType(kind, [argument.type for argument in args])
+    return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), args)

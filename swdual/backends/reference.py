@@ -1,0 +1,65 @@
+"""The definition: Gotoh's three matrices, one cell after the other, in whole numbers of any size.
+
+A gap of k residues costs ``gap_open + k * gap_extend``. With q the query, t the target, S the
+matrix, o and x the gap prices::
+
+    E[i, j] = max(H[i, j-1] - o - x, E[i, j-1] - x)        the target's residue j stands in a gap
+    F[i, j] = max(H[i-1, j] - o - x, F[i-1, j] - x)        the query's residue i stands in a gap
+    H[i, j] = max(0, H[i-1, j-1] + S[q[i], t[j]], E[i, j], F[i, j])
+
+The score is the largest H. O. Gotoh, J. Mol. Biol. 162 (1982) 705-708.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backend import Progress, Scorer
+from swdual.database.database import Database
+from swdual.sequences.alphabet import ALIGNMENT
+from swdual.sequences.scoring import ScoringScheme
+
+
+def bind(database: Database, scheme: ScoringScheme) -> Scorer:
+    """Return a scorer that follows the definition, at about a million cells a second."""
+    scores: list[list[int]] = scheme.matrix.scores.tolist()
+
+    def scorer(
+        query: bytes, block: int, first: int, last: int, progress: Progress
+    ) -> NDArray[np.int32]:
+        targets = database.block(block)
+        out = np.empty(last - first, np.int32)
+        for k in range(first, last):
+            start = int(targets.starts[k]) * ALIGNMENT
+            target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
+            out[k - first] = gotoh(query, target, scores, scheme.gap_open, scheme.gap_extend)
+            progress(len(query) * len(target))
+        return out
+
+    return scorer
+
+
+def gotoh(
+    query: bytes, target: bytes, scores: list[list[int]], gap_open: int, gap_extend: int
+) -> int:
+    """Return the score of the best local alignment of two sequences of codes.
+
+    >>> gotoh(bytes([0, 1, 1]), bytes([0, 1]), [[5, -4], [-4, 5]], 1, 1)
+    10
+    """
+    first_gap = gap_open + gap_extend
+    row = [0] * (len(target) + 1)
+    in_query_gap = [-first_gap] * (len(target) + 1)
+    best = 0
+    for residue in query:
+        pair = scores[residue]
+        diagonal = left = 0
+        e = -first_gap
+        for j, other in enumerate(target, start=1):
+            e = max(left - first_gap, e - gap_extend)
+            f = max(row[j] - first_gap, in_query_gap[j] - gap_extend)
+            left = max(0, diagonal + pair[other], e, f)
+            diagonal, row[j], in_query_gap[j] = row[j], left, f
+            best = max(best, left)
+    return best

@@ -1,0 +1,192 @@
+"""The fast one for CPUs: SIMD lanes of 8-bit numbers, wider only for the targets that need them."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backend import Progress
+from swdual.backends._gotoh import COLUMNS, score_kernel
+from swdual.backends._pack import Pack, pack
+from swdual.backends._vector import TABLE_BYTES, register_bytes, register_count
+from swdual.database.database import Database
+from swdual.errors import EngineError
+from swdual.sequences.alphabet import CODES, PAD
+from swdual.sequences.matrices import LARGEST_SCORE
+from swdual.sequences.scoring import ScoringScheme
+
+CALL_CELLS = 4_000_000_000
+"""Cells of one call of a kernel: how often progress is told and a stop is noticed."""
+
+KEPT_PACKS = 3
+"""Ranges of targets kept interleaved, for the next query."""
+
+
+def bind(database: Database, scheme: ScoringScheme, lanes: int | None = None) -> SimdScorer:
+    """Return a scorer for this machine.
+
+    Parameters
+    ----------
+    database, scheme
+        What is searched and how.
+    lanes
+        8-bit numbers a vector holds, a power of two from 16 to 128; by default two registers'
+        full, or one where there are only 16 of them.
+    """
+    if lanes is None:
+        lanes = register_bytes() * register_count() // 16
+    return SimdScorer(database, scheme, lanes)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One width of numbers: how scores and prices look in it (see `_gotoh` for the terms)."""
+
+    bits: int
+    lanes: int
+    zero: int
+    first_gap: int
+    next_gap: int
+    limit: int
+    low: NDArray[np.int8]
+    high: NDArray[np.int8]
+
+
+@dataclass
+class Work:
+    """What a scorer has computed: cells asked for, and cells of all lanes, idle ones included."""
+
+    cells: int = 0
+    lane_cells: int = 0
+
+
+class SimdScorer:
+    """Scores with 8-bit numbers, and again with 16 and 32 bits where a score did not fit."""
+
+    def __init__(self, database: Database, scheme: ScoringScheme, lanes: int) -> None:
+        self.work = Work()
+        self.rungs = ladder(scheme, lanes)
+        self._database = database
+        self._packs: dict[tuple[int, int, int], Pack] = {}
+        self._lock = threading.Lock()
+
+    def __call__(
+        self, query: bytes, block: int, first: int, last: int, progress: Progress
+    ) -> NDArray[np.int32]:
+        """Return the scores: see `Scorer`."""
+        letters = np.frombuffer(query, np.uint8).astype(np.int64)
+        narrowest, *wider = self.rungs
+        packed = self._pack(block, first, last, narrowest.lanes)
+        scores = self._score(letters, packed, narrowest, progress)
+        for rung in wider:
+            overflowed = np.flatnonzero(scores < 0)
+            if len(overflowed) == 0:
+                return scores
+            again = pack(self._database.block(block), overflowed + first, rung.lanes)
+            scores[overflowed] = self._score(letters, again, rung, lambda cells: None)
+        if scores.min(initial=0) < 0:
+            raise EngineError(
+                "a score beyond 2**31: use a matrix with smaller scores, or shorter sequences"
+            )
+        return scores
+
+    def _pack(self, block: int, first: int, last: int, lanes: int) -> Pack:
+        key = (block, first, last)
+        with self._lock:
+            if key in self._packs:
+                self._packs[key] = self._packs.pop(key)
+            else:
+                if len(self._packs) == KEPT_PACKS:
+                    del self._packs[next(iter(self._packs))]
+                targets = np.arange(first, last)
+                self._packs[key] = pack(self._database.block(block), targets, lanes)
+            return self._packs[key]
+
+    def _score(
+        self, query: NDArray[np.int64], packed: Pack, rung: Rung, progress: Progress
+    ) -> NDArray[np.int32]:
+        """Return scores in the order of the pack's targets; -1 where one does not fit the rung."""
+        score_batches = score_kernel(rung.bits, rung.lanes)
+        kind = np.dtype(f"i{rung.bits // 8}")
+        rows, group = len(query) * rung.lanes, COLUMNS * rung.lanes
+        scratch = [
+            _aligned(size, kind) for size in (rows, rows, CODES * group, rung.lanes, rung.lanes)
+        ]
+        numbers = (rung.zero, rung.first_gap, rung.next_gap, rung.limit)
+        out = np.empty(len(packed.event_targets), np.int32)
+        used = np.unique(query)
+        step = max(1, CALL_CELLS // max(1, len(query) * group))
+        first = 0
+        while first < len(packed.batch_starts) - 1:
+            end = packed.batch_starts[first] + step
+            last = max(first + 1, int(np.searchsorted(packed.batch_starts, end, "right")) - 1)
+            score_batches(
+                packed.codes,
+                packed.batch_starts,
+                packed.event_starts,
+                packed.event_groups,
+                packed.event_lanes,
+                packed.event_targets,
+                first,
+                last,
+                query,
+                used,
+                rung.low,
+                rung.high,
+                numbers,
+                *scratch,
+                out,
+            )
+            groups = int(packed.batch_starts[last] - packed.batch_starts[first])
+            done = groups * group * len(query)
+            progress(done * packed.residues // packed.columns)
+            first = last
+        with self._lock:
+            self.work.cells += packed.residues * len(query)
+            self.work.lane_cells += packed.columns * len(query)
+        return out
+
+
+def ladder(scheme: ScoringScheme, lanes: int) -> list[Rung]:
+    """Return the widths of numbers that can hold at least some scores, narrowest first.
+
+    A price or a negative score beyond what the width can hold is as good as forbidden, and is cut
+    to the smallest number that is: no H above zero survives it.
+    """
+    matrix = scheme.matrix.scores.astype(np.int64)
+    largest = max(int(matrix.max()), 0)
+    rungs = []
+    for bits in (8, 16, 32):
+        lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        forbidding = -(-(highest - lowest - largest) // 2)
+        first_gap = min(scheme.gap_open + scheme.gap_extend, forbidding)
+        next_gap = min(scheme.gap_extend, first_gap)
+        table = np.maximum(matrix, -forbidding)
+        zero = lowest + max(first_gap, -int(table.min()), 1)
+        limit = highest - largest
+        if largest > highest or limit - zero < largest:
+            continue
+        table[:, PAD] = max(lowest - zero, -LARGEST_SCORE)
+        low, high = _tables(table)
+        wide = lanes * 8 // bits
+        rungs.append(Rung(bits, wide, zero, first_gap, next_gap, limit, low, high))
+    return rungs
+
+
+def _tables(table: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Return the lower and the upper bytes of all scores, each row of 32 written twice."""
+    twice = np.tile(table.astype("<i2"), (1, TABLE_BYTES // CODES))
+    halves = np.ascontiguousarray(twice).view(np.int8).reshape(*twice.shape, 2)
+    low, high = (_aligned(twice.size, np.dtype(np.int8)) for _ in range(2))
+    low[:], high[:] = halves[:, :, 0].ravel(), halves[:, :, 1].ravel()
+    return low, high
+
+
+def _aligned(size: int, kind: np.dtype[np.signedinteger]) -> NDArray[np.signedinteger]:
+    """Return an uninitialised array that begins on a multiple of 64 bytes."""
+    raw = np.empty(size * kind.itemsize + 64, np.uint8)
+    skip = -raw.ctypes.data % 64
+    return raw[skip : skip + size * kind.itemsize].view(kind)

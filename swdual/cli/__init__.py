@@ -1,0 +1,167 @@
+"""The command line: one file a subcommand, which parses, calls and prints.
+
+What goes wrong ends here as one line on standard error and an exit code: 1 bad input or option,
+2 database, 3 engine, 4 memory, 6 output, 130 and 143 interrupted, 141 closed pipe, 255 a defect of
+swdual's own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import logging
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from swdual.errors import OutputError, SwdualError
+from swdual.version import __version__
+
+COMMANDS = ("info", "list", "makedb", "search", "synth")
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived."""
+
+
+class _Group(click.Group):
+    """Loads a subcommand's file only when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {cmd_name!r}.{hint} There are: {', '.join(COMMANDS)}.")
+        command: click.Command = importlib.import_module(f"swdual.cli.{cmd_name}").command
+        return command
+
+
+@click.group(
+    cls=_Group,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "token_normalize_func": lambda name: name.replace("_", "-"),
+        "max_content_width": 100,
+    },
+)
+@click.version_option(__version__, message="swdual %(version)s")
+def group() -> None:
+    """Exact Smith-Waterman search of proteins and nucleotides.
+
+    \b
+    swdual search queries.fasta proteins.fasta
+    swdual makedb proteins.fasta.gz proteins.db   # once, for many searches
+    swdual search queries.fasta proteins.db -k 10 -o hits.tsv
+    """
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit with the code for what happened."""
+    signal.signal(signal.SIGTERM, _on_sigterm)
+    code = _run(sys.argv[1:] if arguments is None else arguments)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        code = code or 141
+    if code == 141:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    verbose = any(argument in ("-v", "--verbose") for argument in arguments)
+    try:
+        group.main(arguments, prog_name="swdual", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted; nothing was written", 130)
+    except Terminated:
+        return _say("terminated; nothing was written", 143)
+    except BrokenPipeError:
+        return 141
+    except SwdualError as error:
+        return _say(str(error), error.exit_code)
+    except MemoryError:
+        return _say("out of memory; search fewer queries at a time, or split the database", 4)
+    except OSError as error:
+        # Standard output closes or fills outside of any block that could know its name.
+        return _say(str(OutputError(str(error), file="output")), OutputError.exit_code)
+    except Exception as error:
+        if verbose:
+            traceback.print_exc()
+        return _say(
+            f"internal error: {type(error).__name__}: {error}; run again with -v for the details "
+            "and please report it",
+            255,
+        )
+    return 0
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"swdual: error: {message}", err=True)
+    return code
+
+
+def _on_sigterm(signum: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+def talking(function: Any) -> Any:
+    """Add the options that say how much a command says, and obey them."""
+
+    @click.option("--quiet", is_flag=True, help="Only errors on standard error.")
+    @click.option("-v", "--verbose", is_flag=True, help="Also say what is being done.")
+    @click.option(
+        "--no-progress",
+        is_flag=True,
+        help="No progress bar; there is none either if not a terminal.",
+    )
+    @click.option(
+        "--log", type=click.Path(dir_okay=False), metavar="FILE", help="Append messages to FILE."
+    )
+    def options(**_: Any) -> None: ...
+
+    function.__click_params__ = [
+        *getattr(function, "__click_params__", []),
+        *getattr(options, "__click_params__", []),
+    ]
+    return function
+
+
+def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
+    """Send the messages of the package to standard error, and to a file if asked."""
+    logger = logging.getLogger("swdual")
+    logger.setLevel(logging.DEBUG if verbose else logging.INFO)
+    logger.propagate = False
+    logger.handlers = []
+    shown = logging.StreamHandler(sys.stderr)
+    shown.setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
+    shown.setFormatter(_Lines())
+    logger.addHandler(shown)
+    if log is not None:
+        try:
+            kept = logging.FileHandler(log, encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"cannot be written: {error.strerror}", file=log) from error
+        kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logger.addHandler(kept)
+
+
+class _Lines(logging.Formatter):
+    """``swdual: warning: ...``; plain information without the level."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
+        return f"swdual: {level}{record.getMessage()}"

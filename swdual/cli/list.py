@@ -1,0 +1,26 @@
+"""`swdual list`: what can be chosen by name."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("list", short_help="List what can be chosen by name.")
+def command() -> None:
+    """List backends, output formats, their fields, and matrices."""
+    from swdual import registry
+    from swdual.format import FIELDS, NUMBERS
+    from swdual.sequences import matrices
+
+    numbers = {name: number for number, name in NUMBERS.items()}
+    formats = [
+        f"{numbers[name]} ({name})" if name in numbers else name
+        for name in registry.available("swdual.formats")
+    ]
+    for kind, names in (
+        ("backends", registry.available("swdual.backends")),
+        ("formats", formats),
+        ("fields", list(FIELDS)),
+        ("matrices", matrices.names()),
+    ):
+        click.echo(f"{kind:<10}{'  '.join(names)}")

@@ -1,0 +1,103 @@
+"""`swdual makedb`: FASTA to a database file."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import click
+
+from swdual.cli import set_up_messages, talking
+from swdual.cli._progress import progress_bar
+
+logger = logging.getLogger("swdual")
+
+
+@click.command("makedb", short_help="Turn FASTA files into a database.")
+@click.argument("files", nargs=-1, metavar="[FASTA... DB]", type=click.Path(allow_dash=True))
+@click.option(
+    "-i",
+    "--in",
+    "sources",
+    multiple=True,
+    type=click.Path(allow_dash=True),
+    metavar="FASTA",
+    help="Input, instead of FASTA; may be given several times.",
+)
+@click.option("-d", "--db", "--out", "target", type=click.Path(), help="Database, instead of DB.")
+@click.option(
+    "--dbtype",
+    type=click.Choice(["auto", "prot", "nucl"]),
+    default="auto",
+    show_default=True,
+    help="What the letters mean; auto takes proteins for granted but asks if they look otherwise.",
+)
+@click.option("--title", help="Name of the database.  [default: the first file]")
+@click.option(
+    "--on-invalid",
+    type=click.Choice(["error", "replace", "skip"]),
+    default="error",
+    show_default=True,
+    help="Letters that are none: refuse, read as X (N), or leave the record out.",
+)
+@click.option("--force", is_flag=True, help="Replace DB; take nucleotide letters for proteins.")
+@talking
+def command(
+    files: tuple[str, ...],
+    sources: tuple[str, ...],
+    target: str | None,
+    dbtype: str,
+    title: str | None,
+    on_invalid: str,
+    force: bool,
+    quiet: bool,
+    verbose: bool,
+    no_progress: bool,
+    log: str | None,
+) -> None:
+    """Turn FASTA or FASTQ files into one database file DB, which searches map into memory.
+
+    Files may be compressed (gz, bz2, xz, zst); "-" is standard input. DB appears only when it is
+    complete. Memory stays below 1 GiB.
+
+    \b
+    swdual makedb proteins.fasta.gz proteins.db
+    zcat *.fa.gz | swdual makedb - all.db
+    """
+    set_up_messages(quiet=quiet, verbose=verbose, log=log)
+    inputs = [*sources, *files]
+    if target is None:
+        if len(inputs) < 2 or not files:
+            raise click.UsageError("Name at least one FASTA file, and the database to write.")
+        target = inputs.pop()
+    if not inputs:
+        raise click.UsageError("Name at least one FASTA file.")
+    from swdual.database.database import makedb
+
+    started = time.perf_counter()
+    with progress_bar("reading", "M residues/s", 1e6, shown=not (quiet or no_progress)) as show:
+        read = 0
+
+        def count(residues: int) -> None:
+            nonlocal read
+            read += residues
+            show(read, None)
+
+        database = makedb(
+            inputs,
+            target,
+            dbtype=dbtype,
+            title=title,
+            on_invalid=on_invalid,  # type: ignore[arg-type]
+            force=force,
+            progress=count,
+        )
+    with database:
+        seconds = time.perf_counter() - started
+        logger.info(
+            "%s: %s sequences, %s residues in %.1f s",
+            target,
+            f"{len(database):,}",
+            f"{database.residues:,}",
+            seconds,
+        )

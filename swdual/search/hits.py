@@ -1,0 +1,50 @@
+"""The best targets of a query, under one order: higher score first, then input order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Candidates(NamedTuple):
+    """Targets of one query, equally long columns: score, place in the input, length."""
+
+    scores: NDArray[Any]
+    ordinals: NDArray[Any]
+    lengths: NDArray[Any]
+
+
+def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidates:
+    """Return the best targets in order: score descending, then place in the input ascending.
+
+    Parameters
+    ----------
+    candidates
+        In any order.
+    limit
+        Number of targets to keep; 0 keeps all.
+    min_raw_score
+        Targets below it are left out.
+
+    >>> columns = Candidates(*(np.array(x) for x in ([5, 7, 7], [2, 1, 0], [9, 9, 9])))
+    >>> best_of(columns, 2, 0).ordinals.tolist()
+    [0, 1]
+    """
+    scores = candidates.scores
+    if limit and len(scores) > limit:
+        bar = max(int(np.partition(scores, -limit)[-limit]), min_raw_score)
+    else:
+        bar = min_raw_score
+    chosen = np.flatnonzero(scores >= bar)
+    order = np.lexsort((candidates.ordinals[chosen], -scores[chosen].astype(np.int64)))
+    chosen = chosen[order[:limit] if limit else order]
+    return Candidates(*(column[chosen].astype(np.int64) for column in candidates))
+
+
+def merge(parts: Sequence[Candidates], limit: int) -> Candidates:
+    """Return the best targets of several ranges, each as `best_of` gave it."""
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return best_of(Candidates(*columns), limit, 0)

@@ -1,0 +1,94 @@
+"""Sequences in whatever form a user has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from swdual.errors import InputError
+from swdual.sequences.alphabet import INVALID, Alphabet
+from swdual.sequences.fasta import OnInvalid, Sequence, read_sequences
+
+
+def as_sequences(
+    source: Any, alphabet: Alphabet, *, on_invalid: OnInvalid = "error"
+) -> Iterator[Sequence]:
+    """Return the sequences that an object stands for.
+
+    A path-like object, "-", or text that names an existing file is read as a file. Other text is
+    a sequence if it has nothing but letters and ``*``. Further: a Biopython ``SeqRecord`` or
+    ``Seq``, bytes, a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, or an
+    iterable of any of these.
+
+    Raises
+    ------
+    InputError
+        If it is none of them, or a letter is not in the alphabet.
+
+    >>> from swdual.sequences.alphabet import PROTEIN
+    >>> [sequence.id for sequence in as_sequences({"a": "MKV", "b": "MLL"}, PROTEIN)]
+    ['a', 'b']
+    """
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _names_a_file(source)):
+        yield from read_sequences(source, alphabet, on_invalid=on_invalid)
+        return
+    for number, (title, residues) in enumerate(_pairs(source), start=1):
+        yield from _encoded(title or f"sequence_{number}", residues, alphabet, on_invalid)
+
+
+def _names_a_file(text: str) -> bool:
+    if text == "-" or (len(text) < 4096 and Path(text).is_file()):
+        return True
+    if text and text.replace("*", "").isalpha() and text.isascii():
+        return False
+    raise InputError("no such file, and not a sequence of letters either", file=text[:200])
+
+
+def _pairs(source: Any) -> Iterator[tuple[str, str | bytes]]:
+    """Return titles ("" where there is none) and residues."""
+    if isinstance(source, str):
+        yield "", source
+    elif isinstance(source, bytes):
+        yield "", source.decode("latin-1")
+    elif isinstance(source, Sequence):
+        yield source.title, source.codes
+    elif hasattr(source, "seq") and hasattr(source, "id"):
+        description = getattr(source, "description", "") or source.id
+        title = description if description.startswith(source.id) else source.id
+        yield title, str(source.seq)
+    elif isinstance(source, Mapping):
+        yield from ((str(title), str(residues)) for title, residues in source.items())
+    elif type(source).__name__ in ("Seq", "MutableSeq"):
+        yield "", str(source)
+    elif isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], str):
+        yield source[0], str(source[1])
+    elif isinstance(source, Iterable):
+        for item in source:
+            yield from _pairs(item)
+    else:
+        raise InputError(f"expected sequences, found {type(source).__name__}")
+
+
+def _encoded(
+    title: str, residues: str | bytes, alphabet: Alphabet, on_invalid: OnInvalid
+) -> Iterator[Sequence]:
+    if isinstance(residues, bytes):
+        yield Sequence(title, residues)
+        return
+    codes = alphabet.encode(residues)
+    if INVALID in codes:
+        if on_invalid == "skip":
+            return
+        if on_invalid == "error":
+            letter = residues[codes.index(INVALID)]
+            raise InputError(
+                f"sequence {title!r}: {letter!r} at position {codes.index(INVALID) + 1} is no "
+                f"letter of the alphabet {alphabet.letters}"
+            )
+        wildcard = bytes([alphabet.letters.index(alphabet.wildcard)])
+        codes = codes.replace(bytes([INVALID]), wildcard)
+    if not codes:
+        raise InputError(f"sequence {title!r} is empty")
+    yield Sequence(title, codes)
