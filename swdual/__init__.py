@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         OutputError,
         SwdualError,
     )
-    from swdual.search.master import iter_search, search
-    from swdual.search.results import Hit, QueryResult, SearchResults
+    from swdual.master.results import Hit, QueryResult, SearchResults
+    from swdual.master.search import iter_search, search
     from swdual.sequences.matrices import SubstitutionMatrix
     from swdual.sequences.scoring import ScoringScheme
 
@@ -38,8 +38,8 @@ _HOMES = {
         "OutputError",
         "SwdualError",
     ),
-    "swdual.search.master": ("iter_search", "search"),
-    "swdual.search.results": ("Hit", "QueryResult", "SearchResults"),
+    "swdual.master.search": ("iter_search", "search"),
+    "swdual.master.results": ("Hit", "QueryResult", "SearchResults"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }

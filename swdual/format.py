@@ -11,7 +11,7 @@ from typing import Protocol, TextIO, cast
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.search.results import QueryResult
+from swdual.master.results import QueryResult
 from swdual.sequences.fasta import first_word
 
 Value = str | int

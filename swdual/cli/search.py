@@ -139,8 +139,8 @@ def command(
     if query == db == "-":
         raise click.UsageError("Only one of queries and database can be standard input.")
     from swdual.format import parse_format
+    from swdual.master.search import Search
     from swdual.output import replacing
-    from swdual.search.master import Plan
 
     chosen, fields = parse_format(outfmt)
     from pathlib import Path
@@ -149,7 +149,7 @@ def command(
         replacing(out, force=force) as stream,
         progress_bar("searching", "GCUPS", 1e9, shown=not (quiet or no_progress)) as show,
     ):
-        plan = Plan(
+        whole = Search(
             query if query == "-" else Path(query),
             db,
             matrix=matrix,
@@ -166,18 +166,18 @@ def command(
         )
         started = time.perf_counter()
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=False)
-        chosen.write(plan.results(), text, fields, header=header)
+        chosen.write(whole.results(), text, fields, header=header)
         text.flush()
         text.detach()
         seconds = time.perf_counter() - started
     logger.info(
         "%s x %s: %.1f Gcells in %.2f s: %.1f GCUPS (%s)",
-        _count(len(plan.queries), "query", "queries"),
-        _count(len(plan.database), "target", "targets"),
-        plan.cells / 1e9,
+        _count(len(whole.queries), "query", "queries"),
+        _count(len(whole.database), "target", "targets"),
+        whole.cells / 1e9,
         seconds,
-        plan.cells / max(seconds, 1e-9) / 1e9,
-        _count(plan.threads, "thread", "threads"),
+        whole.cells / max(seconds, 1e-9) / 1e9,
+        _count(whole.threads, "thread", "threads"),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from swdual.format import columns
-from swdual.search.results import QueryResult
+from swdual.master.results import QueryResult
 
 
 def write(

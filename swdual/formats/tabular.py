@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from swdual.format import Value, columns
-from swdual.search.results import QueryResult
+from swdual.master.results import QueryResult
 
 _BLANKS = str.maketrans("\t\n\r", "   ")
 

@@ -14,10 +14,10 @@ from swdual import registry
 from swdual.backend import Scorer
 from swdual.database.database import Database, is_database
 from swdual.errors import InputError
-from swdual.search.hits import Candidates, best_of, merge
-from swdual.search.results import QueryResult, SearchParameters, SearchResults, Timing
-from swdual.search.task import make_tasks
-from swdual.search.worker import Crew, available_threads
+from swdual.master.hits import Candidates, best_of, merge
+from swdual.master.results import QueryResult, SearchParameters, SearchResults, Timing
+from swdual.master.task import make_tasks
+from swdual.master.worker import Crew, available_threads
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import OnInvalid, Sequence, batch_of, looks_like_nucleotides
@@ -41,11 +41,11 @@ def search(queries: Any, database: Any, **options: Any) -> SearchResults:
     >>> result[0][0].id, result[0][0].score
     ('same', 33)
     """
-    plan = Plan(queries, database, **options)
+    whole = Search(queries, database, **options)
     started = time.perf_counter()
-    found = list(plan.results())
-    timing = Timing(plan.cells, time.perf_counter() - started, plan.threads)
-    return SearchResults(found, plan.parameters, timing)
+    found = list(whole.results())
+    timing = Timing(whole.cells, time.perf_counter() - started, whole.threads)
+    return SearchResults(found, whole.parameters, timing)
 
 
 def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryResult]:
@@ -86,10 +86,10 @@ def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryRe
     InputError, DatabaseError
         If something that was given is not as it should be.
     """
-    return Plan(queries, database, **options).results()
+    return Search(queries, database, **options).results()
 
 
-class Plan:
+class Search:
     """One search: everything read and checked, ready to run; takes what `iter_search` takes."""
 
     def __init__(

@@ -10,8 +10,8 @@ from queue import SimpleQueue
 
 from swdual.backend import Scorer
 from swdual.database.database import Database
-from swdual.search.hits import Candidates
-from swdual.search.task import Task
+from swdual.master.hits import Candidates
+from swdual.master.task import Task
 
 Report = tuple[Task, Candidates] | BaseException
 
