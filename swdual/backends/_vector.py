@@ -234,12 +234,12 @@ def _look_up_one_by_one(builder: Any, table: Any, codes: Any) -> Any:
 
 
 def _lanes(builder: Any, vector: Any, start: int, count: int) -> Any:
-    """Return `count` lanes of a vector from `start`; those beyond its end are undefined."""
-    if start == 0 and count == vector.type.count:
+    """Return `count` lanes of a vector from `start`; those beyond its end repeat the first."""
+    size = vector.type.count
+    if start == 0 and count == size:
         return vector
-    index = [start + k if start + k < vector.type.count else ir.Undefined for k in range(count)]
-    lanes = [ir.Constant(_INDEX, k) for k in index]
-    order = ir.Constant(ir.VectorType(_INDEX, count), lanes)
+    index = [start + k if start + k < size else 0 for k in range(count)]
+    order = ir.Constant(ir.VectorType(_INDEX, count), index)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 

@@ -1,0 +1,119 @@
+"""What the benchmarks share: running commands, facts about the machine, results on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numba
+import numpy as np
+
+from swdual.version import __version__
+
+RESULTS = Path(__file__).parent / "results"
+
+
+class Run(NamedTuple):
+    """One run of a command: wall seconds, CPU seconds, and peak memory."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mib: float
+
+
+def run(command: list[str], folder: Path) -> Run:
+    """Run a command in a folder, its output thrown away; fail if it fails."""
+    with (folder / "messages").open("wb") as messages:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        text = (folder / "messages").read_text(errors="replace")
+        raise click.ClickException(f"{' '.join(command)} failed:\n{text[-2000:]}")
+    return Run(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def in_turn(measures: dict[str, Callable[[], float]], repeats: int) -> dict[str, dict[str, float]]:
+    """Measure all, one after the other, several times; return median, least and most of each.
+
+    Taking turns lets a drift of the machine's speed touch all alike.
+    """
+    found: dict[str, list[float]] = {key: [] for key in measures}
+    for _ in range(repeats):
+        for key, measure in measures.items():
+            found[key].append(measure())
+    return {
+        key: {"median": statistics.median(x), "min": min(x), "max": max(x)}
+        for key, x in found.items()
+    }
+
+
+@numba.njit
+def _chain(steps: int) -> int:
+    """Six dependent one-cycle instructions a step, which no compiler shortens."""
+    x = np.uint64(88172645463325252)
+    for _ in range(steps):
+        x ^= x << np.uint64(13)
+        x ^= x >> np.uint64(7)
+        x ^= x << np.uint64(17)
+    return x
+
+
+def clock_ghz() -> float:
+    """Return the clock of this core now, from a chain of dependent shifts and xors."""
+    _chain(1)
+    steps = 20_000_000
+    started = time.perf_counter()
+    _chain(steps)
+    return 6 * steps / (time.perf_counter() - started) / 1e9
+
+
+def machine() -> dict[str, Any]:
+    """Return what the figures depend on."""
+    model = platform.processor()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        lines = dict(
+            (part.strip() for part in line.split(":", 1))
+            for line in info.read_text().splitlines()
+            if ":" in line
+        )
+        model = " ".join(lines.get(k, "") for k in ("model name", "cpu family", "model"))
+    return {
+        "swdual": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": numba.__version__,
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+    }
+
+
+def save(name: str, figures: dict[str, Any], *, kept: bool) -> None:
+    """Write figures to ``bench/results/<release>/<name>.json``, if they are to be kept."""
+    if kept:
+        path = RESULTS / __version__ / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"machine": machine(), **figures}, indent=1) + "\n")
+        click.echo(f"written to {path}")
+
+
+def table(rows: Iterable[Iterable[object]]) -> None:
+    """Print rows as aligned columns."""
+    text = [[f"{x:.2f}" if isinstance(x, float) else str(x) for x in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*text, strict=True)]
+    for row in text:
+        click.echo("  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)))
