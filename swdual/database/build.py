@@ -115,9 +115,9 @@ class _SectionWriter:
         stream.write(bytes(PAGE_BYTES))
 
     def write(self, name: str, data: memoryview) -> None:
-        """Append a section; waits while the one before is still being written."""
-        if self._written:
-            self._written[-1].result()
+        """Append a section; waits while the same of the block before is being written."""
+        if len(self._written) >= len(SECTION_TYPES):
+            self._written[-len(SECTION_TYPES)].result()
         self._written.append(self._background.submit(self._write, name, self.offset, data))
         self.offset += data.nbytes + -data.nbytes % PAGE_BYTES
 
@@ -159,20 +159,19 @@ class _Names:
         self._hashes: list[NDArray[np.uint64]] = []
         self._count = 0
 
-    def add(self, headers: list[bytes]) -> None:
+    def add(self, batch: Batch) -> None:
         from swdual.database._gather import hash_identifiers
 
-        text = b"".join(headers)
-        ends = np.cumsum(np.fromiter(map(len, headers), np.int64, len(headers)))
+        ends = batch.header_ends
         starts = self._end + np.concatenate(([0], ends[:-1]))
         self._offsets.write(starts.astype("<u8").tobytes())
-        self._names.write(text)
+        self._names.write(batch.headers)
         self._end += int(ends[-1])
         if self._count < CHECKED_IDS:
-            hashes = np.empty(len(headers), np.uint64)
-            hash_identifiers(np.frombuffer(text, np.uint8), ends, hashes)
+            hashes = np.empty(len(ends), np.uint64)
+            hash_identifiers(np.frombuffer(batch.headers, np.uint8), ends, hashes)
             self._hashes.append(hashes)
-        self._count += len(headers)
+        self._count += len(ends)
 
     def write(self, sections: _SectionWriter) -> None:
         """Append the sections of the names, and warn of identifiers given twice."""
@@ -206,7 +205,7 @@ class _Run:
 
     def add(self, batch: Batch) -> None:
         end = self._filled + len(batch.codes)
-        self._codes[self._filled : end] = np.frombuffer(batch.codes, np.uint8)
+        self._codes[self._filled : end] = batch.codes
         self._lengths.append(batch.lengths)
         self._filled = end
         self.records += len(batch.lengths)
@@ -265,7 +264,7 @@ def _sorted_runs(
     runs: list[_Run | _StoredRun] = []
     run = _Run(0, RUN_RESIDUES)
     for batch in batches:
-        names.add(batch.headers)
+        names.add(batch)
         if not run.holds(batch):
             if run.records:
                 runs.append(_StoredRun(run, folder))

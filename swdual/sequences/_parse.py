@@ -17,9 +17,10 @@ def parse_clean(
     encoding: NDArray[np.uint8],
     codes: NDArray[np.uint8],
     headers: NDArray[np.uint8],
+    header_ends: NDArray[np.int64],
     lengths: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
-    """Split FASTA into aligned codes, header lines (each with its newline) and lengths.
+    """Split FASTA into aligned codes, header lines and where each ends, and lengths.
 
     Returns the number of code bytes, header bytes, records and lines; -1 in the first place if a
     record has no name or no residues, or a byte is no letter.
@@ -41,8 +42,7 @@ def parse_clean(
             header_bytes -= 1
         if header_bytes == first:
             return -1, 0, 0, 0
-        headers[header_bytes] = _NEWLINE
-        header_bytes += 1
+        header_ends[records] = header_bytes
         i += 1
         lines += 1
         before = filled

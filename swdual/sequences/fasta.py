@@ -56,20 +56,23 @@ class Sequence(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Consecutive records: headers, codes and the length of each.
+    """Consecutive records: header lines end to end, codes, and the length of each record.
 
-    The codes lie end to end, each record on a multiple of `ALIGNMENT` bytes.
+    Each record's codes begin on a multiple of `ALIGNMENT` bytes.
     """
 
-    headers: list[bytes]
-    codes: bytes
+    headers: bytes
+    header_ends: NDArray[np.int64]
+    codes: NDArray[np.uint8]
     lengths: NDArray[np.int64]
 
     def sequences(self) -> Iterator[Sequence]:
         """Return the records one by one."""
-        start = 0
-        for header, length in zip(self.headers, self.lengths.tolist(), strict=True):
-            yield Sequence(decode_header(header), self.codes[start : start + length])
+        start = title = 0
+        for end, length in zip(self.header_ends.tolist(), self.lengths.tolist(), strict=True):
+            codes = self.codes[start : start + length].tobytes()
+            yield Sequence(decode_header(self.headers[title:end]), codes)
+            title = end
             start += length + -length % ALIGNMENT
 
 
@@ -84,7 +87,12 @@ def batch_of(sequences: Iterable[Sequence]) -> Batch:
         headers.append(title.encode())
         parts.append(codes.ljust(len(codes) + -len(codes) % ALIGNMENT, bytes([PAD])))
         lengths.append(len(codes))
-    return Batch(headers, b"".join(parts), np.array(lengths, np.int64))
+    return Batch(
+        b"".join(headers),
+        np.cumsum([len(header) for header in headers], dtype=np.int64),
+        np.frombuffer(b"".join(parts), np.uint8),
+        np.array(lengths, np.int64),
+    )
 
 
 @dataclass
@@ -162,8 +170,8 @@ def read_batches(
     with _opened(source, name) as (stream, compression):
         try:
             for batch in _batches(stream, name, alphabet, on_invalid, findings):
-                findings.records += len(batch.headers)
-                if batch.headers:
+                findings.records += len(batch.lengths)
+                if len(batch.lengths):
                     yield batch
         except (EOFError, zlib.error, lzma.LZMAError) as error:
             raise _damaged(name, compression, findings.records, error) from error
@@ -197,7 +205,7 @@ def looks_like_nucleotides(batch: Batch) -> bool:
     """
     enough, share = 50, 0.95
     residues = int(batch.lengths.sum())
-    common = sum(batch.codes.count(PROTEIN.letters.index(letter)) for letter in "ACGTUN")
+    common = sum(int(np.count_nonzero(batch.codes == x)) for x in PROTEIN.encode("ACGTUN"))
     return residues >= enough and common >= share * residues
 
 
@@ -289,12 +297,15 @@ def _parse(chunk: bytes, encoding: bytes) -> tuple[int, Batch | None]:
         shortest_record = len(">a\nA\n")
         lengths = np.empty(len(chunk) // shortest_record + 1, np.int64)
         codes = np.empty(len(chunk) + ALIGNMENT * len(lengths), np.uint8)
-        headers = np.empty(len(chunk) + 1, np.uint8)
+        headers, ends = np.empty(len(chunk), np.uint8), np.empty_like(lengths)
         text, table = np.frombuffer(chunk, np.uint8), np.frombuffer(encoding, np.uint8)
-        filled, header_bytes, records, lines = parse_clean(text, table, codes, headers, lengths)
+        filled, header_bytes, records, lines = parse_clean(
+            text, table, codes, headers, ends, lengths
+        )
         if filled >= 0:
-            titles = headers[:header_bytes].tobytes().split(b"\n")[:-1]
-            return lines, Batch(titles, codes[:filled].tobytes(), lengths[:records].copy())
+            titles = headers[:header_bytes].tobytes()
+            counts = ends[:records].copy(), lengths[:records].copy()
+            return lines, Batch(titles, counts[0], codes[:filled], counts[1])
     return chunk.count(b"\n"), None
 
 
@@ -330,7 +341,7 @@ def _chunks(stream: BinaryIO) -> Iterator[bytes]:
         if cut == 0 and not (pending and pending[-1].endswith(b"\n") and data.startswith(b">")):
             pending.append(data)
             continue
-        piece = b"".join([*pending, data[:cut]])
+        piece = b"".join([*pending, memoryview(data)[:cut]])
         pending = [data[cut:]]
         if piece:
             yield piece
