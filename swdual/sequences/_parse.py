@@ -33,15 +33,17 @@ def parse_clean(
         i += 1
         while i < end and text[i] == _SPACE:
             i += 1
-        first = header_bytes
-        while i < end and text[i] != _NEWLINE:
-            headers[header_bytes] = text[i]
-            header_bytes += 1
-            i += 1
-        while header_bytes > first and headers[header_bytes - 1] <= _SPACE:
-            header_bytes -= 1
-        if header_bytes == first:
+        stop = i
+        while stop < end and text[stop] != _NEWLINE:
+            stop += 1
+        title = text[i:stop]
+        while len(title) > 0 and title[-1] <= _SPACE:
+            title = title[:-1]
+        if len(title) == 0:
             return -1, 0, 0, 0
+        headers[header_bytes : header_bytes + len(title)] = title
+        header_bytes += len(title)
+        i = stop
         header_ends[records] = header_bytes
         i += 1
         lines += 1
@@ -54,12 +56,13 @@ def parse_clean(
                 while stop < end and text[stop] != _NEWLINE:
                     stop += 1
                 width = stop - i
-            largest = np.uint8(0)
-            for k in range(i, stop):
-                code = encoding[text[k]]
-                codes[filled + k - i] = code
-                largest = max(largest, code)
-            if largest >= CODES:
+            line, room = text[i:stop], codes[filled:]
+            seen = np.uint8(0)
+            for k in range(len(line)):
+                code = encoding[line[k]]
+                room[k] = code
+                seen |= code
+            if seen >= CODES:
                 return -1, 0, 0, 0
             filled += stop - i
             i = stop + 1
