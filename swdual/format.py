@@ -7,7 +7,7 @@ name or by BLAST's number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TextIO, cast
+from typing import Protocol, cast
 
 from swdual import registry
 from swdual.errors import InputError
@@ -15,6 +15,14 @@ from swdual.master.results import QueryResult
 from swdual.sequences.fasta import first_word
 
 Value = str | int
+
+
+class Text(Protocol):
+    """What text is written to."""
+
+    def write(self, text: str, /) -> object:
+        """Write some text."""
+
 
 FIELDS: dict[str, Callable[[QueryResult], Sequence[Value]]] = {
     "qseqid": lambda found: [found.query.id] * len(found),
@@ -42,7 +50,7 @@ class Format(Protocol):
     def write(
         self,
         results: Iterable[QueryResult],
-        stream: TextIO,
+        stream: Text,
         fields: Sequence[str],
         *,
         header: bool,
@@ -63,6 +71,9 @@ def parse_format(text: str) -> tuple[Format, tuple[str, ...]]:
     ('qseqid', 'score')
     """
     name, *fields = text.split() or [""]
+    known = registry.available("swdual.formats")
+    if NUMBERS.get(name, name) not in known:
+        raise InputError(registry.unknown("format", name, [*NUMBERS, *known]))
     module = registry.load("swdual.formats", NUMBERS.get(name, name))
     for field in fields:
         if field not in FIELDS:

@@ -79,16 +79,20 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def _run(arguments: list[str]) -> int:
     verbose = any(argument in ("-v", "--verbose") for argument in arguments)
     try:
-        group.main(arguments, prog_name="swdual", standalone_mode=False)
+        if "_SWDUAL_COMPLETE" in os.environ:
+            group.main(arguments, prog_name="swdual")
+        # Not group.main: it would turn a closed pipe into exit code 1.
+        with group.make_context("swdual", list(arguments)) as context:
+            group.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
         error.show()
         return 1
     except (KeyboardInterrupt, click.Abort):
-        return _say("interrupted; nothing was written", 130)
+        return _say("interrupted", 130)
     except Terminated:
-        return _say("terminated; nothing was written", 143)
+        return _say("terminated", 143)
     except BrokenPipeError:
         return 141
     except SwdualError as error:
@@ -157,6 +161,11 @@ def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
             raise OutputError(f"cannot be written: {error.strerror}", file=log) from error
         kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(kept)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 class _Lines(logging.Formatter):

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from swdual.cli import set_up_messages, talking
+from swdual.cli import counted, set_up_messages, talking
 from swdual.cli._progress import progress_bar
 
 logger = logging.getLogger("swdual")
@@ -95,9 +95,9 @@ def command(
     with database:
         seconds = time.perf_counter() - started
         logger.info(
-            "%s: %s sequences, %s residues in %.1f s",
+            "%s: %s, %s in %.1f s",
             target,
-            f"{len(database):,}",
-            f"{database.residues:,}",
+            counted(len(database), "sequence", "sequences"),
+            counted(database.residues, "residue", "residues"),
             seconds,
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
+import codecs
 import logging
 import time
 
 import click
 
-from swdual.cli import set_up_messages, talking
+from swdual.cli import counted, set_up_messages, talking
 from swdual.cli._progress import progress_bar
 
 logger = logging.getLogger("swdual")
@@ -165,21 +165,15 @@ def command(
             progress=show,
         )
         started = time.perf_counter()
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="\n", write_through=False)
+        text = codecs.getwriter("utf-8")(stream)
         chosen.write(whole.results(), text, fields, header=header)
-        text.flush()
-        text.detach()
         seconds = time.perf_counter() - started
     logger.info(
         "%s x %s: %.1f Gcells in %.2f s: %.1f GCUPS (%s)",
-        _count(len(whole.queries), "query", "queries"),
-        _count(len(whole.database), "target", "targets"),
+        counted(len(whole.queries), "query", "queries"),
+        counted(len(whole.database), "target", "targets"),
         whole.cells / 1e9,
         seconds,
         whole.cells / max(seconds, 1e-9) / 1e9,
-        _count(whole.threads, "thread", "threads"),
+        counted(whole.threads, "thread", "threads"),
     )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"

@@ -41,6 +41,9 @@ from swdual.sequences.fasta import (
 )
 from swdual.version import __version__
 
+_SEQUENCE_STARTS = b">@#; \t\r\n\x1f\x42\xfd\x28"
+"""First bytes of FASTA, FASTQ, comments, blanks, and of gzip, bzip2, xz and zstd streams."""
+
 
 class Block(NamedTuple):
     """Targets of one block, by descending length; all arrays are views of the file.
@@ -351,8 +354,7 @@ def makedb(
 def is_database(path: Source) -> bool:
     """Return whether a path is a database rather than a sequence file: by its first bytes.
 
-    What cannot be read, or is too short to tell, counts as a database if its name does not end
-    like a sequence file's, so that the error speaks of what was meant.
+    What is missing or cannot be read counts as a database, so that opening it says what is wrong.
     """
     if path == "-":
         return False
@@ -360,10 +362,8 @@ def is_database(path: Source) -> bool:
         with open(path, "rb") as file:
             head = file.read(len(MAGIC))
     except OSError:
-        head = b""
-    if len(head) >= len(MAGIC) or (head and not MAGIC.startswith(head)):
-        return head == MAGIC or head[:1] not in b">@#\n\r \x1f\x42\xfd\x28"
-    return bool(head) or os.fspath(path).endswith((".bin", ".db"))
+        return True
+    return bool(head) and (MAGIC.startswith(head) or head[:1] not in _SEQUENCE_STARTS)
 
 
 def _typed_batches(

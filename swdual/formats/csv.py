@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Sequence
-from typing import TextIO
 
-from swdual.format import columns
+from swdual.format import Text, columns
 from swdual.master.results import QueryResult
 
 
 def write(
-    results: Iterable[QueryResult], stream: TextIO, fields: Sequence[str], *, header: bool
+    results: Iterable[QueryResult], stream: Text, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries."""
     writer = csv.writer(stream, lineterminator="\n")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TextIO
 
-from swdual.format import Value, columns
+from swdual.format import Text, Value, columns
 from swdual.master.results import QueryResult
 
 _BLANKS = str.maketrans("\t\n\r", "   ")
 
 
 def write(
-    results: Iterable[QueryResult], stream: TextIO, fields: Sequence[str], *, header: bool
+    results: Iterable[QueryResult], stream: Text, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries; a tab inside a header line becomes a space."""
     if header:

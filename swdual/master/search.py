@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,7 @@ class Search:
         self.progress = progress
         self.database = open_database(database, on_invalid)
         self.queries = list(as_sequences(queries, self.database.alphabet, on_invalid=on_invalid))
-        _refuse_other_type(self.queries, self.database)
+        _refuse_other_type(self.queries, self.database, queries)
         scheme = _scheme(self.database, matrix, gap_open, gap_extend, reward, penalty)
         self.parameters = SearchParameters(scheme, max_target_seqs, min_raw_score)
         self.cells = sum(len(query.codes) for query in self.queries) * self.database.residues
@@ -181,12 +181,12 @@ def open_database(source: Any, on_invalid: OnInvalid = "error") -> Database:
     return Database.from_batches([batch], PROTEIN, "sequences in memory")
 
 
-def _refuse_other_type(queries: Iterable[Sequence], database: Database) -> None:
-    queries = list(queries)
+def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:
     if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(queries)):
         raise InputError(
             f"the queries look like nucleotides, but {database.name} holds proteins; "
-            "search a database built with --dbtype nucl"
+            "search a database built with --dbtype nucl",
+            file=source if isinstance(source, os.PathLike) else None,
         )
 
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 import io
 import itertools
 import logging
-import lzma
 import os
 import re
 import sys
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import BinaryIO, Literal, NamedTuple, cast
+from typing import BinaryIO, Literal, NamedTuple, Protocol, cast
 
 import dnaio
 import numpy as np
@@ -33,6 +31,7 @@ OnInvalid = Literal["error", "replace", "skip"]
 Source = str | os.PathLike[str]
 
 CHUNK_BYTES = 4 << 20
+READ_BYTES = 1 << 16
 BULK_BYTES = 1 << 20
 PARSING_THREADS = 2
 FASTQ_RECORDS = 10_000
@@ -41,6 +40,20 @@ _COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 _BLANKS = b" \t\n\v\f\r"
 
 logger = logging.getLogger("swdual")
+
+
+class _ReadFailure(Exception):
+    """Reading failed, for a cause that depends on the compression."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+class _Stream(Protocol):
+    """What is asked of an open file, compressed or not."""
+
+    def read1(self, size: int, /) -> bytes: ...
 
 
 class Sequence(NamedTuple):
@@ -173,18 +186,8 @@ def read_batches(
                 findings.records += len(batch.lengths)
                 if len(batch.lengths):
                     yield batch
-        except (EOFError, zlib.error, lzma.LZMAError) as error:
-            raise _damaged(name, compression, findings.records, error) from error
-        except OSError as error:
-            if isinstance(error, InputError):
-                raise
-            if compression is None or error.errno is not None:
-                raise InputError(f"cannot be read: {error.strerror or error}", file=name) from error
-            raise _damaged(name, compression, findings.records, error) from error
-        except Exception as error:
-            if compression == "zst" and type(error).__name__ == "ZstdError":
-                raise _damaged(name, compression, findings.records, error) from error
-            raise
+        except _ReadFailure as failure:
+            raise _unreadable(name, compression, findings.records, failure.cause) from failure
     findings.warn(name)
     if findings.records == 0:
         if findings.empty:
@@ -210,7 +213,7 @@ def looks_like_nucleotides(batch: Batch) -> bool:
 
 
 @contextmanager
-def _opened(source: Source, name: str) -> Iterator[tuple[io.BufferedReader, str | None]]:
+def _opened(source: Source, name: str) -> Iterator[tuple[_Stream, str | None]]:
     """Open a file and see through its compression."""
     try:
         raw = cast(io.BufferedReader, sys.stdin.buffer if source == "-" else open(source, "rb"))  # noqa: SIM115
@@ -226,23 +229,25 @@ def _opened(source: Source, name: str) -> Iterator[tuple[io.BufferedReader, str 
             yield raw, None
         else:
             with xopen(raw, "rb", format=kind, threads=0) as plain:
-                yield io.BufferedReader(cast(io.RawIOBase, plain), 1 << 20), kind
+                yield cast(_Stream, plain), kind
     finally:
         if source != "-":
             raw.close()
 
 
-def _damaged(name: str, compression: str | None, records: int, error: Exception) -> InputError:
-    state = "truncated" if isinstance(error, EOFError) else "corrupt"
+def _unreadable(name: str, compression: str | None, records: int, cause: Exception) -> InputError:
+    if isinstance(cause, OSError) and (compression is None or cause.errno is not None):
+        return InputError(f"cannot be read: {cause.strerror or cause}", file=name)
+    state = "truncated" if isinstance(cause, EOFError) else "corrupt"
     return InputError(
-        f"{state} {_COMPRESSION.get(compression or '', 'compressed')} stream after {records} "
-        f"records ({error}); copy or download the file again",
+        f"{state} {_COMPRESSION[compression or 'gz']} stream after {records} records ({cause}); "
+        "copy or download the file again",
         file=name,
     )
 
 
 def _batches(
-    stream: io.BufferedReader,
+    stream: _Stream,
     name: str,
     alphabet: Alphabet,
     on_invalid: OnInvalid,
@@ -273,17 +278,24 @@ def _parsed_ahead(
 ) -> Iterator[tuple[bytes, int, Batch | None]]:
     """Return each chunk with its number of lines and its records if it is well formed.
 
-    The compiled parser runs in threads, ahead of the reader of the records.
+    The compiled parser runs in threads, ahead of the reader of the records. If the stream fails,
+    the records before are returned first.
     """
+    failure: _ReadFailure | None = None
     with ThreadPoolExecutor(PARSING_THREADS) as pool:
         ahead: deque[tuple[bytes, Future[tuple[int, Batch | None]]]] = deque()
-        for chunk in chunks:
-            ahead.append((chunk, pool.submit(_parse, chunk, encoding)))
-            if len(ahead) > PARSING_THREADS:
-                ready, result = ahead.popleft()
-                yield ready, *result.result()
+        try:
+            for chunk in chunks:
+                ahead.append((chunk, pool.submit(_parse, chunk, encoding)))
+                if len(ahead) > PARSING_THREADS:
+                    ready, result = ahead.popleft()
+                    yield ready, *result.result()
+        except _ReadFailure as error:
+            failure = error
         for ready, result in ahead:
             yield ready, *result.result()
+    if failure is not None:
+        raise failure
 
 
 def _parse(chunk: bytes, encoding: bytes) -> tuple[int, Batch | None]:
@@ -326,11 +338,11 @@ def _kind(chunk: bytes, name: str) -> Literal["fasta", "fastq"] | None:
     return None
 
 
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+def _chunks(stream: _Stream) -> Iterator[bytes]:
     """Cut a stream into pieces of whole FASTA records with ``\\n`` line ends."""
     pending: list[bytes] = []
     held = b""
-    while data := stream.read(CHUNK_BYTES):
+    for data in _pieces(stream):
         data = held + data
         held = b""
         if data.endswith(b"\r"):
@@ -348,6 +360,23 @@ def _chunks(stream: BinaryIO) -> Iterator[bytes]:
     last = b"".join(pending)
     if last:
         yield last
+
+
+def _pieces(stream: _Stream) -> Iterator[bytes]:
+    """Read a stream to its end; if that fails, first give what was read before."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while data := stream.read1(READ_BYTES):
+            parts.append(data)
+            size += len(data)
+            if size >= CHUNK_BYTES:
+                yield b"".join(parts)
+                parts, size = [], 0
+    except Exception as error:
+        yield b"".join(parts)
+        raise _ReadFailure(error) from error
+    yield b"".join(parts)
 
 
 class _Joined(io.RawIOBase):
