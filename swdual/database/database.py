@@ -8,6 +8,7 @@ import mmap
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -168,10 +169,10 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file; its arrays must no longer be in use."""
-        self.__dict__.pop("_places", None)
-        self._data.release()
-        self._close()
+        """Let go of the file, or leave that to the last of its arrays that is still in use."""
+        with suppress(BufferError):
+            self._data.release()
+            self._close()
 
     def block(self, number: int) -> Block:
         """Return one block; its checksums are verified the first time.
