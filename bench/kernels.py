@@ -23,8 +23,8 @@ from swdual import Database, ScoringScheme
 from swdual.backends import simd
 from swdual.sequences import matrices, synthesis
 from swdual.sequences.alphabet import PROTEIN
-from swdual.sequences.fasta import Sequence
 from swdual.sequences.records import as_sequences
+from swdual.sequences.sequence import Sequence
 from swdual.version import __version__
 
 GAP_OPEN, GAP_EXTEND = 11, 1
@@ -90,7 +90,7 @@ def main(
 
 
 def _batches(records: dict[str, str]) -> list[Any]:
-    from swdual.sequences.fasta import batch_of
+    from swdual.sequences.sequence import batch_of
 
     return [batch_of(as_sequences(records, PROTEIN))]
 

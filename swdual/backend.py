@@ -15,6 +15,12 @@ Progress = Callable[[int], None]
 """Called with the number of cells done since the last call; may raise to stop the work."""
 
 
+LARGEST = 2**31 - 1
+"""The largest score that a backend can return."""
+
+TOO_LARGE = "a score beyond 2**31 - 1: use a matrix with smaller scores, or shorter sequences"
+
+
 class Scorer(Protocol):
     """Scores queries against the targets of one database under one scheme."""
 
@@ -37,6 +43,11 @@ class Scorer(Protocol):
         Returns
         -------
         (last - first,) int32, exact, 0 where nothing aligns with a positive score.
+
+        Raises
+        ------
+        EngineError
+            If a score is larger than `LARGEST`.
         """
         ...
 

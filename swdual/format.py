@@ -12,7 +12,7 @@ from typing import Protocol, cast
 from swdual import registry
 from swdual.errors import InputError
 from swdual.master.results import QueryResult
-from swdual.sequences.fasta import first_word
+from swdual.sequences.sequence import first_word
 
 Value = str | int
 

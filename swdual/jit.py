@@ -39,19 +39,19 @@ def cache_folder() -> Path | None:
     package = Path(__file__).parent
     state = [(file.name, file.stat().st_mtime_ns) for file in sorted(package.rglob("*.py"))]
     name = xxhash.xxh3_64_hexdigest(repr(state).encode())
-    chosen = os.environ.get("SWDUAL_CACHE_DIR")
     user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
-    for parent in (
-        *([Path(chosen)] if chosen else []),
-        Path(platformdirs.user_cache_dir("swdual", appauthor=False)),
-        Path(tempfile.gettempdir()) / user,
-    ):
-        folder = parent / name
+    parents: list[Callable[[], str]] = [
+        lambda: os.environ["SWDUAL_CACHE_DIR"],
+        lambda: platformdirs.user_cache_dir("swdual", appauthor=False),
+        lambda: os.path.join(tempfile.gettempdir(), user),
+    ]
+    for parent in parents:
         try:
+            folder = Path(parent()) / name
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 return folder
-        except OSError:
+        except (OSError, KeyError):
             continue
     return None
 

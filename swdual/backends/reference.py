@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import Progress, Scorer
+from swdual.backend import LARGEST, TOO_LARGE, Progress, Scorer
 from swdual.database.database import Database
+from swdual.errors import EngineError
 from swdual.sequences.alphabet import ALIGNMENT
 from swdual.sequences.scoring import ScoringScheme
 
@@ -33,7 +34,10 @@ def bind(database: Database, scheme: ScoringScheme) -> Scorer:
         for k in range(first, last):
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
-            out[k - first] = gotoh(query, target, scores, scheme.gap_open, scheme.gap_extend)
+            score = gotoh(query, target, scores, scheme.gap_open, scheme.gap_extend)
+            if score > LARGEST:
+                raise EngineError(TOO_LARGE)
+            out[k - first] = score
             progress(len(query) * len(target))
         return out
 

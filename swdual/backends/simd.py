@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import Progress
+from swdual.backend import TOO_LARGE, Progress
 from swdual.backends._gotoh import COLUMNS, score_kernel
 from swdual.backends._pack import Pack, pack
 from swdual.backends._vector import TABLE_BYTES, register_bytes, register_count
@@ -88,9 +88,7 @@ class SimdScorer:
             again = pack(self._database.block(block), overflowed + first, rung.lanes)
             scores[overflowed] = self._score(letters, again, rung, lambda cells: None)
         if scores.min(initial=0) < 0:
-            raise EngineError(
-                "a score beyond 2**31: use a matrix with smaller scores, or shorter sequences"
-            )
+            raise EngineError(TOO_LARGE)
         return scores
 
     def _pack(self, block: int, first: int, last: int, lanes: int) -> Pack:
@@ -119,7 +117,7 @@ class SimdScorer:
         out = np.empty(len(packed.event_targets), np.int32)
         used = np.unique(query)
         step = max(1, CALL_CELLS // max(1, len(query) * group))
-        first = 0
+        first = told = 0
         while first < len(packed.batch_starts) - 1:
             end = packed.batch_starts[first] + step
             last = max(first + 1, int(np.searchsorted(packed.batch_starts, end, "right")) - 1)
@@ -140,10 +138,10 @@ class SimdScorer:
                 *scratch,
                 out,
             )
-            groups = int(packed.batch_starts[last] - packed.batch_starts[first])
-            done = groups * group * len(query)
-            progress(done * packed.residues // packed.columns)
-            first = last
+            columns = int(packed.batch_starts[last]) * group
+            cells = columns * packed.residues // packed.columns * len(query)
+            progress(cells - told)
+            first, told = last, cells
         with self._lock:
             self.work.cells += packed.residues * len(query)
             self.work.lane_cells += packed.columns * len(query)

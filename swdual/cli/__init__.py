@@ -33,7 +33,7 @@ class _Group(click.Group):
     """Loads a subcommand's file only when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -66,9 +66,12 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with the code for what happened."""
     signal.signal(signal.SIGTERM, _on_sigterm)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (messages have nowhere to go)
     code = _run(sys.argv[1:] if arguments is None else arguments)
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError:
         code = code or 141
     if code == 141:
@@ -82,7 +85,7 @@ def _run(arguments: list[str]) -> int:
         if "_SWDUAL_COMPLETE" in os.environ:
             group.main(arguments, prog_name="swdual")
         # Not group.main: it would turn a closed pipe into exit code 1.
-        with group.make_context("swdual", list(arguments)) as context:
+        with group.make_context("swdual", [*arguments]) as context:
             group.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -99,9 +102,6 @@ def _run(arguments: list[str]) -> int:
         return _say(str(error), error.exit_code)
     except MemoryError:
         return _say("out of memory; search fewer queries at a time, or split the database", 4)
-    except OSError as error:
-        # Standard output closes or fills outside of any block that could know its name.
-        return _say(str(OutputError(str(error), file="output")), OutputError.exit_code)
     except Exception as error:
         if verbose:
             traceback.print_exc()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import logging
 import time
 
@@ -140,7 +139,7 @@ def command(
         raise click.UsageError("Only one of queries and database can be standard input.")
     from swdual.format import parse_format
     from swdual.master.search import Search
-    from swdual.output import replacing
+    from swdual.output import Utf8, replacing
 
     chosen, fields = parse_format(outfmt)
     from pathlib import Path
@@ -165,8 +164,7 @@ def command(
             progress=show,
         )
         started = time.perf_counter()
-        text = codecs.getwriter("utf-8")(stream)
-        chosen.write(whole.results(), text, fields, header=header)
+        chosen.write(whole.results(), Utf8(stream), fields, header=header)
         seconds = time.perf_counter() - started
     logger.info(
         "%s x %s: %.1f Gcells in %.2f s: %.1f GCUPS (%s)",

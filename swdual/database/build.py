@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 import logging
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +29,7 @@ from swdual.database.layout import (
 )
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
-from swdual.sequences.fasta import Batch
+from swdual.sequences.sequence import Batch
 
 RUN_RESIDUES = 384 << 20
 """Residues kept in memory before a sorted run goes to disk."""
@@ -44,6 +46,16 @@ COPY_BYTES = 8 << 20
 logger = logging.getLogger("swdual")
 
 
+class Target(Protocol):
+    """What a database is written to."""
+
+    def write(self, data: bytes | memoryview, /) -> int:
+        """Write some bytes."""
+
+    def seek(self, place: int, /) -> int:
+        """Go on at a place counted from the beginning."""
+
+
 class _Targets(NamedTuple):
     """Targets in file order: lengths, places in the input, and codes laid out as in the file."""
 
@@ -54,7 +66,7 @@ class _Targets(NamedTuple):
 
 def build(
     batches: Iterable[Batch],
-    stream: IO[bytes],
+    stream: Target,
     alphabet: Alphabet,
     *,
     title: str,
@@ -75,19 +87,22 @@ def build(
     title, writer
         What the database is called, and the release that writes it.
     scratch
-        Folder for temporary files; None takes the system's.
+        Folder for what memory has no room for; None takes the system's.
     progress
         Called with the number of residues of each batch that was read.
     """
-    with ThreadPoolExecutor(1) as background:
+    with ThreadPoolExecutor(1) as background, ExitStack() as files:
+        folder = None if scratch is None else os.fspath(scratch)
+
+        def spool() -> IO[bytes]:
+            return files.enter_context(tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=folder))
+
         sections = _SectionWriter(stream, background)
-        with tempfile.TemporaryDirectory(dir=scratch, prefix=".swdual-") as folder:
-            names = _Names(Path(folder))
-            runs = _sorted_runs(batches, names, progress, Path(folder))
-            blocks: list[BlockInfo] = []
-            for targets in _blocks(runs):
-                blocks.append(_write_block(sections, targets, blocks))
-            names.write(sections)
+        names = _Names(spool(), spool())
+        blocks: list[BlockInfo] = []
+        for targets in _blocks(_sorted_runs(batches, names, progress, spool)):
+            blocks.append(_write_block(sections, targets, blocks))
+        names.write(sections, title)
         manifest = Manifest(
             writer=writer,
             alphabet=alphabet.name,
@@ -107,7 +122,7 @@ def build(
 class _SectionWriter:
     """Writes sections one behind the other, in a thread of its own, and keeps their checksums."""
 
-    def __init__(self, stream: IO[bytes], background: ThreadPoolExecutor) -> None:
+    def __init__(self, stream: Target, background: ThreadPoolExecutor) -> None:
         self._stream = stream
         self._background = background
         self._written: list[Future[Section]] = []
@@ -152,9 +167,8 @@ class _SectionWriter:
 class _Names:
     """Header lines in input order, kept on disk until their turn comes."""
 
-    def __init__(self, folder: Path) -> None:
-        self._names = tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=str(folder))  # noqa: SIM115
-        self._offsets = tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=str(folder))  # noqa: SIM115
+    def __init__(self, names: IO[bytes], offsets: IO[bytes]) -> None:
+        self._names, self._offsets = names, offsets
         self._end = 0
         self._hashes: list[NDArray[np.uint64]] = []
         self._count = 0
@@ -173,19 +187,20 @@ class _Names:
             self._hashes.append(hashes)
         self._count += len(ends)
 
-    def write(self, sections: _SectionWriter) -> None:
+    def write(self, sections: _SectionWriter, title: str) -> None:
         """Append the sections of the names, and warn of identifiers given twice."""
         if self._hashes:
             hashes = np.sort(np.concatenate(self._hashes))
             twice = np.count_nonzero(hashes[1:] == hashes[:-1])
             if twice:
                 logger.warning(
-                    "%d records repeat the identifier of an earlier one; all are kept", twice
+                    "%s: %d records repeat the identifier of an earlier one; all are kept",
+                    title,
+                    twice,
                 )
         self._offsets.write(np.array([self._end], dtype="<u8").tobytes())
-        with self._offsets, self._names:
-            sections.write_file("offsets", self._offsets)
-            sections.write_file("names", self._names)
+        sections.write_file("offsets", self._offsets)
+        sections.write_file("names", self._names)
 
 
 class _Run:
@@ -236,8 +251,8 @@ class _Run:
 class _StoredRun:
     """A sorted run in a temporary file, read back record by record."""
 
-    def __init__(self, run: _Run, folder: Path) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (closed when read)
+    def __init__(self, run: _Run, file: IO[bytes]) -> None:
+        self._file = file
         for targets in run.blocks():
             table = np.stack((targets.lengths, targets.ordinals))
             self._file.write(np.array([table.shape[1]]).tobytes() + table.tobytes())
@@ -246,19 +261,18 @@ class _StoredRun:
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
         """Return the negative length, the place in the input and the padded codes of each."""
         self._file.seek(0)
-        with self._file:
-            while head := self._file.read(8):
-                count = int(np.frombuffer(head, np.int64)[0])
-                table = np.frombuffer(self._file.read(16 * count), np.int64).reshape(2, count)
-                for length, ordinal in zip(*table.tolist(), strict=True):
-                    yield -length, ordinal, self._file.read(length + -length % ALIGNMENT)
+        while head := self._file.read(8):
+            count = int(np.frombuffer(head, np.int64)[0])
+            table = np.frombuffer(self._file.read(16 * count), np.int64).reshape(2, count)
+            for length, ordinal in zip(*table.tolist(), strict=True):
+                yield -length, ordinal, self._file.read(length + -length % ALIGNMENT)
 
 
 def _sorted_runs(
     batches: Iterable[Batch],
     names: _Names,
     progress: Callable[[int], None],
-    folder: Path,
+    spool: Callable[[], IO[bytes]],
 ) -> list[_Run | _StoredRun]:
     """Read everything; all runs but a single one are on disk."""
     runs: list[_Run | _StoredRun] = []
@@ -267,14 +281,14 @@ def _sorted_runs(
         names.add(batch)
         if not run.holds(batch):
             if run.records:
-                runs.append(_StoredRun(run, folder))
+                runs.append(_StoredRun(run, spool()))
             first = run.first_ordinal + run.records
             run = _Run(first, max(RUN_RESIDUES, len(batch.codes)))
         run.add(batch)
         progress(len(batch.codes))
     if run.records == 0:
         raise InputError("no sequences to build a database of")
-    runs.append(_StoredRun(run, folder) if runs else run)
+    runs.append(_StoredRun(run, spool()) if runs else run)
     return runs
 
 

@@ -6,6 +6,7 @@ import html
 import io
 import mmap
 import os
+import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -21,25 +22,19 @@ from swdual.database.build import build
 from swdual.database.layout import (
     GUARD_BYTES,
     MAGIC,
-    MAJOR,
-    MINOR,
     SECTION_TYPES,
     Manifest,
     checksum,
+    read_format,
     read_manifest,
 )
-from swdual.errors import DatabaseError, InputError
+from swdual.errors import DatabaseError, InputError, OutputError
 from swdual.output import replacing
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
-from swdual.sequences.fasta import (
-    Batch,
-    OnInvalid,
-    Sequence,
-    Source,
-    decode_header,
-    looks_like_nucleotides,
-    read_batches,
-)
+from swdual.sequences.fasta import looks_like_nucleotides, read_batches
+from swdual.sequences.sequence import Batch, Sequence, decode_header
+from swdual.sequences.stream import Source
+from swdual.sequences.validation import OnInvalid
 from swdual.version import __version__
 
 _SEQUENCE_STARTS = b">@#; \t\r\n\x1f\x42\xfd\x28"
@@ -250,7 +245,7 @@ class Database:
             "shortest": min(block.shortest for block in manifest.blocks),
             "blocks": len(manifest.blocks),
             "bytes": len(self._data),
-            "format": f"{MAJOR}.{MINOR}",
+            "format": read_format(self._data),
             "written by": manifest.writer,
         }
         if letters:
@@ -338,6 +333,10 @@ def makedb(
     if not paths:
         raise InputError("no input: name at least one FASTA file")
     target = Path(path)
+    if os.fspath(path) == "-":
+        raise InputError("a database is a file: it cannot be written to standard output")
+    if target.exists() and not target.is_file():
+        raise OutputError("is no regular file, which a database must be", file=path)
     batches, alphabet = _typed_batches(paths, dbtype, on_invalid, force=force)
     with replacing(target, force=force) as stream:
         build(
@@ -355,16 +354,21 @@ def makedb(
 def is_database(path: Source) -> bool:
     """Return whether a path is a database rather than a sequence file: by its first bytes.
 
-    What is missing or cannot be read counts as a database, so that opening it says what is wrong.
+    What is missing or cannot be read counts as a database, so that opening it says what is wrong;
+    so does an empty file that is named like one. A pipe is read as sequences.
     """
     if path == "-":
         return False
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return os.path.isdir(path)
         with open(path, "rb") as file:
             head = file.read(len(MAGIC))
     except OSError:
         return True
-    return bool(head) and (MAGIC.startswith(head) or head[:1] not in _SEQUENCE_STARTS)
+    if not head:
+        return Path(path).suffix in (".bin", ".db")
+    return MAGIC.startswith(head) or head[:1] not in _SEQUENCE_STARTS
 
 
 def _typed_batches(
@@ -389,6 +393,7 @@ def _refuse_nucleotides(batch: Batch, path: Source) -> None:
     if looks_like_nucleotides(batch):
         raise InputError(
             "these look like nucleotides (95 % or more A, C, G, T, U, N), not proteins; "
-            "use --dbtype nucl, or --dbtype prot --force if they are proteins",
+            "build a database with 'swdual makedb --dbtype nucl', or with --dbtype prot --force "
+            "if they are proteins",
             file=path,
         )

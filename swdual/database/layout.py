@@ -19,14 +19,18 @@ that a block is one stretch of the file to copy to a device. Equal input gives e
 
 from __future__ import annotations
 
+import inspect
 import json
 import struct
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import xxhash
 
 from swdual.errors import DatabaseError
+
+Kind = TypeVar("Kind")
 
 MAGIC = b"SWDUALDB"
 MAJOR, MINOR = 1, 0
@@ -92,10 +96,20 @@ class Manifest:
             If it is none.
         """
         fields: dict[str, Any] = json.loads(text)
-        known = {name: fields[name] for name in cls.__dataclass_fields__}
-        known["blocks"] = tuple(BlockInfo(**block) for block in fields["blocks"])
-        known["sections"] = tuple(Section(**section) for section in fields["sections"])
-        return cls(**known)
+        fields["blocks"] = tuple(_known(BlockInfo, block) for block in fields["blocks"])
+        fields["sections"] = tuple(_known(Section, section) for section in fields["sections"])
+        return _known(cls, fields)
+
+
+def _known(kind: Callable[..., Kind], fields: dict[str, Any]) -> Kind:
+    """Return a record of the fields it knows; a newer minor version may have written more."""
+    return kind(**{name: fields[name] for name in inspect.signature(kind).parameters})
+
+
+def read_format(data: memoryview) -> str:
+    """Return the format version that a file states."""
+    _, major, minor, *_ = HEADER.unpack_from(data)
+    return f"{major}.{minor}"
 
 
 def checksum(data: bytes | memoryview) -> str:

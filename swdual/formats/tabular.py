@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from swdual.format import Text, Value, columns
 from swdual.master.results import QueryResult
 
-_BLANKS = str.maketrans("\t\n\r", "   ")
-
 
 def write(
     results: Iterable[QueryResult], stream: Text, fields: Sequence[str], *, header: bool
@@ -22,4 +20,4 @@ def write(
 
 
 def _as_text(column: Sequence[Value]) -> list[str]:
-    return [value.translate(_BLANKS) if isinstance(value, str) else str(value) for value in column]
+    return [value.replace("\t", " ") if isinstance(value, str) else str(value) for value in column]

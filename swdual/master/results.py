@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.database import Database
-from swdual.sequences.fasta import Sequence, first_word
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence, first_word
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +31,7 @@ class SearchParameters:
     min_raw_score: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Hit:
     """One target of a query."""
 
@@ -40,7 +40,10 @@ class Hit:
     score: int
     rank: int
     target_length: int
-    database: Database = field(repr=False)
+    database: Database
+
+    def __repr__(self) -> str:
+        return f"<Hit {self.rank} of {self.query.id!r}: {self.id!r}, score {self.score}>"
 
     @property
     def title(self) -> str:
@@ -152,7 +155,7 @@ class SearchResults(SequenceOf[QueryResult]):
 
     def __repr__(self) -> str:
         return (
-            f"<SearchResults: {len(self)} queries, {len(self.scores):,} hits, "
+            f"<SearchResults: {len(self):,} queries, {len(self.scores):,} hits, "
             f"{self.timing.gcups:.1f} GCUPS>"
         )
 

@@ -20,9 +20,11 @@ from swdual.master.task import make_tasks
 from swdual.master.worker import Crew, available_threads
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
-from swdual.sequences.fasta import OnInvalid, Sequence, batch_of, looks_like_nucleotides
+from swdual.sequences.fasta import looks_like_nucleotides
 from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence, batch_of
+from swdual.sequences.validation import OnInvalid
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""

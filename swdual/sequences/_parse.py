@@ -31,7 +31,7 @@ def parse_clean(
         if text[i] != _GREATER:
             return -1, 0, 0, 0
         i += 1
-        while i < end and text[i] == _SPACE:
+        while i < end and text[i] <= _SPACE and text[i] != _NEWLINE:
             i += 1
         stop = i
         while stop < end and text[stop] != _NEWLINE:

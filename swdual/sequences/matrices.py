@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -114,42 +113,77 @@ def _ncbi() -> dict[str, Any]:
 
 
 def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
-    """Read a matrix in NCBI's text format; letters it does not list take its smallest score."""
-    from Bio import BiopythonWarning
-    from Bio.Align import substitution_matrices
+    """Read a matrix in NCBI's text format.
 
+    A line of letters, then for each of them a line with the letter and its scores; blank lines
+    and what follows '#' are passed over. The rows are the query's letters. A letter that is not
+    listed takes the smallest score.
+    """
     try:
-        with warnings.catch_warnings(), path.open() as handle:
-            warnings.simplefilter("ignore", BiopythonWarning)
-            array = substitution_matrices.read(handle)
-        letters, values = array.alphabet, np.asarray(array, dtype=np.float64)
-    except (ValueError, IndexError, TypeError, AssertionError, UnicodeDecodeError) as error:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise MatrixError(f"cannot be read: {error.strerror or error}", file=path) from error
+    columns = ""
+    rows: dict[str, list[int]] = {}
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].upper().split()
+        if not words:
+            continue
+        if not columns:
+            _refuse_letters(words, alphabet, path, number)
+            columns = "".join(words)
+            continue
+        letter, *values = words
+        if letter not in columns or letter in rows:
+            problem = "comes twice" if letter in rows else f"is none of the columns {columns}"
+            raise MatrixError(f"row {letter!r} {problem}", file=path, line=number)
+        if len(values) != len(columns):
+            raise MatrixError(
+                f"row {letter} has {len(values)} scores, but there are {len(columns)} columns",
+                file=path,
+                line=number,
+            )
+        rows[letter] = [_whole_number(value, path, number) for value in values]
+    missing = [letter for letter in columns if letter not in rows]
+    if missing or not columns:
+        what = f"no row for {' '.join(missing)}" if columns else "no scores"
         raise MatrixError(
-            f"not a substitution matrix ({error}); expected a header line of letters, "
-            "then a line for each letter: the letter and its scores",
-            file=path,
-        ) from error
-    if values.ndim != 2 or len(letters) == 0:
-        raise MatrixError("not a substitution matrix: no rows of scores", file=path)
-    if not np.array_equal(values, np.rint(values)):
-        raise MatrixError("scores must be whole numbers; scale the matrix first", file=path)
-    if np.abs(values).max() > LARGEST_SCORE:
-        raise MatrixError(f"scores must lie within +-{LARGEST_SCORE}", file=path)
-    letters = "".join(letters).upper()
-    strange = sorted(set(letters) - set(alphabet.letters))
-    if strange:
-        raise MatrixError(
-            f"column {' '.join(strange)!r} is no letter of the alphabet {alphabet.letters}",
+            f"not a substitution matrix: {what}; expected a line of letters, then for each of "
+            "them a line with the letter and its scores",
             file=path,
         )
-    rows = values.astype(np.int64)
-    return _complete(os.fspath(path), alphabet, letters, rows, int(rows.min()))
+    scores = np.array([rows[letter] for letter in columns], dtype=np.int64)
+    return _complete(os.fspath(path), alphabet, columns, scores, int(scores.min()))
+
+
+def _refuse_letters(words: list[str], alphabet: Alphabet, path: Path, line: int) -> None:
+    for word in words:
+        if len(word) != 1 or word not in alphabet.letters:
+            raise MatrixError(
+                f"not a substitution matrix: column {word!r} is no letter of the alphabet "
+                f"{alphabet.letters}",
+                file=path,
+                line=line,
+            )
+        if words.count(word) > 1:
+            raise MatrixError(f"column {word!r} comes twice", file=path, line=line)
+
+
+def _whole_number(text: str, path: Path, line: int) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise MatrixError(
+            f"{text!r} is no whole number; scale the matrix first", file=path, line=line
+        ) from error
 
 
 def _complete(
     name: str, alphabet: Alphabet, letters: str, rows: NDArray[np.int64], unlisted: int
 ) -> SubstitutionMatrix:
     """Spread the rows over all codes; U scores as C and O as X unless listed (BLAST's rule)."""
+    if np.abs(rows).max() > LARGEST_SCORE:
+        raise MatrixError(f"matrix {name}: scores must lie within +-{LARGEST_SCORE}")
     scores = np.full((CODES, CODES), unlisted, dtype=np.int16)
     source = {letter: i for i, letter in enumerate(letters)}
     if alphabet is PROTEIN:

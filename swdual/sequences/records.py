@@ -9,7 +9,11 @@ from typing import Any
 
 from swdual.errors import InputError
 from swdual.sequences.alphabet import INVALID, Alphabet
-from swdual.sequences.fasta import OnInvalid, Sequence, read_sequences
+from swdual.sequences.fasta import read_sequences
+from swdual.sequences.sequence import Sequence
+from swdual.sequences.validation import OnInvalid
+
+_LINE_BREAKS = str.maketrans("\r\n", "  ")
 
 
 def as_sequences(
@@ -74,14 +78,21 @@ def _pairs(source: Any) -> Iterator[tuple[str, str | bytes]]:
 def _encoded(
     title: str, residues: str | bytes, alphabet: Alphabet, on_invalid: OnInvalid
 ) -> Iterator[Sequence]:
+    title = title.translate(_LINE_BREAKS)
     if isinstance(residues, bytes):
-        yield Sequence(title, residues)
-        return
-    codes = alphabet.encode(residues)
+        if residues and max(residues) >= len(alphabet.letters):
+            raise InputError(
+                f"sequence {title!r}: {max(residues)} is no residue code; codes run from 0 to "
+                f"{len(alphabet.letters) - 1}"
+            )
+        codes = residues
+    else:
+        codes = alphabet.encode(residues)
     if INVALID in codes:
         if on_invalid == "skip":
             return
         if on_invalid == "error":
+            assert isinstance(residues, str)
             letter = residues[codes.index(INVALID)]
             raise InputError(
                 f"sequence {title!r}: {letter!r} at position {codes.index(INVALID) + 1} is no "

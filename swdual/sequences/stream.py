@@ -1,0 +1,165 @@
+"""Files and streams, compressed or not, as pieces that each hold whole FASTA records."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Protocol, cast
+
+from xopen import xopen
+
+from swdual.errors import InputError
+
+Source = str | os.PathLike[str]
+"""A path, or "-" for standard input."""
+
+CHUNK_BYTES = 4 << 20
+READ_BYTES = 1 << 16
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
+
+
+class Stream(Protocol):
+    """What is asked of an open file, compressed or not."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Return some bytes, at most `size`; none at the end."""
+
+
+class ReadFailure(Exception):
+    """Reading failed, for a cause that depends on the compression."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(cause)
+        self.cause = cause
+
+
+def source_name(source: Source) -> str:
+    """Return what messages call a source.
+
+    >>> source_name("-")
+    'standard input'
+    """
+    return "standard input" if source == "-" else os.fspath(source)
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[tuple[Stream, str | None]]:
+    """Open a source; yields its content, and the compression it was seen through, if any.
+
+    Raises
+    ------
+    InputError
+        If it cannot be opened.
+    """
+    name = source_name(source)
+    try:
+        if source != "-":
+            raw = open(source, "rb")  # noqa: SIM115  (closed below)
+        elif sys.stdin is not None:
+            raw = cast(io.BufferedReader, sys.stdin.buffer)
+        else:
+            raise InputError("is closed", file=name)
+        head = raw.peek(6)[:6]
+    except OSError as error:
+        raise InputError(f"cannot be opened: {error.strerror}", file=name) from error
+    kind = next((k for magic, k in _MAGIC.items() if head.startswith(magic)), None)
+    try:
+        if kind is None:
+            yield raw, None
+        else:
+            with xopen(raw, "rb", format=kind, threads=0) as plain:
+                yield cast(Stream, plain), kind
+    finally:
+        if source != "-":
+            raw.close()
+
+
+def unreadable(
+    source: Source, compression: str | None, records: int, cause: Exception
+) -> InputError:
+    """Return the error for a stream that broke off after some records."""
+    name = source_name(source)
+    if isinstance(cause, OSError) and (compression is None or cause.errno is not None):
+        return InputError(f"cannot be read: {cause.strerror or cause}", file=name)
+    state = "truncated" if isinstance(cause, EOFError) else "corrupt"
+    return InputError(
+        f"{state} {_COMPRESSION[compression or 'gz']} stream after {records} records ({cause}); "
+        "copy or download the file again",
+        file=name,
+    )
+
+
+def drain(stream: Stream) -> Exception | None:
+    """Read a stream to its end; return what stops it from being read, if anything."""
+    try:
+        while stream.read1(READ_BYTES):
+            pass
+    except Exception as error:
+        return error
+    return None
+
+
+def chunks(stream: Stream) -> Iterator[bytes]:
+    """Cut a stream into pieces of whole FASTA records with ``\\n`` line ends."""
+    pending: list[bytes] = []
+    held = b""
+    for data in _pieces(stream):
+        data = held + data
+        held = b""
+        if data.endswith(b"\r"):
+            data, held = data[:-1], b"\r"
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        cut = data.rfind(b"\n>") + 1
+        if cut == 0 and not (pending and pending[-1].endswith(b"\n") and data.startswith(b">")):
+            pending.append(data)
+            continue
+        piece = b"".join([*pending, memoryview(data)[:cut]])
+        pending = [data[cut:]]
+        if piece:
+            yield piece
+    last = b"".join(pending)
+    if last:
+        yield last
+
+
+def _pieces(stream: Stream) -> Iterator[bytes]:
+    """Read a stream to its end; if that fails, first give what was read before."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while data := stream.read1(READ_BYTES):
+            parts.append(data)
+            size += len(data)
+            if size >= CHUNK_BYTES:
+                yield b"".join(parts)
+                parts, size = [], 0
+    except Exception as error:
+        yield b"".join(parts)
+        raise ReadFailure(error) from error
+    yield b"".join(parts)
+
+
+class Joined(io.RawIOBase):
+    """The chunks of a stream as a stream again."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self._left = b""
+        self._chunks = iter(chunks)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        """Fill a buffer with the next bytes; return how many, 0 at the end."""
+        if not self._left:
+            self._left = next(self._chunks, b"")
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count

@@ -1,0 +1,133 @@
+"""Records held against an alphabet: what is refused, mended or left out, and how that is told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from swdual.errors import InputError
+from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
+from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
+
+OnInvalid = Literal["error", "replace", "skip"]
+"""A letter outside the alphabet is refused, read as the wildcard, or its record is left out."""
+
+BLANKS = b" \t\n\v\f\r"
+_SUSPICIOUS_SHARE = 0.2
+
+logger = logging.getLogger("swdual")
+
+
+class Validator:
+    """Encodes the records of one file and keeps account of what it did to them.
+
+    Parameters
+    ----------
+    name
+        The file, for messages.
+    alphabet, on_invalid
+        The letters, and what becomes of others.
+    """
+
+    def __init__(self, name: str, alphabet: Alphabet, on_invalid: OnInvalid) -> None:
+        self.name = name
+        self.alphabet = alphabet
+        self.records = 0
+        self._on_invalid = on_invalid
+        self._residues = self._replaced = self._skipped = 0
+        self._empty: list[str] = []
+
+    def count(self, batch: Batch) -> Batch:
+        """Take note of well-formed records; returns them."""
+        self.records += len(batch.lengths)
+        self._residues += int(batch.lengths.sum())
+        return batch
+
+    def encode(
+        self, records: Iterable[tuple[str, bytes]], complain: Callable[[], InputError]
+    ) -> Batch:
+        """Return records as a batch.
+
+        Parameters
+        ----------
+        records
+            Titles and residues.
+        complain
+            Returns the error for the first invalid letter among them.
+        """
+        sequences = []
+        wildcard = bytes([self.alphabet.letters.index(self.alphabet.wildcard)])
+        before = self.records + len(self._empty) + self._skipped
+        for number, (title, residues) in enumerate(records, start=before + 1):
+            title = title.strip() or f"sequence_{number}"
+            codes = residues.translate(self.alphabet.encoding, BLANKS)
+            invalid = codes.count(INVALID)
+            if invalid and self._on_invalid == "error":
+                raise complain()
+            if invalid and self._on_invalid == "skip":
+                self._skipped += 1
+            elif not codes:
+                self._empty.append(first_word(title))
+            else:
+                self._replaced += invalid
+                sequences.append(Sequence(title, codes.replace(bytes([INVALID]), wildcard)))
+        return self.count(batch_of(sequences))
+
+    def invalid_letter(self, line: bytes, number: int) -> InputError | None:
+        """Return the error for the first invalid letter in a line of residues, if there is one."""
+        codes = line.translate(self.alphabet.encoding)
+        for place, code in enumerate(codes):
+            if code == INVALID and line[place] not in BLANKS:
+                return self._refusal(decode_header(line[place:])[0], number)
+        return None
+
+    def _refusal(self, letter: str, line: int) -> InputError:
+        if letter in "-.":
+            message = (
+                f"gap character {letter!r} among the residues (an alignment, not a sequence?); "
+                "remove the gaps, or use --on-invalid skip"
+            )
+        else:
+            kind = "an amino acid" if self.alphabet is PROTEIN else "a nucleotide"
+            message = (
+                f"{letter!r} is not {kind} letter; use --on-invalid replace to read it as "
+                f"{self.alphabet.wildcard}, or --on-invalid skip to leave such records out"
+            )
+        return InputError(message, file=self.name, line=line)
+
+    def finish(self) -> None:
+        """Log a warning for each kind of finding.
+
+        Raises
+        ------
+        InputError
+            If nothing is left, or so much was replaced that the file cannot be what it is taken
+            for.
+        """
+        if self._empty:
+            shown = ", ".join(self._empty[:3]) + (", ..." if len(self._empty) > 3 else "")
+            logger.warning("%s: %d empty records left out (%s)", self.name, len(self._empty), shown)
+        if self._replaced:
+            logger.warning("%s: %d invalid residues replaced", self.name, self._replaced)
+        if self._skipped:
+            logger.warning(
+                "%s: %d records with invalid residues left out", self.name, self._skipped
+            )
+        kind = "amino acids" if self.alphabet is PROTEIN else "nucleotides"
+        if self._replaced > _SUSPICIOUS_SHARE * self._residues:
+            raise InputError(
+                f"{self._replaced} of {self._residues} residues are no {kind}; "
+                "is this the right kind of file?",
+                file=self.name,
+            )
+        if self.records == 0:
+            if self._empty:
+                raise InputError("no residues: every record is empty", file=self.name)
+            if self._skipped:
+                raise InputError(
+                    f"no sequences left: every record has letters that are no {kind}; "
+                    "is this the right kind of file?",
+                    file=self.name,
+                )
+            raise InputError("no sequences (file is empty)", file=self.name)

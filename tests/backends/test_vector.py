@@ -1,0 +1,201 @@
+"""Each way to look up a table, one process for each: same scores, and the instructions meant."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+
+import llvmlite.binding as llvm
+import numpy as np
+import pytest
+from oracles.smith_waterman import local_score_gotoh
+
+from swdual.backends import _vector
+from swdual.sequences import matrices
+from swdual.sequences.alphabet import PROTEIN
+
+LETTERS = len(PROTEIN.letters)
+
+SSSE3 = ["sse2", "sse3", "ssse3"]
+AVX2 = [*SSSE3, "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "bmi", "bmi2", "fma", "lzcnt"]
+AVX512 = [*AVX2, "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"]
+SETS = {
+    "none": ("x86-64", ["sse2"]),
+    "ssse3": ("x86-64", SSSE3),
+    "avx2": ("haswell", AVX2),
+    "avx512": ("skylake-avx512", AVX512),
+    "vbmi": ("icelake-server", [*AVX512, "avx512vbmi"]),
+}
+"""For each name that `_instructions` may give on x86: CPU and features for Numba."""
+
+DEFAULT_LANES = {"none": 16, "ssse3": 16, "avx2": 32, "avx512": 128, "vbmi": 128}
+
+LOOK_UPS = {"none": set(), "ssse3": {"pshufb"}, "avx2": {"vpshufb"}, "avx512": {"vpshufb"}}
+"""The byte shuffles that each may use; "vbmi" may use more than one."""
+
+SCRIPT = """
+import json, re, sys
+import numpy as np
+from swdual.backends import _gotoh, _vector, simd
+from swdual.database.database import Database
+from swdual.sequences import matrices
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.sequence import Sequence, batch_of
+from swdual.sequences.scoring import ScoringScheme
+
+case = json.load(sys.stdin)
+targets = [Sequence("t", bytes(codes)) for codes in case["targets"]]
+database = Database.from_batches([batch_of(targets)], PROTEIN, "test")
+ordinals = database.block(0).ordinals.astype(int)
+scores, ladders = {}, {}
+for name, scheme in case["schemes"].items():
+    matrix = np.array(scheme["matrix"], np.int16)
+    matrix = matrices.SubstitutionMatrix("test", PROTEIN, matrix)
+    scorer = simd.bind(database, ScoringScheme(matrix, *scheme["gaps"]), case["lanes"])
+    for number, query in enumerate(case["queries"]):
+        found = np.empty(len(targets), int)
+        found[ordinals] = scorer(bytes(query), 0, 0, len(targets), lambda cells: None)
+        scores[f"{name} {number}"] = found.tolist()
+    ladders[name] = [(rung.bits, rung.lanes) for rung in scorer.rungs]
+code = "".join(_gotoh.score_kernel(*ladders["8"][0]).inspect_asm().values())
+json.dump(
+    {
+        "instructions": _vector._instructions(),
+        "ladders": ladders,
+        "mnemonics": sorted(set(re.findall(r"^\\t(v?pshufb|vperm[bit2]+)\\b", code, re.M))),
+        "registers": sorted(set(re.findall(r"%([xyz]mm)", code))),
+        "scores": scores,
+    },
+    sys.stdout,
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def case():
+    """A small database of families over all letters; schemes for 8, 16 and 32 bits."""
+    rng = np.random.default_rng(1)
+    queries = [rng.integers(0, LETTERS, n).tolist() for n in (1, 27, 60)]
+    whole = list(range(LETTERS))
+    targets = [whole, whole[::-1], *([code] for code in range(LETTERS))]
+    for n in range(1, 140):
+        copy = np.array(queries[n % 3])
+        drawn = rng.random(len(copy)) < 0.3
+        copy[drawn] = rng.integers(0, LETTERS, drawn.sum())
+        targets.append([*copy[: n % 50 + 1].tolist(), *rng.integers(0, LETTERS, n % 7).tolist()])
+    queries.append(whole)
+    blosum = matrices.load("BLOSUM62").scores.astype(int)
+    drawn = rng.integers(-128, 64, blosum.shape)
+    wide = rng.integers(-32767, 3000, blosum.shape)
+    schemes = {
+        "8": {"matrix": blosum.tolist(), "gaps": (11, 1)},
+        "8 and 16": {"matrix": drawn.tolist(), "gaps": (40, 7)},
+        "16 and 32": {"matrix": wide.tolist(), "gaps": (0, 300)},
+    }
+    return {"queries": queries, "targets": targets, "schemes": schemes}
+
+
+@pytest.fixture(scope="module")
+def expected(case):
+    return {
+        f"{name} {number}": [
+            local_score_gotoh(query, target, scheme["matrix"], *scheme["gaps"])
+            for target in case["targets"]
+        ]
+        for name, scheme in case["schemes"].items()
+        for number, query in enumerate(case["queries"])
+    }
+
+
+def host_features():
+    return {name for name, present in llvm.get_host_cpu_features().items() if present}
+
+
+def run(case, lanes, cache, **variables):
+    """Score the case in a process of its own."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT],
+        input=json.dumps({**case, "lanes": lanes}),
+        env={**kept, "SWDUAL_CACHE_DIR": str(cache), **variables},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def run_as(case, name, lanes, cache):
+    cpu, features = SETS[name]
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip(f"{platform.machine()} has no {name}")
+    lacking = [feature for feature in features if feature not in host_features()]
+    if lacking:
+        pytest.skip(f"this machine lacks {', '.join(lacking)}")
+    listed = ",".join(f"+{feature}" for feature in features)
+    return run(case, lanes, cache, NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=listed)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
+    """With the instructions of older machines, 8, 16 and 32 bits score as the oracle does."""
+    found = run_as(case, name, None, tmp_path)
+    assert found["instructions"] == name
+    lanes = found["ladders"]["8"][0][1]
+    assert found["ladders"]["8"] == [[8, lanes], [16, lanes // 2], [32, lanes // 4]]
+    assert found["ladders"]["16 and 32"] == [[16, lanes // 2], [32, lanes // 4]]
+    assert lanes == DEFAULT_LANES[name]
+    assert found["scores"] == expected
+    if name in LOOK_UPS:
+        assert set(found["mnemonics"]) == LOOK_UPS[name]
+    else:
+        assert "vpermb" in found["mnemonics"]
+    assert ("zmm" in found["registers"]) == (name in ("avx512", "vbmi"))
+    assert ("ymm" in found["registers"] or "zmm" in found["registers"]) == (
+        name not in ("none", "ssse3")
+    )
+
+
+@pytest.mark.parametrize(("name", "lanes"), [("none", 64), ("ssse3", 128), ("avx512", 16)])
+def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name, lanes):
+    """Vectors of many registers, or of a part of one, score the same."""
+    found = run_as(case, name, lanes, tmp_path)
+    assert found["instructions"] == name
+    assert found["ladders"]["8"][0] == [8, lanes]
+    assert found["scores"] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "register_bytes"),
+    [("none", 16), ("ssse3", 16), ("avx2", 32), ("avx512", 64), ("vbmi", 64)],
+)
+def test_vectors_fill_one_register_of_sixteen_or_two_of_more(monkeypatch, name, register_bytes):
+    """Where there are 32 registers a vector takes two of them, else one."""
+    features = ",".join(f"+{feature}" for feature in SETS[name][1])
+    monkeypatch.setattr(_vector.config, "CPU_FEATURES", features)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    assert _vector._instructions() == name
+    assert _vector.register_bytes() == register_bytes
+    assert _vector.register_bytes() * _vector.register_count() // 16 == DEFAULT_LANES[name]
+
+
+def test_arm_has_its_own_look_up(monkeypatch):
+    """On aarch64 the look-up is NEON's: 16 bytes, 32 registers."""
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert _vector._instructions() == "neon"
+    assert (_vector.register_bytes(), _vector.register_count()) == (16, 32)
+
+
+def test_the_host_is_used_where_nothing_is_said(monkeypatch):
+    """Without NUMBA_CPU_FEATURES the best that this machine has is chosen."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip(f"{platform.machine()} is not x86")
+    monkeypatch.setattr(_vector.config, "CPU_FEATURES", None)
+    have = host_features()
+    best = next(name for name in reversed(SETS) if name == "none" or have >= set(SETS[name][1]))
+    assert _vector._instructions() == best

@@ -1,0 +1,333 @@
+"""The commands at work: inputs and outputs of every kind, numbers at their limits, any place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import sys
+import threading
+
+import pytest
+
+from swdual.sequences.alphabet import PROTEIN
+
+HITS = "q1\tt1\t77\t20\t14\nq1\tt3\t19\t20\t23\nq1\tt2\t12\t20\t6\n"
+needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names must be UTF-8")
+
+
+@pytest.fixture
+def random_files(here):
+    """Files a.fa and b.fa of random proteins, some of them related and some equal."""
+    draw = random.Random(7)
+    parts = ["".join(draw.choices(PROTEIN.letters[:20], k=40)) for _ in range(6)]
+    for name, count in (("a", 4), ("b", 40)):
+        text = "".join(
+            f">{name}{k}\n{''.join(draw.choices(parts, k=draw.randint(1, 4)))}\n"
+            for k in range(count)
+        )
+        (here / f"{name}.fa").write_text(text)
+
+
+def test_standard_input_serves_as_any_file(run, here):
+    """Queries, targets and the input of makedb may come from standard input."""
+    queries, targets = ((here / name).read_bytes() for name in ("q.fa", "t.fa"))
+    expected = run("search", "q.fa", "t.fa")
+    assert expected.out.startswith(HITS)
+    assert run("search", "-", "t.fa", stdin=queries).out == expected.out
+    assert run("search", "q.fa", "-", stdin=targets).out == expected.out
+    assert run("makedb", "-", "t.db", stdin=targets).code == 0
+    assert run("search", "-q", "-", "-d", "t.db", stdin=queries).out == expected.out
+
+
+def test_several_files_make_one_database(run, here):
+    """Files are read in the order in which they are named, standard input among them."""
+    text = (here / "q.fa").read_bytes()
+    assert run("makedb", "t.fa", "-", "x.db", stdin=text).code == 0
+    assert run("makedb", "--in", "t.fa", "--in", "q.fa", "--db", "y.db").code == 0
+    for name in ("x.db", "y.db"):
+        outcome = run("search", "q.fa", name, "-f", "6 snum sseqid", "-k", "0")
+        assert set(outcome.out.splitlines()) == {"1\tt1", "2\tt2", "3\tt3", "4\tq1", "5\tq2"}
+
+
+def test_output_goes_to_a_pipe(run, here):
+    """A FIFO is written to directly."""
+    os.mkfifo(here / "pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((here / "pipe").read_text()), daemon=True)
+    reader.start()
+    assert run("search", "q.fa", "t.fa", "-o", "pipe").code == 0
+    reader.join(20)
+    assert read[0].startswith(HITS)
+
+
+@pytest.mark.parametrize("role", ["queries", "database", "makedb"])
+def test_input_comes_from_a_pipe(spawn, run, here, role):
+    """`<(zcat x.fa.gz)` may stand for any file that is read."""
+    source = "q.fa" if role == "queries" else "t.fa"
+    os.mkfifo(here / "pipe")
+    text = (here / source).read_bytes()
+    writer = threading.Thread(target=(here / "pipe").write_bytes, args=(text,), daemon=True)
+    writer.start()
+    arguments = {
+        "queries": ("search", "pipe", "t.fa"),
+        "database": ("search", "q.fa", "pipe"),
+        "makedb": ("makedb", "pipe", "t.db"),
+    }
+    outcome = spawn(*arguments[role], timeout=10)
+    assert outcome.code == 0, outcome.err
+    if role == "makedb":
+        outcome = run("search", "q.fa", "t.db")
+    assert outcome.out.startswith(HITS)
+
+
+def test_output_in_a_file_is_that_on_standard_output(run, here):
+    """--out changes the place, nothing else."""
+    for format_ in ("6", "csv", "jsonl"):
+        shown = run("search", "q.fa", "t.fa", "-f", format_).out
+        assert run("search", "q.fa", "t.fa", "-f", format_, "-o", f"x.{format_}").out == ""
+        assert (here / f"x.{format_}").read_text() == shown
+
+
+def test_all_formats_say_the_same(run):
+    """Tabular, CSV and JSON Lines hold the same values, whatever is in a header."""
+    fields = "qseqid sseqid score qlen slen qtitle stitle qnum snum rank"
+    tabular = run("search", "q.fa", "t.fa", "-f", f"6 {fields}", "--header").out
+    rows = [line.split("\t") for line in tabular.splitlines()]
+    assert rows[0] == fields.split()
+    commas = run("search", "q.fa", "t.fa", "-f", f"10 {fields}", "--header").out
+    assert list(csv.reader(io.StringIO(commas))) == rows
+    lines = run("search", "q.fa", "t.fa", "-f", f"jsonl {fields}").out.splitlines()
+    assert [[str(value) for value in json.loads(line).values()] for line in lines] == rows[1:]
+
+
+def test_underscores_in_options_are_dashes(run):
+    """BLAST's spelling is understood."""
+    expected = run("search", "q.fa", "t.fa", "--max-target-seqs", "1").out
+    assert expected
+    assert run("search", "q.fa", "t.fa", "--max_target_seqs", "1").out == expected
+
+
+def test_messages_go_where_they_are_sent(run, here):
+    """--quiet silences standard error, --log keeps a copy; neither touches the hits."""
+    loud = run("search", "q.fa", "t.fa", "--log", "log")
+    quiet = run("search", "q.fa", "t.fa", "--quiet")
+    assert quiet.out == loud.out
+    assert quiet.err == ""
+    assert "2 queries x 3 targets" in loud.err
+    assert "2 queries x 3 targets" in (here / "log").read_text()
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("list",), ("search", "-h")])
+def test_help_is_given(run, arguments):
+    """Help, version and lists go to standard output and succeed."""
+    outcome = run(*arguments)
+    assert outcome.code == 0
+    assert outcome.out
+    assert outcome.err == ""
+
+
+def test_one_process_may_run_one_command_after_another(run):
+    """No command leaves anything behind that the next one stumbles over."""
+    for _ in range(2):
+        for arguments in (("list",), ("--help",), ("search", "q.fa", "t.fa"), ("synth", "100")):
+            assert run(*arguments).code == 0
+
+
+def test_a_synthetic_database_is_searched(run):
+    """synth, makedb, info and search work hand in hand."""
+    assert run("synth", "20k", "--seed", "3", "-o", "s.fa").code == 0
+    assert run("synth", "20k", "--seed", "3", "--queries", "2", "-o", "r.fa").code == 0
+    assert run("makedb", "s.fa", "s.db", "--title", "synthetic").code == 0
+    facts = json.loads(run("info", "s.db", "--json", "--check").out)
+    assert facts["title"] == "synthetic"
+    assert facts["residues"] == sum(facts["letters"].values()) >= 20_000
+    best = run("search", "r.fa", "s.db", "-k", "1", "-f", "6 qtitle sseqid").out.splitlines()
+    for line in best:
+        title, target = line.split("\t")
+        assert f"parent={target}" in title
+    assert len(best) == 2
+
+
+# Case 9 and 19: which hits, and in which order.
+
+
+def test_repeated_identifiers_are_kept_with_a_warning(run, here):
+    """Both records are hits, told apart by their place; the warning counts them."""
+    (here / "x.fa").write_text(">a\nMKVLAW\n>b\nMM\n>a again\nMKVLAW\n>a\nMKVLAW\n")
+    outcome = run("makedb", "x.fa", "x.db")
+    assert outcome.code == 0
+    assert "warning: " in outcome.err
+    assert "2 records repeat the identifier" in outcome.err
+    for database in ("x.db", "x.fa"):
+        found = run("search", "x.fa", database, "-k", "3", "-f", "6 qnum sseqid snum rank").out
+        assert found.startswith("1\ta\t1\t1\n1\ta\t3\t2\n1\ta\t4\t3\n2\t")
+
+
+def test_the_warning_about_repeated_identifiers_names_the_file(run, here):
+    """Who builds several databases in a row knows which one is meant."""
+    (here / "x.fa").write_text(">a\nMKVLAW\n>a\nMKVLAW\n")
+    warnings = [w for w in run("makedb", "x.fa", "x.db").err.splitlines() if "warning" in w]
+    assert "x." in warnings[0]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 8, 100, 0])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ties_are_broken_by_the_order_of_the_input(run, here, limit, threads):
+    """Equal scores come in input order, at any limit; 0 gives all."""
+    lengths = [12, 6, 20, 6, 9, 6, 30, 7]
+    text = "".join(f">t{k}\nMKVLAW{'G' * (n - 6)}\n" for k, n in enumerate(lengths, start=1))
+    (here / "x.fa").write_text(text)
+    (here / "y.fa").write_text(">y\nMKVLAW\n")
+    options = ("-f", "6 snum score rank", "-k", str(limit), "--threads", str(threads))
+    outcome = run("search", "y.fa", "x.fa", *options)
+    kept = limit or len(lengths)
+    expected = [f"{k}\t33\t{k}\n" for k in range(1, len(lengths) + 1)][:kept]
+    assert (outcome.code, outcome.out) == (0, "".join(expected))
+
+
+def test_hits_below_the_smallest_score_are_left_out(run):
+    """The limit itself is still a hit; a query without hits is no error."""
+    scores = run("search", "q.fa", "t.fa", "-f", "6 score", "--min-raw-score", "19").out.split()
+    assert min(map(int, scores)) == 19
+    assert run("search", "q.fa", "t.fa", "--min-raw-score", "20").out.count("\n") < len(scores)
+    nothing = run("search", "q.fa", "t.fa", "--min-raw-score", "1000", "-o", "none.tsv")
+    assert nothing.code == 0
+
+
+def test_threads_and_the_form_of_the_database_change_nothing(run, random_files):
+    """One thread or many, FASTA or database: the output is the same to the byte."""
+    assert run("makedb", "b.fa", "b.db").code == 0
+    outputs = {
+        run("search", "a.fa", database, "-p", str(threads), "-f", "6 qseqid snum score rank").out
+        for database in ("b.fa", "b.db")
+        for threads in (1, 2, 5)
+    }
+    assert len(outputs) == 1
+    assert outputs.pop().count("\n") == 160
+
+
+# Case 17 and 18: gap prices; 14: numbers of every width; 15: lengths.
+
+
+@pytest.mark.parametrize(
+    ("gapopen", "gapextend"),
+    [(11, 1), (5, 1), (0, 0), (0, 1), (1, 0), (11, 0), (1, 9), (200, 1), (2**28, 1), (0, 2**28)],
+)
+def test_any_gap_price_is_searched_as_the_definition_says(run, random_files, gapopen, gapextend):
+    """Cheap, free, dear or forbidden gaps: the fast backend equals the slow definition."""
+    options = (
+        "--gapopen",
+        str(gapopen),
+        "--gapextend",
+        str(gapextend),
+        "-f",
+        "6 qseqid snum score",
+    )
+    fast = run("search", "a.fa", "b.fa", *options)
+    slow = run("search", "a.fa", "b.fa", "--backend", "reference", *options)
+    assert fast.code == slow.code == 0
+    assert fast.out
+    assert fast.out == slow.out
+
+
+def test_scores_around_the_limits_of_all_widths_are_exact(run, here):
+    """Just below, at and above the limits of 8 and 16 bits, all in one batch of targets.
+
+    With 100 for D and 1 for E, a run of d Ds and e Es scores 100 d + e against a longer one.
+    """
+    (here / "m").write_text("   D  E  F\nD  100 -90 -90\nE  -90 1 -90\nF  -90 -90 -90\n")
+    limits = (127, 128, 255, 256, 32767, 32768, 65535, 65536)
+    wanted = sorted({limit + near for limit in limits for near in (-101, -2, -1, 0, 1, 2, 101)})
+    text = "".join(f">{n}\n{'D' * (n // 100)}{'E' * (n % 100)}\n" for n in wanted)
+    (here / "x.fa").write_text(text)
+    (here / "y.fa").write_text(f">y\n{'D' * 660}{'E' * 100}\n>z\n{'F' * 30}\n")
+    outcome = run("search", "y.fa", "x.fa", "--matrix", "m", "-k", "0", "-f", "6 sseqid score")
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [f"{n}\t{n}" for n in reversed(wanted)]
+
+
+def test_a_score_beyond_32_bits_is_refused_not_wrong(refuses, here):
+    """Exit code 3 and the remedy, instead of a number that is none."""
+    (here / "m").write_text("   D  E\nD  32767 -32767\nE  -32767 32767\n")
+    (here / "x.fa").write_text(">x\n" + "D" * 65_600 + "\n")
+    refuses(3, ["2**31", "smaller scores"], "search", "x.fa", "x.fa", "--matrix", "m")
+
+
+@pytest.mark.parametrize("backend", ["simd", "reference"])
+def test_the_shortest_sequences_are_searched(run, here, backend):
+    """One residue against one, and against many."""
+    (here / "x.fa").write_text(">x\nW\n")
+    (here / "y.fa").write_text(">short\nW\n>long\n" + "P" * 3000 + "W\n>none\nA\n")
+    outcome = run("search", "x.fa", "y.fa", "--backend", backend, "-f", "6 sseqid score")
+    assert (outcome.code, outcome.out) == (0, "short\t11\nlong\t11\n")
+    outcome = run("search", "y.fa", "x.fa", "--backend", backend, "-f", "6 qseqid score")
+    assert (outcome.code, outcome.out) == (0, "short\t11\nlong\t11\n")
+
+
+# Case 30: any place.
+
+
+def test_unwritable_homes_and_caches_do_not_matter(spawn):
+    """Without a home or a cache folder kernels are compiled for the one run."""
+    nowhere = {
+        "HOME": "/nonexistent",
+        "XDG_CACHE_HOME": "/dev/null/x",
+        "SWDUAL_CACHE_DIR": "/dev/null/y",
+        "TMPDIR": "/dev/null/z",
+    }
+    outcome = spawn("search", "q.fa", "t.fa", env=nowhere)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith(HITS)
+
+
+def test_where_no_folder_can_be_written_kernels_live_in_memory(here, monkeypatch):
+    """The look-up of the cache folder never fails, it finds none."""
+    import tempfile
+
+    from swdual import jit
+
+    for name in ("SWDUAL_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "/dev/null/x")
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/null/x")
+    assert jit.cache_folder.__wrapped__() is None
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/dev/null/x"])
+    assert jit.cache_folder.__wrapped__() is None
+
+
+@needs_bytes
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+@pytest.mark.parametrize("name", [b"\xff\xe9", "t\u00e9".encode(), b" two  words "])
+def test_file_names_may_be_any_bytes(spawn, here, name, locale):
+    """Input, output, database and title, in any locale."""
+    path = {kind: os.fsdecode(name) + kind for kind in (".fa", ".db", ".tsv", ".log")}
+    (here / path[".fa"]).write_bytes((here / "t.fa").read_bytes())
+    environment = {"LC_ALL": locale, "PYTHONUTF8": "0"}
+    built = spawn("makedb", path[".fa"], path[".db"], "--log", path[".log"], env=environment)
+    assert built.code == 0, built.err
+    arguments = ("search", "q.fa", path[".db"], "-o", path[".tsv"])
+    assert spawn(*arguments, env=environment).code == 0
+    assert (here / path[".tsv"]).read_text().startswith(HITS)
+
+
+@needs_bytes
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_info_prints_any_file_name(spawn, run, here, options):
+    """A title that is not UTF-8 is shown somehow, and the exit code is 0."""
+    name = os.fsdecode(b"\xff\xe9")
+    (here / name).write_bytes((here / "t.fa").read_bytes())
+    assert run("makedb", name, "x.db").code == 0
+    outcome = spawn("info", "x.db", *options, env={"LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert outcome.code == 0, outcome.err
+    assert "residues" in outcome.out
+
+
+def test_hits_are_utf_8_in_any_locale(spawn, here):
+    """Header lines leave as they came, also where the terminal speaks ASCII."""
+    (here / "x.fa").write_bytes(">t\u00e9 \u20ac\nMKVLAW\n".encode())
+    environment = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    outcome = spawn("search", "x.fa", "x.fa", "-f", "6 qseqid stitle", env=environment)
+    assert (outcome.code, outcome.out) == (0, "t\u00e9\tt\u00e9 \u20ac\n")

@@ -1,0 +1,369 @@
+"""What goes wrong: the exit code, one clear message, and nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+from swdual.cli import Terminated
+from swdual.errors import EngineError
+from swdual.master.search import Search
+
+NUCLEOTIDES = ">n\n" + "ACGTTGCA" * 10 + "\n"
+needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names must be UTF-8")
+
+
+# Case 26: names that do not exist.
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["No such command 'serch'", "'search'"], ["serch", "q.fa", "t.fa"]),
+        (["No such option '--matrx'", "'--matrix'"], ["search", "q.fa", "t.fa", "--matrx", "x"]),
+        (["No such option '--max-target'", "'--max-target-seqs'"], ["search", "--max-target", "1"]),
+        (["unknown format 'tabulr'; did you mean tabular"], ["search", "q.fa", "t.fa", "-ftabulr"]),
+        (["unknown format '5'", "csv"], ["search", "q.fa", "t.fa", "-f", "5"]),
+        (["unknown format ''", "csv"], ["search", "q.fa", "t.fa", "-f", ""]),
+        (
+            ["unknown field 'qseqidd'; did you mean qseqid", "sseqid", "slen"],
+            ["search", "q.fa", "t.fa", "-f", "6 qseqidd"],
+        ),
+        (
+            ["unknown backend 'smid'; did you mean simd", "reference"],
+            ["search", "q.fa", "t.fa", "--backend", "smid"],
+        ),
+        (["unknown backend '_pack'", "simd"], ["search", "q.fa", "t.fa", "--backend", "_pack"]),
+        (["'--device'", "'auto', 'cpu'"], ["search", "q.fa", "t.fa", "--device", "gpu"]),
+        (["'--on-invalid'", "'replace'"], ["search", "q.fa", "t.fa", "--on-invalid", "replce"]),
+        (["'--dbtype'", "'prot', 'nucl'"], ["makedb", "t.fa", "t.db", "--dbtype", "dna"]),
+    ],
+)
+def test_a_name_that_does_not_exist_is_answered_with_those_that_do(refuses, words, arguments):
+    """Command, option, format, field, backend or choice: exit code 1 and the nearest names."""
+    refuses(1, words, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["queries", "database"], ["search"]),
+        (["queries", "database"], ["search", "q.fa"]),
+        (["one database"], ["search", "q.fa", "t.fa", "q.fa"]),
+        (["standard input"], ["search", "-", "-"]),
+        (["standard input"], ["search", "-q", "-", "-d", "-"]),
+        (["FASTA", "database"], ["makedb"]),
+        (["FASTA", "database"], ["makedb", "t.fa"]),
+        (["FASTA"], ["makedb", "--db", "t.db"]),
+        (["--max-target-seqs", "x"], ["search", "q.fa", "t.fa", "-k", "x"]),
+        (["--max-target-seqs", "-1"], ["search", "q.fa", "t.fa", "-k", "-1"]),
+        (["--min-raw-score", "-1"], ["search", "q.fa", "t.fa", "--min-raw-score", "-1"]),
+        (["--threads", "0"], ["search", "q.fa", "t.fa", "--threads", "0"]),
+        (["reward", "nucleotides"], ["search", "q.fa", "t.fa", "--reward", "1"]),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(refuses, words, arguments):
+    """Exit code 1, and the option or argument is named."""
+    refuses(1, words, *arguments)
+
+
+@pytest.mark.parametrize("option", ["--gapopen", "--gapextend"])
+@pytest.mark.parametrize("price", ["-1", "-11", "1000000000000"])
+def test_an_impossible_gap_price_is_refused(refuses, option, price):
+    """Negative prices are a usual mistake: the message shows how to write them."""
+    words = [f"gap_{option.removeprefix('--gap')}", price, "11 and 1, not -11 and -1"]
+    refuses(1, words, "search", "q.fa", "t.fa", option, price, "-o", "hits.tsv")
+
+
+# Queries and databases that cannot be used.
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"), [("none.fa", "No such file"), ("scratch", "Is a directory")]
+)
+def test_queries_that_cannot_be_opened_are_an_input_error(refuses, name, cause):
+    """Missing, or a folder: exit code 1."""
+    refuses(1, [f"{name}: ", cause], "search", name, "t.fa", "-o", "hits.tsv")
+    refuses(1, [f"{name}: ", cause], "makedb", name, "x.db")
+
+
+def test_queries_that_cannot_be_read_are_an_input_error(refuses):
+    """An error while reading is the query file's, not the output's."""
+    words = ["/proc/self/mem: ", "cannot be read"]
+    refuses(1, words, "search", "/proc/self/mem", "t.fa", "-o", "hits.tsv")
+    refuses(1, words, "makedb", "/proc/self/mem", "x.db")
+
+
+@pytest.mark.parametrize("dbtype", ["auto", "prot"])
+def test_nucleotides_are_refused_as_proteins_unless_forced(refuses, run, here, dbtype):
+    """The message gives both ways out, and both work."""
+    (here / "n.fa").write_text(NUCLEOTIDES)
+    words = ["n.fa: ", "nucleotides", "--dbtype nucl", "--force"]
+    refuses(1, words, "makedb", "n.fa", "n.db", "--dbtype", dbtype)
+    for options, kind in (
+        (("--dbtype", dbtype, "--force"), "prot"),
+        (("--dbtype", "nucl", "--force"), "nucl"),
+    ):
+        assert run("makedb", "n.fa", "n.db", *options).code == 0
+        assert f"type        {kind}" in run("info", "n.db").out
+
+
+def test_a_second_file_of_nucleotides_is_refused_too(refuses, here):
+    """Every file of a database is looked at."""
+    (here / "n.fa").write_text(NUCLEOTIDES)
+    refuses(1, ["n.fa: ", "nucleotides"], "makedb", "t.fa", "n.fa", "x.db")
+
+
+def test_nucleotide_queries_are_refused_by_a_protein_database(refuses, here):
+    """Exit code 1, and the message names the database."""
+    (here / "n.fa").write_text(NUCLEOTIDES)
+    words = ["nucleotides", "t.fa", "proteins"]
+    refuses(1, words, "search", "n.fa", "t.fa", "-o", "hits.tsv")
+
+
+@pytest.mark.parametrize("options", [(), ("--on-invalid", "replace"), ("--on-invalid", "skip")])
+def test_protein_queries_are_refused_by_a_nucleotide_database(refuses, run, here, options):
+    """Exit code 1, also when invalid letters would be replaced or left out."""
+    (here / "n.fa").write_text(NUCLEOTIDES)
+    assert run("makedb", "n.fa", "n.db", "--dbtype", "nucl").code == 0
+    refuses(1, ["q.fa", "nucleotide"], "search", "q.fa", "n.db", "-o", "hits.tsv", *options)
+
+
+def test_nucleotides_without_a_database_are_told_to_build_one(refuses, here):
+    """The search has no --dbtype: the remedy is a command that exists."""
+    (here / "n.fa").write_text(NUCLEOTIDES)
+    words = ["n.fa: ", "nucleotides", "swdual makedb"]
+    refuses(1, words, "search", "n.fa", "n.fa", "-o", "hits.tsv")
+
+
+# Case 24: outputs that cannot be written.
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "q.fa", "t.fa", "-o", "old"),
+        ("makedb", "t.fa", "old"),
+        ("synth", "1000", "-o", "old"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_existing_output_is_replaced_only_by_force(refuses, run, here, arguments):
+    """Without --force: exit code 6, and the file stays as it was."""
+    (here / "old").write_text("precious")
+    refuses(6, ["old: ", "exists", "--force"], *arguments)
+    assert run(*arguments, "--force").code == 0
+    assert b"precious" not in (here / "old").read_bytes()
+    assert sorted(os.listdir(here)) == ["old", "q.fa", "scratch", "t.fa"]
+
+
+def test_an_existing_output_is_noticed_before_the_search(refuses, here, monkeypatch):
+    """Nobody waits for hours to hear that the file exists."""
+    (here / "old").write_text("precious")
+    monkeypatch.setattr(Search, "results", None)
+    refuses(6, ["old: ", "exists"], "search", "q.fa", "t.fa", "-o", "old")
+
+
+@pytest.mark.parametrize(
+    ("output", "cause"),
+    [
+        ("none/x", "No such file or directory"),
+        ("q.fa/x", "Not a directory"),
+        ("scratch", "Is a directory"),
+        ("x" * 300, "File name too long"),
+        pytest.param("/dev/full", "No space left on device", marks=needs_full),
+    ],
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [("search", "q.fa", "t.fa", "-o"), ("makedb", "t.fa"), ("synth", "1000", "--force", "-o")],
+    ids=lambda words: words[0],
+)
+def test_an_output_that_cannot_be_written_is_an_output_error(refuses, arguments, output, cause):
+    """Exit code 6, the file and the system's reason."""
+    if arguments[0] == "synth" and output == "scratch":
+        refuses(1, ["'scratch' is a directory"], *arguments, output)  # click looks at it first
+        return
+    refuses(6, [f"{output}: ", cause], *arguments, output)
+
+
+@pytest.mark.parametrize("command", ["search", "makedb"])
+def test_a_log_that_cannot_be_written_is_an_output_error(refuses, command):
+    """The file for messages is an output as well."""
+    arguments = {"search": ("q.fa", "t.fa"), "makedb": ("t.fa", "x.db")}[command]
+    refuses(6, ["none/log: ", "No such file"], command, *arguments, "--log", "none/log")
+
+
+@needs_full
+@pytest.mark.parametrize(
+    "arguments", [("search", "q.fa", "t.fa"), ("list",), ("--version",)], ids=lambda words: words[0]
+)
+def test_a_full_disk_behind_standard_output_is_an_output_error(spawn, arguments):
+    """Exit code 6 and one line, no traceback."""
+    with open("/dev/full", "wb") as full:
+        outcome = spawn(*arguments, stdout=full)
+    assert outcome.code == 6
+    assert "No space left on device" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("format_", ["6", "csv", "jsonl"])
+def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
+    """As with any filter, `| head -1` is no error: exit code 141 and not a word of trouble."""
+    (here / "many.fa").write_text("".join(f">t{k}\nMKVLAWGG\n" for k in range(20_000)))
+    command = [sys.executable, "-m", "swdual", "search", "q.fa", "many.fa", "-k0", "-f", format_]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        assert process.wait(50) == 141
+    assert err == b""
+
+
+def test_a_closed_standard_output_is_an_output_error(spawn):
+    """`>&-` leaves nothing to write to: exit code 6."""
+    outcome = spawn("search", "q.fa", "t.fa", stdout=None, preexec_fn=lambda: os.close(1))
+    assert outcome.code == 6, outcome.err
+    assert "internal error" not in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_a_closed_standard_input_is_an_input_error(spawn):
+    """`<&-` leaves nothing to read: exit code 1."""
+    outcome = spawn("search", "-", "t.fa", stdin=None, preexec_fn=lambda: os.close(0))
+    assert outcome.code == 1, outcome.err
+    assert "standard input" in outcome.err
+    assert "internal error" not in outcome.err
+
+
+def test_a_closed_standard_error_does_not_matter(spawn):
+    """`2>&-` only means that nobody reads the messages."""
+    outcome = spawn("search", "q.fa", "t.fa", stderr=None, preexec_fn=lambda: os.close(2))
+    assert outcome.code == 0
+    assert outcome.out.startswith("q1\tt1\t77")
+
+
+def test_a_database_is_not_written_to_standard_output(refuses):
+    """Its header is written last, so a stream cannot take it; and a terminal should not."""
+    outcome = refuses(1, ["standard output"], "makedb", "t.fa", "-")
+    assert "Illegal seek" not in outcome.err
+
+
+@pytest.mark.parametrize("target", ["pipe", "/dev/null"])
+def test_a_database_is_not_written_to_a_pipe_or_a_device(run, here, target):
+    """A database must be a regular file; anything else is refused before it is opened."""
+    os.mkfifo(here / "pipe")
+    reader = os.open(here / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        outcome = run("makedb", "t.fa", target)
+        assert outcome.code in (1, 6)
+        assert f"{target}: " in outcome.err
+        assert os.read(reader, 100) == b""
+    finally:
+        os.close(reader)
+
+
+# Ends that nobody asked for.
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (Terminated(), 143, "terminated"),
+        (MemoryError(), 4, "out of memory"),
+        (EngineError("lane 3 is on fire"), 3, "lane 3 is on fire"),
+        (RuntimeError("surprise"), 255, "internal error: RuntimeError: surprise"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
+)
+def test_an_interrupted_search_leaves_nothing(run, here, monkeypatch, error, code, words):
+    """Whatever stops it between two queries, there is no output file and one line of words."""
+    results = Search.results
+
+    def interrupted(self):
+        yield next(results(self))
+        raise error
+
+    monkeypatch.setattr(Search, "results", interrupted)
+    before = sorted(here.rglob("*"))
+    outcome = run("search", "q.fa", "t.fa", "-o", "hits.tsv")
+    assert outcome.code == code
+    assert outcome.err.startswith(f"swdual: error: {words}")
+    assert outcome.err.count("\n") == 1
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_traceback_is_shown_only_on_request(run, monkeypatch):
+    """With -v an internal error shows where it came from."""
+    monkeypatch.setattr(Search, "results", None)
+    plain = run("search", "q.fa", "t.fa")
+    told = run("search", "q.fa", "t.fa", "-v")
+    assert (plain.code, told.code) == (255, 255)
+    assert "Traceback" not in plain.err
+    assert "run again with -v" in plain.err
+    assert "Traceback" in told.err
+
+
+def test_sigterm_ends_a_process_that_reads_with_143(here):
+    """SIGTERM while waiting for input: exit code 143, one line, nothing left."""
+    command = [sys.executable, "-m", "swdual", "makedb", "-", "x.db"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    before = sorted(here.rglob("*"))
+    with subprocess.Popen(command, **pipes) as process:
+        while not list(here.glob(".swdual-*")):
+            assert process.poll() is None
+        time.sleep(0.3)  # by now it waits for input
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(50) == 143
+        assert re.fullmatch(rb"swdual: error: terminated[^\n]*\n", process.stderr.read())
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_machine_without_a_temporary_folder_is_no_fault_of_the_output(run, monkeypatch):
+    """Where nothing can be written, the search works, or says what it needs."""
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/dev/null/x"])
+    outcome = run("search", "q.fa", "t.fa")
+    if outcome.code == 0:
+        assert outcome.out.startswith("q1\tt1\t77")
+    else:
+        assert outcome.code == 1
+        assert "TMPDIR" in outcome.err
+        assert "cannot be written" not in outcome.err
+
+
+# Case 30: messages about odd names.
+
+
+@needs_bytes
+@pytest.mark.parametrize("name", [b"\xff\xe9.fa", "t\u00e9 x.fa".encode(), b"two  words.fa"])
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_an_error_about_a_file_with_an_odd_name_is_one_line(spawn, here, name, locale):
+    """Whatever its name and the locale, the message is printed and the code is right."""
+    (here / os.fsdecode(name)).write_bytes(b">a\nM1V\n")
+    outcome = spawn("search", name, "t.fa", env={"LC_ALL": locale, "PYTHONUTF8": "0"})
+    assert outcome.code == 1
+    assert ":2: '1' is not an amino acid letter" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_the_rights_of_the_output_are_those_of_any_new_file(run, here):
+    """The temporary file is private; the finished one obeys the umask."""
+    before = os.umask(0o027)
+    try:
+        assert run("search", "q.fa", "t.fa", "-o", "hits.tsv").code == 0
+        assert run("makedb", "t.fa", "t.db").code == 0
+    finally:
+        os.umask(before)
+    for name in ("hits.tsv", "t.db"):
+        assert stat.S_IMODE((here / name).stat().st_mode) == 0o640

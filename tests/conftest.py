@@ -1,0 +1,123 @@
+"""A folder with two small files, and three ways to run the command in it."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+QUERIES = b">q1 first query\nMKVLAWGGHERMKVLAWDEF\n>q2\nACDEFGHIKLMNPQRSTVWY\n"
+TARGETS = b">t1 one\nMKVLAWGGHERMKV\n>t2 two\nGGGGWW\n>t3\nACDEFGHIKLMNPQRSTVWYACD\n"
+
+
+class Outcome(NamedTuple):
+    """How a command ended, and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+class _Kept(io.BytesIO):
+    """Bytes that can still be read when the stream was closed."""
+
+    def close(self):
+        pass
+
+
+def _text(stream):
+    return io.TextIOWrapper(stream, encoding="utf-8", newline="")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A current folder with ``q.fa`` and ``t.fa``; temporary files go to ``scratch`` in it."""
+    (tmp_path / "q.fa").write_bytes(QUERIES)
+    (tmp_path / "t.fa").write_bytes(TARGETS)
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run(here, monkeypatch):
+    """Run the command in this process, with the given bytes as standard input."""
+    from swdual.cli import main
+
+    logger = logging.getLogger("swdual")
+    state = (logger.level, logger.propagate, logger.handlers)
+    handler = signal.getsignal(signal.SIGTERM)
+
+    def call(*arguments, stdin=b""):
+        out, err = _Kept(), _Kept()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", _text(io.BufferedReader(io.BytesIO(stdin))))
+            patch.setattr(sys, "stdout", _text(out))
+            patch.setattr(sys, "stderr", _text(err))
+            with pytest.raises(SystemExit) as stop:
+                main([os.fspath(argument) for argument in arguments])
+            sys.stderr.flush()
+        texts = (stream.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err))
+        return Outcome(stop.value.code or 0, *texts)
+
+    yield call
+    for added in logger.handlers:
+        if added not in state[2]:
+            added.close()
+    logger.level, logger.propagate, logger.handlers = state
+    signal.signal(signal.SIGTERM, handler)
+
+
+@pytest.fixture
+def refuses(run, here):
+    """Run the command, which must fail with this code, say these words and change no file."""
+
+    def call(code, words, *arguments, stdin=b""):
+        before = _files(here)
+        outcome = run(*arguments, stdin=stdin)
+        assert "internal error" not in outcome.err
+        assert outcome.code == code, outcome.err
+        for word in words:
+            assert word in outcome.err
+        assert outcome.out == ""
+        assert _files(here) == before
+        return outcome
+
+    return call
+
+
+@pytest.fixture
+def spawn(here):
+    """Run the command in a process of its own."""
+
+    def call(*arguments, **options):
+        environment = {**os.environ, **options.pop("env", {})}
+        command = [sys.executable, "-m", "swdual", *arguments]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        if "input" in options:
+            del pipes["stdin"]
+        done = subprocess.run(
+            command, **{"timeout": 50, **pipes, **options}, env=environment, check=False
+        )
+        texts = (
+            (text or b"").decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr)
+        )
+        return Outcome(done.returncode, *texts)
+
+    return call
+
+
+def _files(folder: Path) -> dict[str, bytes | None]:
+    """Return every file below a folder and its bytes (None for folders, pipes and the like)."""
+    return {
+        os.fspath(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")
+    }

@@ -1,0 +1,413 @@
+"""Sequence files: well-formed ones in every spelling, damaged ones, and the messages for these."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import random
+import re
+import sys
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from swdual.errors import InputError
+from swdual.sequences import fasta, stream
+from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+from swdual.sequences.fasta import read_sequences
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+NEVER = 1 << 20
+"""A length that no text of these tests reaches unless it is meant to."""
+
+
+def zstd_compress(data):
+    return zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
+
+
+COMPRESS = {
+    "gzip": gzip.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstd_compress,
+}
+
+
+def naive(text):
+    """Return (title, residues) of the records of a FASTA file; the definition of the format."""
+    records = []
+    for line in text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"):
+        line = line.strip()
+        if line.startswith(b">"):
+            records.append((line[1:].strip().decode(), []))
+        elif line:
+            records[-1][1].append(line.decode().upper())
+    whole = [(title, "".join("".join(parts).split())) for title, parts in records]
+    named = [(t or f"sequence_{n}", s) for n, (t, s) in enumerate(whole, start=1)]
+    return [(title, residues) for title, residues in named if residues]
+
+
+def read(text, *, bulk=NEVER, chunk=NEVER, **options):
+    """Return (title, residues) of the records that are read from these bytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fasta, "BULK_BYTES", bulk)
+        patch.setattr(stream, "CHUNK_BYTES", chunk)
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(text))))
+        alphabet = options.pop("alphabet", PROTEIN)
+        records = list(read_sequences("-", alphabet, **options))
+    return [(record.title, alphabet.decode(record.codes)) for record in records]
+
+
+def many_records(count=2000, seed=1):
+    """Return FASTA with many records that do not compress too well."""
+    draw = random.Random(seed)
+    return b"".join(
+        f">r{i}\n{''.join(draw.choices(PROTEIN.letters[:20], k=50))}\n".encode()
+        for i in range(count)
+    )
+
+
+titles = st.text(alphabet="aZ1|> \t.", max_size=8)
+lines = st.text(alphabet="ACDXacdx*uUoJ", max_size=21)
+blank = st.sampled_from(["", "", "", " ", "  ", "\t"])
+
+
+@st.composite
+def files(draw):
+    """FASTA text with records of odd line widths, blanks in odd places and any line ends."""
+    end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    text = ""
+    for _ in range(draw(st.integers(1, 5))):
+        text += draw(blank) + ">" + draw(titles) + end
+        if draw(st.booleans()):  # as most files are: equal widths and a shorter last line
+            residues, width = draw(st.text(alphabet="ACDEF", max_size=60)), draw(st.integers(1, 20))
+            rows = [residues[i : i + width] for i in range(0, len(residues), width)]
+        else:
+            rows = [draw(blank) + row + draw(blank) for row in draw(st.lists(lines, max_size=4))]
+        text += "".join(row + end for row in rows)
+    text += ">last" + end + "MKV" + draw(st.sampled_from(["", end, end + end]))
+    return text.encode()
+
+
+@settings(max_examples=150, deadline=None)
+@given(files(), st.integers(1, 40))
+def test_both_parsers_read_any_fasta_as_the_format_is_defined(text, chunk):
+    """The compiled parser, dnaio's and a naive one find the same records, wherever cut."""
+    expected = naive(text)
+    assert read(text) == expected
+    assert read(text, chunk=chunk) == expected
+    assert read(text, bulk=0) == expected
+    assert read(text, bulk=0, chunk=chunk) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 30), st.integers(0, 29), st.integers(1, 60), st.sampled_from([0, NEVER]))
+def test_an_invalid_letter_is_reported_with_its_own_line(records, at, chunk, bulk):
+    """Whatever the parser and the pieces, the message counts lines from the file's first."""
+    at %= records
+    text = b"".join(b">r%d\nACD\n%s\n" % (i, b"A1D" if i == at else b"ACD") for i in range(records))
+    with pytest.raises(InputError) as caught:
+        read(text, bulk=bulk, chunk=chunk)
+    assert caught.value.line == 3 * at + 3
+    assert "'1'" in str(caught.value)
+
+
+def test_a_file_longer_than_a_chunk_is_read_by_the_compiled_parser():
+    """At the real sizes a long file takes the short cut, and gives the same records."""
+    text = many_records(90_000)
+    assert len(text) > stream.CHUNK_BYTES
+    assert read(text, bulk=fasta.BULK_BYTES, chunk=stream.CHUNK_BYTES) == naive(text)
+
+
+@pytest.mark.parametrize("bulk", [0, NEVER])
+def test_blanks_around_a_header_are_no_part_of_it(bulk):
+    """Tabs and spaces before and behind the header's words are dropped."""
+    assert read(b">\ta b\t \nMKV\n> \tc\nMKV\n", bulk=bulk) == [("a b", "MKV"), ("c", "MKV")]
+
+
+@pytest.mark.parametrize("bulk", [0, NEVER])
+def test_headers_may_hold_any_text(bulk):
+    """UTF-8 headers are kept; what is not UTF-8 is read as Latin-1."""
+    text = ">t\u00e9 \u20ac\nMKV\n".encode() + b">caf\xe9\nMKV\n"
+    assert read(text, bulk=bulk) == [("t\u00e9 \u20ac", "MKV"), ("caf\u00e9", "MKV")]
+
+
+# Case 4: spellings of the same file.
+
+SPELLINGS = {
+    "crlf": lambda text: text.replace(b"\n", b"\r\n"),
+    "cr only": lambda text: text.replace(b"\n", b"\r"),
+    "no final newline": lambda text: text.rstrip(b"\n"),
+    "blank lines": lambda text: text.replace(b"\n", b"\n\n"),
+    "blank lines in front": lambda text: b"\n\n" + text,
+    "comment in front": lambda text: b"# made by hand\n" + text,
+    "leading spaces": lambda text: re.sub(rb"(?m)^", b"  ", text).rstrip(b" "),
+    "space before the name": lambda text: text.replace(b">", b"> "),
+    "trailing spaces": lambda text: text.replace(b"\n", b" \t\n"),
+    "lower case": lambda text: re.sub(rb"(?m)^[A-Z]+$", lambda m: m[0].lower(), text),
+    "short lines": lambda text: re.sub(rb"(?m)^(?!>)(.{7})", rb"\1\n", text),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_file_spelt_differently_gives_the_same_hits(run, here, spelling):
+    """Line ends, blanks and case change nothing, in queries and in targets."""
+    clean = run("search", "q.fa", "t.fa", "-f", "6 qtitle stitle score qlen slen")
+    for name in ("q", "t"):
+        text = (here / f"{name}.fa").read_bytes()
+        (here / f"{name}2.fa").write_bytes(SPELLINGS[spelling](text))
+    spelt = run("search", "q2.fa", "t2.fa", "-f", "6 qtitle stitle score qlen slen")
+    assert (spelt.code, spelt.out) == (0, clean.out)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_file_of_one_record_spelt_differently_gives_the_same_hits(run, here, spelling):
+    """Nor do they when the file has a single record."""
+    (here / "one.fa").write_bytes(SPELLINGS[spelling](b">q1\nMKVLAWGGHERMKVLAWDEF\n"))
+    outcome = run("search", "one.fa", "t.fa", "-k", "1")
+    assert (outcome.code, outcome.out) == (0, "q1\tt1\t77\t20\t14\n")
+
+
+def test_a_record_without_a_name_is_called_after_its_place(run, here):
+    """A '>' alone gives sequence_N, where N counts all records of the file."""
+    (here / "x.fa").write_bytes(b">a\n>b\n>\nMKV\n>c\n>\nMKV\n>d\nMKV\n")
+    outcome = run("search", "x.fa", "t.fa", "-k", "1", "-f", "6 qseqid")
+    assert (outcome.code, outcome.out) == (0, "sequence_3\nsequence_5\nd\n")
+
+
+def test_a_tab_in_a_header_ends_the_identifier_and_keeps_the_columns(run, here):
+    """The identifier ends at the tab, which tabular output shows as a space."""
+    (here / "x.fa").write_bytes(b">id\tsome\ttext\nMKVLAW\n")
+    outcome = run("search", "x.fa", "t.fa", "-k", "1", "-f", "6 qseqid qtitle score")
+    assert outcome.out == "id\tid some text\t33\n"
+
+
+def test_a_header_of_a_megabyte_is_read_whole(run, here):
+    """A header line may be as long as it likes, in queries and in a database."""
+    title = "x " + "y" * 1_000_000
+    (here / "x.fa").write_text(f">{title}\nMKVLAW\n")
+    assert run("makedb", "x.fa", "x.db").code == 0
+    outcome = run("search", "x.fa", "x.db", "-f", "6 qtitle stitle score")
+    assert (outcome.code, outcome.out) == (0, f"{title}\t{title}\t33\n")
+
+
+def test_fastq_gives_the_same_hits_as_fasta(run, here):
+    """FASTQ is recognized by its first character."""
+    (here / "q.fq").write_bytes(b"@q1 x\nMKVLAW\n+\nIIIIII\n@q2\r\nMKV\r\n+q2\r\nIII")
+    outcome = run("search", "q.fq", "t.fa", "-k", "1")
+    assert (outcome.code, outcome.out) == (0, "q1\tt1\t33\t6\t14\nq2\tt1\t14\t3\t14\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [(b"@a\nMKV\n+\nII\n", 4), (b"@a\nMKV\n+\nIII\n@b\nMKV\n", 7), (b"@a\nM1V\n+\nIII\n", 2)],
+)
+def test_a_broken_fastq_file_is_refused_with_its_line(refuses, here, text, line):
+    """Unequal lengths, a missing end and an invalid letter are found where they are."""
+    (here / "x.fq").write_bytes(text)
+    refuses(1, [f"x.fq:{line}: "], "search", "x.fq", "t.fa", "-o", "hits.tsv")
+
+
+# Cases 1 to 3, 5, 6: what is no sequence.
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b" \n\n", b"# nothing\n"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "x.fa", "t.fa", "-o", "hits.tsv"),
+        ("search", "q.fa", "x.fa", "-o", "hits.tsv"),
+        ("makedb", "x.fa", "x.db"),
+    ],
+)
+def test_an_empty_file_is_refused(refuses, here, text, arguments):
+    """No records: exit code 1, and the file is named."""
+    (here / "x.fa").write_bytes(text)
+    refuses(1, ["x.fa: no sequences (file is empty)"], *arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [(b"MKV\n", 1), (b"\n\nMKV\n>a\nMKV\n", 3), (b"\xff\xd8\xff\xe0 JFIF", 1)]
+)
+@pytest.mark.parametrize(
+    "arguments", [("search", "x.fa", "t.fa", "-o", "hits.tsv"), ("makedb", "x.fa", "x.db")]
+)
+def test_text_before_the_first_header_is_refused(refuses, here, text, line, arguments):
+    """The first line that says anything must start with '>' or '@'."""
+    (here / "x.fa").write_bytes(text)
+    refuses(1, [f"x.fa:{line}: expected '>'", "is this a sequence file?"], *arguments)
+
+
+def test_a_header_without_residues_is_left_out_with_a_warning(run, here):
+    """The other records are searched, and the warning names the empty one."""
+    (here / "x.fa").write_bytes(b">a\nMKV\n>nothing here\n>c\nMKVLAW\n")
+    outcome = run("search", "x.fa", "t.fa", "-k", "1")
+    assert (outcome.code, outcome.out) == (0, "a\tt1\t14\t3\t14\nc\tt1\t33\t6\t14\n")
+    assert "warning: x.fa: " in outcome.err
+    assert "nothing" in outcome.err
+
+
+def test_a_file_of_empty_records_is_refused(refuses, here):
+    """Nothing is left to search."""
+    (here / "x.fa").write_bytes(b">a\n>b\n\n")
+    for arguments in (("search", "x.fa", "t.fa"), ("makedb", "x.fa", "x.db")):
+        refuses(1, ["x.fa: no residues", "every record is empty"], *arguments)
+
+
+@pytest.mark.parametrize("gap", ["-", "."])
+def test_a_gap_among_the_residues_is_refused(refuses, run, here, gap):
+    """An alignment is not a sequence: the line is named, and how to leave the record out."""
+    (here / "x.fa").write_text(f">a\nMK\nM{gap}K\n>b\nMKV\n")
+    words = ["x.fa:3: ", f"gap character '{gap}'", "--on-invalid skip"]
+    refuses(1, words, "search", "x.fa", "t.fa", "-o", "hits.tsv")
+    refuses(1, words, "makedb", "x.fa", "x.db")
+    outcome = run("search", "x.fa", "t.fa", "-k", "1", "--on-invalid", "skip")
+    assert (outcome.code, outcome.out) == (0, "b\tt1\t14\t3\t14\n")
+    assert "x.fa: 1 records with invalid residues left out" in outcome.err
+
+
+INVALID = {"1": b"1", "@": b"@", "\u00e9": "\u00e9".encode(), "\xff": b"\xff", "\\x00": b"\0"}
+
+
+@pytest.mark.parametrize("shown", INVALID)
+def test_an_invalid_letter_is_refused_or_replaced(refuses, run, here, shown):
+    """By default line and character are named; replaced, it scores as X and is counted."""
+    (here / "x.fa").write_bytes(b">a\nMKVLAWGGHER\nMKV%sMKV\n" % INVALID[shown])
+    words = ["x.fa:3: ", f"'{shown}'", "--on-invalid replace"]
+    refuses(1, words, "search", "x.fa", "t.fa", "-o", "hits.tsv")
+    refuses(1, words, "makedb", "x.fa", "x.db")
+    (here / "clean.fa").write_bytes(b">a\nMKVLAWGGHER\nMKVXMKV\n")
+    clean = run("search", "clean.fa", "t.fa")
+    replaced = run("search", "x.fa", "t.fa", "--on-invalid", "replace")
+    assert (replaced.code, replaced.out) == (0, clean.out)
+    assert "x.fa: 1 invalid residues replaced" in replaced.err
+    assert run("makedb", "x.fa", "x.db", "--on-invalid", "replace", "--title", "t").code == 0
+    assert run("makedb", "clean.fa", "clean.db", "--title", "t").code == 0
+    assert (here / "x.db").read_bytes() == (here / "clean.db").read_bytes()
+
+
+def test_an_invalid_base_is_replaced_by_n():
+    """In nucleotides the wildcard is N."""
+    assert read(b">a\nACEGT\n", alphabet=NUCLEOTIDE, on_invalid="replace") == [("a", "ACNGT")]
+
+
+def test_a_file_of_invalid_records_is_refused_when_they_are_left_out(refuses, here):
+    """Nothing is left to search, and it is said why."""
+    (here / "x.fa").write_bytes(b">a\nM-V\n")
+    words = ["x.fa: ", "invalid residues"]
+    refuses(1, words, "search", "x.fa", "t.fa", "--on-invalid", "skip", "-o", "hits.tsv")
+
+
+# Case 7: the rarer letters.
+
+
+def test_selenocysteine_scores_as_c_and_pyrrolysine_as_x(run, here):
+    """U and O in the file score as BLAST scores them, and remain what they are."""
+    (here / "rare.fa").write_bytes(b">a\nMUOWWJBZX*W\n")
+    (here / "common.fa").write_bytes(b">a\nMCXWWJBZX*W\n")
+    scores = {
+        run("search", a, b, "-f", "6 score").out
+        for a in ("rare.fa", "common.fa")
+        for b in ("rare.fa", "common.fa")
+    }
+    assert len(scores) == 1
+    assert read(b">a\nMUOWWJBZX*W\n") == [("a", "MUOWWJBZX*W")]
+
+
+# Case 10: compression.
+
+
+def read_file(path):
+    return [(record.title, PROTEIN.decode(record.codes)) for record in read_sequences(path)]
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+@pytest.mark.parametrize("name", ["x.fa", "x.gz", "x.fa.bz2", "x"])
+def test_compression_is_told_by_the_first_bytes_not_by_the_name(here, kind, name):
+    """A compressed file is read correctly under any name."""
+    text = many_records(50)
+    (here / name).write_bytes(COMPRESS[kind](text))
+    assert read_file(name) == naive(text)
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
+def test_a_plain_file_named_as_if_compressed_is_read(run, here, ending):
+    """A plain file is read correctly under the name of a compressed one."""
+    (here / "q.fa").rename(here / f"q.fa.{ending}")
+    (here / "t.fa").rename(here / f"t.fa.{ending}")
+    outcome = run("search", f"q.fa.{ending}", f"t.fa.{ending}", "-k", "1")
+    assert (outcome.code, outcome.out) == (0, "q1\tt1\t77\t20\t14\nq2\tt3\t116\t20\t23\n")
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_all_members_of_a_compressed_file_are_read(here, kind):
+    """Gzip members, zstd frames and the like may be concatenated, even inside a record."""
+    text = many_records(50)
+    half = len(text) // 2 + 7
+    parts = [text[:half], text[half:], b""]
+    (here / "x").write_bytes(b"".join(COMPRESS[kind](part) for part in parts))
+    assert read_file("x") == naive(text)
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_a_compressed_file_with_nothing_in_it_is_empty(refuses, here, kind):
+    """It is refused as the plain empty file is."""
+    (here / "x").write_bytes(COMPRESS[kind](b""))
+    refuses(1, ["x: no sequences (file is empty)"], "makedb", "x", "x.db")
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+@pytest.mark.parametrize("left", ["two thirds", "all but a byte", "twelve bytes", "last member"])
+def test_a_truncated_compressed_file_is_refused(refuses, here, kind, left):
+    """Wherever it is cut, no partial database or result is made of it."""
+    whole = COMPRESS[kind](many_records())
+    cut = {
+        "two thirds": whole[: len(whole) * 2 // 3],
+        "all but a byte": whole[:-1],
+        "twelve bytes": whole[:12],
+        "last member": whole + whole[:-20],
+    }
+    (here / "x").write_bytes(cut[left])
+    words = [f"x: truncated {kind} stream after ", " records", "copy or download the file again"]
+    refuses(1, words, "makedb", "x", "x.db")
+    refuses(1, words, "search", "x", "t.fa", "-o", "hits.tsv")
+    refuses(1, words, "search", "q.fa", "x", "-o", "hits.tsv")
+
+
+@pytest.mark.parametrize("kind", COMPRESS)
+def test_a_corrupt_compressed_file_is_refused(refuses, here, kind):
+    """A bit flipped in the middle is found by the format's own checks."""
+    damaged = bytearray(COMPRESS[kind](many_records()))
+    damaged[len(damaged) // 2] ^= 0x10
+    (here / "x").write_bytes(damaged)
+    words = [f"x: corrupt {kind} stream after ", " records", "copy or download the file again"]
+    refuses(1, words, "makedb", "x", "x.db")
+    refuses(1, words, "search", "x", "t.fa", "-o", "hits.tsv")
+
+
+def test_a_truncated_stream_is_said_to_end_after_the_records_that_were_read(refuses, here):
+    """The number in the message is that of the records before the end, but for a buffer's."""
+    cut = gzip.compress(many_records())
+    cut = cut[: len(cut) * 2 // 3]
+    (here / "x.gz").write_bytes(cut)
+    whole = zlib.decompressobj(wbits=31).decompress(cut).count(b">") - 1
+    outcome = refuses(1, ["truncated gzip stream"], "makedb", "x.gz", "x.db")
+    told = int(re.search(r"after (\d+) records", outcome.err)[1])
+    assert whole / 2 <= told <= whole
+
+
+def test_standard_input_may_be_compressed(run, here):
+    """Compression is seen through on standard input as well."""
+    text = (here / "q.fa").read_bytes()
+    plain = run("search", "-", "t.fa", stdin=text)
+    assert plain.out.startswith("q1\tt1\t77\t20\t14\n")
+    for compress in COMPRESS.values():
+        assert run("search", "-", "t.fa", stdin=compress(text)).out == plain.out

@@ -1,0 +1,225 @@
+"""Substitution matrices: NCBI's own values by name, other people's files, and bad files."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from Bio.Align import substitution_matrices
+
+from swdual.errors import MatrixError
+from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+from swdual.sequences.matrices import LARGEST_SCORE, load, match_mismatch, names
+
+LETTERS = "ARNDCQEGHILKMFPSTWYVBZX*"
+BLOSUM62 = load("BLOSUM62")
+
+
+def between(matrix, a, b):
+    letters = matrix.alphabet.letters
+    return int(matrix.scores[letters.index(a), letters.index(b)])
+
+
+def blosum62(a, b):
+    return between(BLOSUM62, a, b)
+
+
+def written(letters=LETTERS, score=blosum62):
+    """Return a matrix file in NCBI's format."""
+    rows = [f"{a}  " + "  ".join(str(score(a, b)) for b in letters) for a in letters]
+    return "\n".join(["   " + "  ".join(letters), *rows]) + "\n"
+
+
+@pytest.mark.parametrize("name", [name for name in names() if name != "BLOSUM80"])
+def test_the_amino_acids_score_as_in_ncbi_s_files(name):
+    """Biopython carries NCBI's files; but its BLOSUM80 is the one in third-bit units."""
+    theirs = substitution_matrices.load(name)
+    ours = load(name)
+    for a in LETTERS[:20]:
+        for b in LETTERS[:20]:
+            assert between(ours, a, b) == theirs[a, b]
+
+
+@pytest.mark.parametrize("name", names())
+def test_selenocysteine_is_c_and_pyrrolysine_is_x_in_every_matrix(name):
+    """U scores as C and O as X against everything, each other included."""
+    scores = load(name).scores
+    u, o, c, x = (PROTEIN.letters.index(letter) for letter in "UOCX")
+    assert np.array_equal(scores[[u, o]][:, : len(LETTERS)], scores[[c, x]][:, : len(LETTERS)])
+    assert np.array_equal(scores, scores.T)
+    assert scores[u, o] == scores[c, x]
+    assert scores[u, u] == scores[c, c]
+
+
+def test_a_file_scores_as_the_matrix_of_the_same_values(run, here):
+    """BLOSUM62 in a file, with comments before, between and behind the rows, is BLOSUM62."""
+    lines = written().splitlines()
+    (here / "plain").write_text(written())
+    (here / "comments").write_text(
+        "\n".join(["#  BLOSUM62", "# by hand", *lines[:6], "# the rest", *lines[6:], "# end"])
+        + "\n"
+    )
+    (here / "crlf").write_text(written(), newline="\r\n")
+    (here / "lower").write_text(written().lower())
+    (here / "tabs").write_text(written().replace("  ", "\t"))
+    (here / "blanks").write_text("\n" + written().replace("\n", "\n\n"))
+    builtin = run("search", "q.fa", "t.fa").out
+    assert builtin
+    for name in ("plain", "comments", "crlf", "lower", "tabs", "blanks"):
+        outcome = run("search", "q.fa", "t.fa", "--matrix", name)
+        assert (name, outcome.err.count("error"), outcome.out) == (name, 0, builtin)
+
+
+def test_a_matrix_without_a_star_gives_it_the_smallest_score(run, here):
+    """Letters that a file does not list take its smallest score; U and O stay C and X."""
+    (here / "m").write_text(written(LETTERS[:-1]))
+    matrix = load("m")
+    assert {between(matrix, "*", letter) for letter in PROTEIN.letters} == {-4}
+    assert between(matrix, "U", "C") == between(matrix, "C", "C") == 9
+    builtin = run("search", "q.fa", "t.fa").out
+    assert run("search", "q.fa", "t.fa", "--matrix", "m").out == builtin
+
+
+@pytest.mark.parametrize("backend", ["simd", "reference"])
+def test_an_asymmetric_matrix_reads_rows_as_the_query(run, here, backend):
+    """The row is the query's letter and the column the target's."""
+    (here / "m").write_text(
+        written("ACDE", lambda a, b: 7 if a + b == "AC" else 3 if a + b == "CA" else -5)
+    )
+    (here / "a.fa").write_text(">a\nAAAA\n")
+    (here / "c.fa").write_text(">c\nCCC\n")
+    for query, target, score in (("a.fa", "c.fa", 21), ("c.fa", "a.fa", 9)):
+        outcome = run(
+            "search", query, target, "--matrix", "m", "-f", "6 score", "--backend", backend
+        )
+        assert (outcome.code, outcome.out) == (0, f"{score}\n")
+
+
+@pytest.mark.parametrize("backend", ["simd", "reference"])
+def test_a_matrix_of_positive_scores_is_searched(run, here, backend):
+    """Without statistics nothing forbids it: the alignment is then global."""
+    (here / "m").write_text(written(score=lambda a, b: 5 if a == b else 1))
+    (here / "x.fa").write_text(">x\nMKVLAWGG\n")
+    (here / "y.fa").write_text(">y\nMKVCCWGG\n")
+    arguments = ("--matrix", "m", "-f", "6 score", "--backend", backend)
+    outcome = run("search", "x.fa", "y.fa", *arguments)
+    assert (outcome.code, outcome.out) == (0, "32\n")
+
+
+@pytest.mark.parametrize("score", [0, -1])
+def test_a_matrix_without_positive_scores_finds_nothing(run, here, score):
+    """No alignment scores above zero, which is a result and no error."""
+    (here / "m").write_text(written(score=lambda a, b: score))
+    outcome = run("search", "q.fa", "t.fa", "--matrix", "m")
+    assert (outcome.code, outcome.out) == (0, "")
+
+
+def test_scores_up_to_the_limit_are_exact(run, here):
+    """The largest score that a file may hold is added up exactly by every backend."""
+    (here / "m").write_text(
+        written("ACDE", lambda a, b: LARGEST_SCORE if a == b else -LARGEST_SCORE)
+    )
+    (here / "x.fa").write_text(">x\n" + "ACDE" * 10 + "\n")
+    for backend in ("simd", "reference"):
+        outcome = run(
+            "search", "x.fa", "x.fa", "--matrix", "m", "-f", "6 score", "--backend", backend
+        )
+        assert outcome.out == f"{40 * LARGEST_SCORE}\n"
+
+
+def changed(number, change):
+    """Return a matrix file with one line changed."""
+    lines = written().splitlines()
+    lines[number] = change(lines[number])
+    return "\n".join(line for line in lines if line) + "\n"
+
+
+C_OR_LINE = r"\bC\b|:6:"
+"""The row of cysteine, by its letter or its line."""
+
+BAD = {
+    "empty": ("", "expected a header line"),
+    "only a comment": ("# nothing\n", "expected a header line"),
+    "only a header": (written().splitlines()[0] + "\n", "expected a header line"),
+    "a FASTA file": (">a\nMKV\n", "expected a header line"),
+    "a missing value": (changed(5, lambda line: line.rsplit(None, 1)[0]), C_OR_LINE),
+    "a value too many": (changed(5, lambda line: line + " 7"), C_OR_LINE),
+    "a missing column": (changed(0, lambda line: line.rsplit(None, 1)[0]), r"\*|:[12]:"),
+    "a missing row": (changed(5, lambda line: ""), C_OR_LINE),
+    "a row without a column": (written() + "J " + "1 " * 24 + "\n", r"\bJ\b|:26:"),
+    "a repeated column": (written("ACDEA"), r"\bA\b"),
+    "a name of two letters": (written().replace("\nA", "\nAB"), r"\bAB\b|:2:"),
+    "columns of two letters": (written().replace("A", "AB"), r"\bAB\b|:1:"),
+    "a letter that is none": (written("ACD@", lambda a, b: 1), "@"),
+    "a word": (changed(5, lambda line: line.replace(" 9", " x")), r"\bx\b"),
+    "a fraction": (changed(5, lambda line: line.replace(" 9", " 9.5")), "whole numbers"),
+    "no number": (changed(5, lambda line: line.replace(" 9", " nan")), "whole numbers"),
+    "infinity": (changed(5, lambda line: line.replace(" 9", " inf")), "32767"),
+    "a score too large": (changed(5, lambda line: line.replace(" 9", " 32768")), "32767"),
+    "a score too small": (changed(5, lambda line: line.replace(" 9", " -32768")), "32767"),
+    "bytes": (bytes(range(256)).decode("latin-1"), "expected a header line"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_a_bad_matrix_file_is_refused(refuses, here, fault):
+    """Exit code 1; the file and the cause are named; nothing is written."""
+    text, cause = BAD[fault]
+    (here / "bad.mat").write_bytes(text.encode("latin-1"))
+    outcome = refuses(
+        1, ["bad.mat"], "search", "q.fa", "t.fa", "--matrix", "bad.mat", "-o", "hits.tsv"
+    )
+    assert re.search(cause, outcome.err)
+    for inside in ("()", "list index", "pop from", "out of bounds"):
+        assert inside not in outcome.err
+
+
+@pytest.mark.parametrize("kind", ["a folder", "unreadable"])
+def test_a_matrix_that_cannot_be_read_is_an_input_error(refuses, here, kind):
+    """A folder, or a file whose reading fails, is no fault of the output."""
+    (here / "folder").mkdir()
+    path = "folder" if kind == "a folder" else "/proc/self/mem"
+    outcome = refuses(1, [path], "search", "q.fa", "t.fa", "--matrix", path, "-o", "hits.tsv")
+    assert "cannot be written" not in outcome.err
+
+
+def test_an_unknown_matrix_names_the_nearest(refuses):
+    """A name that is neither a matrix nor a file: the message helps."""
+    refuses(
+        1,
+        ["unknown matrix 'BLOSUM63'; did you mean BLOSUM62", "PAM250", "or give a file"],
+        *("search", "q.fa", "t.fa", "--matrix", "BLOSUM63"),
+    )
+
+
+def test_matrix_names_may_be_lower_case():
+    """blosum62 is BLOSUM62."""
+    assert load("blosum62") == BLOSUM62
+
+
+def test_a_protein_matrix_is_refused_for_nucleotides():
+    """BLOSUM62 does not score bases."""
+    with pytest.raises(MatrixError, match="nucleotides"):
+        load("BLOSUM62", NUCLEOTIDE)
+
+
+def test_ambiguous_bases_never_match():
+    """N against N costs as much as any mismatch, as in blastn."""
+    matrix = match_mismatch(2, -3)
+    assert {between(matrix, "N", letter) for letter in NUCLEOTIDE.letters} == {-3}
+    assert [between(matrix, "A", letter) for letter in "ACGT"] == [2, -3, -3, -3]
+
+
+@pytest.mark.parametrize(
+    ("reward", "penalty"), [(0, -3), (-1, -3), (2, 0), (2, 3), (40_000, -3), (2, -40_000)]
+)
+def test_an_impossible_reward_or_penalty_is_refused(refuses, run, here, reward, penalty):
+    """The reward is positive, the penalty negative, and both fit two bytes."""
+    (here / "n.fa").write_text(">n\n" + "ACGTTGCA" * 10 + "\n")
+    assert run("makedb", "n.fa", "n.db", "--dbtype", "nucl").code == 0
+    refuses(
+        1,
+        ["reward", "penalty"],
+        *("search", "n.fa", "n.db", "--reward", str(reward), "--penalty", str(penalty)),
+    )

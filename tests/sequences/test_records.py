@@ -1,0 +1,130 @@
+"""Sequences given as objects: every form means the same, and a bad one is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from Bio.Seq import MutableSeq, Seq
+from Bio.SeqRecord import SeqRecord
+
+import swdual
+from swdual.errors import InputError
+from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+from swdual.sequences.records import as_sequences
+from swdual.sequences.sequence import Sequence
+
+CODES = PROTEIN.encode("MKV")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "MKV",
+        "mkv",
+        b"MKV",
+        Seq("MKV"),
+        MutableSeq("MKV"),
+        ("a", "MKV"),
+        ("a", Seq("MKV")),
+        Sequence("a", CODES),
+        SeqRecord(Seq("MKV"), id="a"),
+        {"a": "MKV"},
+        {"a": Seq("MKV")},
+        ["MKV"],
+        [("a", "MKV")],
+        (record for record in [SeqRecord(Seq("MKV"), id="a")]),
+        [{"a": "MKV"}],
+    ],
+    ids=lambda source: type(source).__name__,
+)
+def test_every_form_of_a_sequence_is_read(source):
+    """Text, bytes, Biopython objects, pairs, mappings and iterables give the same codes."""
+    (found,) = as_sequences(source, PROTEIN)
+    assert found.codes == CODES
+    assert found.id in ("a", "sequence_1")
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_is_read_as_a_file(here, kind):
+    """A path, or text that names a file, stands for the records in it."""
+    found = list(as_sequences(kind("q.fa"), PROTEIN))
+    assert [sequence.title for sequence in found] == ["q1 first query", "q2"]
+
+
+def test_sequences_without_a_name_are_numbered():
+    """Names are sequence_N after the place in the input."""
+    found = as_sequences(["MKV", ("b", "MKV"), "MKV", ("", "MKV")], PROTEIN)
+    assert [sequence.id for sequence in found] == ["sequence_1", "b", "sequence_3", "sequence_4"]
+
+
+def test_the_description_of_a_record_is_its_title():
+    """Biopython's description is kept when it begins with the identifier."""
+    record = SeqRecord(Seq("MKV"), id="a", description="a long story")
+    assert next(as_sequences(record, PROTEIN)).title == "a long story"
+    record = SeqRecord(Seq("MKV"), id="a", description="other words")
+    assert next(as_sequences(record, PROTEIN)).id == "a"
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ([("bad one", "MK1V")], ["'bad one'", "'1'", "position 3"]),
+        ([("a", "M-V")], ["'a'", "'-'", "position 2"]),
+        ([("a", "M\u20acV")], ["'a'", "'\u20ac'", "position 2"]),
+        ([("a", "")], ["'a'", "empty"]),
+        ("no such file.fa", ["no such file.fa", "no such file"]),
+        ("", ["no such file"]),
+        (17, ["int"]),
+        ([17], ["int"]),
+        (None, ["NoneType"]),
+    ],
+)
+def test_what_is_no_sequence_is_refused_by_name(source, words):
+    """The message names the sequence and what is wrong with it."""
+    with pytest.raises(InputError) as caught:
+        list(as_sequences(source, PROTEIN))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_missing_path_is_refused_by_name(here):
+    """A path object that names no file is not taken for a sequence."""
+    with pytest.raises(InputError, match=r"MKV: cannot be opened"):
+        list(as_sequences(Path("MKV"), PROTEIN))
+
+
+@pytest.mark.parametrize(
+    ("on_invalid", "expected"), [("replace", ["MXV", "MKV"]), ("skip", ["MKV"])]
+)
+def test_invalid_letters_are_replaced_or_left_out_on_request(on_invalid, expected):
+    """As in a file, a bad letter becomes X, or its record is left out."""
+    found = as_sequences([("a", "M1V"), ("b", "MKV")], PROTEIN, on_invalid=on_invalid)
+    assert [PROTEIN.decode(sequence.codes) for sequence in found] == expected
+
+
+def test_u_is_t_in_nucleotides():
+    """RNA and DNA are the same letters."""
+    rna, dna = as_sequences(["ACGU", "ACGT"], NUCLEOTIDE)
+    assert rna.codes == dna.codes
+
+
+def test_a_search_of_no_queries_has_no_results():
+    """An empty iterable is a search with nothing in it."""
+    results = swdual.search([], {"t": "MKV"})
+    assert len(results) == 0
+    assert results.scores.tolist() == []
+
+
+def test_codes_of_a_sequence_must_be_letters():
+    """A Sequence whose codes lie outside the alphabet is refused, not searched."""
+    wrong = Sequence("wrong", np.array([200, 3], np.uint8).tobytes())
+    with pytest.raises(InputError, match="wrong"):
+        list(as_sequences(wrong, PROTEIN))
+
+
+def test_an_empty_sequence_of_codes_is_refused():
+    """A Sequence without residues is refused as empty text is."""
+    with pytest.raises(InputError, match="empty"):
+        list(as_sequences(Sequence("none", b""), PROTEIN))

@@ -1,0 +1,117 @@
+"""The house keeps its order: who imports whom, and who may import what is heavy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import swdual
+
+PACKAGE = Path(swdual.__file__).parent
+ROOT = PACKAGE.parent
+FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+OWNERS = {
+    "numba": {"jit.py", "backends/_vector.py", "backends/_gotoh.py"},
+    "llvmlite": {"backends/_vector.py"},
+    "cupy": {"backends/cuda.py"},
+    "pandas": {"master/results.py"},
+    "dnaio": {"sequences/fasta.py"},
+    "click": {path for path in FILES if path.startswith("cli/")},
+    "rich": {"cli/_progress.py"},
+}
+"""Third-party packages and the only files that may import them, anywhere in the file."""
+
+
+def imported(path):
+    """Return the modules that a file imports, at its top or inside functions."""
+    modules = set()
+    for node in ast.walk(ast.parse((PACKAGE / path).read_text())):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            modules.add(node.module)
+    return modules
+
+
+def test_the_import_contracts_are_kept():
+    """Imports go down only, and only files that hold kernels import Numba: see pyproject.toml."""
+    pytest.importorskip("importlinter")
+    if not (ROOT / "pyproject.toml").is_file():
+        pytest.skip("not a checkout: no pyproject.toml beside the package")
+    code = (
+        "from importlinter.cli import lint_imports; raise SystemExit(lint_imports(no_cache=True))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 broken" in done.stdout
+    assert "Imports go down only KEPT" in done.stdout
+
+
+@pytest.mark.parametrize("package", OWNERS)
+def test_only_its_owners_import_a_package(package):
+    """What is heavy or replaceable is met in the few files that are made for it."""
+    users = {
+        path for path in FILES if any(name.split(".")[0] == package for name in imported(path))
+    }
+    assert users <= OWNERS[package]
+
+
+def test_the_walk_sees_imports_inside_functions():
+    """The check above would notice an import that is hidden in a function."""
+    assert "pandas" in imported("master/results.py")
+    assert "numba" in imported("jit.py")
+
+
+def test_every_module_of_a_plugin_package_is_public_or_plumbing():
+    """Plug-in folders hold modules only, so that a file name is a name on the command line."""
+    for folder in ("backends", "formats"):
+        assert not [
+            path
+            for path in (PACKAGE / folder).iterdir()
+            if path.is_dir() and path.name != "__pycache__"
+        ]
+
+
+def test_no_module_is_a_drawer_for_odds_and_ends():
+    """Modules are named after what they hold."""
+    stems = {Path(path).stem for path in FILES}
+    assert not stems & {"utils", "util", "common", "helpers", "misc", "tools"}
+    assert not [path for path in FILES if Path(path).stem.startswith("base")]
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_every_module_says_what_it_is(path):
+    """Its first statement is a docstring of one summary line that ends with a full stop."""
+    docstring = ast.get_docstring(ast.parse((PACKAGE / path).read_text()))
+    assert docstring
+    assert docstring.splitlines()[0].rstrip().endswith((".", ":"))
+
+
+def test_the_oracles_share_no_code_with_the_package():
+    """What judges the package does not import it."""
+    for path in (ROOT / "tests" / "oracles").glob("*.py"):
+        names = {
+            name
+            for node in ast.walk(ast.parse(path.read_text()))
+            for name in (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+        }
+        assert not [name for name in names if name.split(".")[0] == "swdual"]

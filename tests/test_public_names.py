@@ -1,0 +1,120 @@
+"""What ``import swdual`` offers, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import swdual
+
+NAMES = [
+    "Database",
+    "DatabaseError",
+    "EngineError",
+    "Hit",
+    "InputError",
+    "MatrixError",
+    "OutputError",
+    "QueryResult",
+    "ScoringScheme",
+    "SearchResults",
+    "SubstitutionMatrix",
+    "SwdualError",
+    "__version__",
+    "iter_search",
+    "makedb",
+    "search",
+]
+
+HEAVY = ("Bio", "cupy", "dnaio", "llvmlite", "numba", "numpy", "pandas")
+
+
+def modules_after(code, *arguments):
+    """Return the names of the modules that a fresh interpreter has loaded after some code."""
+    script = f"""
+import json, sys
+sys.argv[1:] = {list(arguments)!r}
+try:
+    {code}
+except SystemExit as stop:
+    assert not stop.code, stop.code
+print()
+print(json.dumps(sorted(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    *said, modules = done.stdout.splitlines()
+    return "\n".join(said).strip(), json.loads(modules)
+
+
+def test_the_public_names_are_these():
+    """Adding or removing one is a decision that this list records."""
+    assert swdual.__all__ == NAMES
+    assert sorted(swdual.__all__) == NAMES
+    assert dir(swdual) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_public_name_can_be_imported(name):
+    """Each is there on first use, and tells what it is."""
+    found = getattr(swdual, name)
+    assert found is getattr(swdual, name)
+    assert found.__doc__
+    namespace = {}
+    exec(f"from swdual import {name}", namespace)
+    assert namespace[name] is found
+
+
+def test_a_star_import_gives_all_of_them():
+    """``from swdual import *`` binds exactly the public names."""
+    namespace = {}
+    exec("from swdual import *", namespace)
+    assert sorted(namespace.keys() - {"__builtins__"}) == NAMES
+
+
+def test_the_search_function_survives_the_import_of_submodules():
+    """No module of the package is called like a public name and takes its place."""
+    code = "import swdual, swdual.master.search, swdual.cli.search; print(callable(swdual.search))"
+    assert modules_after(code)[0] == "True"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    """As with any module, so that hasattr works."""
+    with pytest.raises(AttributeError, match="'swdual' has no attribute 'serach'"):
+        _ = swdual.serach
+    assert not hasattr(swdual, "numba")
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith("Error")])
+def test_every_error_is_one_of_swduals(name):
+    """Whoever catches SwdualError catches them all; each has its exit code."""
+    error = getattr(swdual, name)
+    assert issubclass(error, swdual.SwdualError)
+    assert isinstance(error.exit_code, int)
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments"),
+    [
+        ("import swdual", ()),
+        ("import swdual; swdual.__version__; dir(swdual)", ()),
+        ("import runpy; runpy.run_module('swdual', run_name='__main__')", ("--version",)),
+        ("import runpy; runpy.run_module('swdual', run_name='__main__')", ("--help",)),
+    ],
+    ids=["import", "version", "swdual --version", "swdual --help"],
+)
+def test_importing_costs_nothing(code, arguments):
+    """Nothing heavy is loaded before it is needed."""
+    _, modules = modules_after(code, *arguments)
+    assert "swdual" in modules
+    assert [name for name in HEAVY if name in modules] == []
+
+
+def test_the_command_tells_the_version():
+    """``swdual --version`` says what ``swdual.__version__`` is."""
+    code = "import runpy; runpy.run_module('swdual', run_name='__main__')"
+    assert modules_after(code, "--version")[0] == f"swdual {swdual.__version__}"
