@@ -12,16 +12,10 @@ from typing import Protocol, cast
 from swdual import registry
 from swdual.errors import InputError
 from swdual.master.results import QueryResult
+from swdual.output import Text
 from swdual.sequences.sequence import first_word
 
 Value = str | int
-
-
-class Text(Protocol):
-    """What text is written to."""
-
-    def write(self, text: str, /) -> object:
-        """Write some text."""
 
 
 FIELDS: dict[str, Callable[[QueryResult], Sequence[Value]]] = {

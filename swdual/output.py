@@ -9,9 +9,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from swdual.errors import OutputError
+
+
+class Text(Protocol):
+    """What text is written to."""
+
+    def write(self, text: str, /) -> object:
+        """Write some text."""
 
 
 class Output:
@@ -63,7 +70,11 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[Output]:
         yield Output(sys.stdout.buffer, name)
         with _named(name):
             sys.stdout.buffer.flush()
-    elif target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        return
+    with _named(name):
+        exists = target.exists()
+        special = exists and not stat.S_ISREG(target.stat().st_mode)
+    if special:
         with _named(name):
             stream = target.open("wb")
         try:
@@ -72,7 +83,7 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[Output]:
             with _named(name):
                 stream.close()
     else:
-        if target.exists() and not force:
+        if exists and not force:
             raise OutputError("exists; use --force to replace it", file=path)
         with _named(name):
             part = tempfile.NamedTemporaryFile(  # noqa: SIM115  (closed and renamed below)

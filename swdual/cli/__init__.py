@@ -69,6 +69,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (messages have nowhere to go)
     code = _run(sys.argv[1:] if arguments is None else arguments)
+    _close_messages()
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -102,6 +103,9 @@ def _run(arguments: list[str]) -> int:
         return _say(str(error), error.exit_code)
     except MemoryError:
         return _say("out of memory; search fewer queries at a time, or split the database", 4)
+    except OSError as error:  # of standard output, where click writes by itself
+        place = error.filename or "standard output"
+        return _say(f"{place}: {error.strerror or error}", OutputError.exit_code)
     except Exception as error:
         if verbose:
             traceback.print_exc()
@@ -149,7 +153,7 @@ def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
     logger = logging.getLogger("swdual")
     logger.setLevel(logging.DEBUG if verbose else logging.INFO)
     logger.propagate = False
-    logger.handlers = []
+    _close_messages()
     shown = logging.StreamHandler(sys.stderr)
     shown.setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
     shown.setFormatter(_Lines())
@@ -161,6 +165,13 @@ def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
             raise OutputError(f"cannot be written: {error.strerror}", file=log) from error
         kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(kept)
+
+
+def _close_messages() -> None:
+    logger = logging.getLogger("swdual")
+    for handler in [*logger.handlers]:
+        logger.removeHandler(handler)
+        handler.close()
 
 
 def counted(number: int, one: str, many: str) -> str:

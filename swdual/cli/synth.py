@@ -6,8 +6,6 @@ import re
 
 import click
 
-from swdual.errors import OutputError
-
 FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 """What the suffixes of a size stand for."""
 
@@ -75,6 +73,7 @@ def command(
         swdual synth 20M --seed 1 --out proteins.fasta
         swdual synth 20M --seed 1 --queries 5 --out queries.fasta
     """
+    from swdual.output import Utf8, replacing
     from swdual.sequences import synthesis
 
     if queries is None:
@@ -83,14 +82,7 @@ def command(
         records = synthesis.synthesize_queries(
             residues, count=queries, seed=seed, family_size=family_size
         )
-    try:
-        with click.open_file(out, "w" if force else "x") as stream:
-            sequences, written = synthesis.write_fasta(records, stream)
-    except FileExistsError as error:
-        raise OutputError("the file exists; add --force to overwrite it", file=out) from error
-    except OSError as error:
-        if out == "-":
-            raise  # a closed pipe is click's business
-        raise OutputError(f"{error.strerror}; choose another --out", file=out) from error
+    with replacing(out, force=force) as stream:
+        sequences, written = synthesis.write_fasta(records, Utf8(stream))
     if out != "-":
         click.echo(f"{out}: {sequences:,} sequences, {written:,} residues", err=True)

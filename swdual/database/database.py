@@ -335,8 +335,9 @@ def makedb(
     target = Path(path)
     if os.fspath(path) == "-":
         raise InputError("a database is a file: it cannot be written to standard output")
-    if target.exists() and not target.is_file():
-        raise OutputError("is no regular file, which a database must be", file=path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        kind = "Is a directory" if os.path.isdir(target) else "Not a regular file"
+        raise OutputError(f"{kind}, but a database is a regular file", file=path)
     batches, alphabet = _typed_batches(paths, dbtype, on_invalid, force=force)
     with replacing(target, force=force) as stream:
         build(

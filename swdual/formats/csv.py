@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 
-from swdual.format import Text, columns
+from swdual.format import columns
 from swdual.master.results import QueryResult
+from swdual.output import Text
 
 
 def write(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from swdual.format import Text, Value, columns
+from swdual.format import Value, columns
 from swdual.master.results import QueryResult
+from swdual.output import Text
 
 
 def write(

@@ -96,6 +96,7 @@ def looks_like_nucleotides(batch: Batch) -> bool:
     DIAMOND's test: 95 % or more of the letters are A, C, G, T, U or N; a handful of residues
     proves nothing.
 
+    >>> from swdual.sequences.sequence import batch_of
     >>> looks_like_nucleotides(batch_of([Sequence("dna", PROTEIN.encode("GATTACA" * 10))]))
     True
     """

@@ -95,10 +95,10 @@ def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
     MatrixError
         If the reward is not positive or the penalty not negative.
     """
-    if reward <= 0 or penalty >= 0:
+    if not (0 < reward <= LARGEST_SCORE and -LARGEST_SCORE <= penalty < 0):
         raise MatrixError(
-            f"reward {reward} and penalty {penalty}: the reward must be positive "
-            "and the penalty negative"
+            f"reward {reward} and penalty {penalty}: the reward must be positive, the penalty "
+            f"negative, and neither beyond +-{LARGEST_SCORE}"
         )
     scores = np.full((4, 4), penalty, dtype=np.int64)
     np.fill_diagonal(scores, reward)
@@ -126,14 +126,15 @@ def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
     columns = ""
     rows: dict[str, list[int]] = {}
     for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].upper().split()
+        words = line.partition("#")[0].split()
         if not words:
             continue
         if not columns:
             _refuse_letters(words, alphabet, path, number)
-            columns = "".join(words)
+            columns = "".join(words).upper()
             continue
         letter, *values = words
+        letter = letter.upper()
         if letter not in columns or letter in rows:
             problem = "comes twice" if letter in rows else f"is none of the columns {columns}"
             raise MatrixError(f"row {letter!r} {problem}", file=path, line=number)
@@ -158,14 +159,14 @@ def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
 
 def _refuse_letters(words: list[str], alphabet: Alphabet, path: Path, line: int) -> None:
     for word in words:
-        if len(word) != 1 or word not in alphabet.letters:
+        if len(word) != 1 or word.upper() not in alphabet.letters:
             raise MatrixError(
                 f"not a substitution matrix: column {word!r} is no letter of the alphabet "
                 f"{alphabet.letters}",
                 file=path,
                 line=line,
             )
-        if words.count(word) > 1:
+        if "".join(words).upper().count(word.upper()) > 1:
             raise MatrixError(f"column {word!r} comes twice", file=path, line=line)
 
 

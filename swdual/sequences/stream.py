@@ -6,7 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Protocol, cast
 
 from xopen import xopen
@@ -56,26 +56,26 @@ def opened(source: Source) -> Iterator[tuple[Stream, str | None]]:
         If it cannot be opened.
     """
     name = source_name(source)
-    try:
-        if source != "-":
-            raw = open(source, "rb")  # noqa: SIM115  (closed below)
-        elif sys.stdin is not None:
+    with ExitStack() as files:
+        if source == "-":
+            if sys.stdin is None:
+                raise InputError("is closed", file=name)
             raw = cast(io.BufferedReader, sys.stdin.buffer)
         else:
-            raise InputError("is closed", file=name)
-        head = raw.peek(6)[:6]
-    except OSError as error:
-        raise InputError(f"cannot be opened: {error.strerror}", file=name) from error
-    kind = next((k for magic, k in _MAGIC.items() if head.startswith(magic)), None)
-    try:
+            try:
+                raw = files.enter_context(open(source, "rb"))
+            except OSError as error:
+                raise InputError(f"cannot be opened: {error.strerror}", file=name) from error
+        try:
+            head = raw.peek(6)[:6]
+        except OSError as error:
+            raise unreadable(source, None, 0, error) from error
+        kind = next((k for magic, k in _MAGIC.items() if head.startswith(magic)), None)
         if kind is None:
             yield raw, None
         else:
-            with xopen(raw, "rb", format=kind, threads=0) as plain:
-                yield cast(Stream, plain), kind
-    finally:
-        if source != "-":
-            raw.close()
+            plain = files.enter_context(xopen(raw, "rb", format=kind, threads=0))
+            yield cast(Stream, plain), kind
 
 
 def unreadable(

@@ -11,11 +11,11 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.output import Text
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
 
@@ -117,7 +117,7 @@ def synthesize_queries(
         yield title, PROTEIN.decode(codes.tobytes())
 
 
-def write_fasta(records: Iterable[tuple[str, str]], stream: IO[str]) -> tuple[int, int]:
+def write_fasta(records: Iterable[tuple[str, str]], stream: Text) -> tuple[int, int]:
     """Write records with 60 residues per line; return the numbers of sequences and residues.
 
     >>> import sys

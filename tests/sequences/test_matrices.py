@@ -139,10 +139,10 @@ C_OR_LINE = r"\bC\b|:6:"
 """The row of cysteine, by its letter or its line."""
 
 BAD = {
-    "empty": ("", "expected a header line"),
-    "only a comment": ("# nothing\n", "expected a header line"),
-    "only a header": (written().splitlines()[0] + "\n", "expected a header line"),
-    "a FASTA file": (">a\nMKV\n", "expected a header line"),
+    "empty": ("", "not a substitution matrix"),
+    "only a comment": ("# nothing\n", "not a substitution matrix"),
+    "only a header": (written().splitlines()[0] + "\n", "not a substitution matrix"),
+    "a FASTA file": (">a\nMKV\n", "not a substitution matrix"),
     "a missing value": (changed(5, lambda line: line.rsplit(None, 1)[0]), C_OR_LINE),
     "a value too many": (changed(5, lambda line: line + " 7"), C_OR_LINE),
     "a missing column": (changed(0, lambda line: line.rsplit(None, 1)[0]), r"\*|:[12]:"),
@@ -153,12 +153,12 @@ BAD = {
     "columns of two letters": (written().replace("A", "AB"), r"\bAB\b|:1:"),
     "a letter that is none": (written("ACD@", lambda a, b: 1), "@"),
     "a word": (changed(5, lambda line: line.replace(" 9", " x")), r"\bx\b"),
-    "a fraction": (changed(5, lambda line: line.replace(" 9", " 9.5")), "whole numbers"),
-    "no number": (changed(5, lambda line: line.replace(" 9", " nan")), "whole numbers"),
-    "infinity": (changed(5, lambda line: line.replace(" 9", " inf")), "32767"),
+    "a fraction": (changed(5, lambda line: line.replace(" 9", " 9.5")), "whole number"),
+    "no number": (changed(5, lambda line: line.replace(" 9", " nan")), "whole number"),
+    "infinity": (changed(5, lambda line: line.replace(" 9", " inf")), "whole number"),
     "a score too large": (changed(5, lambda line: line.replace(" 9", " 32768")), "32767"),
     "a score too small": (changed(5, lambda line: line.replace(" 9", " -32768")), "32767"),
-    "bytes": (bytes(range(256)).decode("latin-1"), "expected a header line"),
+    "bytes": (bytes(range(256)).decode("latin-1"), "not a substitution matrix"),
 }
 
 
