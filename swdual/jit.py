@@ -7,7 +7,9 @@ the user's cache folder, the folder for temporary files. Where none can, they li
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -18,13 +20,15 @@ import platformdirs
 import xxhash
 from numba import config, njit
 
+_DECORATING = threading.Lock()
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def kernel(function: Function) -> Function:
     """Return `function` compiled to machine code on its first call."""
     folder = cache_folder()
-    with _numba_cache(folder):
+    with _DECORATING, _numba_cache(folder):
         compiled = njit(nogil=True, error_model="numpy", cache=folder is not None)(function)
     return cast(Function, compiled)
 
@@ -37,8 +41,10 @@ def cache_folder() -> Path | None:
     the folder's name depends on all of the package's files.
     """
     package = Path(__file__).parent
-    state = [(file.name, file.stat().st_mtime_ns) for file in sorted(package.rglob("*.py"))]
-    name = xxhash.xxh3_64_hexdigest(repr(state).encode())
+    state = xxhash.xxh3_64()
+    for file in sorted(package.rglob("*.py")):
+        state.update(file.read_bytes())
+    name = state.hexdigest()
     user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
     parents: list[Callable[[], str]] = [
         lambda: os.environ["SWDUAL_CACHE_DIR"],
@@ -50,10 +56,20 @@ def cache_folder() -> Path | None:
             folder = Path(parent()) / name
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
+                pass
+            if _is_ours(folder) and _is_ours(folder.parent):
                 return folder
         except (OSError, KeyError):
             continue
     return None
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether nobody else could have put something into a folder."""
+    state = folder.stat()
+    return not hasattr(os, "getuid") or (
+        state.st_uid == os.getuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
 
 
 @contextmanager

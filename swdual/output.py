@@ -113,4 +113,4 @@ def _named(name: str) -> Iterator[None]:
         raise
     except OSError as error:
         cause = error.strerror or error
-        raise OutputError(f"cannot be written: {cause}; nothing was left", file=name) from error
+        raise OutputError(f"cannot be written: {cause}", file=name) from error

@@ -75,7 +75,7 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
         letters: NDArray[np.int64],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
-        lowest_numbers: tuple[int, int, int, int],
+        numbers: tuple[int, int, int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
         profile: NDArray[np.signedinteger],
@@ -87,7 +87,7 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
 
         H, E: len(query) vectors; profile: 32 groups; lane_best, lane_reset: one vector each.
         """
-        zero_number, gx_number, ge_number, limit = lowest_numbers
+        zero_number, gx_number, ge_number, limit = numbers
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)

@@ -14,8 +14,12 @@ from numpy.typing import NDArray
 
 from swdual.backends._gotoh import COLUMNS
 from swdual.database.database import Block
+from swdual.errors import EngineError
 from swdual.jit import kernel
 from swdual.sequences.alphabet import ALIGNMENT, PAD
+
+LARGEST_PACK_BYTES = 4 << 30
+"""Memory for interleaved codes: lanes times the longest target, at least."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,13 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int) -> Pack:
     widths = np.empty(len(targets), np.int64)
     batches = _assign(groups, lanes, batch, lane, group, widths)
     batch_starts = np.concatenate(([0], np.cumsum(widths[:batches])))
-    codes = np.full(int(batch_starts[-1]) * COLUMNS * lanes, PAD, np.uint8)
+    size = int(batch_starts[-1]) * COLUMNS * lanes
+    if size > LARGEST_PACK_BYTES:
+        raise EngineError(
+            f"a target of {int(lengths[0])} residues is too long for {lanes} lanes beside each "
+            "other; split it into overlapping pieces"
+        )
+    codes = np.full(size, PAD, np.uint8)
     _interleave(
         block.residues, starts, lengths, batch_starts[batch] + group, lane, lanes * COLUMNS, codes
     )

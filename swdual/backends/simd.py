@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,8 +70,9 @@ class SimdScorer:
     def __init__(self, database: Database, scheme: ScoringScheme, lanes: int) -> None:
         self.work = Work()
         self.rungs = ladder(scheme, lanes)
+        self._kernels = {rung.bits: score_kernel(rung.bits, rung.lanes) for rung in self.rungs}
         self._database = database
-        self._packs: dict[tuple[int, int, int], Pack] = {}
+        self._packs: dict[tuple[int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
 
     def __call__(
@@ -86,28 +88,33 @@ class SimdScorer:
             if len(overflowed) == 0:
                 return scores
             again = pack(self._database.block(block), overflowed + first, rung.lanes)
-            scores[overflowed] = self._score(letters, again, rung, lambda cells: None)
+            scores[overflowed] = self._score(letters, again, rung, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
             raise EngineError(TOO_LARGE)
         return scores
 
     def _pack(self, block: int, first: int, last: int, lanes: int) -> Pack:
+        """Return a range of targets interleaved: one thread does it, others wait for it."""
         key = (block, first, last)
         with self._lock:
-            if key in self._packs:
-                self._packs[key] = self._packs.pop(key)
-            else:
-                if len(self._packs) == KEPT_PACKS:
-                    del self._packs[next(iter(self._packs))]
-                targets = np.arange(first, last)
-                self._packs[key] = pack(self._database.block(block), targets, lanes)
-            return self._packs[key]
+            found = self._packs.pop(key, None)
+            mine = found is None
+            found = Future() if found is None else found
+            self._packs[key] = found
+            if len(self._packs) > KEPT_PACKS:
+                del self._packs[next(iter(self._packs))]
+        if mine:
+            try:
+                found.set_result(pack(self._database.block(block), np.arange(first, last), lanes))
+            except BaseException as error:
+                found.set_exception(error)
+        return found.result()
 
     def _score(
         self, query: NDArray[np.int64], packed: Pack, rung: Rung, progress: Progress
     ) -> NDArray[np.int32]:
         """Return scores in the order of the pack's targets; -1 where one does not fit the rung."""
-        score_batches = score_kernel(rung.bits, rung.lanes)
+        score_batches = self._kernels[rung.bits]
         kind = np.dtype(f"i{rung.bits // 8}")
         rows, group = len(query) * rung.lanes, COLUMNS * rung.lanes
         scratch = [

@@ -43,6 +43,9 @@ CHECKED_IDS = 32 << 20
 SPOOL_BYTES = 64 << 20
 COPY_BYTES = 8 << 20
 
+STORED_RECORDS = 4096
+"""Records of a sorted run on disk that are looked at together."""
+
 logger = logging.getLogger("swdual")
 
 
@@ -95,10 +98,13 @@ def build(
         folder = None if scratch is None else os.fspath(scratch)
 
         def spool() -> IO[bytes]:
+            return files.enter_context(tempfile.TemporaryFile(dir=folder))
+
+        def names_spool() -> IO[bytes]:
             return files.enter_context(tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=folder))
 
         sections = _SectionWriter(stream, background)
-        names = _Names(spool(), spool())
+        names = _Names(names_spool(), names_spool())
         blocks: list[BlockInfo] = []
         for targets in _blocks(_sorted_runs(batches, names, progress, spool)):
             blocks.append(_write_block(sections, targets, blocks))
@@ -190,7 +196,9 @@ class _Names:
     def write(self, sections: _SectionWriter, title: str) -> None:
         """Append the sections of the names, and warn of identifiers given twice."""
         if self._hashes:
-            hashes = np.sort(np.concatenate(self._hashes))
+            hashes = np.concatenate(self._hashes)
+            self._hashes.clear()
+            hashes.sort()
             twice = np.count_nonzero(hashes[1:] == hashes[:-1])
             if twice:
                 logger.warning(
@@ -254,9 +262,13 @@ class _StoredRun:
     def __init__(self, run: _Run, file: IO[bytes]) -> None:
         self._file = file
         for targets in run.blocks():
-            table = np.stack((targets.lengths, targets.ordinals))
-            self._file.write(np.array([table.shape[1]]).tobytes() + table.tobytes())
-            self._file.write(targets.residues.data[: int(_padded(targets.lengths).sum())])
+            ends = np.concatenate(([0], np.cumsum(_padded(targets.lengths))))
+            for first in range(0, len(targets.lengths), STORED_RECORDS):
+                part = slice(first, first + STORED_RECORDS)
+                table = np.stack((targets.lengths[part], targets.ordinals[part]))
+                codes = slice(int(ends[first]), int(ends[first + table.shape[1]]))
+                self._file.write(np.array([table.shape[1]]).tobytes() + table.tobytes())
+                self._file.write(targets.residues[codes].data)
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
         """Return the negative length, the place in the input and the padded codes of each."""
@@ -285,7 +297,7 @@ def _sorted_runs(
             first = run.first_ordinal + run.records
             run = _Run(first, max(RUN_RESIDUES, len(batch.codes)))
         run.add(batch)
-        progress(len(batch.codes))
+        progress(int(batch.lengths.sum()))
     if run.records == 0:
         raise InputError("no sequences to build a database of")
     runs.append(_StoredRun(run, spool()) if runs else run)

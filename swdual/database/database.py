@@ -185,9 +185,23 @@ class Database:
         counts = {len(arrays[name]) for name in ("starts", "lengths", "ordinals")}
         ends = block.starts.astype(np.int64) * ALIGNMENT + block.lengths
         room = len(block.residues) - GUARD_BYTES
-        if counts != {info.sequences} or int(ends.max()) > room or int(block.lengths.min()) < 1:
+        if (
+            counts != {info.sequences}
+            or info.sequences == 0
+            or int(ends.max()) > room
+            or int(block.lengths[-1]) < 1
+            or bool(np.any(block.lengths[1:] > block.lengths[:-1]))
+            or int(block.lengths.sum(dtype=np.int64)) != info.residues
+        ):
             raise DatabaseError(f"block {number} contradicts itself", file=self.name)
         return block
+
+    def lengths(self, number: int) -> NDArray[np.uint32]:
+        """Return the lengths of one block's targets, without touching their residues."""
+        lengths: NDArray[np.uint32] = self._array(f"lengths/{number}", "<u4")  # type: ignore[assignment]
+        if len(lengths) != self.manifest.blocks[number].sequences:
+            raise DatabaseError(f"block {number} contradicts itself", file=self.name)
+        return lengths
 
     def blocks(self) -> Iterator[Block]:
         """Return all blocks in order."""
@@ -220,8 +234,8 @@ class Database:
     def _places(self) -> NDArray[np.int64]:
         """Block and place in it of each record of the input, shape (2, sequences)."""
         places = np.empty((2, len(self)), np.int64)
-        for number, block in enumerate(self.blocks()):
-            ordinals = block.ordinals.astype(np.int64)
+        for number in range(len(self.manifest.blocks)):
+            ordinals = self._array(f"ordinals/{number}", "<u8").astype(np.int64)
             places[0, ordinals] = number
             places[1, ordinals] = np.arange(len(ordinals))
         return places
@@ -285,6 +299,8 @@ class Database:
                         file=self.name,
                     )
                 self._checked.add(name)
+        if len(data) % np.dtype(dtype).itemsize:
+            raise DatabaseError(f"section {name!r} contradicts the header", file=self.name)
         array: NDArray[np.generic] = np.frombuffer(data, dtype=dtype)
         return array
 
@@ -301,8 +317,8 @@ def makedb(
 ) -> Database:
     """Write the records of FASTA or FASTQ files to a database file, and return it opened.
 
-    The file appears under its name only when complete. Memory stays below 1 GiB whatever the
-    size of the input, as long as no single sequence is longer than about 200 million residues.
+    The file appears under its name only when complete. Memory stays below 1 GiB for hundreds of
+    gigabytes of input, as long as no single sequence is longer than about 200 million residues.
 
     Parameters
     ----------
@@ -320,7 +336,7 @@ def makedb(
     force
         Replace an existing file; accept nucleotide-like sequences as proteins.
     progress
-        Called with the number of bytes of codes read, batch by batch.
+        Called with the number of residues read, batch by batch.
 
     Raises
     ------

@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 import xxhash
 
 from swdual.errors import DatabaseError
+from swdual.sequences.alphabet import ALPHABETS
 
 Kind = TypeVar("Kind")
 
@@ -170,6 +171,12 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
     except (ValueError, TypeError, KeyError) as error:
         raise fail(f"unreadable section 'manifest' ({error})") from error
     for section in manifest.sections:
-        if section.offset < HEADER_BYTES or section.offset + section.bytes > offset:
+        if not (
+            isinstance(section.offset, int)
+            and isinstance(section.bytes, int)
+            and HEADER_BYTES <= section.offset <= section.offset + section.bytes <= offset
+        ):
             raise fail(f"section {section.name!r} lies outside the file")
+    if manifest.alphabet not in ALPHABETS:
+        raise fail(f"unknown kind of sequences: {manifest.alphabet!r}")
     return manifest

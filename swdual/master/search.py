@@ -33,6 +33,9 @@ WAVE_QUERIES = 512
 WAVE_CANDIDATES = 16 << 20
 POLL_SECONDS = 0.1
 
+MOST_PARTS = 16
+"""Ranges whose candidates are kept apart before they are merged."""
+
 
 def search(queries: Any, database: Any, **options: Any) -> SearchResults:
     """Return the best targets of each query, by exact Smith-Waterman score.
@@ -59,8 +62,8 @@ def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryRe
         A path (FASTA or FASTQ, compressed or not), a sequence as text, a Biopython record, an
         (id, sequence) pair, a dict of them, or an iterable of any of these.
     database
-        A `Database`, the path of one, or anything that `queries` may be: that is indexed in
-        memory.
+        A `Database`, the path of one or of a sequence file, or proteins as records, pairs, a
+        dictionary or an iterable of these; what is not a database is indexed in memory.
     matrix
         "BLOSUM62" or another of NCBI's eight, a matrix file, or a `SubstitutionMatrix`;
         nucleotides are scored by `reward` and `penalty` unless a matrix is given.
@@ -166,6 +169,8 @@ class Search:
                         raise report
                     task, found = report
                     parts[task.query].append(found)
+                    if limit and len(parts[task.query]) == MOST_PARTS:
+                        parts[task.query] = [merge(parts[task.query], limit)]
                     waiting[task.query] -= 1
                 yield merge(parts[number], limit)
                 parts[number] = []
@@ -205,6 +210,11 @@ def _scheme(
     if (reward, penalty) != (None, None) and (matrix is not None or not bases):
         raise InputError("reward and penalty score nucleotides, and stand instead of a matrix")
     if isinstance(matrix, matrices.SubstitutionMatrix):
+        if matrix.alphabet is not database.alphabet:
+            raise InputError(
+                f"matrix {matrix.name} scores {matrix.alphabet.name}, but {database.name} holds "
+                f"{database.alphabet.name}"
+            )
         chosen = matrix
     elif matrix is None and bases:
         chosen = matrices.match_mismatch(

@@ -45,7 +45,7 @@ def make_tasks(lengths: list[int], database: Database, threads: int) -> list[Tas
     for number, info in enumerate(database.manifest.blocks):
         share = -(-wanted * info.residues // database.residues)
         parts = max(1, min(share, info.residues // SMALLEST_RANGE))
-        ends = np.cumsum(database.block(number).lengths, dtype=np.int64)
+        ends = np.cumsum(database.lengths(number), dtype=np.int64)
         borders = np.searchsorted(ends, ends[-1] * np.arange(1, parts) / parts).tolist()
         for first, last in zip([0, *borders], [*borders, info.sequences], strict=True):
             if first < last:

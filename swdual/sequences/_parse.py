@@ -51,7 +51,8 @@ def parse_clean(
         while i < end and text[i] != _GREATER:
             # Most lines are as long as the one before: no need to look for their end.
             stop = i + width
-            if stop >= end or text[stop] != _NEWLINE:
+            guessed = width > 0 and stop < end and text[stop] == _NEWLINE
+            if not guessed:
                 stop = i
                 while stop < end and text[stop] != _NEWLINE:
                     stop += 1
@@ -63,6 +64,9 @@ def parse_clean(
                 room[k] = code
                 seen |= code
             if seen >= CODES:
+                if guessed:  # perhaps an earlier line end lies within: look for it
+                    width = 0
+                    continue
                 return -1, 0, 0, 0
             filled += stop - i
             i = stop + 1

@@ -30,6 +30,7 @@ from swdual.sequences.stream import (
     chunks,
     drain,
     opened,
+    pieces,
     source_name,
     unreadable,
 )
@@ -107,13 +108,13 @@ def looks_like_nucleotides(batch: Batch) -> bool:
 
 
 def _batches(stream: Stream, validator: Validator) -> Iterator[Batch]:
-    kind, whole = _kind(chunks(stream), validator.name)
+    kind, whole = _kind(pieces(stream), validator.name)
     if kind == "fastq":
         rest = io.BufferedReader(cast(io.RawIOBase, Joined(whole)))
         yield from _fastq_batches(cast(BinaryIO, rest), validator)
         return
     line = 1
-    for chunk, lines, batch in _parsed_ahead(whole, validator.alphabet.encoding):
+    for chunk, lines, batch in _parsed_ahead(chunks(whole), validator.alphabet.encoding):
         if batch is None:
             text = _Text(chunk, line, validator)
             yield validator.encode(text.records(), text.complain)
@@ -123,16 +124,14 @@ def _batches(stream: Stream, validator: Validator) -> Iterator[Batch]:
 
 
 def _kind(
-    pieces: Iterator[bytes], name: str
+    parts: Iterator[bytes], name: str
 ) -> tuple[Literal["fasta", "fastq", "nothing"], Iterator[bytes]]:
-    """Tell FASTA from FASTQ by the first line that says anything; also return all pieces."""
-    seen: list[bytes] = []
-    number = 0
-    for piece in pieces:
-        seen.append(piece)
-        whole = itertools.chain(seen, pieces)
-        for line in piece.split(b"\n"):
-            number += 1
+    """Tell FASTA from FASTQ by the first line that says anything; also return all parts."""
+    seen = b""
+    for part in parts:
+        seen += part
+        whole = itertools.chain([seen], parts)
+        for number, line in enumerate(seen.splitlines(), start=1):
             start = line.strip()
             if start.startswith(b">"):
                 return "fasta", whole

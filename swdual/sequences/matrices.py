@@ -34,15 +34,29 @@ class SubstitutionMatrix:
     scores
         (32, 32) int16, read-only: ``scores[a, b]`` for code a in the query and b in the target.
         Codes without a letter hold the smallest score.
+
+    Raises
+    ------
+    MatrixError
+        If the scores have another shape, are no whole numbers, or lie beyond `LARGEST_SCORE`.
     """
 
     name: str
     alphabet: Alphabet
-    scores: NDArray[np.int16] = field(repr=False, compare=False)
+    scores: NDArray[np.integer] = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        assert self.scores.shape == (CODES, CODES)
-        self.scores.setflags(write=False)
+        scores = np.array(self.scores)
+        if scores.shape != (CODES, CODES) or scores.dtype.kind not in "iu":
+            raise MatrixError(
+                f"matrix {self.name}: expected {CODES} x {CODES} whole numbers, found "
+                f"{scores.dtype} of shape {scores.shape}"
+            )
+        if np.abs(scores.astype(np.int64)).max() > LARGEST_SCORE:
+            raise MatrixError(f"matrix {self.name}: scores must lie within +-{LARGEST_SCORE}")
+        scores = scores.astype(np.int16)
+        scores.setflags(write=False)
+        object.__setattr__(self, "scores", scores)
 
 
 def names() -> list[str]:
@@ -172,20 +186,21 @@ def _refuse_letters(words: list[str], alphabet: Alphabet, path: Path, line: int)
 
 def _whole_number(text: str, path: Path, line: int) -> int:
     try:
-        return int(text)
+        number = int(text)
     except ValueError as error:
         raise MatrixError(
             f"{text!r} is no whole number; scale the matrix first", file=path, line=line
         ) from error
+    if abs(number) > LARGEST_SCORE:
+        raise MatrixError(f"{text} lies beyond +-{LARGEST_SCORE}", file=path, line=line)
+    return number
 
 
 def _complete(
     name: str, alphabet: Alphabet, letters: str, rows: NDArray[np.int64], unlisted: int
 ) -> SubstitutionMatrix:
     """Spread the rows over all codes; U scores as C and O as X unless listed (BLAST's rule)."""
-    if np.abs(rows).max() > LARGEST_SCORE:
-        raise MatrixError(f"matrix {name}: scores must lie within +-{LARGEST_SCORE}")
-    scores = np.full((CODES, CODES), unlisted, dtype=np.int16)
+    scores = np.full((CODES, CODES), unlisted, dtype=np.int64)
     source = {letter: i for i, letter in enumerate(letters)}
     if alphabet is PROTEIN:
         for rare, common in (("U", "C"), ("O", "X")):

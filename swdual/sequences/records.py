@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from swdual.errors import InputError
 from swdual.sequences.alphabet import INVALID, Alphabet
@@ -24,7 +24,7 @@ def as_sequences(
     A path-like object, "-", or text that names an existing file is read as a file. Other text is
     a sequence if it has nothing but letters and ``*``. Further: a Biopython ``SeqRecord`` or
     ``Seq``, bytes, a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, or an
-    iterable of any of these.
+    iterable of any of these (but not of paths).
 
     Raises
     ------
@@ -35,6 +35,8 @@ def as_sequences(
     >>> [sequence.id for sequence in as_sequences({"a": "MKV", "b": "MLL"}, PROTEIN)]
     ['a', 'b']
     """
+    if on_invalid not in get_args(OnInvalid):
+        raise InputError(f"on_invalid is {on_invalid!r}, none of {', '.join(get_args(OnInvalid))}")
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _names_a_file(source)):
         yield from read_sequences(source, alphabet, on_invalid=on_invalid)
         return
@@ -63,11 +65,12 @@ def _pairs(source: Any) -> Iterator[tuple[str, str | bytes]]:
         title = description if description.startswith(source.id) else source.id
         yield title, str(source.seq)
     elif isinstance(source, Mapping):
-        yield from ((str(title), str(residues)) for title, residues in source.items())
+        for title, value in source.items():
+            yield from ((str(title), residues) for _, residues in _pairs(value))
     elif type(source).__name__ in ("Seq", "MutableSeq"):
         yield "", str(source)
     elif isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], str):
-        yield source[0], str(source[1])
+        yield from ((source[0], residues) for _, residues in _pairs(source[1]))
     elif isinstance(source, Iterable):
         for item in source:
             yield from _pairs(item)

@@ -103,11 +103,11 @@ def drain(stream: Stream) -> Exception | None:
     return None
 
 
-def chunks(stream: Stream) -> Iterator[bytes]:
-    """Cut a stream into pieces of whole FASTA records with ``\\n`` line ends."""
+def chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut the pieces of a stream anew: into whole FASTA records, with ``\\n`` line ends."""
     pending: list[bytes] = []
     held = b""
-    for data in _pieces(stream):
+    for data in parts:
         data = held + data
         held = b""
         if data.endswith(b"\r"):
@@ -127,7 +127,7 @@ def chunks(stream: Stream) -> Iterator[bytes]:
         yield last
 
 
-def _pieces(stream: Stream) -> Iterator[bytes]:
+def pieces(stream: Stream) -> Iterator[bytes]:
     """Read a stream to its end; if that fails, first give what was read before."""
     parts: list[bytes] = []
     size = 0
