@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import struct
 
+import numpy as np
 import pytest
 import xxhash
 
 from swdual.database import build as building
 from swdual.database.database import Database, makedb
-from swdual.database.layout import HEADER, HEADER_BYTES, MAGIC, MAJOR, MINOR
+from swdual.database.layout import (
+    HEADER,
+    HEADER_BYTES,
+    MAGIC,
+    MAJOR,
+    MINOR,
+    checksum,
+    pack_header,
+    read_manifest,
+)
 from swdual.errors import DatabaseError
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.sequence import Sequence, batch_of
 
 SECTIONS = [
     *(f"{kind}/{n}" for n in range(3) for kind in ("residues", "starts", "lengths", "ordinals")),
@@ -242,3 +255,21 @@ def test_records_come_back_in_input_order(path):
         for place in (3, -4):
             with pytest.raises(IndexError):
                 database[place]
+
+
+def test_a_database_whose_lengths_do_not_descend_is_refused():
+    """The kernels rely on the order, so a file that was made to break it must not reach them."""
+    stream = io.BytesIO()
+    batch = batch_of([Sequence("a", bytes(4)), Sequence("b", bytes(12))])
+    building.build([batch], stream, PROTEIN, title="t", writer="w", scratch=None)
+    whole = bytearray(stream.getvalue())
+    place = next(x for x in read_manifest(memoryview(whole), "x").sections if x.name == "lengths/0")
+    whole[place.offset : place.offset + 8] = np.array([4, 12], "<u4").tobytes()
+    start = HEADER.unpack_from(whole)[4]
+    right = checksum(bytes(whole[place.offset : place.offset + 8]))
+    manifest = bytes(whole[start:]).replace(place.checksum.encode(), right.encode())
+    whole[start:] = manifest
+    whole[:HEADER_BYTES] = pack_header(start, manifest)
+    database = Database(memoryview(whole), "x", lambda: None)
+    with pytest.raises(DatabaseError, match="block 0 contradicts itself"):
+        database.block(0)

@@ -19,6 +19,7 @@ from swdual.errors import InputError
 from swdual.sequences import fasta, stream
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import read_sequences
+from swdual.sequences.validation import Validator
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -411,3 +412,31 @@ def test_standard_input_may_be_compressed(run, here):
     assert plain.out.startswith("q1\tt1\t77\t20\t14\n")
     for compress in COMPRESS.values():
         assert run("search", "-", "t.fa", stdin=compress(text)).out == plain.out
+
+
+def test_a_short_line_before_a_header_of_the_right_length_stays_in_the_short_cut(monkeypatch):
+    """A line end just where the line before had its own is no reason to leave it."""
+    text = b">a\n" + b"A" * 60 + b"\nACD\n>" + b"b" * 55 + b"\n" + b"C" * 60 + b"\n"
+    assert text.index(b"\n", text.index(b"ACD\n") + 4) - text.index(b"ACD\n") == 60
+    monkeypatch.setattr(fasta, "BULK_BYTES", 1)
+    lines, batch = fasta._parse(text, PROTEIN.encoding)
+    assert lines == 5
+    assert batch is not None
+    assert batch.lengths.tolist() == [63, 60]
+
+
+def test_fastq_is_not_read_whole(monkeypatch):
+    """The first records are there before the rest of the stream has been asked for."""
+    monkeypatch.setattr(stream, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(fasta, "FASTQ_RECORDS", 10)
+    given = []
+
+    class Endless:
+        def read1(self, size):
+            given.append(size)
+            return b"@r\nACDEF\n+\nIIIII\n" * 100
+
+    validator = Validator("x.fq", PROTEIN, "error")
+    batch = next(fasta._batches(Endless(), validator))
+    assert len(batch.lengths) == 10
+    assert len(given) < 1000

@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 from Bio.Align import substitution_matrices
 
-from swdual.errors import MatrixError
+from swdual import search
+from swdual.errors import InputError, MatrixError
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
-from swdual.sequences.matrices import LARGEST_SCORE, load, match_mismatch, names
+from swdual.sequences.matrices import (
+    LARGEST_SCORE,
+    SubstitutionMatrix,
+    load,
+    match_mismatch,
+    names,
+)
 
 LETTERS = "ARNDCQEGHILKMFPSTWYVBZX*"
 BLOSUM62 = load("BLOSUM62")
@@ -223,3 +230,20 @@ def test_an_impossible_reward_or_penalty_is_refused(refuses, run, here, reward, 
         ["reward", "penalty"],
         *("search", "n.fa", "n.db", "--reward", str(reward), "--penalty", str(penalty)),
     )
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [np.full((32, 32), 40_000), np.full((25, 25), 1), np.full((32, 32), 1.5)],
+    ids=["too large", "wrong shape", "fractions"],
+)
+def test_a_matrix_made_by_hand_is_checked(scores):
+    """Scores that a kernel would misread are refused where they come in."""
+    with pytest.raises(MatrixError):
+        SubstitutionMatrix("mine", PROTEIN, scores)
+
+
+def test_a_matrix_of_the_other_alphabet_is_refused():
+    """Amino-acid scores say nothing about nucleotides, and the other way round."""
+    with pytest.raises(InputError, match="nucl"):
+        search("MKV", {"t": "MKV"}, matrix=match_mismatch(2, -3))

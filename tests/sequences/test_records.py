@@ -128,3 +128,16 @@ def test_an_empty_sequence_of_codes_is_refused():
     """A Sequence without residues is refused as empty text is."""
     with pytest.raises(InputError, match="empty"):
         list(as_sequences(Sequence("none", b""), PROTEIN))
+
+
+def test_bytes_and_records_within_a_mapping_or_a_pair_are_residues():
+    """A value may be anything that is one sequence by itself."""
+    inner = Sequence("w", PROTEIN.encode("MKV"))
+    for source in ({"a": b"MKV"}, [("a", b"MKV")], {"a": inner}, [("a", inner)], {"a": "MKV"}):
+        assert list(as_sequences(source, PROTEIN)) == [Sequence("a", PROTEIN.encode("MKV"))]
+
+
+def test_an_unknown_treatment_of_invalid_letters_is_refused():
+    """A misspelt `on_invalid` is not taken for another."""
+    with pytest.raises(InputError, match="'raise'"):
+        list(as_sequences({"a": "MK1"}, PROTEIN, on_invalid="raise"))
