@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import cycle
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
@@ -39,6 +40,9 @@ RUN_RECORDS = 1 << 20
 
 CHECKED_IDS = 32 << 20
 """Identifiers compared for duplicates; beyond them memory would grow."""
+
+BUFFERS = 2
+"""Blocks that are laid out in turn: while one is written, the next is filled."""
 
 SPOOL_BYTES = 64 << 20
 COPY_BYTES = 8 << 20
@@ -234,7 +238,10 @@ class _Run:
         self.records += len(batch.lengths)
 
     def blocks(self) -> Iterator[_Targets]:
-        """Return the records by descending length, ties in input order, cut into blocks."""
+        """Return the records by descending length, ties in input order, cut into blocks.
+
+        The codes of a block are overwritten by those of the next but one.
+        """
         from swdual.database._gather import gather
 
         lengths = np.concatenate(self._lengths)
@@ -243,6 +250,8 @@ class _Run:
         order = np.argsort(-lengths, kind="stable")
         ends = np.cumsum(words[order])
         source = self._codes[: len(self._codes) // ALIGNMENT * ALIGNMENT].view(np.complex128)
+        room = min(int(ends[-1]) * ALIGNMENT, BLOCK_BYTES) + GUARD_BYTES
+        buffers = cycle([np.empty(room, np.uint8) for _ in range(BUFFERS)])
         first = 0
         while first < len(order):
             used = int(ends[first - 1]) if first else 0
@@ -250,7 +259,10 @@ class _Run:
             chosen = order[first : max(last, first + 1)]
             first += len(chosen)
             size = int(words[chosen].sum()) * ALIGNMENT
-            residues = np.empty(size + GUARD_BYTES, np.uint8)
+            buffer = next(buffers)
+            if len(buffer) < size + GUARD_BYTES:  # one target that is longer than a block
+                buffer = np.empty(size + GUARD_BYTES, np.uint8)
+            residues = buffer[: size + GUARD_BYTES]
             gather(source, starts[chosen], words[chosen], residues[:size].view(np.complex128))
             residues[size:] = PAD
             yield _Targets(lengths[chosen], chosen + self.first_ordinal, residues)
