@@ -160,9 +160,10 @@ def _plot(rows: list[tuple[Any, ...]], path: Path) -> None:
         points = [(row[0], row[2]) for row in rows if row[1] == name]
         axes.plot(*zip(*points, strict=True), marker="o", label=name)
     axes.set(xscale="log", xlabel="query residues", ylabel="GCUPS, one thread", ylim=(0, None))
-    axes.set_xticks([row[0] for row in rows], labels=[str(row[0]) for row in rows], minor=False)
+    lengths = sorted({row[0] for row in rows})
+    axes.set_xticks(lengths, labels=[str(length) for length in lengths])
     axes.minorticks_off()
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     click.echo(f"drawn in {path}")
