@@ -83,7 +83,13 @@ def main(
         name: 1 - scorer.work.cells / scorer.work.lane_cells for name, scorer in scorers.items()
     }
     click.echo("wasted cells: " + ", ".join(f"{k} {v:.2%}" for k, v in wasted.items()))
-    about = {"database": repr(database), "repeats": repeats, "wasted": wasted}
+    about = {
+        "database": db.name if db else "synthetic",
+        "sequences": len(database),
+        "residues": database.residues,
+        "repeats": repeats,
+        "wasted": wasted,
+    }
     save("kernels", {**about, "figures": figures}, kept=keep)
     if keep:
         _plot(rows, RESULTS / __version__ / "kernels.svg")
