@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from swdual.version import __version__
 
 if TYPE_CHECKING:
-    from swdual.database.database import Database, makedb
+    from swdual.database.database import Database
+    from swdual.database.makedb import makedb
     from swdual.errors import (
         DatabaseError,
         EngineError,
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from swdual.sequences.scoring import ScoringScheme
 
 _HOMES = {
-    "swdual.database.database": ("Database", "makedb"),
+    "swdual.database.database": ("Database",),
+    "swdual.database.makedb": ("makedb",),
     "swdual.errors": (
         "DatabaseError",
         "EngineError",

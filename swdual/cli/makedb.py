@@ -72,7 +72,7 @@ def command(
         target = inputs.pop()
     if not inputs:
         raise click.UsageError("Name at least one FASTA file.")
-    from swdual.database.database import makedb
+    from swdual.database.makedb import makedb
 
     started = time.perf_counter()
     with progress_bar("reading", "M residues/s", 1e6, shown=not (quiet or no_progress)) as show:

@@ -6,12 +6,10 @@ import html
 import io
 import mmap
 import os
-import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -21,24 +19,19 @@ from numpy.typing import NDArray
 from swdual.database.build import build
 from swdual.database.layout import (
     GUARD_BYTES,
-    MAGIC,
     SECTION_TYPES,
     Manifest,
     checksum,
     read_format,
     read_manifest,
 )
-from swdual.errors import DatabaseError, InputError, OutputError
-from swdual.output import replacing
-from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
-from swdual.sequences.fasta import looks_like_nucleotides, read_batches
+from swdual.database.source import typed_batches
+from swdual.errors import DatabaseError
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.version import __version__
-
-_SEQUENCE_STARTS = b">@#; \t\r\n\x1f\x42\xfd\x28"
-"""First bytes of FASTA, FASTQ, comments, blanks, and of gzip, bzip2, xz and zstd streams."""
 
 
 class Block(NamedTuple):
@@ -117,7 +110,7 @@ class Database:
     @classmethod
     def from_fasta(cls, path: Source, *, on_invalid: OnInvalid = "error") -> Self:
         """Return a database of the records of a FASTA or FASTQ file, built in memory."""
-        batches, alphabet = _typed_batches([path], "auto", on_invalid, force=False)
+        batches, alphabet = typed_batches([path], "auto", on_invalid, force=False)
         return cls.from_batches(batches, alphabet, "-" if path == "-" else os.fspath(path))
 
     @cached_property
@@ -303,114 +296,3 @@ class Database:
             raise DatabaseError(f"section {name!r} contradicts the header", file=self.name)
         array: NDArray[np.generic] = np.frombuffer(data, dtype=dtype)
         return array
-
-
-def makedb(
-    sources: Source | Iterable[Source],
-    path: Source,
-    *,
-    dbtype: str = "auto",
-    title: str | None = None,
-    on_invalid: OnInvalid = "error",
-    force: bool = False,
-    progress: Callable[[int], None] = lambda residues: None,
-) -> Database:
-    """Write the records of FASTA or FASTQ files to a database file, and return it opened.
-
-    The file appears under its name only when complete. Memory stays below 1 GiB for hundreds of
-    gigabytes of input, as long as no single sequence is longer than about 200 million residues.
-
-    Parameters
-    ----------
-    sources
-        One path or several; "-" is standard input; plain, gz, bz2, xz or zst.
-    path
-        The database file.
-    dbtype
-        "prot", "nucl", or "auto": proteins, unless nearly all letters are nucleotides', which
-        must then be said.
-    title
-        What the database is called; by default the name of the first source.
-    on_invalid
-        What becomes of letters that are none: see `read_batches`.
-    force
-        Replace an existing file; accept nucleotide-like sequences as proteins.
-    progress
-        Called with the number of residues read, batch by batch.
-
-    Raises
-    ------
-    InputError
-        If a source cannot be read or is not as it should be.
-    OutputError
-        If the database cannot be written, or exists and `force` is not given.
-    """
-    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    if not paths:
-        raise InputError("no input: name at least one FASTA file")
-    target = Path(path)
-    if os.fspath(path) == "-":
-        raise InputError("a database is a file: it cannot be written to standard output")
-    if os.path.exists(target) and not os.path.isfile(target):
-        kind = "Is a directory" if os.path.isdir(target) else "Not a regular file"
-        raise OutputError(f"{kind}, but a database is a regular file", file=path)
-    batches, alphabet = _typed_batches(paths, dbtype, on_invalid, force=force)
-    with replacing(target, force=force) as stream:
-        build(
-            batches,
-            stream,
-            alphabet,
-            title=title if title is not None else os.fspath(paths[0]),
-            writer=f"swdual {__version__}",
-            scratch=target.parent,
-            progress=progress,
-        )
-    return Database.open(target)
-
-
-def is_database(path: Source) -> bool:
-    """Return whether a path is a database rather than a sequence file: by its first bytes.
-
-    What is missing or cannot be read counts as a database, so that opening it says what is wrong;
-    so does an empty file that is named like one. A pipe is read as sequences.
-    """
-    if path == "-":
-        return False
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return os.path.isdir(path)
-        with open(path, "rb") as file:
-            head = file.read(len(MAGIC))
-    except OSError:
-        return True
-    if not head:
-        return Path(path).suffix in (".bin", ".db")
-    return MAGIC.startswith(head) or head[:1] not in _SEQUENCE_STARTS
-
-
-def _typed_batches(
-    paths: list[Source], dbtype: str, on_invalid: OnInvalid, *, force: bool
-) -> tuple[Iterator[Batch], Alphabet]:
-    """Return the records of all files, and their alphabet as asked for or found out."""
-    if dbtype not in (*ALPHABETS, "auto"):
-        raise InputError(f"dbtype {dbtype!r} is none of auto, {', '.join(ALPHABETS)}")
-    alphabet = ALPHABETS.get(dbtype, PROTEIN)
-
-    def batches() -> Iterator[Batch]:
-        for path in paths:
-            for number, batch in enumerate(read_batches(path, alphabet, on_invalid=on_invalid)):
-                if alphabet is PROTEIN and number == 0 and not force:
-                    _refuse_nucleotides(batch, path)
-                yield batch
-
-    return batches(), alphabet
-
-
-def _refuse_nucleotides(batch: Batch, path: Source) -> None:
-    if looks_like_nucleotides(batch):
-        raise InputError(
-            "these look like nucleotides (95 % or more A, C, G, T, U, N), not proteins; "
-            "build a database with 'swdual makedb --dbtype nucl', or with --dbtype prot --force "
-            "if they are proteins",
-            file=path,
-        )

@@ -12,7 +12,8 @@ import numpy as np
 
 from swdual import registry
 from swdual.backend import Scorer
-from swdual.database.database import Database, is_database
+from swdual.database.database import Database
+from swdual.database.source import is_database
 from swdual.errors import InputError
 from swdual.master.hits import Candidates, best_of, merge
 from swdual.master.results import QueryResult, SearchParameters, SearchResults, Timing

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from swdual.database import build as building
 from swdual.database.build import build
-from swdual.database.database import Database, makedb
+from swdual.database.database import Database
+from swdual.database.makedb import makedb
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

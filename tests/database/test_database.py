@@ -10,7 +10,7 @@ import pytest
 import xxhash
 
 from swdual.database import build as building
-from swdual.database.database import Database, makedb
+from swdual.database.database import Database
 from swdual.database.layout import (
     HEADER,
     HEADER_BYTES,
@@ -21,6 +21,7 @@ from swdual.database.layout import (
     pack_header,
     read_manifest,
 )
+from swdual.database.makedb import makedb
 from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

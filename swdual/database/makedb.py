@@ -1,0 +1,79 @@
+"""From sequence files to a database file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from swdual.database.build import build
+from swdual.database.database import Database
+from swdual.database.source import typed_batches
+from swdual.errors import InputError, OutputError
+from swdual.output import replacing
+from swdual.sequences.stream import Source
+from swdual.sequences.validation import OnInvalid
+from swdual.version import __version__
+
+
+def makedb(
+    sources: Source | Iterable[Source],
+    path: Source,
+    *,
+    dbtype: str = "auto",
+    title: str | None = None,
+    on_invalid: OnInvalid = "error",
+    force: bool = False,
+    progress: Callable[[int], None] = lambda residues: None,
+) -> Database:
+    """Write the records of FASTA or FASTQ files to a database file, and return it opened.
+
+    The file appears under its name only when complete. Memory stays below 1 GiB for hundreds of
+    gigabytes of input, as long as no single sequence is longer than about 200 million residues.
+
+    Parameters
+    ----------
+    sources
+        One path or several; "-" is standard input; plain, gz, bz2, xz or zst.
+    path
+        The database file.
+    dbtype
+        "prot", "nucl", or "auto": proteins, unless nearly all letters are nucleotides', which
+        must then be said.
+    title
+        What the database is called; by default the name of the first source.
+    on_invalid
+        What becomes of letters that are none: see `read_batches`.
+    force
+        Replace an existing file; accept nucleotide-like sequences as proteins.
+    progress
+        Called with the number of residues read, batch by batch.
+
+    Raises
+    ------
+    InputError
+        If a source cannot be read or is not as it should be.
+    OutputError
+        If the database cannot be written, or exists and `force` is not given.
+    """
+    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    if not paths:
+        raise InputError("no input: name at least one FASTA file")
+    target = Path(path)
+    if os.fspath(path) == "-":
+        raise InputError("a database is a file: it cannot be written to standard output")
+    if os.path.exists(target) and not os.path.isfile(target):
+        kind = "Is a directory" if os.path.isdir(target) else "Not a regular file"
+        raise OutputError(f"{kind}, but a database is a regular file", file=path)
+    batches, alphabet = typed_batches(paths, dbtype, on_invalid, force=force)
+    with replacing(target, force=force) as stream:
+        build(
+            batches,
+            stream,
+            alphabet,
+            title=title if title is not None else os.fspath(paths[0]),
+            writer=f"swdual {__version__}",
+            scratch=target.parent,
+            progress=progress,
+        )
+    return Database.open(target)
