@@ -126,6 +126,16 @@ def _on_sigterm(signum: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
+on_invalid_option = click.option(
+    "--on-invalid",
+    type=click.Choice(["error", "replace", "skip"]),
+    default="error",
+    show_default=True,
+    help="Letters that are none: refuse, read as X (N), or leave the record out.",
+)
+"""For commands that read sequences."""
+
+
 def talking(function: Any) -> Any:
     """Add the options that say how much a command says, and obey them."""
 

@@ -7,7 +7,7 @@ import time
 
 import click
 
-from swdual.cli import counted, set_up_messages, talking
+from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._progress import progress_bar
 
 logger = logging.getLogger("swdual")
@@ -79,13 +79,7 @@ logger = logging.getLogger("swdual")
     show_default=True,
     help="simd, or reference: the slow definition.",
 )
-@click.option(
-    "--on-invalid",
-    type=click.Choice(["error", "replace", "skip"]),
-    default="error",
-    show_default=True,
-    help="Letters that are none: refuse, read as X (N), or leave the record out.",
-)
+@on_invalid_option
 @click.option("--force", is_flag=True, help="Replace the output file.")
 @talking
 def command(

@@ -56,10 +56,17 @@ def stored_order(database):
 
 
 @settings(max_examples=60, deadline=None)
-@given(records, st.integers(1, 5), st.sampled_from([16, 100, 1000]), st.sampled_from([64, 400]))
-def test_an_external_sort_gives_the_file_of_a_single_run(sequences, batch, run, block):
+@given(
+    records,
+    st.integers(1, 5),
+    st.sampled_from([16, 100, 1000]),
+    st.sampled_from([64, 400]),
+    st.sampled_from([1, 3, 4096]),
+)
+def test_an_external_sort_gives_the_file_of_a_single_run(sequences, batch, run, block, together):
     """Runs on disk, merged, are byte for byte what memory alone would have given."""
-    merged = built(sequences, batch=batch, RUN_RESIDUES=run, BLOCK_BYTES=block)
+    limits = {"RUN_RESIDUES": run, "BLOCK_BYTES": block, "STORED_RECORDS": together}
+    merged = built(sequences, batch=batch, **limits)
     assert merged == built(sequences, BLOCK_BYTES=block)
 
 
