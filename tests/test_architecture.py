@@ -16,8 +16,8 @@ ROOT = PACKAGE.parent
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 OWNERS = {
-    "numba": {"jit.py", "backends/_vector.py", "backends/_gotoh.py"},
-    "llvmlite": {"backends/_vector.py"},
+    "numba": {"jit.py", "lanes/vector.py", "lanes/cell.py"},
+    "llvmlite": {"lanes/vector.py"},
     "cupy": {"backends/cuda.py"},
     "pandas": {"master/results.py"},
     "dnaio": {"sequences/fasta.py"},

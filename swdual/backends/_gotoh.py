@@ -1,18 +1,7 @@
 """The inter-sequence kernel: one target in each lane, down the query in groups of four columns.
 
-Numbers are kept with a wrapping arithmetic and shifted so that `zero`, not 0, stands for score 0.
-E and F are kept *plus* the price of a gap's first residue (gx; ge is that of each further one), so
-that a cell takes nine operations, none of them saturating::
-
-    u = max(E, F)
-    H = max(H_diagonal + S, zero, u - gx)
-    E = max(E - ge, H)          for the next column
-    F = max(F - ge, H)          for the next row
-
-Nothing wraps at the bottom, because zero lies at least gx and the smallest score above the lowest
-number. Nothing wraps at the top unnoticed, because the first H above `limit` (the highest number
-less the largest score) still fits and reaches `best`; such lanes are scored again with wider
-numbers.
+The recurrence and its numbers are those of `swdual.lanes.cell`. A lane whose `best` passes the
+limit of its rung is scored again with wider numbers.
 
 `best` need not look at every H: u of a cell is at least the H above it and the H to its left. The
 u of every second column therefore see all H but those of the last row in these columns, which
@@ -27,32 +16,11 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from swdual.backends._vector import (
-    TABLE_BYTES,
-    add,
-    choose,
-    load,
-    maximum,
-    scores,
-    splat,
-    store,
-    subtract,
-)
 from swdual.jit import kernel
-
-COLUMNS = 4
-"""Target columns of a group: their H and F stay in registers all the way down the query."""
-
-
-@njit(inline="always")
-def _cell(diagonal, score, e, f, zero, gx, ge):  # type: ignore[no-untyped-def]
-    """Return H, E for the next column, F for the next row, and u."""
-    u = maximum(e, f)
-    h = maximum(maximum(add(diagonal, score), zero), subtract(u, gx))
-    return h, maximum(subtract(e, ge), h), maximum(subtract(f, ge), h), u
+from swdual.lanes.cell import COLUMNS, cell
+from swdual.lanes.vector import TABLE_BYTES, choose, load, maximum, scores, splat, store
 
 
 @cache
@@ -83,7 +51,7 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
         lane_reset: NDArray[np.signedinteger],
         out: NDArray[np.int32],
     ) -> None:
-        """Score one query against the batches `first` to `last - 1` of a pack (see `_pack`).
+        """Score one query against the batches `first` to `last - 1` of a pack (see `Pack`).
 
         H, E: len(query) vectors; profile: 32 groups; lane_best, lane_reset: one vector each.
         """
@@ -119,11 +87,11 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
                     s2 = load(profile, at + 2 * LANES, LANES)
                     s3 = load(profile, at + 3 * LANES, LANES)
                     d1, d2, d3 = h0, h1, h2
-                    h0, e, f0, u = _cell(above, s0, e, f0, zero, gx, ge)
-                    h1, e, f1, u = _cell(d1, s1, e, f1, zero, gx, ge)
+                    h0, e, f0, u = cell(above, s0, e, f0, zero, gx, ge)
+                    h1, e, f1, u = cell(d1, s1, e, f1, zero, gx, ge)
                     best = maximum(best, u)
-                    h2, e, f2, u = _cell(d2, s2, e, f2, zero, gx, ge)
-                    h3, e, f3, u = _cell(d3, s3, e, f3, zero, gx, ge)
+                    h2, e, f2, u = cell(d2, s2, e, f2, zero, gx, ge)
+                    h3, e, f3, u = cell(d3, s3, e, f3, zero, gx, ge)
                     best = maximum(best, u)
                     above = left
                     store(H, i * LANES, h3)

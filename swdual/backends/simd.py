@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.backend import TOO_LARGE, Progress
-from swdual.backends._gotoh import COLUMNS, score_kernel
-from swdual.backends._pack import Pack, pack
-from swdual.backends._vector import TABLE_BYTES, register_bytes, register_count
+from swdual.backends._gotoh import score_kernel
 from swdual.database.database import Database
 from swdual.errors import EngineError
-from swdual.sequences.alphabet import CODES, PAD
-from swdual.sequences.matrices import LARGEST_SCORE
+from swdual.lanes.cell import COLUMNS
+from swdual.lanes.ladder import Rung, aligned, ladder
+from swdual.lanes.pack import Pack, pack
+from swdual.lanes.vector import register_bytes, register_count
+from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
 
 CALL_CELLS = 4_000_000_000
@@ -40,20 +41,6 @@ def bind(database: Database, scheme: ScoringScheme, lanes: int | None = None) ->
     if lanes is None:
         lanes = register_bytes() * register_count() // 16
     return SimdScorer(database, scheme, lanes)
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One width of numbers: how scores and prices look in it (see `_gotoh` for the terms)."""
-
-    bits: int
-    lanes: int
-    zero: int
-    first_gap: int
-    next_gap: int
-    limit: int
-    low: NDArray[np.int8]
-    high: NDArray[np.int8]
 
 
 @dataclass
@@ -118,7 +105,7 @@ class SimdScorer:
         kind = np.dtype(f"i{rung.bits // 8}")
         rows, group = len(query) * rung.lanes, COLUMNS * rung.lanes
         scratch = [
-            _aligned(size, kind) for size in (rows, rows, CODES * group, rung.lanes, rung.lanes)
+            aligned(size, kind) for size in (rows, rows, CODES * group, rung.lanes, rung.lanes)
         ]
         numbers = (rung.zero, rung.first_gap, rung.next_gap, rung.limit)
         out = np.empty(len(packed.event_targets), np.int32)
@@ -153,45 +140,3 @@ class SimdScorer:
             self.work.cells += packed.residues * len(query)
             self.work.lane_cells += packed.columns * len(query)
         return out
-
-
-def ladder(scheme: ScoringScheme, lanes: int) -> list[Rung]:
-    """Return the widths of numbers that can hold at least some scores, narrowest first.
-
-    A price or a negative score beyond what the width can hold is as good as forbidden, and is cut
-    to the smallest number that is: no H above zero survives it.
-    """
-    matrix = scheme.matrix.scores.astype(np.int64)
-    largest = max(int(matrix.max()), 0)
-    rungs = []
-    for bits in (8, 16, 32):
-        lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-        forbidding = -(-(highest - lowest - largest) // 2)
-        first_gap = min(scheme.gap_open + scheme.gap_extend, forbidding)
-        next_gap = min(scheme.gap_extend, first_gap)
-        table = np.maximum(matrix, -forbidding)
-        zero = lowest + max(first_gap, -int(table.min()), 1)
-        limit = highest - largest
-        if largest > highest or limit - zero < largest:
-            continue
-        table[:, PAD] = max(lowest - zero, -LARGEST_SCORE)
-        low, high = _tables(table)
-        wide = lanes * 8 // bits
-        rungs.append(Rung(bits, wide, zero, first_gap, next_gap, limit, low, high))
-    return rungs
-
-
-def _tables(table: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return the lower and the upper bytes of all scores, each row of 32 written twice."""
-    twice = np.tile(table.astype("<i2"), (1, TABLE_BYTES // CODES))
-    halves = np.ascontiguousarray(twice).view(np.int8).reshape(*twice.shape, 2)
-    low, high = (_aligned(twice.size, np.dtype(np.int8)) for _ in range(2))
-    low[:], high[:] = halves[:, :, 0].ravel(), halves[:, :, 1].ravel()
-    return low, high
-
-
-def _aligned(size: int, kind: np.dtype[np.signedinteger]) -> NDArray[np.signedinteger]:
-    """Return an uninitialised array that begins on a multiple of 64 bytes."""
-    raw = np.empty(size * kind.itemsize + 64, np.uint8)
-    skip = -raw.ctypes.data % 64
-    return raw[skip : skip + size * kind.itemsize].view(kind)

@@ -27,7 +27,7 @@ from swdual.database.layout import (
 )
 from swdual.database.source import typed_batches
 from swdual.errors import DatabaseError
-from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -188,6 +188,24 @@ class Database:
         ):
             raise DatabaseError(f"block {number} contradicts itself", file=self.name)
         return block
+
+    def gather(self, ordinals: Iterable[int]) -> Block:
+        """Return some records of the input, copied into a block of their own."""
+        places = np.asarray(list(ordinals), np.int64)
+        numbers, within = self._places[:, places]
+        blocks = {number: self.block(number) for number in np.unique(numbers).tolist()}
+        pairs = list(zip(numbers.tolist(), within.tolist(), strict=True))
+        lengths = np.array([blocks[number].lengths[k] for number, k in pairs], np.uint32)
+        order = np.argsort(-lengths.astype(np.int64), kind="stable")
+        ends = np.cumsum(-(-lengths[order].astype(np.int64) // ALIGNMENT))
+        starts = np.concatenate(([0], ends[:-1])).astype(np.uint32)[: len(order)]
+        residues = np.full(int(ends[-1]) * ALIGNMENT if len(ends) else 0, PAD, np.uint8)
+        for start, place in zip(starts.tolist(), order.tolist(), strict=True):
+            number, k = pairs[place]
+            source, length = int(blocks[number].starts[k]) * ALIGNMENT, int(lengths[place])
+            at = start * ALIGNMENT
+            residues[at : at + length] = blocks[number].residues[source : source + length]
+        return Block(0, residues, starts, lengths[order], places[order].astype(np.uint64))
 
     def lengths(self, number: int) -> NDArray[np.uint32]:
         """Return the lengths of one block's targets, without touching their residues."""

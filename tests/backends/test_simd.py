@@ -7,9 +7,9 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from swdual.backends import simd
-from swdual.backends._pack import pack
 from swdual.database.database import Database
 from swdual.errors import EngineError
+from swdual.lanes.pack import pack
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import ScoringScheme

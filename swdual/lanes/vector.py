@@ -148,6 +148,18 @@ def choose(typing: Any, mask: Any, a: Any, b: Any) -> Any:
     return a(mask, a, b), codegen
 
 
+@intrinsic
+def reaches(typing: Any, a: Any, b: Any) -> Any:
+    """Return whether a is at least b in any lane."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        mask = builder.icmp_signed(">=", *args)
+        bits = builder.bitcast(mask, ir.IntType(a.lanes))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(a, b), codegen
+
+
 @intrinsic(prefer_literal=True)
 def scores(
     typing: Any, low: Any, high: Any, row: Any, codes: Any, index: Any, bits: Any, lanes: Any

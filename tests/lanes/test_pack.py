@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swdual.backends import _pack
-from swdual.backends._gotoh import COLUMNS
-from swdual.backends._pack import pack
 from swdual.database.database import Block
 from swdual.errors import EngineError
+from swdual.lanes import pack as packing
+from swdual.lanes.cell import COLUMNS
+from swdual.lanes.pack import pack
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
 lane_counts = st.sampled_from([4, 8, 16, 32, 64, 128])
@@ -144,8 +144,8 @@ def test_a_single_target_is_a_batch_of_its_own_length():
 def test_a_pack_too_large_for_memory_is_refused(monkeypatch):
     """The longest target times the lanes sets the size; just that much is allowed, no more."""
     block = block_of([40, 8])
-    monkeypatch.setattr(_pack, "LARGEST_PACK_BYTES", 40 * 16)
+    monkeypatch.setattr(packing, "LARGEST_PACK_BYTES", 40 * 16)
     assert pack(block, np.arange(2), 16).columns == 40 * 16
-    monkeypatch.setattr(_pack, "LARGEST_PACK_BYTES", 40 * 16 - 1)
+    monkeypatch.setattr(packing, "LARGEST_PACK_BYTES", 40 * 16 - 1)
     with pytest.raises(EngineError, match="40 residues"):
         pack(block, np.arange(2), 16)

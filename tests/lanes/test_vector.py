@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from oracles.smith_waterman import local_score_gotoh
 
-from swdual.backends import _vector
+from swdual.lanes import vector
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 
@@ -39,7 +39,8 @@ LOOK_UPS = {"none": set(), "ssse3": {"pshufb"}, "avx2": {"vpshufb"}, "avx512": {
 SCRIPT = """
 import json, re, sys
 import numpy as np
-from swdual.backends import _gotoh, _vector, simd
+from swdual.backends import _gotoh, simd
+from swdual.lanes import vector
 from swdual.database.database import Database
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -63,7 +64,7 @@ for name, scheme in case["schemes"].items():
 code = "".join(_gotoh.score_kernel(*ladders["8"][0]).inspect_asm().values())
 json.dump(
     {
-        "instructions": _vector._instructions(),
+        "instructions": vector._instructions(),
         "ladders": ladders,
         "mnemonics": sorted(set(re.findall(r"^\\t(v?pshufb|vperm[bit2]+)\\b", code, re.M))),
         "registers": sorted(set(re.findall(r"%([xyz]mm)", code))),
@@ -177,25 +178,25 @@ def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name
 def test_vectors_fill_one_register_of_sixteen_or_two_of_more(monkeypatch, name, register_bytes):
     """Where there are 32 registers a vector takes two of them, else one."""
     features = ",".join(f"+{feature}" for feature in SETS[name][1])
-    monkeypatch.setattr(_vector.config, "CPU_FEATURES", features)
+    monkeypatch.setattr(vector.config, "CPU_FEATURES", features)
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    assert _vector._instructions() == name
-    assert _vector.register_bytes() == register_bytes
-    assert _vector.register_bytes() * _vector.register_count() // 16 == DEFAULT_LANES[name]
+    assert vector._instructions() == name
+    assert vector.register_bytes() == register_bytes
+    assert vector.register_bytes() * vector.register_count() // 16 == DEFAULT_LANES[name]
 
 
 def test_arm_has_its_own_look_up(monkeypatch):
     """On aarch64 the look-up is NEON's: 16 bytes, 32 registers."""
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert _vector._instructions() == "neon"
-    assert (_vector.register_bytes(), _vector.register_count()) == (16, 32)
+    assert vector._instructions() == "neon"
+    assert (vector.register_bytes(), vector.register_count()) == (16, 32)
 
 
 def test_the_host_is_used_where_nothing_is_said(monkeypatch):
     """Without NUMBA_CPU_FEATURES the best that this machine has is chosen."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip(f"{platform.machine()} is not x86")
-    monkeypatch.setattr(_vector.config, "CPU_FEATURES", None)
+    monkeypatch.setattr(vector.config, "CPU_FEATURES", None)
     have = host_features()
     best = next(name for name in reversed(SETS) if name == "none" or have >= set(SETS[name][1]))
-    assert _vector._instructions() == best
+    assert vector._instructions() == best

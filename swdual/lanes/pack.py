@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backends._gotoh import COLUMNS
 from swdual.database.database import Block
 from swdual.errors import EngineError
 from swdual.jit import kernel
+from swdual.lanes.cell import COLUMNS
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
 LARGEST_PACK_BYTES = 4 << 30

@@ -1,0 +1,12 @@
+"""Why a score is what it is: the alignments of the few hits that are reported.
+
+grid (score again, several targets at once, and keep some lines of the matrices) -> tile (fill one
+cell of that grid, walk back through it) -> long (the same for one giant pair) -> traceback (chooses
+between them) -> alignment (the result: coordinates, CIGAR, BTOP, identities).
+
+**Which alignment.** Many may share the highest score. The one that is given ends at the smallest
+place in the target, and of these at the smallest in the query. Walking back from there, a pair of
+residues is taken where it is optimal, else a gap in the query, else a gap in the target; gaps are
+as short as they can be, and the alignment begins where the score first is 0. Nothing else has a
+say: not the other hits, nor how the work was cut.
+"""

@@ -1,0 +1,269 @@
+"""Scores of several targets at once, keeping what is needed to walk back: every so many rows and
+columns of the matrices, and where in each target its score is reached.
+
+The kernel is that of `swdual.backends._gotoh` with three changes. After every `tile` rows it keeps
+H and F of the four columns, after every `tile` columns H and E of all rows; and each lane has a
+goal, the score that the search found for its target: the first group of columns that reaches it
+holds the end of the alignment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
+from swdual.jit import kernel
+from swdual.lanes.cell import COLUMNS, cell
+from swdual.lanes.vector import (
+    TABLE_BYTES,
+    choose,
+    load,
+    maximum,
+    reaches,
+    scores,
+    splat,
+    store,
+)
+
+
+@cache
+def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
+    """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    BITS, LANES = bits, lanes
+    GROUP, ROW = COLUMNS * lanes, TABLE_BYTES
+    HIGHEST = (1 << (bits - 1)) - 1
+
+    @kernel
+    def fill_grid(
+        codes: NDArray[np.uint8],
+        start: int,
+        groups: int,
+        event_groups: NDArray[np.int64],
+        event_lanes: NDArray[np.int64],
+        lane_targets: NDArray[np.int64],
+        next_targets: NDArray[np.int64],
+        goals: NDArray[np.int64],
+        query: NDArray[np.int64],
+        letters: NDArray[np.int64],
+        low: NDArray[np.int8],
+        high: NDArray[np.int8],
+        numbers: tuple[int, int, int],
+        tile: int,
+        H: NDArray[np.signedinteger],
+        E: NDArray[np.signedinteger],
+        profile: NDArray[np.signedinteger],
+        lane_goal: NDArray[np.signedinteger],
+        lane_reset: NDArray[np.signedinteger],
+        lane_best: NDArray[np.signedinteger],
+        kept_rows: NDArray[np.signedinteger],
+        kept_columns: NDArray[np.signedinteger],
+        end_groups: NDArray[np.int64],
+        end_rows: NDArray[np.uint8],
+    ) -> None:
+        """Fill the grid of one batch of a pack (see `Pack`); stop when every goal is reached.
+
+        Row line r has, for each column of the batch, the vectors H and F below row
+        ``(r + 1) * tile - 1``; column line c has, for each row, H and E right of column
+        ``(c + 1) * tile - 1``. Target t reaches its goal in group ``end_groups[t]`` (counted from
+        the batch's first), in blocks of `tile` rows that ``end_rows[t]`` marks; a block may be
+        marked because of the row above it.
+        """
+        zero_number, gx_number, ge_number = numbers
+        zero = splat(zero_number, BITS, LANES)
+        gx = splat(gx_number, BITS, LANES)
+        ge = splat(ge_number, BITS, LANES)
+        blocks = (len(query) + tile - 1) // tile
+        fresh = True
+        event = 0
+        missing = len(event_groups)
+        for lane in range(LANES):
+            lane_reset[lane] = -1
+            if lane_targets[lane] >= 0:
+                lane_goal[lane] = goals[lane_targets[lane]]
+            else:
+                lane_goal[lane] = HIGHEST
+        for group in range(groups):
+            for letter in letters:
+                for column in range(COLUMNS):
+                    at = letter * GROUP + column * LANES
+                    place = (start + group) * GROUP + column * LANES
+                    row = letter * ROW
+                    store(profile, at, scores(low, high, row, codes, place, BITS, LANES))
+            reset = load(lane_reset, 0, LANES)
+            goal = load(lane_goal, 0, LANES)
+            f0 = f1 = f2 = f3 = h0 = h1 = h2 = h3 = above = zero
+            for block in range(blocks):
+                best = zero
+                last = min((block + 1) * tile, len(query))
+                for i in range(block * tile, last):
+                    left = load(H, i * LANES, LANES)
+                    e = load(E, i * LANES, LANES)
+                    if fresh:
+                        left = choose(reset, zero, left)
+                        e = choose(reset, zero, e)
+                    at = query[i] * GROUP
+                    s0 = load(profile, at, LANES)
+                    s1 = load(profile, at + LANES, LANES)
+                    s2 = load(profile, at + 2 * LANES, LANES)
+                    s3 = load(profile, at + 3 * LANES, LANES)
+                    d1, d2, d3 = h0, h1, h2
+                    h0, e, f0, u = cell(above, s0, e, f0, zero, gx, ge)
+                    h1, e, f1, u = cell(d1, s1, e, f1, zero, gx, ge)
+                    best = maximum(best, u)
+                    h2, e, f2, u = cell(d2, s2, e, f2, zero, gx, ge)
+                    h3, e, f3, u = cell(d3, s3, e, f3, zero, gx, ge)
+                    best = maximum(best, u)
+                    above = left
+                    store(H, i * LANES, h3)
+                    store(E, i * LANES, e)
+                best = maximum(best, maximum(f1, f3))
+                if reaches(best, goal):
+                    store(lane_best, 0, best)
+                    for lane in range(LANES):
+                        target = lane_targets[lane]
+                        if lane_best[lane] >= lane_goal[lane] and target >= 0:
+                            if end_groups[target] < 0:
+                                end_groups[target] = group
+                                missing -= 1
+                            if end_groups[target] == group:
+                                end_rows[target, block] = 1
+                            else:
+                                lane_goal[lane] = HIGHEST
+                if last < len(query):
+                    line = (block * groups + group) * 2 * GROUP
+                    store(kept_rows, line, h0)
+                    store(kept_rows, line + LANES, h1)
+                    store(kept_rows, line + 2 * LANES, h2)
+                    store(kept_rows, line + 3 * LANES, h3)
+                    store(kept_rows, line + 4 * LANES, f0)
+                    store(kept_rows, line + 5 * LANES, f1)
+                    store(kept_rows, line + 6 * LANES, f2)
+                    store(kept_rows, line + 7 * LANES, f3)
+            if missing == 0:
+                return
+            if (group + 1) * COLUMNS % tile == 0:
+                line = ((group + 1) * COLUMNS // tile - 1) * len(query) * 2 * LANES
+                for i in range(len(query)):
+                    store(kept_columns, line + 2 * i * LANES, load(H, i * LANES, LANES))
+                    store(kept_columns, line + (2 * i + 1) * LANES, load(E, i * LANES, LANES))
+            if fresh:
+                fresh = False
+                for lane in range(LANES):
+                    lane_reset[lane] = 0
+            while event < len(event_groups) and event_groups[event] == group:
+                lane = event_lanes[event]
+                lane_targets[lane] = next_targets[event]
+                lane_goal[lane] = HIGHEST
+                if next_targets[event] >= 0:
+                    lane_goal[lane] = goals[next_targets[event]]
+                lane_reset[lane] = -1
+                event += 1
+                fresh = True
+
+    return fill_grid
+
+
+@kernel
+def walk_grid(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    table: NDArray[np.int64],
+    numbers: tuple[int, int, int],
+    goal: int,
+    tile: int,
+    lanes: int,
+    lane: int,
+    first_column: int,
+    groups: int,
+    kept_rows: NDArray[np.signedinteger],
+    kept_columns: NDArray[np.signedinteger],
+    end_group: int,
+    end_rows: NDArray[np.uint8],
+    scratch: NDArray[np.int64],
+    directions: NDArray[np.uint8],
+    runs: NDArray[np.uint32],
+) -> tuple[int, int, int, int, int]:
+    """Return first and last row and column of one target's alignment, and its number of runs.
+
+    Parameters
+    ----------
+    lane, first_column
+        Where the target lies in the batch.
+    scratch, directions
+        4 * tile numbers, and tile * tile.
+    runs
+        Receives the operations, last first.
+    """
+    zero, _, _ = numbers
+    H, F = scratch[:tile], scratch[tile : 2 * tile]
+    left_H, left_E = scratch[2 * tile : 3 * tile], scratch[3 * tile : 4 * tile]
+    # The end: in the group that reached the goal, the first column that has it, the first row.
+    row = column = -1
+    state = IN_H
+    count = 0
+    block = 0
+    end_column = min((end_group + 1) * COLUMNS, first_column + len(target)) - 1
+    searching = True
+    end_row = last_column = -1
+    while state != DONE:
+        if searching:
+            while block < len(end_rows) and end_rows[block] == 0:
+                block += 1
+            if block == len(end_rows):
+                searching = False
+                row, column = end_row, last_column
+                continue
+            bottom, right = min((block + 1) * tile, len(query)) - 1, end_column
+        else:
+            if row < 0 or column < first_column:
+                break
+            bottom, right = row, column
+        band, strip = bottom // tile, right // tile
+        top = band * tile
+        left = max(strip * tile, first_column)
+        width, height = right + 1 - left, bottom + 1 - top
+        corner = zero
+        for k in range(width):
+            H[k] = F[k] = zero
+            if band > 0:
+                group, part = (left + k) // COLUMNS, (left + k) % COLUMNS
+                at = (((band - 1) * groups + group) * 2 * COLUMNS + part) * lanes + lane
+                H[k] = kept_rows[at]
+                F[k] = kept_rows[at + COLUMNS * lanes]
+        for k in range(height):
+            left_H[k] = left_E[k] = zero
+            if left > first_column:
+                at = ((strip - 1) * len(query) + top + k) * 2 * lanes + lane
+                left_H[k] = kept_columns[at]
+                left_E[k] = kept_columns[at + lanes]
+        if left > first_column and top > 0:
+            corner = kept_columns[((strip - 1) * len(query) + top - 1) * 2 * lanes + lane]
+        place = left - first_column
+        found_row, found_column = fill_tile(
+            query[top : bottom + 1],
+            target[place : place + width],
+            table,
+            numbers,
+            goal,
+            corner,
+            H[:width],
+            F[:width],
+            left_H[:height],
+            left_E[:height],
+            directions,
+        )
+        if searching:
+            if found_row >= 0 and (last_column < 0 or left + found_column < last_column):
+                end_row, last_column = top + found_row, left + found_column
+            block += 1
+            continue
+        row, column, state, count = walk_tile(
+            directions, width, row - top, column - left, state, runs, count
+        )
+        row += top
+        column += left
+    return row + 1, end_row + 1, column + 1 - first_column, last_column + 1 - first_column, count

@@ -1,0 +1,205 @@
+"""The alignment of one giant pair, in memory that grows with the sequences, not their product.
+
+The matrices are filled once, keeping a few rows and columns; then the rectangles between these
+that the alignment passes through are filled again, from its end to its beginning, and likewise
+the rectangles in them while they are large. That is at most about an eighth more than filling
+them once. A. Driga et al., FastLSA, Algorithmica 45 (2006) 337-375.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
+from swdual.jit import kernel
+
+PARTS = 24
+"""Rows and columns of rectangles that a rectangle is divided into."""
+
+SMALL_CELLS = 1 << 20
+"""A rectangle of this many cells, a byte each, is walked through at once."""
+
+
+class Borders(NamedTuple):
+    """What enters a rectangle: the H up and left of it, H and F from above, H and E from left."""
+
+    corner: int
+    above_H: NDArray[np.int64]
+    above_F: NDArray[np.int64]
+    left_H: NDArray[np.int64]
+    left_E: NDArray[np.int64]
+
+
+class Walk:
+    """A walk from the end of an alignment to its beginning: where it stands, and its operations.
+
+    Parameters
+    ----------
+    query, target
+        Residue codes.
+    table
+        (32, 32) scores.
+    gap_open, gap_extend
+        A gap of k residues costs ``gap_open + k * gap_extend``.
+    """
+
+    def __init__(
+        self,
+        query: NDArray[np.uint8],
+        target: NDArray[np.uint8],
+        table: NDArray[np.int64],
+        gap_open: int,
+        gap_extend: int,
+    ) -> None:
+        self._query, self._target, self._table = query, target, table
+        self._numbers = (0, gap_open + gap_extend, gap_extend)
+        self.runs = np.empty(len(query) + len(target), np.uint32)
+        self.count = 0
+        self.row = self.column = -1
+        self.state = IN_H
+
+    def whole(self, goal: int) -> tuple[int, int]:
+        """Walk the best alignment, whose score is `goal`; return where it ends (exclusive)."""
+        rows, columns = len(self._query), len(self._target)
+        zeros = np.zeros(max(rows, columns), np.int64)
+        borders = Borders(0, zeros[:columns], zeros[:columns], zeros[:rows], zeros[:rows])
+        self.row, self.column = rows - 1, columns - 1
+        lines = self._fill(0, 0, borders, goal)
+        self.row, self.column = end = lines.found
+        self._through(0, 0, borders, lines)
+        return end[0] + 1, end[1] + 1
+
+    def _rectangle(self, top: int, left: int, borders: Borders) -> None:
+        """Walk through a rectangle that ends where the walk stands."""
+        if (self.row + 1 - top) * (self.column + 1 - left) > SMALL_CELLS:
+            self._through(top, left, borders, self._fill(top, left, borders, -1))
+            return
+        query, target = self._query[top : self.row + 1], self._target[left : self.column + 1]
+        directions = np.empty(len(query) * len(target), np.uint8)
+        fill_tile(
+            query,
+            target,
+            self._table,
+            self._numbers,
+            -1,
+            borders.corner,
+            borders.above_H[: len(target)].copy(),
+            borders.above_F[: len(target)].copy(),
+            borders.left_H,
+            borders.left_E,
+            directions,
+        )
+        row, column, self.state, self.count = walk_tile(
+            directions,
+            len(target),
+            self.row - top,
+            self.column - left,
+            self.state,
+            self.runs,
+            self.count,
+        )
+        self.row, self.column = row + top, column + left
+
+    def _fill(self, top: int, left: int, borders: Borders, goal: int) -> _Lines:
+        """Fill a rectangle that ends where the walk stands, keeping lines."""
+        query, target = self._query[top : self.row + 1], self._target[left : self.column + 1]
+        steps = -(-len(query) // PARTS), -(-len(target) // PARTS)
+        counts = -(-len(query) // steps[0]), -(-len(target) // steps[1])
+        rows = np.empty((counts[0], 2, len(target)), np.int64)
+        columns = np.empty((counts[1], 2, len(query)), np.int64)
+        row, column = fill_lines(
+            query,
+            target,
+            self._table,
+            self._numbers,
+            goal,
+            borders.corner,
+            borders.above_H[: len(target)].copy(),
+            borders.above_F[: len(target)].copy(),
+            borders.left_H,
+            borders.left_E,
+            steps,
+            rows,
+            columns,
+        )
+        return _Lines(rows, columns, steps, (row, column))
+
+    def _through(self, top: int, left: int, borders: Borders, lines: _Lines) -> None:
+        """Walk through the rectangles between the lines of a filled one."""
+        while self.state != DONE and self.row >= top and self.column >= left:
+            band = (self.row - top) // lines.steps[0]
+            strip = (self.column - left) // lines.steps[1]
+            y, x = band * lines.steps[0], strip * lines.steps[1]
+            above = lines.rows[band - 1] if band else (borders.above_H, borders.above_F)
+            beside = lines.columns[strip - 1] if strip else (borders.left_H, borders.left_E)
+            if band and strip:
+                corner = int(lines.rows[band - 1, 0, x - 1])
+            elif band:
+                corner = int(borders.left_H[y - 1])
+            else:
+                corner = int(borders.above_H[x - 1]) if strip else borders.corner
+            inner = Borders(corner, above[0][x:], above[1][x:], beside[0][y:], beside[1][y:])
+            self._rectangle(top + y, left + x, inner)
+
+
+class _Lines(NamedTuple):
+    """H and F below every so many rows, H and E right of every so many columns of a rectangle."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    steps: tuple[int, int]
+    found: tuple[int, int]
+
+
+@kernel
+def fill_lines(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    table: NDArray[np.int64],
+    numbers: tuple[int, int, int],
+    goal: int,
+    corner: int,
+    H: NDArray[np.int64],
+    F: NDArray[np.int64],
+    left_H: NDArray[np.int64],
+    left_E: NDArray[np.int64],
+    steps: tuple[int, int],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Fill a rectangle like `fill_tile`, keeping lines instead of directions."""
+    zero, gx, ge = numbers
+    row_step, column_step = steps
+    found_row = found_column = -1
+    above_left = corner
+    for i in range(len(query)):
+        scores = table[query[i]]
+        diagonal = above_left
+        above_left = left_H[i]
+        e = left_E[i]
+        j = 0
+        for strip in range(columns.shape[0]):
+            last = min((strip + 1) * column_step, len(target))
+            best = zero
+            while j < last:
+                f = F[j]
+                h = max(max(diagonal + scores[target[j]], zero), max(e, f) - gx)
+                diagonal = H[j]
+                e = max(e - ge, h)
+                H[j] = h
+                F[j] = max(f - ge, h)
+                best = max(best, h)
+                j += 1
+            columns[strip, 0, i] = H[last - 1]
+            columns[strip, 1, i] = e
+            if best == goal:
+                for k in range(strip * column_step, last):
+                    if H[k] == goal and (found_column < 0 or k < found_column):
+                        found_row, found_column = i, k
+        if (i + 1) % row_step == 0:
+            rows[i // row_step, 0] = H
+            rows[i // row_step, 1] = F
+    return found_row, found_column

@@ -1,0 +1,151 @@
+"""One rectangle of the matrices: fill it from its upper and left border, and walk back through it.
+
+The recurrence is that of `swdual.lanes.cell`, in whole numbers: E and F are kept plus the price of
+a gap's first residue. Borders hold what enters the rectangle: H and F from above, H and E from the
+left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.jit import kernel
+
+PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
+"""Operations as SAM numbers them: M, I (query residues against a gap), D (a gap in the query)."""
+
+IN_H, IN_E, IN_F, DONE = 0, 1, 2, 3
+"""Where a walk stands: at an H; behind a gap's residue that E (F) explains; at the beginning."""
+
+STOP, DIAGONAL, FROM_E, FROM_F = 0, 1, 2, 3
+E_OPENS, F_OPENS = 4, 8
+"""Bits of a direction: where H comes from, and whether the gaps that leave the cell open in it."""
+
+
+@kernel
+def fill_tile(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    table: NDArray[np.int64],
+    numbers: tuple[int, int, int],
+    goal: int,
+    corner: int,
+    H: NDArray[np.int64],
+    F: NDArray[np.int64],
+    left_H: NDArray[np.int64],
+    left_E: NDArray[np.int64],
+    directions: NDArray[np.uint8],
+) -> tuple[int, int]:
+    """Fill a rectangle; return row and column of the first `goal` in it, or (-1, -1).
+
+    Parameters
+    ----------
+    query, target
+        The residues of its rows and of its columns.
+    numbers
+        What stands for 0, the price of a gap's first residue, that of each further one.
+    goal
+        An H to look for: in the first column that has it, the first row.
+    corner
+        The H up and left of the first cell.
+    H, F
+        (columns,) what enters from above; on return, what leaves below.
+    left_H, left_E
+        (rows,) what enters from the left.
+    directions
+        (rows * columns,) receives the directions.
+    """
+    zero, gx, ge = numbers
+    columns = len(target)
+    found_row = found_column = -1
+    above_left = corner
+    at = 0
+    for i in range(len(query)):
+        row = table[query[i]]
+        diagonal = above_left
+        above_left = left_H[i]
+        e = left_E[i]
+        for j in range(columns):
+            f = F[j]
+            pair = diagonal + row[target[j]]
+            h = max(max(pair, zero), max(e, f) - gx)
+            diagonal = H[j]
+            direction = FROM_F
+            if h == e - gx:
+                direction = FROM_E
+            if h == pair:
+                direction = DIAGONAL
+            if h == zero:
+                direction = STOP
+            e -= ge
+            f -= ge
+            if h >= e:
+                direction += E_OPENS
+                e = h
+            if h >= f:
+                direction += F_OPENS
+                f = h
+            H[j] = h
+            F[j] = f
+            directions[at] = direction
+            at += 1
+            if h == goal and (found_column < 0 or j < found_column):
+                found_row, found_column = i, j
+    return found_row, found_column
+
+
+@kernel
+def walk_tile(
+    directions: NDArray[np.uint8],
+    columns: int,
+    row: int,
+    column: int,
+    state: int,
+    runs: NDArray[np.uint32],
+    count: int,
+) -> tuple[int, int, int, int]:
+    """Walk back from a cell until the alignment begins or the rectangle ends.
+
+    Parameters
+    ----------
+    directions
+        As `fill_tile` left them.
+    row, column, state
+        Where the walk stands.
+    runs, count
+        Operations so far, last first: ``length << 4 | operation``.
+
+    Returns
+    -------
+    Row and column (-1 where the rectangle was left), state and number of runs.
+    """
+    while row >= 0 and column >= 0:
+        direction = directions[row * columns + column]
+        source = direction & 3
+        if (
+            state == IN_H
+            or (state == IN_E and direction & E_OPENS)
+            or (state == IN_F and direction & F_OPENS)
+        ):
+            operation = source
+        else:
+            operation = FROM_E if state == IN_E else FROM_F
+        if operation == STOP:
+            return row, column, DONE, count
+        if operation == DIAGONAL:
+            kind, state = PAIR, IN_H
+            row -= 1
+            column -= 1
+        elif operation == FROM_E:
+            kind, state = TARGET_ONLY, IN_E
+            column -= 1
+        else:
+            kind, state = QUERY_ONLY, IN_F
+            row -= 1
+        if count > 0 and runs[count - 1] & 15 == kind:
+            runs[count - 1] += 16
+        else:
+            runs[count] = 16 | kind
+            count += 1
+    return row, column, state, count

@@ -1,0 +1,246 @@
+"""The alignments of one query with the targets that are reported."""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.grid import grid_kernel, walk_grid
+from swdual.alignment.long import Walk
+from swdual.database.database import Block
+from swdual.errors import EngineError
+from swdual.lanes.cell import COLUMNS
+from swdual.lanes.ladder import Rung, aligned, ladder
+from swdual.lanes.pack import Pack, pack
+from swdual.lanes.vector import register_bytes
+from swdual.sequences.alphabet import ALIGNMENT, CODES
+from swdual.sequences.scoring import ScoringScheme
+
+SMALLEST_TILE, LARGEST_TILE = 32, 512
+"""Rows and columns between the lines that are kept."""
+
+GRID_BYTES = 128 << 20
+"""Memory for the lines of one thread; where it is too small the tiles grow."""
+
+
+class Tracebacks(NamedTuple):
+    """Alignments of a query with several targets, in the order of the targets.
+
+    Places are 0-based and half-open. Alignment k has the runs ``runs[run_starts[k] :
+    run_starts[k + 1]]``, from its beginning to its end, each ``length << 4 | operation`` with
+    SAM's numbers: 0 pairs of residues, 1 query residues against a gap, 2 target residues against
+    a gap.
+    """
+
+    query_starts: NDArray[np.int64]
+    query_ends: NDArray[np.int64]
+    target_starts: NDArray[np.int64]
+    target_ends: NDArray[np.int64]
+    run_starts: NDArray[np.int64]
+    runs: NDArray[np.uint32]
+
+
+class Tracer:
+    """Finds alignments under one scheme; may be called from several threads at once."""
+
+    def __init__(self, scheme: ScoringScheme) -> None:
+        self._scheme = scheme
+        self._rungs = ladder(scheme, register_bytes())
+        self._thread = threading.local()
+
+    def __call__(self, query: bytes, targets: Block, scores: NDArray[np.int64]) -> Tracebacks:
+        """Return the alignments of a query with targets.
+
+        Parameters
+        ----------
+        query
+            Residue codes.
+        targets
+            In descending length.
+        scores
+            (targets,) their Smith-Waterman scores, positive.
+
+        Raises
+        ------
+        EngineError
+            If a score is not the one that the alignment has.
+        """
+        codes = np.frombuffer(query, np.uint8)
+        ends = np.empty((4, len(scores)), np.int64)
+        runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(scores)
+        tiles = [_tile(len(codes), int(n), self._rungs[0]) for n in targets.lengths]
+        giants = np.array(tiles, np.int64) > LARGEST_TILE
+        left = ~giants
+        for rung in self._rungs:
+            fits = left & (scores <= rung.limit - rung.zero)
+            left &= ~fits
+            chosen = np.flatnonzero(fits)
+            if len(chosen):
+                self._grids(codes, targets, chosen, scores, rung, ends, runs)
+        for k in np.flatnonzero(giants | left).tolist():
+            self._giant(codes, targets, k, int(scores[k]), ends, runs)
+        starts = np.concatenate(([0], np.cumsum([len(x) for x in runs], dtype=np.int64)))
+        return Tracebacks(*ends, starts, np.concatenate([*runs, np.empty(0, np.uint32)]))
+
+    def _giant(
+        self,
+        query: NDArray[np.uint8],
+        targets: Block,
+        k: int,
+        score: int,
+        ends: NDArray[np.int64],
+        runs: list[NDArray[np.uint32]],
+    ) -> None:
+        """Align the query with one target that is too large for the lanes."""
+        scheme = self._scheme
+        table = scheme.matrix.scores.astype(np.int64)
+        walk = Walk(query, _residues(targets, k), table, scheme.gap_open, scheme.gap_extend)
+        query_end, target_end = walk.whole(score)
+        if query_end == 0:
+            raise EngineError(f"the alignment of target {k} does not reach its score {score}")
+        ends[:, k] = walk.row + 1, query_end, walk.column + 1, target_end
+        runs[k] = walk.runs[: walk.count][::-1].copy()
+
+    def _grids(
+        self,
+        query: NDArray[np.uint8],
+        targets: Block,
+        chosen: NDArray[np.int64],
+        scores: NDArray[np.int64],
+        rung: Rung,
+        ends: NDArray[np.int64],
+        runs: list[NDArray[np.uint32]],
+    ) -> None:
+        """Align the query with some targets whose scores fit a rung."""
+        packed = pack(targets, chosen, rung.lanes)
+        kind = np.dtype(f"i{rung.bits // 8}")
+        letters = query.astype(np.int64)
+        goals = scores[chosen] + rung.zero
+        numbers = (rung.zero, rung.first_gap, rung.next_gap)
+        fill = grid_kernel(rung.bits, rung.lanes)
+        rows = len(query) * rung.lanes
+        scratch = [
+            aligned(size, kind)
+            for size in (rows, rows, CODES * COLUMNS * rung.lanes, *[rung.lanes] * 3)
+        ]
+        used = np.unique(letters)
+        for batch in range(len(packed.batch_starts) - 1):
+            start, stop = packed.batch_starts[batch : batch + 2].tolist()
+            here = slice(*packed.event_starts[batch : batch + 2].tolist())
+            order, firsts, following = _lanes_of(packed, here)
+            tile = _tile(len(query), (stop - start) * COLUMNS, rung)
+            blocks = -(-len(query) // tile)
+            kept_rows, kept_columns = self._lines(len(query), (stop - start), tile, rung, kind)
+            end_groups = np.full(len(chosen), -1, np.int64)
+            end_rows = np.zeros((len(chosen), blocks), np.uint8)
+            fill(
+                packed.codes,
+                start,
+                stop - start,
+                packed.event_groups[here],
+                packed.event_lanes[here],
+                firsts,
+                following,
+                goals,
+                letters,
+                used,
+                rung.low,
+                rung.high,
+                numbers,
+                tile,
+                *scratch,
+                kept_rows,
+                kept_columns,
+                end_groups,
+                end_rows,
+            )
+            borders = np.empty(4 * tile, np.int64)
+            directions = np.empty(tile * tile, np.uint8)
+            for place, lane, first_group in order:
+                k = int(chosen[place])
+                if end_groups[place] < 0:
+                    raise EngineError(
+                        f"the alignment of target {k} does not reach its score {scores[k]}"
+                    )
+                target = _residues(targets, k)
+                buffer = np.empty(len(query) + len(target), np.uint32)
+                *found, count = walk_grid(
+                    query,
+                    target,
+                    rung.table,
+                    numbers,
+                    int(goals[place]),
+                    tile,
+                    rung.lanes,
+                    lane,
+                    first_group * COLUMNS,
+                    stop - start,
+                    kept_rows,
+                    kept_columns,
+                    int(end_groups[place]),
+                    end_rows[place],
+                    borders,
+                    directions,
+                    buffer,
+                )
+                ends[:, k] = found
+                runs[k] = buffer[:count][::-1].copy()
+
+    def _lines(
+        self, rows: int, groups: int, tile: int, rung: Rung, kind: np.dtype[np.signedinteger]
+    ) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
+        """Return room for row lines and column lines; each thread keeps its own."""
+        row_size = ((rows - 1) // tile) * groups * 2 * COLUMNS * rung.lanes
+        column_size = (groups * COLUMNS // tile) * rows * 2 * rung.lanes
+        size = (row_size + column_size) * kind.itemsize
+        room = getattr(self._thread, "room", None)
+        if room is None or len(room) < size:
+            room = self._thread.room = aligned(size, np.dtype(np.int8))
+        lines = room[:size].view(kind)
+        return lines[:row_size], lines[row_size:]
+
+
+def _tile(rows: int, columns: int, rung: Rung) -> int:
+    """Return the smallest distance of lines whose memory is bounded."""
+    line_bytes = 4 * rows * columns * rung.lanes * rung.bits // 8
+    tile = SMALLEST_TILE
+    while line_bytes > tile * GRID_BYTES:
+        tile *= 2
+    return tile
+
+
+def _residues(targets: Block, k: int) -> NDArray[np.uint8]:
+    start = int(targets.starts[k]) * ALIGNMENT
+    return targets.residues[start : start + int(targets.lengths[k])]
+
+
+def _lanes_of(
+    packed: Pack, events: slice
+) -> tuple[list[tuple[int, int, int]], NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the targets of a batch lie, those that begin the lanes, and their successors.
+
+    Targets as (number, lane, first group); -1 stands for no target.
+    """
+    firsts = np.full(packed.lanes, -1, np.int64)
+    following = np.full(events.stop - events.start, -1, np.int64)
+    latest: dict[int, tuple[int, int]] = {}
+    order = []
+    places = zip(
+        packed.event_targets[events].tolist(),
+        packed.event_lanes[events].tolist(),
+        packed.event_groups[events].tolist(),
+        strict=True,
+    )
+    for number, (target, lane, end) in enumerate(places):
+        if lane in latest:
+            before, first = latest[lane]
+            following[before] = target
+        else:
+            first = 0
+            firsts[lane] = target
+        order.append((target, lane, first))
+        latest[lane] = number, end + 1
+    return order, firsts, following
