@@ -1,8 +1,8 @@
 """Why a score is what it is: the alignments of the few hits that are reported.
 
-grid (score again, several targets at once, and keep some lines of the matrices) -> tile (fill one
-cell of that grid, walk back through it) -> long (the same for one giant pair) -> traceback (chooses
-between them) -> alignment (the result: coordinates, CIGAR, BTOP, identities).
+tile (fill a rectangle of the matrices, walk back through it) -> grid (several targets at once: keep
+some lines, then walk from tile to tile), long (the same for one giant pair) -> tracer (chooses
+between them) -> tracebacks (what comes back, as columns) -> alignment (one of them, to look at).
 
 **Which alignment.** Many may share the highest score. The one that is given ends at the smallest
 place in the target, and of these at the smallest in the query. Walking back from there, a pair of

@@ -1,5 +1,4 @@
-"""Scores of several targets at once, keeping what is needed to walk back: every so many rows and
-columns of the matrices, and where in each target its score is reached.
+"""Several targets at once, keeping some rows and columns of the matrices, and walks back from them.
 
 The kernel is that of `swdual.backends._gotoh` with three changes. After every `tile` rows it keeps
 H and F of the four columns, after every `tile` columns H and E of all rows; and each lane has a

@@ -186,7 +186,7 @@ def fill_lines(
             best = zero
             while j < last:
                 f = F[j]
-                h = max(max(diagonal + scores[target[j]], zero), max(e, f) - gx)
+                h = max(diagonal + scores[target[j]], zero, max(e, f) - gx)
                 diagonal = H[j]
                 e = max(e - ge, h)
                 H[j] = h

@@ -69,7 +69,7 @@ def fill_tile(
         for j in range(columns):
             f = F[j]
             pair = diagonal + row[target[j]]
-            h = max(max(pair, zero), max(e, f) - gx)
+            h = max(pair, zero, max(e, f) - gx)
             diagonal = H[j]
             direction = FROM_F
             if h == e - gx:

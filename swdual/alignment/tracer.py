@@ -1,18 +1,18 @@
-"""The alignments of one query with the targets that are reported."""
+"""Finds the alignments of a query with the targets that are reported."""
 
 from __future__ import annotations
 
 import threading
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.grid import grid_kernel, walk_grid
 from swdual.alignment.long import Walk
+from swdual.alignment.tracebacks import COLUMNS, Tracebacks, tally
 from swdual.database.database import Block
 from swdual.errors import EngineError
-from swdual.lanes.cell import COLUMNS
+from swdual.lanes.cell import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.ladder import Rung, aligned, ladder
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.vector import register_bytes
@@ -24,23 +24,6 @@ SMALLEST_TILE, LARGEST_TILE = 32, 512
 
 GRID_BYTES = 128 << 20
 """Memory for the lines of one thread; where it is too small the tiles grow."""
-
-
-class Tracebacks(NamedTuple):
-    """Alignments of a query with several targets, in the order of the targets.
-
-    Places are 0-based and half-open. Alignment k has the runs ``runs[run_starts[k] :
-    run_starts[k + 1]]``, from its beginning to its end, each ``length << 4 | operation`` with
-    SAM's numbers: 0 pairs of residues, 1 query residues against a gap, 2 target residues against
-    a gap.
-    """
-
-    query_starts: NDArray[np.int64]
-    query_ends: NDArray[np.int64]
-    target_starts: NDArray[np.int64]
-    target_ends: NDArray[np.int64]
-    run_starts: NDArray[np.int64]
-    runs: NDArray[np.uint32]
 
 
 class Tracer:
@@ -69,7 +52,8 @@ class Tracer:
             If a score is not the one that the alignment has.
         """
         codes = np.frombuffer(query, np.uint8)
-        ends = np.empty((4, len(scores)), np.int64)
+        numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
+        ends = numbers[:4]
         runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(scores)
         tiles = [_tile(len(codes), int(n), self._rungs[0]) for n in targets.lengths]
         giants = np.array(tiles, np.int64) > LARGEST_TILE
@@ -82,8 +66,10 @@ class Tracer:
                 self._grids(codes, targets, chosen, scores, rung, ends, runs)
         for k in np.flatnonzero(giants | left).tolist():
             self._giant(codes, targets, k, int(scores[k]), ends, runs)
-        starts = np.concatenate(([0], np.cumsum([len(x) for x in runs], dtype=np.int64)))
-        return Tracebacks(*ends, starts, np.concatenate([*runs, np.empty(0, np.uint32)]))
+        for k, operations in enumerate(runs):
+            here, there = codes[ends[0, k] :], _residues(targets, k)[ends[2, k] :]
+            numbers[4:, k] = tally(here, there, operations, self._rungs[-1].table)
+        return Tracebacks.of(numbers, runs)
 
     def _giant(
         self,
@@ -124,14 +110,14 @@ class Tracer:
         rows = len(query) * rung.lanes
         scratch = [
             aligned(size, kind)
-            for size in (rows, rows, CODES * COLUMNS * rung.lanes, *[rung.lanes] * 3)
+            for size in (rows, rows, CODES * GROUP_COLUMNS * rung.lanes, *[rung.lanes] * 3)
         ]
         used = np.unique(letters)
         for batch in range(len(packed.batch_starts) - 1):
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
             here = slice(*packed.event_starts[batch : batch + 2].tolist())
             order, firsts, following = _lanes_of(packed, here)
-            tile = _tile(len(query), (stop - start) * COLUMNS, rung)
+            tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, rung)
             blocks = -(-len(query) // tile)
             kept_rows, kept_columns = self._lines(len(query), (stop - start), tile, rung, kind)
             end_groups = np.full(len(chosen), -1, np.int64)
@@ -176,7 +162,7 @@ class Tracer:
                     tile,
                     rung.lanes,
                     lane,
-                    first_group * COLUMNS,
+                    first_group * GROUP_COLUMNS,
                     stop - start,
                     kept_rows,
                     kept_columns,
@@ -193,8 +179,8 @@ class Tracer:
         self, rows: int, groups: int, tile: int, rung: Rung, kind: np.dtype[np.signedinteger]
     ) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
         """Return room for row lines and column lines; each thread keeps its own."""
-        row_size = ((rows - 1) // tile) * groups * 2 * COLUMNS * rung.lanes
-        column_size = (groups * COLUMNS // tile) * rows * 2 * rung.lanes
+        row_size = ((rows - 1) // tile) * groups * 2 * GROUP_COLUMNS * rung.lanes
+        column_size = (groups * GROUP_COLUMNS // tile) * rows * 2 * rung.lanes
         size = (row_size + column_size) * kind.itemsize
         room = getattr(self._thread, "room", None)
         if room is None or len(room) < size:

@@ -1,0 +1,102 @@
+"""The alignments of one query with some targets, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tile import PAIR, QUERY_ONLY
+from swdual.jit import kernel
+
+COLUMNS = (
+    "query_starts",
+    "query_ends",
+    "target_starts",
+    "target_ends",
+    "lengths",
+    "identities",
+    "positives",
+    "gap_openings",
+    "gaps",
+)
+"""Places are 0-based and half-open. `lengths` counts the columns of each alignment, `identities`
+those of equal letters, `positives` those of a positive score, `gaps` those with a gap, and
+`gap_openings` the gaps."""
+
+
+class Tracebacks(NamedTuple):
+    """Alignments of a query with several targets.
+
+    Alignment k has the numbers ``numbers[:, k]``, named by `COLUMNS`, and the operations
+    ``runs[run_starts[k] : run_starts[k + 1]]``, each ``length << 4 | operation`` with SAM's
+    numbers: 0 pairs of residues, 1 query residues against a gap, 2 target residues against a gap.
+    They go along the query, from its beginning to its end.
+    """
+
+    numbers: NDArray[np.int64]
+    run_starts: NDArray[np.int64]
+    runs: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.int64], runs: list[NDArray[np.uint32]]) -> Tracebacks:
+        """Return alignments whose operations are given one by one."""
+        starts = np.zeros(len(runs) + 1, np.int64)
+        np.cumsum([len(x) for x in runs], out=starts[1:])
+        return cls(numbers, starts, np.concatenate([*runs, np.empty(0, np.uint32)]))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Tracebacks]) -> Tracebacks:
+        """Return the alignments of several parts after each other."""
+        numbers = [np.empty((len(COLUMNS), 0), np.int64), *(part.numbers for part in parts)]
+        runs = [part.runs_of(k) for part in parts for k in range(part.numbers.shape[1])]
+        return cls.of(np.concatenate(numbers, axis=1), runs)
+
+    def column(self, name: str) -> NDArray[np.int64]:
+        """Return one of `COLUMNS`."""
+        return self.numbers[COLUMNS.index(name)]
+
+    def runs_of(self, k: int) -> NDArray[np.uint32]:
+        """Return the operations of one alignment."""
+        return self.runs[self.run_starts[k] : self.run_starts[k + 1]]
+
+    def take(self, places: NDArray[np.int64]) -> Tracebacks:
+        """Return some of the alignments, in the order of `places`."""
+        return self.of(self.numbers[:, places], [self.runs_of(k) for k in places.tolist()])
+
+    def of_other_strand(self, query_length: int) -> Tracebacks:
+        """Return the same alignments, told along the reverse strand of the query."""
+        numbers = self.numbers.copy()
+        numbers[:2] = query_length - self.numbers[1::-1]
+        return self.of(numbers, [self.runs_of(k)[::-1] for k in range(numbers.shape[1])])
+
+
+@kernel
+def tally(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    runs: NDArray[np.uint32],
+    table: NDArray[np.int64],
+) -> tuple[int, int, int, int, int]:
+    """Return columns, identities, positives, gap openings and gap residues of an alignment."""
+    length = identities = positives = openings = gaps = 0
+    i = j = 0
+    for run in runs:
+        operation, count = run & 15, int(run >> 4)
+        length += count
+        if operation == PAIR:
+            for k in range(count):
+                identities += int(query[i + k] == target[j + k])
+                positives += int(table[query[i + k], target[j + k]] > 0)
+            i += count
+            j += count
+        else:
+            openings += 1
+            gaps += count
+            if operation == QUERY_ONLY:
+                i += count
+            else:
+                j += count
+    return length, identities, positives, openings, gaps
