@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from swdual.version import __version__
 
 if TYPE_CHECKING:
+    from swdual.alignment.alignment import Alignment
     from swdual.database.database import Database
     from swdual.database.makedb import makedb
     from swdual.errors import (
@@ -22,14 +23,19 @@ if TYPE_CHECKING:
         InputError,
         MatrixError,
         OutputError,
+        StatisticsUnavailable,
         SwdualError,
     )
-    from swdual.master.results import Hit, QueryResult, SearchResults
+    from swdual.hits.hit import Hit
+    from swdual.hits.query_result import QueryResult
+    from swdual.master.pair import align
     from swdual.master.search import iter_search, search
+    from swdual.results import SearchResults
     from swdual.sequences.matrices import SubstitutionMatrix
     from swdual.sequences.scoring import ScoringScheme
 
 _HOMES = {
+    "swdual.alignment.alignment": ("Alignment",),
     "swdual.database.database": ("Database",),
     "swdual.database.makedb": ("makedb",),
     "swdual.errors": (
@@ -38,15 +44,20 @@ _HOMES = {
         "InputError",
         "MatrixError",
         "OutputError",
+        "StatisticsUnavailable",
         "SwdualError",
     ),
+    "swdual.hits.hit": ("Hit",),
+    "swdual.hits.query_result": ("QueryResult",),
+    "swdual.master.pair": ("align",),
     "swdual.master.search": ("iter_search", "search"),
-    "swdual.master.results": ("Hit", "QueryResult", "SearchResults"),
+    "swdual.results": ("SearchResults",),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }
 
 __all__ = [
+    "Alignment",
     "Database",
     "DatabaseError",
     "EngineError",
@@ -57,9 +68,11 @@ __all__ = [
     "QueryResult",
     "ScoringScheme",
     "SearchResults",
+    "StatisticsUnavailable",
     "SubstitutionMatrix",
     "SwdualError",
     "__version__",
+    "align",
     "iter_search",
     "makedb",
     "search",

@@ -41,6 +41,10 @@ class MatrixError(InputError):
     """A substitution matrix that cannot be read or used."""
 
 
+class StatisticsUnavailable(InputError):
+    """E-values that cannot be computed for the scores in hand."""
+
+
 class DatabaseError(SwdualError):
     """A database that is missing, damaged, or written by another version."""
 

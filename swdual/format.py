@@ -1,50 +1,50 @@
-"""How results are shown: the fields of a hit, and what every format offers.
+"""How results are shown: what every format offers, and how BLAST prints a value.
 
-A module in ``swdual.formats`` has ``write(results, stream, fields, header)``, and is chosen by its
-name or by BLAST's number.
+A module in ``swdual.formats`` has ``write(results, stream, fields, header)`` and `FIELDS`, the
+fields it shows unless others are named (none: its layout is fixed), and is chosen by its name or by
+BLAST's number. One that can be converted also has `write_table` and `read_table`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, cast
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, NamedTuple, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.master.results import QueryResult
-from swdual.output import Text
-from swdual.sequences.sequence import first_word
+from swdual.hits.fields import FIELDS, Kind, columns, needs_alignment, parse_fields
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output
 
-Value = str | int
+Column = Sequence[Any] | NDArray[Any]
 
-
-FIELDS: dict[str, Callable[[QueryResult], Sequence[Value]]] = {
-    "qseqid": lambda found: [found.query.id] * len(found),
-    "sseqid": lambda found: [first_word(title) for title in found.titles],
-    "score": lambda found: found.scores.tolist(),
-    "qlen": lambda found: [len(found.query.codes)] * len(found),
-    "slen": lambda found: found.target_lengths.tolist(),
-    "qtitle": lambda found: [found.query.title] * len(found),
-    "stitle": lambda found: found.titles,
-    "qnum": lambda found: [found.number + 1] * len(found),
-    "snum": lambda found: (found.ordinals + 1).tolist(),
-    "rank": lambda found: range(1, len(found) + 1),
-}
-"""The column of each field: identifiers, raw score, lengths, header lines, the places of query
-and target in their files (from 1), and the hit's place among the query's hits (from 1)."""
-
-DEFAULT_FIELDS = ("qseqid", "sseqid", "score", "qlen", "slen")
-NUMBERS = {"6": "tabular", "10": "csv"}
+NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv"}
 """BLAST's numbers of the formats."""
+
+NOTHING = "NA"
+"""What a table of text shows where there is no value."""
+
+
+class Table(NamedTuple):
+    """Rows in chunks of columns; a column holds texts, whole numbers or real numbers."""
+
+    fields: tuple[str, ...]
+    chunks: Iterator[list[Column]]
 
 
 class Format(Protocol):
     """A module in ``swdual.formats``."""
 
+    FIELDS: tuple[str, ...]
+
     def write(
         self,
         results: Iterable[QueryResult],
-        stream: Text,
+        stream: Output,
         fields: Sequence[str],
         *,
         header: bool,
@@ -53,7 +53,31 @@ class Format(Protocol):
         ...
 
 
-def parse_format(text: str) -> tuple[Format, tuple[str, ...]]:
+class TableFormat(Format, Protocol):
+    """A format that tables are converted to and from without losing what they hold."""
+
+    def write_table(self, table: Table, stream: Output, *, header: bool) -> None:
+        """Write a table."""
+        ...
+
+    def read_table(self, stream: IO[bytes], name: str) -> Table:
+        """Return the table in a file."""
+        ...
+
+
+class Chosen(NamedTuple):
+    """A format and its fields."""
+
+    format: Format
+    fields: tuple[str, ...]
+
+    @property
+    def needs_alignment(self) -> bool:
+        """Whether alignments must be known."""
+        return not self.fields or needs_alignment(self.fields)
+
+
+def parse_format(text: str) -> Chosen:
     """Return the format and the fields that ``-f`` names, such as "6 qseqid sseqid score".
 
     Raises
@@ -61,20 +85,75 @@ def parse_format(text: str) -> tuple[Format, tuple[str, ...]]:
     InputError
         If there is no such format or field; the message names the nearest.
 
-    >>> parse_format("6 qseqid score")[1]
+    >>> parse_format("6 qseqid score").fields
     ('qseqid', 'score')
     """
-    name, *fields = text.split() or [""]
+    name, *names = text.split() or [""]
     known = registry.available("swdual.formats")
     if NUMBERS.get(name, name) not in known:
         raise InputError(registry.unknown("format", name, [*NUMBERS, *known]))
-    module = registry.load("swdual.formats", NUMBERS.get(name, name))
-    for field in fields:
-        if field not in FIELDS:
-            raise InputError(registry.unknown("field", field, FIELDS))
-    return cast(Format, module), tuple(fields) or DEFAULT_FIELDS
+    module = cast(Format, registry.load("swdual.formats", NUMBERS.get(name, name)))
+    if names and not module.FIELDS:
+        raise InputError(f"format {name} has no fields to choose, but {' '.join(names)} was given")
+    return Chosen(module, parse_fields(names or module.FIELDS))
 
 
-def columns(found: QueryResult, fields: Sequence[str]) -> list[Sequence[Value]]:
-    """Return the columns of some fields for the hits of one query."""
-    return [FIELDS[field](found) for field in fields]
+def table_of(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
+    """Return the hits of all queries as a table, a chunk a query."""
+    return Table(tuple(fields), (columns(found, fields) for found in results))
+
+
+def printed(field: str, column: Column) -> list[str]:
+    """Return a column as BLAST prints it.
+
+    >>> printed("evalue", [3.14159e-20, 0.0123, 2.5]), printed("bitscore", [31.23, 131.9])
+    (['3.14e-20', '0.012', '2.5'], ['31.2', '131'])
+    """
+    as_text = _PRINTED.get(field)
+    kind: Kind = FIELDS[field].kind
+    if kind == "text":
+        return [str(value) for value in column]
+    values = column.tolist() if isinstance(column, np.ndarray) else column
+    if kind == "whole":
+        return [NOTHING if value is None else str(value) for value in values]
+    as_text = as_text or repr
+    return [NOTHING if value is None or math.isnan(value) else as_text(value) for value in values]
+
+
+def print_evalue(evalue: float) -> str:
+    """Return an E-value as BLAST's tables have it: three digits, 0.0 below 1e-180."""
+    if evalue < 1e-180:
+        return "0.0"
+    if evalue < 0.0009:
+        return f"{evalue:.2e}"
+    if evalue < 0.1:
+        return f"{evalue:.3f}"
+    if evalue < 1.0:
+        return f"{evalue:.2f}"
+    if evalue < 10.0:
+        return f"{evalue:.1f}"
+    return f"{evalue:.0f}"
+
+
+def print_bits(bits: float) -> str:
+    """Return a bit score as BLAST's tables have it: whole from 100 on."""
+    if bits > 99999:
+        return f"{bits:.3e}"
+    return f"{int(bits)}" if bits > 99.9 else f"{bits:.1f}"
+
+
+def print_coverage(percent: float) -> str:
+    """Return a coverage as BLAST has it: the nearest whole number, but 100 only for all of it."""
+    return str(min(round(percent), 99) if percent < 100 else 100)
+
+
+_PRINTED: dict[str, Callable[[float], str]] = {
+    "evalue": print_evalue,
+    "bitscore": print_bits,
+    "log10_evalue": "{:.3f}".format,
+    "pident": "{:.3f}".format,
+    "ppos": "{:.2f}".format,
+    "qcovhsp": print_coverage,
+    "qcovs": print_coverage,
+    "scovhsp": "{:.1f}".format,
+}

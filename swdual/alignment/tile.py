@@ -10,10 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
 from swdual.jit import kernel
-
-PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
-"""Operations as SAM numbers them: M, I (query residues against a gap), D (a gap in the query)."""
 
 IN_H, IN_E, IN_F, DONE = 0, 1, 2, 3
 """Where a walk stands: at an H; behind a gap's residue that E (F) explains; at the beginning."""
@@ -149,3 +147,32 @@ def walk_tile(
             runs[count] = 16 | kind
             count += 1
     return row, column, state, count
+
+
+@kernel
+def tally(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    runs: NDArray[np.uint32],
+    table: NDArray[np.int64],
+) -> tuple[int, int, int, int, int]:
+    """Return columns, identities, positives, gap openings and gap residues of an alignment."""
+    length = identities = positives = openings = gaps = 0
+    i = j = 0
+    for run in runs:
+        operation, count = run & 15, int(run >> 4)
+        length += count
+        if operation == PAIR:
+            for k in range(count):
+                identities += int(query[i + k] == target[j + k])
+                positives += int(table[query[i + k], target[j + k]] > 0)
+            i += count
+            j += count
+        else:
+            openings += 1
+            gaps += count
+            if operation == QUERY_ONLY:
+                i += count
+            else:
+                j += count
+    return length, identities, positives, openings, gaps

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.tile import PAIR, QUERY_ONLY
-from swdual.jit import kernel
+PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
+"""Operations as SAM numbers them: M, I (query residues at a gap), D (target residues at a gap)."""
 
 COLUMNS = (
     "query_starts",
@@ -31,9 +31,8 @@ class Tracebacks(NamedTuple):
     """Alignments of a query with several targets.
 
     Alignment k has the numbers ``numbers[:, k]``, named by `COLUMNS`, and the operations
-    ``runs[run_starts[k] : run_starts[k + 1]]``, each ``length << 4 | operation`` with SAM's
-    numbers: 0 pairs of residues, 1 query residues against a gap, 2 target residues against a gap.
-    They go along the query, from its beginning to its end.
+    ``runs[run_starts[k] : run_starts[k + 1]]``, each ``length << 4 | operation``, which
+    go along the query, from its beginning to its end.
     """
 
     numbers: NDArray[np.int64]
@@ -56,7 +55,8 @@ class Tracebacks(NamedTuple):
 
     def column(self, name: str) -> NDArray[np.int64]:
         """Return one of `COLUMNS`."""
-        return self.numbers[COLUMNS.index(name)]
+        column: NDArray[np.int64] = self.numbers[COLUMNS.index(name)]
+        return column
 
     def runs_of(self, k: int) -> NDArray[np.uint32]:
         """Return the operations of one alignment."""
@@ -71,32 +71,3 @@ class Tracebacks(NamedTuple):
         numbers = self.numbers.copy()
         numbers[:2] = query_length - self.numbers[1::-1]
         return self.of(numbers, [self.runs_of(k)[::-1] for k in range(numbers.shape[1])])
-
-
-@kernel
-def tally(
-    query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    runs: NDArray[np.uint32],
-    table: NDArray[np.int64],
-) -> tuple[int, int, int, int, int]:
-    """Return columns, identities, positives, gap openings and gap residues of an alignment."""
-    length = identities = positives = openings = gaps = 0
-    i = j = 0
-    for run in runs:
-        operation, count = run & 15, int(run >> 4)
-        length += count
-        if operation == PAIR:
-            for k in range(count):
-                identities += int(query[i + k] == target[j + k])
-                positives += int(table[query[i + k], target[j + k]] > 0)
-            i += count
-            j += count
-        else:
-            openings += 1
-            gaps += count
-            if operation == QUERY_ONLY:
-                i += count
-            else:
-                j += count
-    return length, identities, positives, openings, gaps

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.grid import grid_kernel, walk_grid
 from swdual.alignment.long import Walk
-from swdual.alignment.tracebacks import COLUMNS, Tracebacks, tally
+from swdual.alignment.tile import tally
+from swdual.alignment.tracebacks import COLUMNS, Tracebacks
 from swdual.database.database import Block
 from swdual.errors import EngineError
 from swdual.lanes.cell import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.ladder import Rung, aligned, ladder
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.vector import register_bytes
-from swdual.sequences.alphabet import ALIGNMENT, CODES
+from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
 from swdual.sequences.scoring import ScoringScheme
 
 SMALLEST_TILE, LARGEST_TILE = 32, 512
@@ -34,23 +36,50 @@ class Tracer:
         self._rungs = ladder(scheme, register_bytes())
         self._thread = threading.local()
 
-    def __call__(self, query: bytes, targets: Block, scores: NDArray[np.int64]) -> Tracebacks:
-        """Return the alignments of a query with targets.
+    def __call__(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        scores: NDArray[np.int64],
+        strands: NDArray[np.int8],
+    ) -> Tracebacks:
+        """Return the alignments of a query with targets, in their order.
 
         Parameters
         ----------
-        query
+        query, targets
             Residue codes.
-        targets
-            In descending length.
         scores
-            (targets,) their Smith-Waterman scores, positive.
+            (targets,) their Smith-Waterman scores; where one is 0 the alignment is empty.
+        strands
+            (targets,) 1, or -1 where it is the query's other strand that has the score.
 
         Raises
         ------
         EngineError
             If a score is not the one that the alignment has.
         """
+        parts, places = [], []
+        for strand in (1, -1):
+            here = np.flatnonzero((strands == strand) & (scores > 0))
+            lengths = np.array([len(targets[k]) for k in here.tolist()], np.int64)
+            here = here[np.argsort(-lengths, kind="stable")]
+            block = _block_of([targets[k] for k in here.tolist()])
+            if strand > 0:
+                parts.append(self._one_strand(query, block, scores[here]))
+            elif len(here):
+                reverse = self._scheme.matrix.alphabet.reverse_complement(query)
+                traced = self._one_strand(reverse, block, scores[here])
+                parts.append(traced.of_other_strand(len(query)))
+            places.append(here)
+        empty = np.flatnonzero(scores <= 0)
+        numbers = np.zeros((len(COLUMNS), len(empty)), np.int64)
+        parts.append(Tracebacks.of(numbers, [np.empty(0, np.uint32)] * len(empty)))
+        places.append(empty)
+        return Tracebacks.joined(parts).take(np.argsort(np.concatenate(places)))
+
+    def _one_strand(self, query: bytes, targets: Block, scores: NDArray[np.int64]) -> Tracebacks:
+        """Return the alignments of a query with targets in descending length."""
         codes = np.frombuffer(query, np.uint8)
         numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
         ends = numbers[:4]
@@ -196,6 +225,22 @@ def _tile(rows: int, columns: int, rung: Rung) -> int:
     while line_bytes > tile * GRID_BYTES:
         tile *= 2
     return tile
+
+
+def _block_of(targets: list[bytes]) -> Block:
+    """Return targets, in descending length, as a block of their own."""
+    lengths = np.array([len(codes) for codes in targets], np.int64)
+    ends = np.cumsum(-(-lengths // ALIGNMENT))
+    padded = [
+        codes.ljust(-(-len(codes) // ALIGNMENT) * ALIGNMENT, bytes([PAD])) for codes in targets
+    ]
+    return Block(
+        0,
+        np.frombuffer(b"".join(padded), np.uint8),
+        (ends + lengths // -ALIGNMENT).astype(np.uint32),
+        lengths.astype(np.uint32),
+        np.arange(len(targets), dtype=np.uint64),
+    )
 
 
 def _residues(targets: Block, k: int) -> NDArray[np.uint8]:

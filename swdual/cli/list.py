@@ -7,9 +7,10 @@ import click
 
 @click.command("list", short_help="List what can be chosen by name.")
 def command() -> None:
-    """List backends, output formats, their fields, and matrices."""
+    """List backends, output formats, their fields, and matrices with the gap prices they take."""
     from swdual import registry
-    from swdual.format import FIELDS, NUMBERS
+    from swdual.format import NUMBERS
+    from swdual.hits.fields import FIELDS
     from swdual.sequences import matrices
 
     numbers = {name: number for number, name in NUMBERS.items()}
@@ -20,7 +21,9 @@ def command() -> None:
     for kind, names in (
         ("backends", registry.available("swdual.backends")),
         ("formats", formats),
-        ("fields", list(FIELDS)),
         ("matrices", matrices.names()),
     ):
         click.echo(f"{kind:<10}{'  '.join(names)}")
+    click.echo("\nfields of tables")
+    for name, field in FIELDS.items():
+        click.echo(f"  {name:<14}{field.meaning}")

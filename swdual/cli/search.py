@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Any
 
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli._options import option, output_options, scheme_options
 from swdual.cli._progress import progress_bar
 
 logger = logging.getLogger("swdual")
@@ -15,96 +17,101 @@ logger = logging.getLogger("swdual")
 
 @click.command("search", short_help="Search queries in a database.")
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
-@click.option("-q", "--query", type=click.Path(allow_dash=True), help="Queries, for QUERIES.")
-@click.option("-d", "--db", type=click.Path(allow_dash=True), help="Database, for DB.")
-@click.option(
-    "-o",
-    "--out",
-    default="-",
-    show_default="standard output",
+@option(
+    "-q",
+    "--query",
+    blast="-query",
     type=click.Path(allow_dash=True),
-    help="Where to write; appears when complete.",
+    help="Queries, for QUERIES.",
 )
-@click.option(
+@option("-d", "--db", blast="-db", type=click.Path(allow_dash=True), help="Database, for DB.")
+@option(
     "-f",
     "--outfmt",
+    blast="-outfmt",
     default="6",
     show_default=True,
     metavar="FORMAT",
-    help='6 (tabular), csv or jsonl, and the fields: "6 qseqid sseqid score"; see below.',
+    help='BLAST\'s number or a name, and fields for tables: "6 std qcovhsp"; see below.',
 )
-@click.option("--header", is_flag=True, help="Names of the fields in the first line.")
-@click.option(
+@output_options
+@option(
+    "-e",
+    "--evalue",
+    blast="-evalue",
+    type=click.FloatRange(min=0),
+    default=10.0,
+    show_default=True,
+    help="Largest E-value of a hit.",
+)
+@option(
     "-k",
     "--max-target-seqs",
+    blast="-max-target-seqs",
     type=click.IntRange(min=0),
     default=500,
     show_default=True,
     help="Hits for each query; 0 gives all.",
 )
-@click.option(
+@option("--min-score", type=float, default=0.0, help="Smallest bit score of a hit.")
+@option(
     "--min-raw-score",
     type=click.IntRange(min=0),
     default=1,
     show_default=True,
-    help="Smallest score of a hit.",
+    help="Smallest raw score of a hit.",
 )
-@click.option(
-    "--matrix",
-    metavar="NAME|FILE",
-    help="NCBI's BLOSUM45, 50, 62, 80, 90, PAM30, 70, 250, or a matrix file.  [default: BLOSUM62]",
+@scheme_options
+@option(
+    "--stats",
+    type=click.Choice(["table", "fit", "none"]),
+    default="table",
+    show_default=True,
+    help="E-values from NCBI's parameters, from a fit to all scores of the query, or none.",
 )
-@click.option("--gapopen", type=int, help="Price of opening a gap.  [default: 11; bases: 5]")
-@click.option("--gapextend", type=int, help="Price of each gap residue.  [default: 1; bases: 2]")
-@click.option("--reward", type=int, help="Score of equal bases.  [default: 2]")
-@click.option("--penalty", type=int, help="Score of different bases.  [default: -3]")
-@click.option(
-    "-p",
-    "--threads",
+@option(
+    "--dbsize",
+    blast="-dbsize",
     type=click.IntRange(min=1),
-    envvar="SWDUAL_THREADS",
-    show_envvar=True,
-    help="CPU threads.  [default: all that this process may use]",
+    help="Residues to compute E-values with.  [default: those of DB]",
 )
-@click.option(
+@option(
+    "--align",
+    type=click.Choice(["all", "none"]),
+    help="Find alignments of all hits, or none.  [default: as the output needs]",
+)
+@option(
     "--device",
     type=click.Choice(["auto", "cpu"]),
     default="auto",
     show_default=True,
     help="Where to compute.",
 )
-@click.option(
+@option(
     "--backend",
     default="simd",
     show_default=True,
     help="simd, or reference: the slow definition.",
 )
 @on_invalid_option
-@click.option("--force", is_flag=True, help="Replace the output file.")
 @talking
 def command(
     files: tuple[str, ...],
     query: str | None,
     db: str | None,
-    out: str,
     outfmt: str,
+    out: str,
     header: bool,
-    max_target_seqs: int,
-    min_raw_score: int,
-    matrix: str | None,
+    force: bool,
+    align: str | None,
     gapopen: int | None,
     gapextend: int | None,
-    reward: int | None,
-    penalty: int | None,
-    threads: int | None,
     device: str,
-    backend: str,
-    on_invalid: str,
-    force: bool,
     quiet: bool,
     verbose: bool,
     no_progress: bool,
     log: str | None,
+    **options: Any,
 ) -> None:
     """Find the best targets of each query in DB by exact Smith-Waterman score.
 
@@ -113,15 +120,14 @@ def command(
 
     A gap of k residues costs gapopen + k * gapextend, as in BLAST. The order is exact: higher
     score first, equal scores in the order of the database's input; it depends on nothing else.
-    Nucleotides are compared as given, not with the reverse strand.
+    E-values are BLAST's without composition adjustment; both strands of nucleotides are compared.
 
     \b
-    Fields: qseqid sseqid   identifiers of query and target
-            score           raw score
-            qlen slen       residues of query and target
-            qtitle stitle   whole header lines
-            qnum snum       places in the files, from 1
-            rank            place among the hits of the query, from 1
+    Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
+             jsonl   arrow   parquet   sam   paf
+    Tables take fields: "6 std" is BLAST's twelve, the default; 'swdual list' shows them all.
+
+    BLAST's own names work too: -query -db -out -outfmt -evalue -max_target_seqs -num_threads.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     names = list(files)
@@ -133,9 +139,14 @@ def command(
         raise click.UsageError("Only one of queries and database can be standard input.")
     from swdual.format import parse_format
     from swdual.master.search import Search
-    from swdual.output import Utf8, replacing
+    from swdual.output import replacing
 
-    chosen, fields = parse_format(outfmt)
+    chosen = parse_format(outfmt)
+    if chosen.needs_alignment and align == "none":
+        raise click.UsageError(
+            f"Format {outfmt!r} shows alignments, but --align none finds none; choose other "
+            'fields, such as -f "6 qseqid sseqid score evalue".'
+        )
     from pathlib import Path
 
     with (
@@ -145,20 +156,14 @@ def command(
         whole = Search(
             query if query == "-" else Path(query),
             db,
-            matrix=matrix,
             gap_open=gapopen,
             gap_extend=gapextend,
-            reward=reward,
-            penalty=penalty,
-            max_target_seqs=max_target_seqs,
-            min_raw_score=min_raw_score,
-            threads=threads,
-            backend=backend,
-            on_invalid=on_invalid,  # type: ignore[arg-type]
+            align=chosen.needs_alignment or align == "all",
             progress=show,
+            **options,
         )
         started = time.perf_counter()
-        chosen.write(whole.results(), Utf8(stream), fields, header=header)
+        chosen.format.write(whole.results(), stream, chosen.fields, header=header)
         seconds = time.perf_counter() - started
     logger.info(
         "%s x %s: %.1f Gcells in %.2f s: %.1f GCUPS (%s)",

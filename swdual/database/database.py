@@ -27,7 +27,7 @@ from swdual.database.layout import (
 )
 from swdual.database.source import typed_batches
 from swdual.errors import DatabaseError
-from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -108,9 +108,11 @@ class Database:
         return cls(stream.getbuffer(), name, stream.close)
 
     @classmethod
-    def from_fasta(cls, path: Source, *, on_invalid: OnInvalid = "error") -> Self:
+    def from_fasta(
+        cls, path: Source, *, dbtype: str = "auto", on_invalid: OnInvalid = "error"
+    ) -> Self:
         """Return a database of the records of a FASTA or FASTQ file, built in memory."""
-        batches, alphabet = typed_batches([path], "auto", on_invalid, force=False)
+        batches, alphabet = typed_batches([path], dbtype, on_invalid, force=dbtype != "auto")
         return cls.from_batches(batches, alphabet, "-" if path == "-" else os.fspath(path))
 
     @cached_property
@@ -189,23 +191,17 @@ class Database:
             raise DatabaseError(f"block {number} contradicts itself", file=self.name)
         return block
 
-    def gather(self, ordinals: Iterable[int]) -> Block:
-        """Return some records of the input, copied into a block of their own."""
+    def codes(self, ordinals: Iterable[int]) -> list[bytes]:
+        """Return the residue codes of some records of the input."""
         places = np.asarray(list(ordinals), np.int64)
-        numbers, within = self._places[:, places]
-        blocks = {number: self.block(number) for number in np.unique(numbers).tolist()}
-        pairs = list(zip(numbers.tolist(), within.tolist(), strict=True))
-        lengths = np.array([blocks[number].lengths[k] for number, k in pairs], np.uint32)
-        order = np.argsort(-lengths.astype(np.int64), kind="stable")
-        ends = np.cumsum(-(-lengths[order].astype(np.int64) // ALIGNMENT))
-        starts = np.concatenate(([0], ends[:-1])).astype(np.uint32)[: len(order)]
-        residues = np.full(int(ends[-1]) * ALIGNMENT if len(ends) else 0, PAD, np.uint8)
-        for start, place in zip(starts.tolist(), order.tolist(), strict=True):
-            number, k = pairs[place]
-            source, length = int(blocks[number].starts[k]) * ALIGNMENT, int(lengths[place])
-            at = start * ALIGNMENT
-            residues[at : at + length] = blocks[number].residues[source : source + length]
-        return Block(0, residues, starts, lengths[order], places[order].astype(np.uint64))
+        numbers, within = self._places[:, places].tolist()
+        blocks = {number: self.block(number) for number in set(numbers)}
+        found = []
+        for number, k in zip(numbers, within, strict=True):
+            block = blocks[number]
+            start = int(block.starts[k]) * ALIGNMENT
+            found.append(block.residues[start : start + int(block.lengths[k])].tobytes())
+        return found
 
     def lengths(self, number: int) -> NDArray[np.uint32]:
         """Return the lengths of one block's targets, without touching their residues."""
@@ -222,11 +218,8 @@ class Database:
     def __getitem__(self, ordinal: int) -> Sequence:
         if not -len(self) <= ordinal < len(self):
             raise IndexError(f"record {ordinal} of {len(self)}")
-        number, place = self._places[:, ordinal % len(self)].tolist()
-        block = self.block(number)
-        start = int(block.starts[place]) * ALIGNMENT
-        codes = block.residues[start : start + int(block.lengths[place])].tobytes()
-        return Sequence(self.headers([ordinal % len(self)])[0], codes)
+        place = ordinal % len(self)
+        return Sequence(self.headers([place])[0], self.codes([place])[0])
 
     def __iter__(self) -> Iterator[Sequence]:
         return (self[ordinal] for ordinal in range(len(self)))

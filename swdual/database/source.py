@@ -61,7 +61,6 @@ def _refuse_nucleotides(batch: Batch, path: Source) -> None:
     if looks_like_nucleotides(batch):
         raise InputError(
             "these look like nucleotides (95 % or more A, C, G, T, U, N), not proteins; "
-            "build a database with 'swdual makedb --dbtype nucl', or with --dbtype prot --force "
-            "if they are proteins",
+            "say --dbtype nucl, or --dbtype prot if they are proteins (makedb: with --force)",
             file=path,
         )

@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import IO
 
-from swdual.format import Value, columns
-from swdual.master.results import QueryResult
-from swdual.output import Text
+from swdual.format import Table, printed, table_of
+from swdual.formats._text import read_rows
+from swdual.hits.fields import STANDARD
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output, Utf8
+
+FIELDS = STANDARD
 
 
 def write(
-    results: Iterable[QueryResult], stream: Text, fields: Sequence[str], *, header: bool
+    results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries; a tab inside a header line becomes a space."""
+    write_table(table_of(results, fields), stream, header=header)
+
+
+def write_table(table: Table, stream: Output, *, header: bool) -> None:
+    """Write a table."""
+    text = Utf8(stream)
     if header:
-        stream.write("\t".join(fields) + "\n")
-    for found in results:
-        rows = zip(*map(_as_text, columns(found, fields)), strict=True)
-        stream.write("".join("\t".join(row) + "\n" for row in rows))
+        text.write("\t".join(table.fields) + "\n")
+    for chunk in table.chunks:
+        texts = [
+            [value.replace("\t", " ") for value in printed(field, column)]
+            for field, column in zip(table.fields, chunk, strict=True)
+        ]
+        text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
 
 
-def _as_text(column: Sequence[Value]) -> list[str]:
-    return [value.replace("\t", " ") if isinstance(value, str) else str(value) for value in column]
+def read_table(stream: IO[bytes], name: str) -> Table:
+    """Return the table in a file: of the fields in its first line, or of the standard ones."""
+    lines = (line.decode(errors="replace").rstrip("\r\n") for line in stream)
+    return read_rows((line.split("\t") for line in lines if line), name)

@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import os
-import queue
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-import numpy as np
-
 from swdual import registry
-from swdual.backend import Scorer
+from swdual.alignment.tracer import Tracer
 from swdual.database.database import Database
 from swdual.database.source import is_database
 from swdual.errors import InputError
-from swdual.master.hits import Candidates, best_of, merge
-from swdual.master.results import QueryResult, SearchParameters, SearchResults, Timing
-from swdual.master.task import make_tasks
-from swdual.master.worker import Crew, available_threads
+from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.master.wave import Means, Wave
+from swdual.master.worker import available_threads
+from swdual.results import SearchResults, Timing
 from swdual.sequences import matrices
-from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import looks_like_nucleotides
 from swdual.sequences.records import as_sequences
-from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
+from swdual.statistics.shuffle import shuffled
+from swdual.statistics.table import Table
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
 
 WAVE_QUERIES = 512
 WAVE_CANDIDATES = 16 << 20
-POLL_SECONDS = 0.1
-
-MOST_PARTS = 16
-"""Ranges whose candidates are kept apart before they are merged."""
+STATS = ("table", "fit", "none")
+STRANDS = ("plus", "minus", "both")
 
 
 def search(queries: Any, database: Any, **options: Any) -> SearchResults:
@@ -44,14 +42,14 @@ def search(queries: Any, database: Any, **options: Any) -> SearchResults:
     Takes what `iter_search` takes, and returns everything at once.
 
     >>> result = search("MKVLAW", {"same": "MKVLAW", "other": "GGGG"}, max_target_seqs=1)
-    >>> result[0][0].id, result[0][0].score
-    ('same', 33)
+    >>> result[0][0].id, result[0][0].score, result[0][0].alignment.cigar
+    ('same', 33, '6M')
     """
     whole = Search(queries, database, **options)
     started = time.perf_counter()
     found = list(whole.results())
     timing = Timing(whole.cells, time.perf_counter() - started, whole.threads)
-    return SearchResults(found, whole.parameters, timing)
+    return SearchResults(found, whole.parameters, timing, whole.facts())
 
 
 def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryResult]:
@@ -70,7 +68,7 @@ def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryRe
         nucleotides are scored by `reward` and `penalty` unless a matrix is given.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``; by default 11 and 1, for
-        nucleotides 5 and 2.
+        nucleotides 5 and 2; for the other seven of NCBI's matrices, BLAST's choice.
     reward, penalty
         Scores of equal and of different nucleotides; by default 2 and -3.
     max_target_seqs
@@ -78,10 +76,25 @@ def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryRe
         the order of the database's input.
     min_raw_score
         Smallest score of a hit.
+    evalue, min_score
+        Largest E-value and smallest bit score of a hit.
+    stats
+        "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
+        scores of the query, for any scheme; "none": no E-values and bit scores.
+    dbsize
+        Residues to compute E-values with, instead of the database's own.
+    strand
+        "both", "plus" or "minus": which strand of a nucleotide query is compared. Of both, the
+        better is kept for each target, plus where they are equal.
+    align
+        Find the alignments during the search; otherwise each is found when it is looked at.
     threads
         Number of CPU threads; by default as many as the process may use.
     backend
         "simd", or "reference", which is slow and shares no code with it.
+    dbtype
+        "prot" or "nucl": what the letters of a database that is no file of swdual's mean; "auto"
+        takes proteins for granted, but refuses what does not look like them.
     on_invalid
         What becomes of letters that are none: "error", "replace" or "skip".
     progress
@@ -110,95 +123,109 @@ class Search:
         penalty: int | None = None,
         max_target_seqs: int = 500,
         min_raw_score: int = 1,
+        evalue: float = 10.0,
+        min_score: float = 0.0,
+        stats: str = "table",
+        dbsize: int | None = None,
+        strand: str | None = None,
+        align: bool = True,
         threads: int | None = None,
         backend: str = "simd",
+        dbtype: str = "auto",
         on_invalid: OnInvalid = "error",
         progress: Progress = lambda done, total: None,
     ) -> None:
         for name, value, least in (
             ("max_target_seqs", max_target_seqs, 0),
             ("min_raw_score", min_raw_score, 0),
+            ("evalue", evalue, 0),
+            ("dbsize", dbsize, 1),
             ("threads", threads, 1),
         ):
-            if value is not None and value < least:
+            if value is not None and not value >= least:
                 raise InputError(f"{name} is {value}, but it must be at least {least}")
+        for name, choice, choices in (("stats", stats, STATS), ("strand", strand, STRANDS)):
+            if choice not in (None, *choices):
+                raise InputError(f"{name} is {choice!r}, none of {', '.join(choices)}")
         self.threads = threads or available_threads()
         self.progress = progress
-        self.database = open_database(database, on_invalid)
-        self.queries = list(as_sequences(queries, self.database.alphabet, on_invalid=on_invalid))
-        _refuse_other_type(self.queries, self.database, queries)
-        scheme = _scheme(self.database, matrix, gap_open, gap_extend, reward, penalty)
-        self.parameters = SearchParameters(scheme, max_target_seqs, min_raw_score)
-        self.cells = sum(len(query.codes) for query in self.queries) * self.database.residues
-        self.scorer: Scorer = registry.load("swdual.backends", backend).bind(self.database, scheme)
+        self.database = database = open_database(database, on_invalid, dbtype)
+        bases = database.alphabet is NUCLEOTIDE
+        if strand is not None and not bases:
+            raise InputError(f"only nucleotides have strands, but {database.name} holds proteins")
+        self.queries = list(as_sequences(queries, database.alphabet, on_invalid=on_invalid))
+        _refuse_other_type(self.queries, database, queries)
+        scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
+        self.parameters = SearchParameters(
+            scheme,
+            max_target_seqs,
+            min_raw_score,
+            evalue,
+            min_score,
+            stats,
+            dbsize,
+            strand or ("both" if bases else "plus"),
+        )
+        bind = registry.load("swdual.backends", backend).bind
+        copies = shuffled(database) if stats == "fit" else None
+        self._means = Means(
+            database,
+            bind(database, scheme),
+            self.parameters,
+            Table(scheme, dbsize or database.residues, len(database)) if stats == "table" else None,
+            None if copies is None else (copies, bind(copies, scheme)),
+            Tracer(scheme) if align else None,
+            self.threads,
+        )
+        sides = 2 if self.parameters.strand == "both" else 1
+        self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
+        self.cells = sum(self._cells)
+
+    def facts(self) -> dict[str, str | int | float]:
+        """Return what the E-values are computed with."""
+        statistics = self._means.statistics
+        return {"method": self.parameters.stats} if statistics is None else statistics.facts()
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search, wave by wave so that memory stays bounded."""
         kept = self.parameters.max_target_seqs or len(self.database)
         size = max(1, min(WAVE_QUERIES, WAVE_CANDIDATES // kept))
-        done = 0
         for start in range(0, len(self.queries), size):
-            wave = self.queries[start : start + size]
-            for number, found in enumerate(self._wave(wave, done), start=start):
-                yield QueryResult(self.queries[number], number, *found, self.database)
-            done += sum(len(query.codes) for query in wave) * self.database.residues
+            wave = Wave(self.queries[start : start + size], start, self._means)
+            before = sum(self._cells[:start])
+            yield from wave.results(partial(self._tell, before))
 
-    def _wave(self, wave: list[Sequence], cells_before: int) -> Iterator[Candidates]:
-        """Return the best targets of some queries, in order."""
-        limit, min_raw_score = self.parameters.max_target_seqs, self.parameters.min_raw_score
-        codes = [query.codes for query in wave]
-        tasks = make_tasks([len(x) for x in codes], self.database, self.threads)
-        waiting = np.bincount([task.query for task in tasks], minlength=len(wave))
-        parts: list[list[Candidates]] = [[] for _ in wave]
-        with Crew(
-            tasks,
-            codes,
-            self.database,
-            self.scorer,
-            self.threads,
-            lambda found: best_of(found, limit, min_raw_score),
-        ) as crew:
-            for number in range(len(wave)):
-                while waiting[number]:
-                    try:
-                        report = crew.reports.get(timeout=POLL_SECONDS)
-                    except queue.Empty:
-                        continue
-                    finally:
-                        self.progress(cells_before + crew.cells_done, self.cells)
-                    if isinstance(report, BaseException):
-                        raise report
-                    task, found = report
-                    parts[task.query].append(found)
-                    if limit and len(parts[task.query]) == MOST_PARTS:
-                        parts[task.query] = [merge(parts[task.query], limit)]
-                    waiting[task.query] -= 1
-                yield merge(parts[number], limit)
-                parts[number] = []
+    def _tell(self, before: int, done: int) -> None:
+        self.progress(before + done, self.cells)
 
 
-def open_database(source: Any, on_invalid: OnInvalid = "error") -> Database:
+def open_database(source: Any, on_invalid: OnInvalid = "error", dbtype: str = "auto") -> Database:
     """Return the database that is meant: one that is open, a file, or sequences to index."""
+    if isinstance(source, (str, os.PathLike)) and is_database(source):
+        source = Database.open(source)
     if isinstance(source, Database):
+        if dbtype not in ("auto", source.alphabet.name):
+            raise InputError(f"{source.name} is of type {source.alphabet.name}, not {dbtype}")
         return source
     if isinstance(source, (str, os.PathLike)):
-        if is_database(source):
-            return Database.open(source)
-        return Database.from_fasta(source, on_invalid=on_invalid)
-    batch = batch_of(as_sequences(source, PROTEIN, on_invalid=on_invalid))
-    return Database.from_batches([batch], PROTEIN, "sequences in memory")
+        return Database.from_fasta(source, dbtype=dbtype, on_invalid=on_invalid)
+    if dbtype not in ("auto", *ALPHABETS):
+        raise InputError(f"dbtype {dbtype!r} is none of auto, {', '.join(ALPHABETS)}")
+    alphabet = ALPHABETS.get(dbtype, PROTEIN)
+    batch = batch_of(as_sequences(source, alphabet, on_invalid=on_invalid))
+    return Database.from_batches([batch], alphabet, "sequences in memory")
 
 
 def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:
     if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(queries)):
         raise InputError(
             f"the queries look like nucleotides, but {database.name} holds proteins; "
-            "search a database built with --dbtype nucl",
+            "search a database of nucleotides (--dbtype nucl)",
             file=source if isinstance(source, os.PathLike) else None,
         )
 
 
-def _scheme(
+def scoring_scheme(
     database: Database,
     matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None,
     gap_open: int | None,
@@ -223,7 +250,7 @@ def _scheme(
         )
     else:
         chosen = matrices.load("BLOSUM62" if matrix is None else matrix, database.alphabet)
-    default_open, default_extend = (5, 2) if bases else (11, 1)
+    default_open, default_extend = (5, 2) if bases else PREFERRED_GAPS.get(chosen.name, (11, 1))
     return ScoringScheme(
         chosen,
         default_open if gap_open is None else gap_open,

@@ -1,94 +1,95 @@
-"""Workers: threads that take tasks one by one, score them and report the best targets."""
+"""Workers: threads that do jobs one by one and report what came out."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Generic, TypeVar
 
-from swdual.backend import Scorer
-from swdual.database.database import Database
-from swdual.master.hits import Candidates
-from swdual.master.task import Task
+Result = TypeVar("Result")
+Progress = Callable[[int], None]
+"""Called by a job with what it did since the last call; raises where the job is to be given up."""
 
-Report = tuple[Task, Candidates] | BaseException
+Job = Callable[[Progress], Result]
 
 
 class Stopped(Exception):
-    """Raised inside a worker that is to give up its task."""
+    """Raised inside a worker that is to give up its job."""
 
 
-class Crew:
-    """Worker threads for one list of tasks; leaving the ``with`` block ends them all.
+class Crew(Generic[Result]):
+    """Worker threads; leaving the ``with`` block ends them all.
 
-    Parameters
-    ----------
-    tasks
-        Taken in this order by whichever worker is free.
-    queries
-        Residue codes, by query number.
+    Jobs are taken in order by whichever worker is free. What each returns, or the error it ended
+    with, comes out of `reports`, in the order in which they end.
     """
 
-    def __init__(
-        self,
-        tasks: list[Task],
-        queries: list[bytes],
-        database: Database,
-        scorer: Scorer,
-        threads: int,
-        keep: Callable[[Candidates], Candidates],
-    ) -> None:
-        self.reports: SimpleQueue[Report] = SimpleQueue()
+    def __init__(self, jobs: Iterable[Job[Result]], threads: int) -> None:
+        self.reports: SimpleQueue[Result | BaseException] = SimpleQueue()
         self.cells_done = 0
-        self._tasks = iter(tasks)
-        self._queries = queries
-        self._database = database
-        self._scorer = scorer
-        self._keep = keep
-        self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._jobs: Iterator[Job[Result]] | None = iter(jobs)
+        self._urgent: deque[Job[Result]] = deque()
+        self._changed = threading.Condition()
+        self._stopped = False
         self._threads = [
             threading.Thread(target=self._work, name=f"swdual-{k}", daemon=True)
-            for k in range(min(threads, len(tasks)))
+            for k in range(threads)
         ]
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Crew[Result]:
         for thread in self._threads:
             thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
         for thread in self._threads:
             thread.join()
 
-    def _work(self) -> None:
-        try:
-            while True:
-                with self._lock:
-                    task = next(self._tasks, None)
-                if task is None or self._stop.is_set():
-                    return
-                self.reports.put((task, self._score(task)))
-        except Stopped:
-            return
-        except BaseException as error:
-            self.reports.put(error)
+    def next_please(self, job: Job[Result]) -> None:
+        """Have a job done before those that were given at the beginning."""
+        with self._changed:
+            self._urgent.append(job)
+            self._changed.notify()
 
-    def _score(self, task: Task) -> Candidates:
-        query = self._queries[task.query]
-        scores = self._scorer(query, task.block, task.first, task.last, self._progress)
-        block = self._database.block(task.block)
-        here = slice(task.first, task.last)
-        return self._keep(Candidates(scores, block.ordinals[here], block.lengths[here]))
+    def _take(self) -> Job[Result] | None:
+        """Return the next job, waiting for one if need be; None when there will be no more."""
+        with self._changed:
+            while not self._stopped:
+                if self._urgent:
+                    return self._urgent.popleft()
+                if self._jobs is not None:
+                    job = next(self._jobs, None)
+                    if job is not None:
+                        return job
+                    self._jobs = None
+                self._changed.wait()
+            return None
+
+    def _work(self) -> None:
+        while True:
+            try:
+                job = self._take()
+                if job is None:
+                    return
+                self.reports.put(job(self._progress))
+            except Stopped:
+                return
+            except BaseException as error:
+                self.reports.put(error)
+                return
 
     def _progress(self, cells: int) -> None:
-        with self._lock:
+        with self._changed:
             self.cells_done += cells
-        if self._stop.is_set():
-            raise Stopped
+            if self._stopped:
+                raise Stopped
 
 
 def available_threads() -> int:

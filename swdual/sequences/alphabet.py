@@ -36,12 +36,15 @@ class Alphabet:
         The letter that stands for an unknown one.
     aliases
         Other spellings, as pairs of letters: ("U", "T") reads U as T.
+    complements
+        The letter that pairs with each of `letters` on the other strand; "" if there is none.
     """
 
     name: str
     letters: str
     wildcard: str
     aliases: tuple[tuple[str, str], ...] = ()
+    complements: str = ""
 
     @cached_property
     def encoding(self) -> bytes:
@@ -73,11 +76,20 @@ class Alphabet:
         """
         return codes.translate(self.decoding).decode()
 
+    def reverse_complement(self, codes: bytes) -> bytes:
+        """Return the codes of the other strand, in its own direction.
+
+        >>> NUCLEOTIDE.decode(NUCLEOTIDE.reverse_complement(NUCLEOTIDE.encode("AACGR")))
+        'YCGTT'
+        """
+        table = bytes(self.letters.index(letter) for letter in self.complements)
+        return codes[::-1].translate(table.ljust(256, bytes([PAD])))
+
 
 PROTEIN = Alphabet("prot", "ARNDCQEGHILKMFPSTWYVBJZX*UO", "X")
 """NCBI's 25 matrix letters in NCBI's order, then U (selenocysteine) and O (pyrrolysine)."""
 
-NUCLEOTIDE = Alphabet("nucl", "ACGTRYSWKMBDHVN", "N", (("U", "T"),))
+NUCLEOTIDE = Alphabet("nucl", "ACGTRYSWKMBDHVN", "N", (("U", "T"),), "TGCAYRSWMKVHDBN")
 """The four bases and IUPAC's eleven ambiguity letters; U is read as T."""
 
 ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -99,24 +101,45 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
     raise MatrixError(f"{unknown('matrix', os.fspath(name), names())}, or give a file")
 
 
+BASES = {
+    **dict(zip("ACGT", "ACGT", strict=True)),
+    **{"R": "AG", "Y": "CT", "S": "CG", "W": "AT", "K": "GT", "M": "AC"},
+    **{"B": "CGT", "D": "AGT", "H": "ACT", "V": "ACG", "N": "ACGT"},
+}
+"""The bases that each nucleotide letter may stand for (IUPAC)."""
+
+
 def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
     """Return the nucleotide matrix of blastn: `reward` for equal bases, `penalty` otherwise.
 
-    An ambiguity letter never matches, not even itself.
+    Letters that may stand for the same base score, as in blastn, what is expected where one of
+    the n bases of the more ambiguous letter matches: ``(reward + (n - 1) * penalty) / n``, rounded
+    to the nearest whole number, halves away from 0.
 
     Raises
     ------
     MatrixError
         If the reward is not positive or the penalty not negative.
+
+    >>> scores = match_mismatch(2, -3).scores
+    >>> a, r, n = (NUCLEOTIDE.letters.index(letter) for letter in "ARN")
+    >>> [int(scores[a, x]) for x in (a, r, n)]
+    [2, -1, -2]
     """
     if not (0 < reward <= LARGEST_SCORE and -LARGEST_SCORE <= penalty < 0):
         raise MatrixError(
             f"reward {reward} and penalty {penalty}: the reward must be positive, the penalty "
             f"negative, and neither beyond +-{LARGEST_SCORE}"
         )
-    scores = np.full((4, 4), penalty, dtype=np.int64)
-    np.fill_diagonal(scores, reward)
-    return _complete(f"{reward}/{penalty}", NUCLEOTIDE, NUCLEOTIDE.letters[:4], scores, penalty)
+    letters = NUCLEOTIDE.letters
+    scores = np.full((len(letters), len(letters)), penalty, dtype=np.int64)
+    for i, a in enumerate(letters):
+        for j, b in enumerate(letters):
+            if set(BASES[a]) & set(BASES[b]):
+                count = max(len(BASES[a]), len(BASES[b]))
+                expected = Fraction(reward + (count - 1) * penalty, count)
+                scores[i, j] = math.copysign(math.floor(abs(expected) + Fraction(1, 2)), expected)
+    return _complete(f"{reward}/{penalty}", NUCLEOTIDE, letters, scores, penalty)
 
 
 @cache

@@ -11,6 +11,19 @@ LARGEST_GAP = 2**28
 """The largest gap price; anything near it forbids gaps altogether."""
 
 
+PREFERRED_GAPS = {
+    "BLOSUM45": (14, 2),
+    "BLOSUM50": (13, 2),
+    "BLOSUM62": (11, 1),
+    "BLOSUM80": (10, 1),
+    "BLOSUM90": (10, 1),
+    "PAM30": (9, 1),
+    "PAM70": (10, 1),
+    "PAM250": (15, 2),
+}
+"""The gap prices that BLAST takes for each of NCBI's matrices: opening and extension."""
+
+
 @dataclass(frozen=True)
 class ScoringScheme:
     """What an alignment scores.

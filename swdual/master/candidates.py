@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 
 
 class Candidates(NamedTuple):
-    """Targets of one query, equally long columns: score, place in the input, length."""
+    """Targets of one query, equally long columns.
+
+    Score, place in the input, length, and the strand of the query that scored so: 1 or -1.
+    """
 
     scores: NDArray[Any]
     ordinals: NDArray[Any]
     lengths: NDArray[Any]
+    strands: NDArray[Any]
 
 
 def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidates:
@@ -29,7 +33,7 @@ def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidate
     min_raw_score
         Targets below it are left out.
 
-    >>> columns = Candidates(*(np.array(x) for x in ([5, 7, 7], [2, 1, 0], [9, 9, 9])))
+    >>> columns = Candidates(*(np.array(x) for x in ([5, 7, 7], [2, 1, 0], [9, 9, 9], [1, 1, 1])))
     >>> best_of(columns, 2, 0).ordinals.tolist()
     [0, 1]
     """

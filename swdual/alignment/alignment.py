@@ -1,0 +1,293 @@
+"""One alignment, to look at: coordinates, operations and what follows from them."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swdual.alignment.tracebacks import COLUMNS, PAIR, QUERY_ONLY, Tracebacks
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence
+
+if TYPE_CHECKING:
+    import Bio.Align
+
+WIDTH = 60
+"""Columns of an alignment in a line of text."""
+
+_OPERATIONS = "MID"
+_COLOURS = {"=": "#c6e5c3", "+": "#e8f3d6", " ": "#f6dcd8", "-": "#e4e4e4"}
+
+
+@dataclass(frozen=True, repr=False)
+class Alignment:
+    """How a query and a target align best.
+
+    Parameters
+    ----------
+    query, target
+        The whole sequences, as given.
+    scheme
+        What the alignment was scored with.
+    score
+        Raw score.
+    query_start, query_end, target_start, target_end
+        The aligned parts, 0-based and half-open, on the sequences as given.
+    strand
+        1, or -1 where the query aligns with the target's other strand: the target's part is then
+        read backwards, complemented.
+    runs
+        ``length << 4 | operation`` along the query, with SAM's numbers (see `Tracebacks`).
+    identities, positives
+        Columns of equal letters, and of pairs with a positive score.
+    gap_openings, gaps
+        Number of gaps, and of columns with one.
+    """
+
+    query: Sequence
+    target: Sequence
+    scheme: ScoringScheme
+    score: int
+    query_start: int
+    query_end: int
+    target_start: int
+    target_end: int
+    strand: int
+    length: int
+    identities: int
+    positives: int
+    gap_openings: int
+    gaps: int
+    runs: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        query: Sequence,
+        target: Sequence,
+        scheme: ScoringScheme,
+        score: int,
+        strand: int,
+        tracebacks: Tracebacks,
+        k: int,
+    ) -> Alignment:
+        """Return alignment k of some that were traced."""
+        names = (name.removesuffix("s") if "_" in name else name for name in COLUMNS)
+        numbers = dict(zip(names, tracebacks.numbers[:, k].tolist(), strict=True))
+        return cls(
+            query=query,
+            target=target,
+            scheme=scheme,
+            score=score,
+            strand=strand,
+            query_start=numbers["query_start"],
+            query_end=numbers["query_end"],
+            target_start=numbers["target_start"],
+            target_end=numbers["target_end"],
+            length=numbers["lengths"],
+            identities=numbers["identities"],
+            positives=numbers["positives"],
+            gap_openings=numbers["gap_opening"],
+            gaps=numbers["gaps"],
+            runs=tuple(tracebacks.runs_of(k).tolist()),
+        )
+
+    @property
+    def operations(self) -> list[tuple[str, int]]:
+        """Operations along the query: M pairs, I query residues, D target residues at a gap."""
+        return [(_OPERATIONS[run & 15], run >> 4) for run in self.runs]
+
+    @property
+    def cigar(self) -> str:
+        """The operations as SAM writes them, such as 10M2D7M."""
+        return "".join(f"{count}{letter}" for letter, count in self.operations)
+
+    @cached_property
+    def rows(self) -> tuple[str, str, str]:
+        """The query's row, the row between, the target's row, with '-' where there is a gap.
+
+        The row between shows equal letters (bases as '|') and '+' for a positive score.
+        """
+        alphabet = self.scheme.matrix.alphabet
+        bases = bool(alphabet.complements)
+        query = self.query.codes[self.query_start : self.query_end]
+        target = self.target.codes[self.target_start : self.target_end]
+        if self.strand < 0:
+            target = alphabet.reverse_complement(target)
+        letters, others = alphabet.decode(query), alphabet.decode(target)
+        scores = self.scheme.matrix.scores
+        tops, middles, bottoms = [], [], []
+        i = j = 0
+        for run in self.runs:
+            operation, count = run & 15, run >> 4
+            ours, theirs = letters[i : i + count], others[j : j + count]
+            if operation == PAIR:
+                tops.append(ours)
+                bottoms.append(theirs)
+                positive = scores[
+                    np.frombuffer(query[i : i + count], np.uint8),
+                    np.frombuffer(target[j : j + count], np.uint8),
+                ]
+                middles += [
+                    ("|" if bases else a) if a == b else "+" if plus > 0 else " "
+                    for a, b, plus in zip(ours, theirs, positive.tolist(), strict=True)
+                ]
+                i += count
+                j += count
+            elif operation == QUERY_ONLY:
+                tops.append(ours)
+                bottoms.append("-" * count)
+                middles.append(" " * count)
+                i += count
+            else:
+                tops.append("-" * count)
+                bottoms.append(theirs)
+                middles.append(" " * count)
+                j += count
+        return "".join(tops), "".join(middles), "".join(bottoms)
+
+    @property
+    def btop(self) -> str:
+        """BLAST's trace-back operations: counts of equal letters, and pairs of others."""
+        parts: list[str] = []
+        same = 0
+        query, _, target = self.rows
+        for a, b in zip(query, target, strict=True):
+            if a == b:
+                same += 1
+                continue
+            if same:
+                parts.append(str(same))
+                same = 0
+            parts.append(a + b)
+        if same:
+            parts.append(str(same))
+        return "".join(parts)
+
+    @property
+    def identity(self) -> float:
+        """The fraction of columns with equal letters."""
+        return self.identities / self.length
+
+    @property
+    def mismatches(self) -> int:
+        """Columns with two different letters."""
+        return self.length - self.identities - self.gaps
+
+    @property
+    def query_coverage(self) -> float:
+        """The fraction of the query that is aligned."""
+        return (self.query_end - self.query_start) / len(self.query.codes)
+
+    @property
+    def target_coverage(self) -> float:
+        """The fraction of the target that is aligned."""
+        return (self.target_end - self.target_start) / len(self.target.codes)
+
+    def lines(self, width: int = WIDTH) -> Iterator[tuple[int, int, str, str, str, int, int]]:
+        """Return the rows cut into lines.
+
+        Each comes with BLAST's coordinates, from 1: first and last query residue around it, then
+        the three rows, then first and last target residue, falling on the other strand. A line
+        without residues of a sequence shows the one before it.
+        """
+        query, middle, target = self.rows
+        i, step = self.query_start, self.strand
+        j = self.target_start if step > 0 else self.target_end + 1
+        for start in range(0, len(query), width):
+            cut = slice(start, start + width)
+            here = len(query[cut]) - query[cut].count("-")
+            there = len(target[cut]) - target[cut].count("-")
+            first_i, first_j = i + (here > 0), j + step * (there > 0)
+            i += here
+            j += step * there
+            yield first_i, i, query[cut], middle[cut], target[cut], first_j, j
+
+    def __str__(self) -> str:
+        """Return the alignment as BLAST prints it."""
+        lines = list(self.lines())
+        wide = max(len(str(number)) for line in lines for number in (*line[:2], *line[5:]))
+        return "\n\n".join(
+            f"Query  {a:<{wide}}  {query}  {b}\n"
+            f"{' ' * (9 + wide)}{middle}\n"
+            f"Sbjct  {c:<{wide}}  {target}  {d}"
+            for a, b, query, middle, target, c, d in lines
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"<Alignment {self.query.id!r} x {self.target.id!r}: score {self.score}, "
+            f"{self.identities}/{self.length} identical>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the alignment in colours: equal, similar, different, gap."""
+        head = (
+            f"{self.query.id} x {self.target.id}: score {self.score}, {self.identities}/"
+            f"{self.length} identical, {self.positives} positive, {self.gaps} in gaps"
+        )
+        text = []
+        for a, b, query, middle, target, c, d in self.lines():
+            kinds = [
+                "-" if "-" in (x, y) else "=" if x == y else "+" if z == "+" else " "
+                for x, z, y in zip(query, middle, target, strict=True)
+            ]
+            text.append(f"query  {a:>7}  {_coloured(query, kinds)}  {b}")
+            text.append(f"target {c:>7}  {_coloured(target, kinds)}  {d}\n")
+        return (
+            f"<div><p>{html.escape(head)}</p>"
+            f'<pre style="line-height:1.3;overflow-x:auto">{chr(10).join(text)}</pre></div>'
+        )
+
+    def to_biopython(self) -> Bio.Align.Alignment:
+        """Return a Biopython alignment: the target first, coordinates 0-based (needs Biopython).
+
+        On the other strand the query's coordinates fall, as is Biopython's custom. `score` is set,
+        and `annotations` holds what was counted.
+        """
+        from Bio.Align import Alignment as BioAlignment
+        from Bio.Seq import Seq
+        from Bio.SeqRecord import SeqRecord
+
+        alphabet = self.scheme.matrix.alphabet
+        target, query = (
+            SeqRecord(Seq(alphabet.decode(x.codes)), id=x.id, description=x.title)
+            for x in (self.target, self.query)
+        )
+        path = [(0, 0)]
+        for letter, count in self.operations:
+            i, j = path[-1]
+            path.append((i + count * (letter != "D"), j + count * (letter != "I")))
+        i, j = np.array(path).T
+        if self.strand > 0:
+            places = np.array([self.target_start + j, self.query_start + i])
+        else:
+            places = np.array([self.target_end - j, self.query_start + i])[:, ::-1]
+        alignment = BioAlignment([target, query], places)
+        alignment.score = self.score
+        alignment.annotations = {
+            "identities": self.identities,
+            "positives": self.positives,
+            "gaps": self.gaps,
+            "gap_openings": self.gap_openings,
+        }
+        return alignment
+
+
+def _coloured(row: str, kinds: list[str]) -> str:
+    """Return a row with runs of one kind in one colour."""
+    parts = []
+    start = 0
+    for k in range(1, len(row) + 1):
+        if k == len(row) or kinds[k] != kinds[start]:
+            colour = _COLOURS[kinds[start]]
+            parts.append(
+                f'<span style="background:{colour};color:#111">{html.escape(row[start:k])}</span>'
+            )
+            start = k
+    return "".join(parts)

@@ -1,0 +1,90 @@
+"""`swdual align`: how sequences align, all of one file with all of another."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from swdual.cli import on_invalid_option, set_up_messages, talking
+from swdual.cli._options import option, output_options, scheme_options
+
+
+@click.command("align", short_help="Align one pair, or two files.")
+@click.argument("a", metavar="A", type=click.Path(allow_dash=True))
+@click.argument("b", metavar="B", type=click.Path(allow_dash=True))
+@option(
+    "-f",
+    "--outfmt",
+    blast="-outfmt",
+    default="0",
+    show_default=True,
+    metavar="FORMAT",
+    help="As for 'swdual search'.",
+)
+@output_options
+@scheme_options
+@option(
+    "--stats",
+    type=click.Choice(["table", "none"]),
+    default="none",
+    show_default=True,
+    help="E-values from NCBI's parameters, with B as the database, or none.",
+)
+@on_invalid_option
+@talking
+def command(
+    a: str,
+    b: str,
+    outfmt: str,
+    out: str,
+    header: bool,
+    force: bool,
+    gapopen: int | None,
+    gapextend: int | None,
+    quiet: bool,
+    verbose: bool,
+    no_progress: bool,
+    log: str | None,
+    **options: Any,
+) -> None:
+    """Show the best local alignment of A with B.
+
+    Each is a sequence, or a file of sequences: then all of A are aligned with all of B, each
+    with the best first. Memory grows with the length of the sequences only.
+
+    \b
+    swdual align MKVLAWGGHE PPMKVAWGGHEK
+    swdual align one.fasta many.fasta -f "6 std cigar"
+    """
+    set_up_messages(quiet=quiet, verbose=verbose, log=log)
+    from swdual.format import parse_format
+    from swdual.master.search import Search
+    from swdual.output import replacing
+
+    if a == b == "-":
+        raise click.UsageError("Only one of A and B can be standard input.")
+    chosen = parse_format(outfmt)
+    with replacing(out, force=force) as stream:
+        whole = Search(
+            _source(a),
+            _source(b, "target"),
+            gap_open=gapopen,
+            gap_extend=gapextend,
+            max_target_seqs=0,
+            evalue=math.inf,
+            align=chosen.needs_alignment,
+            **options,
+        )
+        chosen.format.write(whole.results(), stream, chosen.fields, header=header)
+
+
+def _source(text: str, name: str = "query") -> Any:
+    """Return what an argument stands for: a file, or a sequence by itself."""
+    letters = text.replace("*", "")
+    if text == "-" or os.path.exists(text) or not (letters.isalpha() and letters.isascii()):
+        return text if text == "-" else Path(text)
+    return {name: text}

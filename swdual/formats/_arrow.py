@@ -1,0 +1,135 @@
+"""Arrow tables: the fields with their types, and what was asked for as metadata."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from swdual.errors import InputError
+from swdual.format import Table, table_of
+from swdual.hits.fields import FIELDS, parse_fields
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output
+from swdual.version import __version__
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+BATCH_ROWS = 1 << 16
+"""Rows that are written at once."""
+
+
+def arrow() -> Any:
+    """Return the pyarrow module.
+
+    Raises
+    ------
+    InputError
+        If it is not installed; says how to.
+    """
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise InputError(
+            "this needs pyarrow: install it with  pip install 'swdual[arrow]'"
+        ) from error
+    return pyarrow
+
+
+def with_metadata(
+    results: Iterable[QueryResult], fields: Sequence[str]
+) -> tuple[Table, dict[str, str]]:
+    """Return the hits of all queries as a table, and what it should say about its origin."""
+    results = iter(results)
+    first = next(results, None)
+    whole = itertools.chain([] if first is None else [first], results)
+    return table_of(whole, fields), metadata(first)
+
+
+def metadata(result: QueryResult | None) -> dict[str, str]:
+    """Return what a table says about its origin: release, scheme, database, statistics."""
+    if result is None:
+        return {"swdual.version": __version__}
+    scheme, targets = result.parameters.scheme, result.targets
+    facts = {"method": "none"} if result.statistics is None else result.statistics.facts()
+    search = {
+        "matrix": scheme.matrix.name,
+        "gap_open": scheme.gap_open,
+        "gap_extend": scheme.gap_extend,
+        "database": targets.name,
+        "sequences": len(targets),
+        "residues": targets.residues,
+    }
+    return {
+        "swdual.version": __version__,
+        "swdual.search": json.dumps(search),
+        "swdual.statistics": json.dumps(facts),
+    }
+
+
+def schema(fields: Sequence[str], facts: dict[str, str]) -> pyarrow.Schema:
+    """Return the schema of a table of some fields."""
+    pa = arrow()
+    kinds = {"text": pa.string(), "whole": pa.int64(), "real": pa.float64()}
+    return pa.schema([pa.field(name, kinds[FIELDS[name].kind]) for name in fields], metadata=facts)
+
+
+def batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+    """Return the rows of a table, many at a time; not-a-number becomes null."""
+    pa = arrow()
+    waiting: list[Any] = []
+    rows = 0
+    for chunk in table.chunks:
+        arrays = [
+            pa.array(column, type=kind.type, from_pandas=True)
+            for column, kind in zip(chunk, kinds, strict=True)
+        ]
+        waiting.append(pa.record_batch(arrays, schema=kinds))
+        rows += len(waiting[-1])
+        if rows >= BATCH_ROWS:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting, rows = [], 0
+    if rows:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+
+
+class Sink(io.RawIOBase):
+    """An output as the kind of file that pyarrow writes to."""
+
+    def __init__(self, stream: Output) -> None:
+        self._stream = stream
+        self._place = 0
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Write some bytes."""
+        size = len(data)
+        self._stream.write(bytes(data))
+        self._place += size
+        return size
+
+    def tell(self) -> int:
+        """Return how much was written."""
+        return self._place
+
+
+def read_batches(found: Iterable[Any], names: Sequence[str]) -> Table:
+    """Return a table of what a file of Arrow data holds."""
+    fields = parse_fields(names)
+
+    def chunks() -> Iterator[list[Any]]:
+        for each in found:
+            yield [
+                [math.nan if x is None and FIELDS[name].kind == "real" else x for x in values]
+                for name, values in zip(fields, (c.to_pylist() for c in each.columns), strict=True)
+            ]
+
+    return Table(fields, chunks())

@@ -1,0 +1,61 @@
+"""Arrow's file format (IPC, also called Feather): typed columns, numbers in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import IO
+
+from swdual.errors import InputError
+from swdual.format import Table
+from swdual.formats._arrow import (
+    Sink,
+    arrow,
+    batches,
+    metadata,
+    read_batches,
+    schema,
+    with_metadata,
+)
+from swdual.hits.fields import DATA
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output
+
+FIELDS = DATA
+
+
+def write(
+    results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
+) -> None:
+    """Write the hits of all queries; the schema names the fields, so `header` adds nothing."""
+    arrow()
+    table, facts = with_metadata(results, fields)
+    _write(table, stream, facts)
+
+
+def write_table(table: Table, stream: Output, *, header: bool) -> None:
+    """Write a table."""
+    _write(table, stream, metadata(None))
+
+
+def _write(table: Table, stream: Output, facts: dict[str, str]) -> None:
+    kinds = schema(table.fields, facts)
+    with arrow().ipc.new_file(Sink(stream), kinds) as writer:
+        for each in batches(table, kinds):
+            writer.write_batch(each)
+
+
+def read_table(stream: IO[bytes], name: str) -> Table:
+    """Return the table in a file.
+
+    Raises
+    ------
+    InputError
+        If it is no Arrow file.
+    """
+    pa = arrow()
+    try:
+        file = pa.ipc.open_file(stream)
+    except pa.ArrowInvalid as error:
+        raise InputError(f"not an Arrow file: {error}", file=name) from error
+    found = (file.get_batch(k) for k in range(file.num_record_batches))
+    return read_batches(found, file.schema.names)

@@ -1,0 +1,67 @@
+"""Parquet: typed columns, compressed, numbers in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
+
+from swdual.errors import InputError
+from swdual.format import Table
+from swdual.formats._arrow import (
+    Sink,
+    arrow,
+    batches,
+    metadata,
+    read_batches,
+    schema,
+    with_metadata,
+)
+from swdual.hits.fields import DATA
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output
+
+FIELDS = DATA
+
+
+def write(
+    results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
+) -> None:
+    """Write the hits of all queries; the schema names the fields, so `header` adds nothing."""
+    arrow()
+    table, facts = with_metadata(results, fields)
+    _write(table, stream, facts)
+
+
+def write_table(table: Table, stream: Output, *, header: bool) -> None:
+    """Write a table."""
+    _write(table, stream, metadata(None))
+
+
+def _write(table: Table, stream: Output, facts: dict[str, str]) -> None:
+    kinds = schema(table.fields, facts)
+    with _parquet().ParquetWriter(Sink(stream), kinds, compression="zstd") as writer:
+        for each in batches(table, kinds):
+            writer.write_batch(each)
+
+
+def read_table(stream: IO[bytes], name: str) -> Table:
+    """Return the table in a file.
+
+    Raises
+    ------
+    InputError
+        If it is no Parquet file.
+    """
+    parquet = _parquet()
+    try:
+        file = parquet.ParquetFile(stream)
+    except arrow().ArrowInvalid as error:
+        raise InputError(f"not a Parquet file: {error}", file=name) from error
+    return read_batches(file.iter_batches(), file.schema_arrow.names)
+
+
+def _parquet() -> Any:
+    arrow()
+    import pyarrow.parquet
+
+    return pyarrow.parquet

@@ -1,0 +1,258 @@
+"""The fields of a hit that a table can show: BLAST's names, DIAMOND's, and a few of our own.
+
+Places are BLAST's: from 1, the last one included, falling for a target's other strand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tracebacks import Tracebacks
+from swdual.errors import InputError
+from swdual.hits.query_result import QueryResult
+from swdual.registry import unknown
+from swdual.sequences.sequence import first_word
+
+Kind = Literal["text", "whole", "real"]
+
+
+class Field(NamedTuple):
+    """One column of a table.
+
+    `values` returns the column for the hits of a query: texts, whole numbers, or real numbers with
+    not-a-number where there is none. `traced` says that it needs the alignments.
+    """
+
+    kind: Kind
+    meaning: str
+    values: Callable[[QueryResult], Sequence[Any] | NDArray[Any]]
+    traced: bool = False
+
+
+def _column(name: str) -> Callable[[QueryResult], NDArray[np.int64]]:
+    return lambda found: found.tracebacks.column(name)
+
+
+def _percent(part: NDArray[np.int64], whole: NDArray[np.int64] | int) -> NDArray[np.float64]:
+    """Return percentages; not-a-number for an empty alignment."""
+    with np.errstate(invalid="ignore"):
+        return 100.0 * part / whole
+
+
+def _ratio(name: str) -> Callable[[QueryResult], NDArray[np.float64]]:
+    return lambda found: _percent(found.tracebacks.column(name), found.tracebacks.column("lengths"))
+
+
+def _span(traced: Tracebacks, side: str) -> NDArray[np.int64]:
+    return traced.column(f"{side}_ends") - traced.column(f"{side}_starts")
+
+
+def _target_place(edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
+    """Return where the alignment begins (ends) in the target, read along the query."""
+
+    def places(found: QueryResult) -> NDArray[np.int64]:
+        choices = {
+            "first": found.tracebacks.column("target_starts") + 1,
+            "last": found.tracebacks.column("target_ends"),
+        }
+        return np.where(found.strands > 0, choices[edge], choices[other])
+
+    return places
+
+
+def _rows(row: int) -> Callable[[QueryResult], list[str]]:
+    return lambda found: [hit.alignment.rows[row] for hit in found]
+
+
+def _same(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list[Any]]:
+    """Return a column that has the same value for all hits of a query."""
+    return lambda found: [value(found)] * len(found)
+
+
+def _decoded(found: QueryResult, codes: bytes) -> str:
+    return found.targets.alphabet.decode(codes)
+
+
+_QUERY_ID = Field("text", "identifier of the query", _same(lambda found: found.query.id))
+_TARGET_ID = Field(
+    "text",
+    "identifier of the target",
+    lambda found: [first_word(title) for title in found.titles],
+)
+_QUERY_ROW = Field("text", "aligned part of the query, with gaps", _rows(0), traced=True)
+_TARGET_ROW = Field("text", "aligned part of the target, with gaps", _rows(2), traced=True)
+_COVERAGE = Field(
+    "real",
+    "percentage of the query in the alignment",
+    lambda found: _percent(_span(found.tracebacks, "query"), len(found.query.codes)),
+    traced=True,
+)
+
+FIELDS: dict[str, Field] = {
+    "qseqid": _QUERY_ID,
+    "sseqid": _TARGET_ID,
+    "qaccver": _QUERY_ID,
+    "saccver": _TARGET_ID,
+    "qacc": _QUERY_ID,
+    "sacc": _TARGET_ID,
+    "score": Field("whole", "raw score", lambda found: found.scores),
+    "bitscore": Field("real", "bit score", lambda found: found.bits),
+    "evalue": Field("real", "E-value", lambda found: found.evalues),
+    "log10_evalue": Field(
+        "real", "decimal logarithm of the E-value", lambda found: found.log_evalues / np.log(10)
+    ),
+    "pident": Field("real", "percentage of equal letters", _ratio("identities"), traced=True),
+    "nident": Field("whole", "equal letters", _column("identities"), traced=True),
+    "length": Field("whole", "columns of the alignment", _column("lengths"), traced=True),
+    "mismatch": Field(
+        "whole",
+        "columns with two different letters",
+        lambda found: (
+            found.tracebacks.column("lengths")
+            - found.tracebacks.column("identities")
+            - found.tracebacks.column("gaps")
+        ),
+        traced=True,
+    ),
+    "positive": Field("whole", "columns with a positive score", _column("positives"), traced=True),
+    "ppos": Field("real", "percentage of positive scores", _ratio("positives"), traced=True),
+    "gapopen": Field("whole", "gaps", _column("gap_openings"), traced=True),
+    "gaps": Field("whole", "columns with a gap", _column("gaps"), traced=True),
+    "qstart": Field(
+        "whole",
+        "first aligned residue of the query",
+        lambda found: found.tracebacks.column("query_starts") + 1,
+        traced=True,
+    ),
+    "qend": Field("whole", "last aligned residue of the query", _column("query_ends"), traced=True),
+    "sstart": Field(
+        "whole", "first aligned residue of the target", _target_place("first", "last"), traced=True
+    ),
+    "send": Field(
+        "whole", "last aligned residue of the target", _target_place("last", "first"), traced=True
+    ),
+    "qlen": Field("whole", "residues of the query", _same(lambda found: len(found.query.codes))),
+    "slen": Field("whole", "residues of the target", lambda found: found.target_lengths),
+    "qcovhsp": _COVERAGE,
+    "qcovs": _COVERAGE,
+    "scovhsp": Field(
+        "real",
+        "percentage of the target in the alignment",
+        lambda found: _percent(_span(found.tracebacks, "target"), found.target_lengths),
+        traced=True,
+    ),
+    "btop": Field(
+        "text",
+        "BLAST's trace-back operations",
+        lambda found: [hit.alignment.btop for hit in found],
+        traced=True,
+    ),
+    "cigar": Field(
+        "text",
+        "the alignment as M, I, D operations",
+        lambda found: [hit.alignment.cigar for hit in found],
+        traced=True,
+    ),
+    "qseq": _QUERY_ROW,
+    "sseq": _TARGET_ROW,
+    "qseq_gapped": _QUERY_ROW,
+    "sseq_gapped": _TARGET_ROW,
+    "full_qseq": Field(
+        "text", "the whole query", _same(lambda found: _decoded(found, found.query.codes))
+    ),
+    "full_sseq": Field(
+        "text",
+        "the whole target",
+        lambda found: [_decoded(found, codes) for codes in found.target_codes],
+    ),
+    "qframe": Field("whole", "1 (0 for proteins)", _same(lambda found: int(_has_strands(found)))),
+    "sframe": Field(
+        "whole",
+        "1, or -1 on the other strand (0 for proteins)",
+        lambda found: found.strands.astype(np.int64) * _has_strands(found),
+    ),
+    "sstrand": Field(
+        "text",
+        "plus or minus (N/A for proteins)",
+        lambda found: [
+            ("plus" if strand > 0 else "minus") if _has_strands(found) else "N/A"
+            for strand in found.strands.tolist()
+        ],
+    ),
+    "qtitle": Field("text", "header line of the query", _same(lambda found: found.query.title)),
+    "stitle": Field("text", "header line of the target", lambda found: found.titles),
+    "qnum": Field(
+        "whole", "place of the query in its file, from 1", _same(lambda found: found.number + 1)
+    ),
+    "snum": Field(
+        "whole", "place of the target in the database, from 1", lambda found: found.ordinals + 1
+    ),
+    "rank": Field(
+        "whole",
+        "place among the hits of the query, from 1",
+        lambda found: np.arange(1, len(found) + 1),
+    ),
+    "device": Field("text", "what computed the score", _same(lambda found: found.device)),
+}
+"""Every field, by its name."""
+
+STANDARD = (
+    "qaccver",
+    "saccver",
+    "pident",
+    "length",
+    "mismatch",
+    "gapopen",
+    "qstart",
+    "qend",
+    "sstart",
+    "send",
+    "evalue",
+    "bitscore",
+)
+"""BLAST's twelve columns, which `std` stands for."""
+
+DATA = (
+    *("qseqid", "sseqid", "rank", "score", "bitscore", "evalue", "log10_evalue"),
+    *("pident", "length", "nident", "mismatch", "positive", "gapopen", "gaps"),
+    *("qstart", "qend", "sstart", "send", "sframe", "qlen", "slen", "qcovhsp", "scovhsp", "cigar"),
+    *("qtitle", "stitle", "qnum", "snum"),
+)
+"""What a table for programs has: names, numbers and operations, but no residues."""
+
+
+def _has_strands(found: QueryResult) -> bool:
+    return bool(found.targets.alphabet.complements)
+
+
+def parse_fields(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of fields, `std` spelt out.
+
+    Raises
+    ------
+    InputError
+        If there is no such field; the message names the nearest.
+
+    >>> parse_fields(["std", "score"])[-2:]
+    ('bitscore', 'score')
+    """
+    chosen: list[str] = []
+    for name in names:
+        if name != "std" and name not in FIELDS:
+            raise InputError(unknown("field", name, [*FIELDS, "std"]))
+        chosen += STANDARD if name == "std" else [name]
+    return tuple(chosen)
+
+
+def needs_alignment(names: Sequence[str]) -> bool:
+    """Return whether one of these fields can be told from an alignment only."""
+    return any(FIELDS[name].traced for name in names)
+
+
+def columns(found: QueryResult, names: Sequence[str]) -> list[Sequence[Any] | NDArray[Any]]:
+    """Return the columns of some fields for the hits of one query."""
+    return [FIELDS[name].values(found) for name in names]

@@ -1,0 +1,212 @@
+"""The hits of one query, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tracebacks import Tracebacks
+from swdual.hits.hit import Hit
+from swdual.hits.targets import KeptTargets, Targets
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence
+from swdual.statistics.model import Statistics
+
+if TYPE_CHECKING:
+    import Bio.SearchIO
+
+
+@dataclass(frozen=True)
+class SearchParameters:
+    """What was asked for.
+
+    `evalue` is the largest E-value and `min_score` the smallest bit score of a hit; `stats` names
+    the statistics ("none": no E-values), `strand` what was compared: "plus", "minus" or "both".
+    """
+
+    scheme: ScoringScheme
+    max_target_seqs: int = 500
+    min_raw_score: int = 1
+    evalue: float = 10.0
+    min_score: float = 0.0
+    stats: str = "table"
+    dbsize: int | None = None
+    strand: str = "plus"
+
+
+@dataclass(frozen=True, eq=False)
+class QueryResult(SequenceOf[Hit]):
+    """The hits of one query, best first.
+
+    Parameters
+    ----------
+    query
+        The query.
+    number
+        Its place among the queries, from 0.
+    scores, ordinals, target_lengths
+        Columns, one entry a hit: raw score; the target's place in the database's input, from 0;
+        the target's residues.
+    strands
+        1, or -1 where the query hits with its other strand.
+    bits, log_evalues
+        Bit scores, and natural logarithms of the E-values; not-a-number without statistics.
+    statistics
+        What the E-values were computed with, or None.
+    parameters
+        What was asked for.
+    targets
+        Where the targets are.
+    device
+        What computed the scores.
+    traced
+        The alignments, or None: then they are found when they are first looked at.
+    """
+
+    query: Sequence
+    number: int
+    scores: NDArray[np.int64]
+    ordinals: NDArray[np.int64]
+    target_lengths: NDArray[np.int64]
+    strands: NDArray[np.int8]
+    bits: NDArray[np.float64]
+    log_evalues: NDArray[np.float64]
+    statistics: Statistics | None
+    parameters: SearchParameters
+    targets: Targets = field(repr=False)
+    device: str = "cpu"
+    traced: Tracebacks | None = None
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @overload
+    def __getitem__(self, rank: int) -> Hit: ...
+    @overload
+    def __getitem__(self, rank: slice) -> list[Hit]: ...
+    def __getitem__(self, rank: int | slice) -> Hit | list[Hit]:
+        if isinstance(rank, slice):
+            return [self[k] for k in range(*rank.indices(len(self)))]
+        return Hit(self, range(len(self))[rank])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, QueryResult):
+            return NotImplemented
+        same = (self.query, self.number, self.parameters, self.titles) == (
+            other.query,
+            other.number,
+            other.parameters,
+            other.titles,
+        )
+        return same and all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name == "bits")
+            for name in ("scores", "ordinals", "target_lengths", "strands", "bits")
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        best = f", best score {self.scores[0]}" if len(self) else ""
+        return f"<QueryResult {self.query.id!r}: {len(self)} hits{best}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the targets of the hits instead of the database."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values["targets"] = KeptTargets.of(self.targets, self.ordinals.tolist())
+        values["traced"] = self.__dict__.get("tracebacks", self.traced)
+        return type(self), tuple(values.values())
+
+    @cached_property
+    def titles(self) -> list[str]:
+        """Header lines of the targets."""
+        return self.targets.headers(self.ordinals)
+
+    @cached_property
+    def target_codes(self) -> list[bytes]:
+        """Residue codes of the targets."""
+        return self.targets.codes(self.ordinals)
+
+    @cached_property
+    def evalues(self) -> NDArray[np.float64]:
+        """E-values; those below about 1e-308 are 0, but their logarithms are not lost."""
+        return np.exp(self.log_evalues)
+
+    @cached_property
+    def tracebacks(self) -> Tracebacks:
+        """The alignments, as columns."""
+        if self.traced is not None:
+            return self.traced
+        from swdual.alignment.tracer import Tracer
+
+        tracer = Tracer(self.parameters.scheme)
+        return tracer(self.query.codes, self.target_codes, self.scores, self.strands)
+
+    def to_searchio(self) -> Bio.SearchIO.QueryResult:
+        """Return Biopython's object for these hits; places are 0-based and half-open."""
+        from swdual.hits.searchio import to_searchio
+
+        return to_searchio(self)
+
+    def with_tracebacks(self, traced: Tracebacks) -> QueryResult:
+        """Return the same result with its alignments."""
+        return replace(self, traced=traced)
+
+    def subset(self, places: NDArray[np.int64]) -> QueryResult:
+        """Return a result with some of the hits only, in the order of `places`."""
+        columns = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
+        traced = self.__dict__.get("tracebacks", self.traced)
+        return replace(
+            self,
+            **{name: getattr(self, name)[places] for name in columns},
+            traced=None if traced is None else traced.take(places),
+        )
+
+    def top(self, count: int) -> QueryResult:
+        """Return a result with the first hits only."""
+        return self.subset(np.arange(min(count, len(self))))
+
+    def filter(
+        self,
+        *,
+        evalue: float | None = None,
+        min_score: float | None = None,
+        min_raw_score: int | None = None,
+        min_identity: float | None = None,
+        min_query_cover: float | None = None,
+        min_target_cover: float | None = None,
+    ) -> QueryResult:
+        """Return a result with the hits that pass all of the given bars.
+
+        Parameters
+        ----------
+        evalue
+            Largest E-value.
+        min_score, min_raw_score
+            Smallest bit score and raw score.
+        min_identity, min_query_cover, min_target_cover
+            Smallest percentage of equal letters in the alignment, of the query that it covers,
+            and of the target.
+        """
+        kept = np.ones(len(self), bool)
+        if evalue is not None:
+            kept &= self.evalues <= evalue
+        if min_score is not None:
+            kept &= self.bits >= min_score
+        if min_raw_score is not None:
+            kept &= self.scores >= min_raw_score
+        if min_identity is not None:
+            column = self.tracebacks.column
+            kept &= 100 * column("identities") >= min_identity * column("lengths")
+        if min_query_cover is not None:
+            covered = self.tracebacks.column("query_ends") - self.tracebacks.column("query_starts")
+            kept &= 100 * covered >= min_query_cover * len(self.query.codes)
+        if min_target_cover is not None:
+            column = self.tracebacks.column
+            covered = column("target_ends") - column("target_starts")
+            kept &= 100 * covered >= min_target_cover * self.target_lengths
+        return self.subset(np.flatnonzero(kept))

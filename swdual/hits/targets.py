@@ -1,0 +1,65 @@
+"""What the hits need of a database: all of it, or what was kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from swdual.sequences.alphabet import Alphabet
+from swdual.sequences.sequence import Sequence
+
+
+class Targets(Protocol):
+    """Records by their place in the database's input; a `Database` is one."""
+
+    name: str
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The letters of the residue codes."""
+        ...
+
+    @property
+    def residues(self) -> int:
+        """The number of residues of the whole database."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def headers(self, ordinals: Iterable[int]) -> list[str]:
+        """Return the header lines of some records."""
+        ...
+
+    def codes(self, ordinals: Iterable[int]) -> list[bytes]:
+        """Return the residue codes of some records."""
+        ...
+
+
+@dataclass(frozen=True)
+class KeptTargets:
+    """Some records of a database, kept so that the results can be pickled."""
+
+    name: str
+    alphabet: Alphabet
+    residues: int
+    sequences: int
+    kept: dict[int, Sequence]
+
+    @classmethod
+    def of(cls, targets: Targets, ordinals: list[int]) -> Self:
+        """Return these records of a database."""
+        pairs = zip(targets.headers(ordinals), targets.codes(ordinals), strict=True)
+        kept = dict(zip(ordinals, (Sequence(*pair) for pair in pairs), strict=True))
+        return cls(targets.name, targets.alphabet, targets.residues, len(targets), kept)
+
+    def __len__(self) -> int:
+        return self.sequences
+
+    def headers(self, ordinals: Iterable[int]) -> list[str]:
+        """Return the header lines of some records."""
+        return [self.kept[int(ordinal)].title for ordinal in ordinals]
+
+    def codes(self, ordinals: Iterable[int]) -> list[bytes]:
+        """Return the residue codes of some records."""
+        return [self.kept[int(ordinal)].codes for ordinal in ordinals]

@@ -1,0 +1,238 @@
+"""Some queries on their way: scored range by range, evaluated, aligned, handed on in order."""
+
+from __future__ import annotations
+
+import math
+import queue
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tracebacks import Tracebacks
+from swdual.alignment.tracer import Tracer
+from swdual.backend import Scorer
+from swdual.database.database import Database
+from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.master.candidates import Candidates, best_of, merge
+from swdual.master.task import Task, make_tasks
+from swdual.master.worker import Crew, Job, Progress
+from swdual.sequences.sequence import Sequence
+from swdual.statistics.fit import fit, histogram
+from swdual.statistics.model import Statistics
+
+POLL_SECONDS = 0.1
+
+MOST_PARTS = 16
+"""Ranges whose candidates are kept apart before they are merged."""
+
+TRACE_CELLS = 500_000_000
+"""Cells of the alignments that one job finds."""
+
+
+class Scored(NamedTuple):
+    """What came out of a task; the histogram of all scores only where statistics are fitted."""
+
+    task: Task
+    candidates: Candidates
+    histogram: NDArray[np.int64] | None
+
+
+class Traced(NamedTuple):
+    """Alignments of some hits of a query."""
+
+    query: int
+    places: NDArray[np.int64]
+    tracebacks: Tracebacks
+
+
+@dataclass(frozen=True)
+class Means:
+    """What all queries of a search share.
+
+    `statistics` evaluates every query alike; where it is None and the parameters ask for a fit,
+    each query is fitted to its own scores, and to those of `shuffled` if the database is small.
+    """
+
+    database: Database
+    scorer: Scorer
+    parameters: SearchParameters
+    statistics: Statistics | None
+    shuffled: tuple[Database, Scorer] | None
+    tracer: Tracer | None
+    threads: int
+
+    def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
+        """Return the strands to compare, each with its number and its codes."""
+        strand = self.parameters.strand
+        found = [] if strand == "minus" else [(1, codes)]
+        if strand != "plus":
+            found.append((-1, self.database.alphabet.reverse_complement(codes)))
+        return found
+
+    def score(self, codes: bytes, task: Task, progress: Progress) -> Scored:
+        """Score one query against one range of targets."""
+        scores, strands = self._scores(self.scorer, codes, task, progress)
+        block = self.database.block(task.block)
+        here = slice(task.first, task.last)
+        lengths = block.lengths[here]
+        limit, least = self.parameters.max_target_seqs, self.parameters.min_raw_score
+        kept = best_of(Candidates(scores, block.ordinals[here], lengths, strands), limit, least)
+        counts = histogram(scores, lengths) if self.parameters.stats == "fit" else None
+        return Scored(task, kept, counts)
+
+    def _scores(
+        self, scorer: Scorer, codes: bytes, task: Task, progress: Progress
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Return the better strand's score of each target, and which strand that is."""
+        (first, query), *other = self.strands(codes)
+        scores = scorer(query, task.block, task.first, task.last, progress)
+        strands = np.full(len(scores), first, np.int8)
+        for strand, query in other:
+            others = scorer(query, task.block, task.first, task.last, progress)
+            better = others > scores
+            scores[better], strands[better] = others[better], strand
+        return scores, strands
+
+    def statistics_of(self, codes: bytes, counts: NDArray[np.int64] | None) -> Statistics | None:
+        """Return what evaluates the hits of a query."""
+        if counts is None:
+            return self.statistics
+        if self.shuffled is not None:
+            database, scorer = self.shuffled
+            for number, block in enumerate(database.blocks()):
+                task = Task(0, number, 0, len(block.lengths))
+                scores, _ = self._scores(scorer, codes, task, lambda cells: None)
+                counts = counts + histogram(scores, block.lengths)
+        database = self.database
+        residues = self.parameters.dbsize or database.residues
+        sequences = max(1, round(len(database) * residues / database.residues))
+        return fit(counts, len(codes), residues, sequences, database.alphabet)
+
+
+class Wave:
+    """Some queries that are searched together.
+
+    Parameters
+    ----------
+    queries
+        The queries.
+    first_number
+        The place of the first of them among all queries.
+    means
+        What they share.
+    """
+
+    def __init__(self, queries: list[Sequence], first_number: int, means: Means) -> None:
+        self._queries = queries
+        self._first_number = first_number
+        self._means = means
+        tasks = make_tasks([len(x.codes) for x in queries], means.database, means.threads)
+        self._jobs: Iterator[Job[Scored | Traced]] = (
+            partial(means.score, queries[task.query].codes, task) for task in tasks
+        )
+        self._tasks_left = np.bincount([task.query for task in tasks], minlength=len(queries))
+        self._parts: list[list[Scored]] = [[] for _ in queries]
+        self._settled: dict[int, QueryResult] = {}
+        self._hits_left: dict[int, int] = {}
+        self._traced: dict[int, list[Traced]] = {}
+
+    def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:
+        """Return the results in the order of the queries; `progress` is told the cells done."""
+        with Crew(self._jobs, self._means.threads) as crew:
+            for number in range(len(self._queries)):
+                while self._hits_left.get(number) != 0:
+                    try:
+                        report = crew.reports.get(timeout=POLL_SECONDS)
+                    except queue.Empty:
+                        continue
+                    finally:
+                        progress(crew.cells_done)
+                    if isinstance(report, BaseException):
+                        raise report
+                    if isinstance(report, Scored):
+                        self._take_scored(report, crew)
+                    else:
+                        self._hits_left[report.query] -= len(report.places)
+                        self._traced[report.query].append(report)
+                yield self._finished(number)
+
+    def _take_scored(self, report: Scored, crew: Crew[Scored | Traced]) -> None:
+        """Keep what a task found; if it was the query's last, evaluate and have it aligned."""
+        number = report.task.query
+        parts = self._parts[number]
+        parts.append(report)
+        self._tasks_left[number] -= 1
+        limit = self._means.parameters.max_target_seqs
+        if self._tasks_left[number] == 0 or (limit and len(parts) == MOST_PARTS):
+            counts = [part.histogram for part in parts if part.histogram is not None]
+            merged = merge([part.candidates for part in parts], limit)
+            total = np.sum(counts, axis=0) if counts else None
+            parts[:] = [Scored(report.task, merged, total)]
+        if self._tasks_left[number] > 0:
+            return
+        result = self._settled[number] = self._evaluated(number, parts.pop())
+        self._traced[number] = []
+        self._hits_left[number] = 0
+        if self._means.tracer is not None:
+            self._hits_left[number] = len(result)
+            for places in _shares(result):
+                crew.next_please(partial(_trace, self._means.tracer, number, result, places))
+
+    def _evaluated(self, number: int, whole: Scored) -> QueryResult:
+        """Return the hits of a query that pass every bar."""
+        means, query = self._means, self._queries[number]
+        scores, ordinals, lengths, strands = whole.candidates
+        statistics = means.statistics_of(query.codes, whole.histogram)
+        bits = log_evalues = np.full(len(scores), math.nan)
+        if statistics is not None:
+            bits, log_evalues = statistics.evaluate(scores, len(query.codes), lengths)
+        result = QueryResult(
+            query,
+            self._first_number + number,
+            scores,
+            ordinals,
+            lengths,
+            strands.astype(np.int8),
+            bits,
+            log_evalues,
+            statistics,
+            means.parameters,
+            means.database,
+        )
+        if statistics is None:
+            return result
+        evalue, min_score = means.parameters.evalue, means.parameters.min_score
+        with np.errstate(divide="ignore"):
+            kept = (log_evalues <= np.log(evalue)) & (bits >= min_score)
+        return result if kept.all() else result.subset(np.flatnonzero(kept))
+
+    def _finished(self, number: int) -> QueryResult:
+        """Return the result of a query, its alignments put in."""
+        result, parts = self._settled.pop(number), self._traced.pop(number)
+        if self._means.tracer is None:
+            return result
+        places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
+        joined = Tracebacks.joined([part.tracebacks for part in parts])
+        return result.with_tracebacks(joined.take(np.argsort(places)))
+
+
+def _shares(result: QueryResult) -> list[NDArray[np.int64]]:
+    """Cut the hits of a query into jobs: those of like length together, as lanes like them."""
+    order = np.argsort(-result.target_lengths, kind="stable")
+    cells = np.cumsum(result.target_lengths[order]) * len(result.query.codes)
+    cuts = np.flatnonzero(np.diff(cells // TRACE_CELLS)) + 1
+    return [share for share in np.split(order, cuts) if len(share)]
+
+
+def _trace(
+    tracer: Tracer, query: int, result: QueryResult, places: NDArray[np.int64], progress: Progress
+) -> Traced:
+    """Align some hits of a query."""
+    progress(0)
+    targets = result.targets.codes(result.ordinals[places])
+    found = tracer(result.query.codes, targets, result.scores[places], result.strands[places])
+    return Traced(query, places, found)

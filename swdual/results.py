@@ -1,0 +1,307 @@
+"""What a search returns: the results of all queries, and the ways out to other programs."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.format import parse_format, print_bits, print_evalue
+from swdual.formats._arrow import arrow, batches, schema, with_metadata
+from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
+from swdual.hits.hit import Hit
+from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.output import replacing
+
+if TYPE_CHECKING:
+    import Bio.SearchIO
+    import matplotlib.axes
+    import pandas
+    import polars
+    import pyarrow
+
+SHOWN_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long the search took, and how much it was: cells, wall seconds, threads."""
+
+    cells: int
+    seconds: float
+    threads: int
+
+    @property
+    def gcups(self) -> float:
+        """10^9 cells a second, padding not counted."""
+        return self.cells / max(self.seconds, 1e-9) / 1e9
+
+
+class SearchResults(SequenceOf[QueryResult]):
+    """The results of all queries, in their order.
+
+    The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
+    `evalues` are NumPy arrays with one entry a hit; `to_pandas` and its like have all others.
+
+    Parameters
+    ----------
+    queries
+        The result of each query.
+    parameters
+        What was asked for.
+    timing
+        How long it took.
+    stats
+        What the E-values were computed with: method, lambda, K, H, residues, sequences.
+    """
+
+    def __init__(
+        self,
+        queries: list[QueryResult],
+        parameters: SearchParameters,
+        timing: Timing,
+        stats: Mapping[str, str | int | float],
+    ) -> None:
+        self._queries = queries
+        self.parameters = parameters
+        self.timing = timing
+        self.stats = dict(stats)
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    @overload
+    def __getitem__(self, number: int) -> QueryResult: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[QueryResult]: ...
+    def __getitem__(self, number: int | slice) -> QueryResult | list[QueryResult]:
+        return self._queries[number]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same was asked and found; how long it took does not matter."""
+        if not isinstance(other, SearchResults):
+            return NotImplemented
+        return self.parameters == other.parameters and self._queries == other._queries
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"<SearchResults: {len(self):,} queries, {len(self.scores):,} hits, "
+            f"{self.timing.gcups:.1f} GCUPS>"
+        )
+
+    @cached_property
+    def query_numbers(self) -> NDArray[np.int64]:
+        """The place of each hit's query among the queries."""
+        return np.repeat(np.arange(len(self)), [len(query) for query in self])
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The place of each hit in its query's order, from 1."""
+        return self._column([np.arange(1, len(query) + 1) for query in self])
+
+    @cached_property
+    def scores(self) -> NDArray[np.int64]:
+        """Raw scores."""
+        return self._column([query.scores for query in self])
+
+    @cached_property
+    def ordinals(self) -> NDArray[np.int64]:
+        """The place of each hit's target in the database's input."""
+        return self._column([query.ordinals for query in self])
+
+    @cached_property
+    def target_lengths(self) -> NDArray[np.int64]:
+        """Residues of the targets."""
+        return self._column([query.target_lengths for query in self])
+
+    @cached_property
+    def bits(self) -> NDArray[np.float64]:
+        """Bit scores; not-a-number without statistics."""
+        return self._column([query.bits for query in self], np.float64)
+
+    @cached_property
+    def evalues(self) -> NDArray[np.float64]:
+        """E-values; not-a-number without statistics."""
+        return self._column([query.evalues for query in self], np.float64)
+
+    @staticmethod
+    def _column(parts: list[NDArray[Any]], kind: type = np.int64) -> NDArray[Any]:
+        return np.concatenate(parts) if parts else np.empty(0, kind)
+
+    def _with(self, queries: list[QueryResult]) -> SearchResults:
+        return SearchResults(queries, self.parameters, self.timing, self.stats)
+
+    def top(self, count: int) -> SearchResults:
+        """Return the first hits of each query only."""
+        return self._with([query.top(count) for query in self])
+
+    def filter(self, **bars: Any) -> SearchResults:
+        """Return the hits that pass all bars: see `QueryResult.filter`.
+
+        >>> import swdual
+        >>> found = swdual.search("MKVLAW", {"same": "MKVLAW", "part": "MKVL"})
+        >>> [hit.id for hit in found.filter(min_query_cover=80)[0]]
+        ['same']
+        """
+        return self._with([query.filter(**bars) for query in self])
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        outfmt: str = "6",
+        *,
+        header: bool = False,
+        force: bool = False,
+    ) -> None:
+        """Write the results in one of the command's formats, such as "6 std qcovhsp" or "5".
+
+        Parameters
+        ----------
+        path
+            The file; "-" is standard output.
+        outfmt
+            As for ``swdual search --outfmt``.
+        header
+            Write the names of the fields in the first line.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        InputError, OutputError
+            If there is no such format, or the file cannot be written.
+        """
+        chosen, fields = parse_format(outfmt)
+        with replacing(path, force=force) as stream:
+            chosen.write(self, stream, fields, header=header)
+
+    def to_arrow(self, fields: SequenceOf[str] | None = None) -> pyarrow.Table:
+        """Return an Arrow table with one row a hit (needs pyarrow).
+
+        Parameters
+        ----------
+        fields
+            Names of fields, as for ``--outfmt``; by default all that are numbers or names. Those
+            that need alignments are left out where none were found in the search.
+        """
+        table, facts = with_metadata(self, self._fields(fields))
+        kinds = schema(table.fields, facts)
+        return arrow().Table.from_batches(batches(table, kinds), schema=kinds)
+
+    def _fields(self, fields: SequenceOf[str] | None) -> tuple[str, ...]:
+        if fields is not None:
+            return parse_fields(fields)
+        aligned = all(query.traced is not None for query in self)
+        return tuple(name for name in DATA if aligned or not FIELDS[name].traced)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the Arrow table to whoever speaks Arrow: pandas, polars, DuckDB."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, fields: SequenceOf[str] | None = None) -> pandas.DataFrame:
+        """Return a data frame with one row a hit (needs pandas): see `to_arrow`."""
+        import pandas as pd
+
+        chosen = self._fields(fields)
+        chunks = [columns(query, chosen) for query in self]
+        parts = zip(*chunks, strict=True) if chunks else [[] for _ in chosen]
+        kinds = {"text": "object", "whole": "int64", "real": "float64"}
+        return pd.DataFrame(
+            {
+                name: pd.Series(
+                    [x for part in column for x in part], dtype=kinds[FIELDS[name].kind]
+                )
+                for name, column in zip(chosen, parts, strict=True)
+            }
+        )
+
+    def to_polars(self, fields: SequenceOf[str] | None = None) -> polars.DataFrame:
+        """Return a polars data frame with one row a hit (needs polars): see `to_arrow`."""
+        import polars
+
+        return polars.DataFrame(self.to_arrow(fields))
+
+    def to_searchio(self) -> list[Bio.SearchIO.QueryResult]:
+        """Return Biopython's results, one a query."""
+        return [query.to_searchio() for query in self]
+
+    def plot_scores(
+        self, number: int = 0, ax: matplotlib.axes.Axes | None = None
+    ) -> matplotlib.axes.Axes:
+        """Draw how the bit scores (raw scores without statistics) are distributed.
+
+        Needs matplotlib.
+
+        Parameters
+        ----------
+        number
+            The query, counted from 0.
+        ax
+            Where to draw; by default a new figure.
+        """
+        from matplotlib import pyplot
+
+        query = self[number]
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
+        known = query.statistics is not None
+        ax.hist(query.bits if known else query.scores, bins="auto", color="#4c78a8")
+        ax.set_yscale("symlog", linthresh=1)
+        ax.set_xlabel("bit score" if known else "raw score")
+        ax.set_ylabel("hits")
+        ax.set_title(f"{query.query.id}: {len(query):,} hits")
+        return ax
+
+    def _repr_html_(self) -> str:
+        hits: Iterator[Hit] = (hit for query in self for hit in query)
+        rows = "".join(_html_row(hit) for hit, _ in zip(hits, range(SHOWN_ROWS), strict=False))
+        more = len(self.scores) - SHOWN_ROWS
+        note = f"<p>and {more:,} more hits</p>" if more > 0 else ""
+        heads = "".join(
+            f"<th>{name}</th>"
+            for name in (
+                *("query", "rank", "target", "E-value", "bits", "score"),
+                *("identity", "aligned part of the query", "title"),
+            )
+        )
+        return (
+            f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{heads}</tr></thead>"
+            f"<tbody>{rows}</tbody></table>{note}"
+        )
+
+
+def _rest(title: str) -> str:
+    return title.partition(" ")[2]
+
+
+def _html_row(hit: Hit) -> str:
+    """Return a table row; a bar shows where on the query the alignment lies."""
+    alignment = hit.alignment
+    scale = 100 / max(1, len(hit.query.codes))
+    start, width = alignment.query_start * scale, alignment.query_end * scale
+    bar = (
+        '<svg width="100" height="10" role="img"><rect y="4" width="100" height="2" '
+        f'fill="#bbbbbb"/><rect x="{start:.1f}" width="{max(width - start, 1):.1f}" height="10" '
+        'fill="#4c78a8"/></svg>'
+    )
+    cells = [
+        html.escape(hit.query.id),
+        str(hit.rank),
+        html.escape(hit.id),
+        "" if hit.evalue is None else print_evalue(hit.evalue),
+        "" if hit.bits is None else print_bits(hit.bits),
+        str(hit.score),
+        f"{100 * alignment.identity:.0f} %" if alignment.length else "",
+        bar,
+        html.escape(_rest(hit.title)),
+    ]
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

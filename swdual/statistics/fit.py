@@ -1,0 +1,278 @@
+"""E-values from the scores of the search itself, for any matrix and any gap prices.
+
+Most targets of a search are unrelated to the query, and their scores show what chance gives: a
+mean that grows with the logarithm of the target's length, and a spread around it that does not.
+So a line is fitted to all scores of a query, without those that stand out as related. The model is
+that of ssearch (Pearson 1998, J. Mol. Biol. 276, 71-84); but where ssearch samples scores at
+random, here all of them take part, and the result depends on nothing but the scores.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import StatisticsUnavailable
+from swdual.sequences.alphabet import PROTEIN, Alphabet
+from swdual.statistics.model import Evaluation
+
+LENGTH_BINS = 224
+"""A target of n residues falls in bin ``10 * ln(n)``, rounded; the last one begins at 2**32."""
+
+EXACT_SCORES = 128
+"""Scores below it have a bin each; above, each doubling of the score has `BINS_A_DOUBLING`."""
+
+BINS_A_DOUBLING = 64
+SCORE_BINS = EXACT_SCORES + 24 * BINS_A_DOUBLING
+
+SHORTEST_TARGET = 10
+"""Shorter targets are not fitted: their scores are cut off by the targets' ends."""
+
+SHORTEST_QUERY = 10
+"""Queries up to it are fitted without a slope; why, `_line` tells."""
+
+FEWEST_SCORES = 10
+"""Fewer say nothing about chance."""
+
+RELATED = 0.1
+"""A score is trimmed if fewer than so many as high are expected by chance in the whole search."""
+
+ROUNDS = 30
+"""Of trimming and fitting; a few settle it."""
+
+SMALLEST_VARIANCE = 1e-9
+
+EULER = float(np.euler_gamma)
+SPREAD = math.pi / math.sqrt(6)
+"""The standard deviation of the extreme value distribution whose scale is 1."""
+
+ADVICE = "use --stats table or --stats none"
+
+
+class Line(NamedTuple):
+    """Expected score ``intercept + slope * ln(target length)``, and the deviation from it."""
+
+    slope: float
+    intercept: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Statistics of one query, fitted to its scores.
+
+    Parameters
+    ----------
+    line
+        What unrelated targets score.
+    query_length
+        The query whose scores were fitted.
+    residues, sequences
+        Size of the database that E-values refer to.
+    alphabet
+        Proteins are counted by sequence; nucleotides by residue, because a sequence may be a gene
+        or a chromosome.
+    fitted, trimmed
+        Number of scores that the line was fitted to, and of those left out as related.
+    """
+
+    line: Line
+    query_length: int
+    residues: int
+    sequences: int
+    alphabet: Alphabet
+    fitted: int
+    trimmed: int
+
+    def evaluate(
+        self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
+    ) -> Evaluation:
+        """Return the bit score and the E-value of each target of the query that was fitted.
+
+        With z the distance from the line in deviations, and x = pi / sqrt(6) z + 0.5772, the
+        probability that chance does as well is 1 - exp(-exp(-x)).
+        """
+        log_lengths = np.log(np.asarray(target_lengths, np.float64))
+        x = _reduced(self.line, np.asarray(scores, np.float64), log_lengths)
+        bits = (x + math.log(query_length) + log_lengths) / math.log(2)
+        if self.alphabet is PROTEIN:
+            log_targets = np.full(x.shape, math.log(self.sequences))
+        else:
+            log_targets = math.log(self.residues) - log_lengths
+        return Evaluation(bits, _log_probability(x) + log_targets)
+
+    def facts(self) -> dict[str, str | int | float]:
+        """Return what the E-values rest on, in plain values."""
+        return {
+            "method": "fit",
+            "lambda": SPREAD / self.line.deviation,
+            "slope": self.line.slope,
+            "intercept": self.line.intercept,
+            "deviation": self.line.deviation,
+            "fitted": self.fitted,
+            "trimmed": self.trimmed,
+            "residues": self.residues,
+            "sequences": self.sequences,
+        }
+
+
+def histogram(scores: NDArray[np.integer], lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return how many targets there are of each length and score.
+
+    The sum of the histograms of parts is the histogram of the whole.
+
+    Parameters
+    ----------
+    scores
+        (targets,) raw scores of one query, at least 0.
+    lengths
+        (targets,) target lengths, at least 1.
+
+    Returns
+    -------
+    (`LENGTH_BINS`, `SCORE_BINS`) int64.
+
+    >>> counts = histogram(np.array([30, 30, 41]), np.array([100, 101, 5000]))
+    >>> counts.sum(), counts[46, 30], counts[85, 41]
+    (np.int64(3), np.int64(2), np.int64(1))
+    """
+    rows = np.rint(10 * np.log(lengths)).astype(np.int64)
+    np.clip(rows, 0, LENGTH_BINS - 1, out=rows)
+    columns = scores.astype(np.int64)
+    large = np.flatnonzero(columns >= EXACT_SCORES)
+    fraction, exponent = np.frexp(columns[large].astype(np.float64))
+    doublings = exponent.astype(np.int64) - int(math.log2(2 * EXACT_SCORES))
+    within = ((2 * fraction - 1) * BINS_A_DOUBLING).astype(np.int64)
+    columns[large] = EXACT_SCORES + BINS_A_DOUBLING * doublings + within
+    counts = np.bincount(rows * SCORE_BINS + columns, minlength=LENGTH_BINS * SCORE_BINS)
+    return counts.reshape(LENGTH_BINS, SCORE_BINS).astype(np.int64, copy=False)
+
+
+def fit(
+    histogram: NDArray[np.int64],
+    query_length: int,
+    residues: int,
+    sequences: int,
+    alphabet: Alphabet,
+) -> Fit:
+    """Return the statistics of one query.
+
+    Parameters
+    ----------
+    histogram
+        Scores of all its targets, as `histogram` counts them, and of shuffled ones if there are
+        few (see `shuffle`).
+    query_length
+        In residues.
+    residues, sequences
+        Size of the database that E-values refer to.
+    alphabet
+        Of the sequences.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If there are too few scores, or all are alike.
+    """
+    first = round(10 * math.log(SHORTEST_TARGET))
+    rows, columns = np.nonzero(histogram[first:])
+    cells = Cells(
+        (rows + first) / 10, _middles()[columns], histogram[rows + first, columns].astype(float)
+    )
+    total = int(cells.counts.sum())
+    if total < FEWEST_SCORES:
+        raise StatisticsUnavailable(
+            f"--stats fit needs the scores of at least {FEWEST_SCORES} targets of "
+            f"{SHORTEST_TARGET} or more residues, but there are {total}; {ADVICE}"
+        )
+    line, kept = _start(cells), cells
+    for _ in range(ROUNDS):
+        expected = np.exp(_log_probability(_reduced(line, cells.scores, cells.log_lengths)))
+        kept = Cells(*(column[expected * total >= RELATED] for column in cells))
+        following = _line(kept, sloped=query_length > SHORTEST_QUERY)
+        if following == line:
+            break
+        line = following
+    fitted = int(kept.counts.sum())
+    return Fit(line, query_length, residues, sequences, alphabet, fitted, total - fitted)
+
+
+class Cells(NamedTuple):
+    """The cells of a histogram that are not empty, as equally long columns."""
+
+    log_lengths: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    counts: NDArray[np.float64]
+
+
+def _middles() -> NDArray[np.float64]:
+    """Return the middle of the scores that each bin counts."""
+    bins = np.arange(SCORE_BINS)
+    doublings, within = np.divmod(np.maximum(bins - EXACT_SCORES, 0), BINS_A_DOUBLING)
+    width = 2.0**doublings * EXACT_SCORES / BINS_A_DOUBLING
+    coarse = 2.0**doublings * EXACT_SCORES + within * width + (width - 1) / 2
+    return np.where(bins < EXACT_SCORES, bins, coarse)
+
+
+def _reduced(
+    line: Line, scores: NDArray[np.float64], log_lengths: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return scores on the scale where chance gives P(X >= x) = 1 - exp(-exp(-x))."""
+    z = (scores - line.intercept - line.slope * log_lengths) / line.deviation
+    return SPREAD * z + EULER
+
+
+def _log_probability(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ln(1 - exp(-exp(-x))), which is -x to the last digit where x is above 40."""
+    near = np.clip(x, -40, 40)
+    return np.where(x > 40, -x, np.log(-np.expm1(-np.exp(-near))))
+
+
+def _start(cells: Cells) -> Line:
+    """Return a level line that related targets do not move, were they nearly half of all.
+
+    It goes through the median. Its deviation comes from the distance of the median to the sixth
+    part below it, where no related target is; that is 0.76 deviations of the model, and at least
+    half a unit of score, because scores are whole numbers.
+    """
+    order = np.argsort(cells.scores, kind="stable")
+    below = np.cumsum(cells.counts[order]) / cells.counts.sum()
+    sixth, median = cells.scores[order[np.searchsorted(below, [1 / 6, 1 / 2])]].tolist()
+    return Line(0.0, median, max(median - sixth, 0.5) / 0.76)
+
+
+def _line(cells: Cells, *, sloped: bool) -> Line:
+    """Return the least-squares line through all scores.
+
+    All have one variance under the model, so the weight of a length is its number of targets. A
+    falling line is an accident of few lengths; a level one takes its place.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If the scores are all alike.
+    """
+    total = cells.counts.sum()
+    if total < FEWEST_SCORES:
+        raise _alike()
+    mean_x = cells.counts @ cells.log_lengths / total
+    mean_y = cells.counts @ cells.scores / total
+    x, y = cells.log_lengths - mean_x, cells.scores - mean_y
+    slope = 0.0
+    if sloped and np.ptp(x):
+        slope = max(0.0, float(cells.counts @ (x * y) / (cells.counts @ (x * x))))
+    residuals = y - slope * x
+    variance = float(cells.counts @ residuals**2) / (float(total) - (2 if slope else 1))
+    if variance < SMALLEST_VARIANCE:
+        raise _alike()
+    return Line(slope, float(mean_y - slope * mean_x), math.sqrt(variance))
+
+
+def _alike() -> StatisticsUnavailable:
+    return StatisticsUnavailable(
+        f"--stats fit found hardly two scores that differ, so chance has no measure; {ADVICE}"
+    )

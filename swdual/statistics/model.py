@@ -1,0 +1,47 @@
+"""What every kind of statistics offers: bit scores and E-values of one query's scores."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Evaluation(NamedTuple):
+    """Bit scores and E-values of some targets, equally long columns.
+
+    ``log_evalues`` are natural logarithms: an E-value of 1e-5000 is no number of a computer, but
+    its logarithm is. They are finite.
+    """
+
+    bits: NDArray[np.float64]
+    log_evalues: NDArray[np.float64]
+
+
+class Statistics(Protocol):
+    """Turns raw scores into bit scores and E-values."""
+
+    def evaluate(
+        self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
+    ) -> Evaluation:
+        """Return the bit score and the E-value of each target of one query.
+
+        Parameters
+        ----------
+        scores
+            (targets,) raw scores.
+        query_length
+            In residues.
+        target_lengths
+            (targets,) in residues, at least 1.
+        """
+        ...
+
+    def facts(self) -> dict[str, str | int | float]:
+        """Return what the E-values rest on, in plain values, for the head of a report.
+
+        ``method`` (table or fit), ``lambda``, ``residues`` and ``sequences`` (of the database)
+        are always there.
+        """
+        ...

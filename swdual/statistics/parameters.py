@@ -1,0 +1,227 @@
+"""NCBI's parameters of gapped local alignment, looked up by the values of a matrix.
+
+A matrix is what its scores say, not its name: a file with the values of BLOSUM62 is BLOSUM62, and
+a file called BLOSUM62 with other values is not. Only residues that have a background frequency
+(the 20 amino acids, the four bases) bear on the parameters, so only their scores are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swdual.errors import StatisticsUnavailable
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.matrices import SubstitutionMatrix, load, match_mismatch
+from swdual.sequences.scoring import ScoringScheme
+from swdual.statistics.karlin_altschul import KarlinAltschul, background, ungapped
+
+ADVICE = "use --stats fit, which serves any matrix and gap prices, or --stats none"
+
+
+@dataclass(frozen=True)
+class FiniteSize:
+    """How far the best alignment of score S reaches, in residues; linear in S.
+
+    Its length has mean ``a * S + b``, variance ``alpha * S + beta``, and covariance between query
+    and target ``sigma * S + tau`` (Park, Sheetlin, Ma, Madden and Spouge 2012, BMC Research Notes
+    5, 286; the symbols are theirs).
+    """
+
+    a: float
+    b: float
+    alpha: float
+    beta: float
+    sigma: float
+    tau: float
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the E-values of one scoring scheme need.
+
+    Parameters
+    ----------
+    lambda_, K, H
+        As in `KarlinAltschul`, for alignments with gaps.
+    alpha, beta
+        The length adjustment is ``alpha / lambda_ * ln(K * search space) + beta``.
+    ungapped
+        The same matrix without gaps.
+    finite_size
+        For the finite-size correction; None for nucleotides, where nobody has published it.
+    even_scores
+        The parameters hold for even scores: E takes an odd one as the even one below it.
+    """
+
+    lambda_: float
+    K: float
+    H: float
+    alpha: float
+    beta: float
+    ungapped: KarlinAltschul
+    finite_size: FiniteSize | None = None
+    even_scores: bool = False
+
+
+class Supported(NamedTuple):
+    """A matrix, or "reward/penalty", and the gap prices that are tabled for it.
+
+    ``from_gaps`` are prices from which on any higher ones are served too, None for proteins.
+    """
+
+    name: str
+    gaps: tuple[tuple[int, int], ...]
+    from_gaps: tuple[int, int] | None
+
+
+def supported() -> list[Supported]:
+    """Return what is tabled, proteins' matrices first.
+
+    Multiples of rewards, penalties and gap prices are served as well.
+
+    >>> found = supported()[2]
+    >>> found.name, (11, 1) in found.gaps
+    ('BLOSUM62', True)
+    """
+    table = _ncbi()
+    proteins = [
+        Supported(name, tuple((row[0], row[1]) for row in entry["gapped"]), None)
+        for name, entry in table["protein"].items()
+    ]
+    nucleotides = [
+        Supported(
+            name,
+            tuple((row[0], row[1]) for row in entry["gapped"]),
+            (entry["ungapped_from"][0], entry["ungapped_from"][1]),
+        )
+        for name, entry in table["nucleotide"].items()
+    ]
+    return proteins + nucleotides
+
+
+def gapped(scheme: ScoringScheme) -> Parameters:
+    """Return the parameters of a scoring scheme.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If the matrix is none of NCBI's, or its table lacks the gap prices; the message lists the
+        ones it has.
+
+    >>> found = gapped(ScoringScheme(load("BLOSUM62"), 11, 1))
+    >>> found.lambda_, found.K, found.finite_size.b
+    (0.267, 0.041, -26.6016)
+    """
+    if scheme.matrix.alphabet is PROTEIN:
+        return _protein(scheme)
+    return _nucleotide(scheme)
+
+
+def _protein(scheme: ScoringScheme) -> Parameters:
+    table = _ncbi()["protein"]
+    name = next((name for name in table if _same(scheme.matrix, load(name))), None)
+    if name is None:
+        raise StatisticsUnavailable(
+            f"matrix {scheme.matrix.name}: there are no tabled E-value parameters for its scores "
+            f"(only for those of {', '.join(table)}); {ADVICE}"
+        )
+    row = _row(table[name]["gapped"], scheme, 1)
+    if row is None:
+        raise _untabled(scheme, name, table[name]["gapped"], 1)
+    lambda_, k, h, alpha, beta, alpha_v, sigma = row
+    # Of the row without gaps: alpha is 7.1's lambda / H, and sigma equals alpha_v.
+    lambda_u, k_u, h_u, alpha_u, _, alpha_v_u, _ = table[name]["ungapped"]
+    reach = 2.0 * (scheme.gap_open + scheme.gap_extend)
+    return Parameters(
+        lambda_,
+        k,
+        h,
+        alpha,
+        beta,
+        KarlinAltschul(lambda_u, k_u, h_u),
+        FiniteSize(
+            alpha,
+            reach * (alpha_u - alpha),
+            alpha_v,
+            reach * (alpha_v_u - alpha_v),
+            sigma,
+            reach * (alpha_v_u - sigma),
+        ),
+    )
+
+
+def _nucleotide(scheme: ScoringScheme) -> Parameters:
+    table = _ncbi()["nucleotide"]
+    reward, penalty = (int(score) for score in scheme.matrix.scores[0, :2])
+    divisor = max(math.gcd(reward, penalty), 1)
+    name = f"{reward // divisor}/{penalty // divisor}"
+    uniform = reward > 0 > penalty and _same(scheme.matrix, match_mismatch(reward, penalty))
+    if not uniform or name not in table:
+        raise StatisticsUnavailable(
+            f"matrix {scheme.matrix.name}: there are no tabled E-value parameters for its scores "
+            f"(only for reward/penalty {', '.join(table)} and their multiples); {ADVICE}"
+        )
+    entry = table[name]
+    without_gaps = ungapped(scheme.matrix)
+    row = _row(entry["gapped"], scheme, divisor)
+    if row is not None:
+        lambda_, k, h, alpha, beta = row
+        parameters = lambda_ / divisor, k, h, alpha / divisor, beta
+    elif all(
+        price >= least * divisor
+        for price, least in zip(
+            (scheme.gap_open, scheme.gap_extend), entry["ungapped_from"], strict=True
+        )
+    ):
+        # Gaps this dear do not pay. blastn sets beta by the scores as given, not as reduced.
+        lambda_, k, h = without_gaps.lambda_, without_gaps.K, without_gaps.H
+        beta = -2.0 if (reward, penalty) in {(1, -1), (2, -3)} else 0.0
+        parameters = lambda_, k, h, lambda_ / h, beta
+    else:
+        raise _untabled(scheme, name, entry["gapped"], divisor, entry["ungapped_from"])
+    return Parameters(*parameters, without_gaps, even_scores=entry["even_scores"])
+
+
+def _same(one: SubstitutionMatrix, other: SubstitutionMatrix) -> bool:
+    codes = np.flatnonzero(background(one.alphabet))
+    block = np.ix_(codes, codes)
+    return np.array_equal(one.scores[block], other.scores[block])
+
+
+def _row(rows: list[list[float]], scheme: ScoringScheme, divisor: int) -> list[float] | None:
+    """Return the columns behind the gap prices, or None where the prices are not tabled."""
+    for gap_open, gap_extend, *columns in rows:
+        if (gap_open * divisor, gap_extend * divisor) == (scheme.gap_open, scheme.gap_extend):
+            return columns
+    return None
+
+
+def _untabled(
+    scheme: ScoringScheme,
+    name: str,
+    rows: list[list[float]],
+    divisor: int,
+    least: list[int] | None = None,
+) -> StatisticsUnavailable:
+    pairs = ", ".join(f"{int(row[0]) * divisor}/{int(row[1]) * divisor}" for row in rows)
+    if least is not None:
+        pairs += f", and all from {least[0] * divisor}/{least[1] * divisor} up"
+    called = scheme.matrix.name if name == scheme.matrix.name else f"{scheme.matrix.name} ({name})"
+    return StatisticsUnavailable(
+        f"matrix {called}: there are no tabled E-value parameters for gap prices "
+        f"{scheme.gap_open}/{scheme.gap_extend} (open/extend); there are for {pairs}; {ADVICE}"
+    )
+
+
+@cache
+def _ncbi() -> dict[str, Any]:
+    text = resources.files("swdual.statistics").joinpath("ncbi_parameters.json").read_text()
+    table: dict[str, Any] = json.loads(text)
+    return table

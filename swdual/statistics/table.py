@@ -1,0 +1,152 @@
+"""E-values from NCBI's tables: what BLAST computes, for every score and target length at once."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.sequences.scoring import ScoringScheme
+from swdual.statistics.model import Evaluation
+from swdual.statistics.normal import log_tail
+from swdual.statistics.parameters import FiniteSize, Parameters, gapped
+
+
+class Table:
+    """Statistics of a scoring scheme that NCBI has tabled, for a database of a given size.
+
+    Proteins take the finite-size correction (Park et al. 2012, as BLAST since 2.2.26), nucleotides
+    the length adjustment (Altschul and Gish 1996, Methods in Enzymology 266, 460-480).
+
+    Parameters
+    ----------
+    scheme
+        Matrix and gap prices.
+    residues, sequences
+        Size of the database that E-values refer to.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If there are no parameters for the scheme.
+
+    >>> from swdual.sequences.matrices import load
+    >>> statistics = Table(ScoringScheme(load("BLOSUM62"), 11, 1), 100_000_000, 250_000)
+    >>> found = statistics.evaluate(np.array([100]), 300, np.array([400]))
+    >>> f"{found.bits[0]:.1f} {np.exp(found.log_evalues[0]):.3g}"
+    '43.1 0.00093'
+    """
+
+    def __init__(self, scheme: ScoringScheme, residues: int, sequences: int) -> None:
+        self.parameters = gapped(scheme)
+        self.residues = residues
+        self.sequences = sequences
+
+    def evaluate(
+        self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
+    ) -> Evaluation:
+        """Return the bit score and the E-value of each target of one query."""
+        p = self.parameters
+        log_k = math.log(p.K)
+        raw = np.asarray(scores, np.float64)
+        bits = (p.lambda_ * raw - log_k) / math.log(2)
+        if p.finite_size is not None:
+            lengths = np.asarray(target_lengths, np.float64)
+            log_area = _log_area(p.finite_size, p.lambda_, raw, query_length, lengths)
+            # The area is that of one pair; the database holds residues / length of such targets.
+            log_space = log_area + math.log(self.residues) - np.log(lengths)
+        else:
+            raw = raw - raw % 2 if p.even_scores else raw
+            log_space = np.full(raw.shape, math.log(self.search_space(query_length)))
+        return Evaluation(bits, log_space + (log_k - p.lambda_ * raw))
+
+    def adjustment(self, query_length: int) -> int:
+        """Return the residues that an alignment takes off the ends of the query, as BLAST does.
+
+        The E-values of proteins do not depend on it; reports give it.
+        """
+        return length_adjustment(self.parameters, query_length, self.residues, self.sequences)
+
+    def search_space(self, query_length: int) -> int:
+        """Return the effective search space in cells, as BLAST reports it.
+
+        >>> from swdual.sequences.matrices import load
+        >>> Table(ScoringScheme(load("BLOSUM62"), 11, 1), 194_727, 410).search_space(300)
+        37926293
+        """
+        cut = self.adjustment(query_length)
+        return (query_length - cut) * max(1, self.residues - self.sequences * cut)
+
+    def facts(self) -> dict[str, str | int | float]:
+        """Return what the E-values rest on, in plain values."""
+        p = self.parameters
+        facts: dict[str, str | int | float] = {
+            "method": "table",
+            "lambda": p.lambda_,
+            "K": p.K,
+            "H": p.H,
+            "alpha": p.alpha,
+            "beta": p.beta,
+            "ungapped lambda": p.ungapped.lambda_,
+            "ungapped K": p.ungapped.K,
+            "ungapped H": p.ungapped.H,
+            "residues": self.residues,
+            "sequences": self.sequences,
+        }
+        if p.finite_size is not None:
+            facts |= {"alpha_v": p.finite_size.alpha, "sigma": p.finite_size.sigma}
+        return facts
+
+
+def length_adjustment(
+    parameters: Parameters, query_length: int, residues: int, sequences: int
+) -> int:
+    """Return the length that the ends of query and targets lose in the effective search space.
+
+    The largest whole l with ``l <= alpha / lambda * ln(K * space) + beta``, where space is
+    ``(query_length - l) * (residues - sequences * l)`` and ``K * space`` is at least as large as
+    the query and the database; 0 where there is none.
+
+    >>> from swdual.sequences.matrices import load
+    >>> length_adjustment(gapped(ScoringScheme(load("BLOSUM62"))), 300, 100_000_000, 250_000)
+    113
+    """
+    p = parameters
+    floor = max(query_length, residues)
+
+    def too_long(length: int) -> bool:
+        expected = p.K * (query_length - length) * (residues - sequences * length)
+        return expected < floor or p.alpha / p.lambda_ * math.log(expected) + p.beta < length
+
+    # The space shrinks as the length grows, so what is too long stays so.
+    longest = min(query_length, residues // max(sequences, 1))
+    return bisect_left(range(1, longest + 1), True, key=too_long)
+
+
+def _log_area(
+    size: FiniteSize,
+    lambda_: float,
+    scores: NDArray[np.float64],
+    query_length: int,
+    lengths: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the logarithm of the area in which an alignment of each score fits two sequences.
+
+    A length L leaves room for L less the length of the alignment, where that is positive: with a
+    normal length of mean l and variance v, sqrt(v) E[max(0, F + Z)] with F = (L - l) / sqrt(v).
+    The area is the product of both rooms, plus the covariance where both are positive. Computed
+    as logarithms it is positive whatever the score: where the alignment is far longer than a
+    sequence, the rooms are tiny and not zero.
+    """
+    smallest = 2 / lambda_
+    mean = size.a * scores + size.b
+    variance = np.maximum(size.alpha * smallest, size.alpha * scores + size.beta)
+    covariance = np.maximum(size.sigma * smallest, size.sigma * scores + size.tau)
+    rooms = np.stack([query_length - mean, lengths - mean]) / np.sqrt(variance)
+    log_positive, log_room = log_tail(rooms)
+    area: NDArray[np.float64] = np.logaddexp(
+        np.log(variance) + log_room.sum(axis=0), np.log(covariance) + log_positive.sum(axis=0)
+    )
+    return area

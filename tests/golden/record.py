@@ -1,0 +1,344 @@
+"""Record what other programs print, as the golden tables of this folder.
+
+Usage::
+
+    python tests/golden/record.py FOLDER [--only NAME ...] [--into FOLDER] [--threads N]
+
+``FOLDER`` holds the sequence sets (``queries20.fasta.gz`` and so on).  DIAMOND, BLAST+ and the
+FASTA programs must be on the path; their versions are printed and written into every table.
+Nothing of swdual is imported, and no row is chosen by what it says: a table has every row that
+its command prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SAMPLES = HERE.parents[1] / "data"
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text."""
+    return text.split()
+
+
+COMMON = words(
+    "qseqid sseqid pident length mismatch gapopen qstart qend sstart send evalue bitscore score"
+)
+DIAMOND = [*COMMON, "nident", "gaps", "qcovhsp"]
+BLASTP = [*COMMON, *words("btop nident positive gaps ppos qcovhsp qframe sframe")]
+BLASTN = [*COMMON, *words("sstrand qframe sframe qcovhsp btop")]
+SSEARCH = words("qseqid sseqid score qstart qend sstart send strand pident length cigar")
+
+PROTEIN_SCORINGS = [
+    ("BLOSUM62", 11, 1),
+    ("BLOSUM45", 14, 2),
+    ("BLOSUM50", 13, 2),
+    ("BLOSUM80", 10, 1),
+    ("BLOSUM90", 10, 1),
+    ("PAM30", 9, 1),
+    ("PAM70", 10, 1),
+    ("PAM250", 15, 2),
+]
+NUCLEOTIDE_SCORINGS = [(2, -3, 5, 2), (1, -2, 2, 2), (1, -1, 3, 2)]
+
+Record = tuple[str, str]
+
+
+class Recorder:
+    """Runs the programs in a folder of its own and writes their tables.
+
+    Parameters
+    ----------
+    sets : Path
+        The folder of the sequence sets.
+    work : Path
+        An empty folder for databases and query files.
+    into : Path
+        Where the tables go.
+    threads : int
+        How many threads the programs may have.
+    """
+
+    def __init__(self, sets: Path, work: Path, into: Path, threads: int) -> None:
+        self.sets, self.work, self.into, self.threads = sets, work, into, threads
+        self.versions = {
+            "diamond": said("diamond", "version"),
+            "blastp": said("blastp", "-version").splitlines()[0],
+            "blastn": said("blastn", "-version").splitlines()[0],
+            "ssearch36": "ssearch36 " + re.search(r"version: (.*)", said("ssearch36", "-h"))[1],
+        }
+
+    def run(self, shown: list[str], hidden: dict[str, Path], extra: list[str]) -> str:
+        """Return what a program prints, with the words of `hidden` replaced by their files."""
+        return said(*(str(hidden.get(word, word)) for word in shown), *extra)
+
+    def write(
+        self,
+        name: str,
+        program: str,
+        command: list[str],
+        notes: list[str],
+        columns: list[str],
+        rows: list[list[str]],
+    ) -> None:
+        """Write one table: comments, the names of the columns, the rows."""
+        lines = [f"# {self.versions[program]}", "# " + " ".join(map(quoted, command))]
+        lines += [f"# {note}" for note in notes]
+        lines += ["\t".join(columns), *("\t".join(row) for row in rows)]
+        text = ("\n".join(lines) + "\n").encode()
+        path = self.into / name
+        if path.suffix == ".gz":
+            with path.open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as file:
+                file.write(text)
+        else:
+            path.write_bytes(text)
+        print(f"{name}: {len(rows)} rows, {path.stat().st_size} bytes")
+
+    def fasta(self, name: str, records: list[Record]) -> Path:
+        """Return a plain file of these records."""
+        path = self.work / name
+        path.write_text("".join(f">{header}\n{sequence}\n" for header, sequence in records))
+        return path
+
+    def blast_database(self, path: Path, kind: str) -> Path:
+        """Return a BLAST database of a plain file."""
+        base = self.work / f"{path.stem}.blast"
+        said("makeblastdb", "-in", str(path), "-dbtype", kind, "-out", str(base))
+        return base
+
+    # The tables.
+
+    def diamond(self, name: str, scoring: tuple, queries: Path, targets: Path, note: str) -> None:
+        """Record DIAMOND's exhaustive search: no heuristic, no masking, no correction."""
+        database = self.work / f"{targets.name}.dmnd"
+        if not database.exists():
+            said("diamond", "makedb", "--in", str(targets), "--db", str(database), "--quiet")
+        matrix, gap_open, gap_extend = map(str, scoring)
+        command = [
+            *words("diamond blastp --swipe --comp-based-stats 0 --masking 0 -k 0 -e 10"),
+            *words(f"--matrix {matrix} --gapopen {gap_open} --gapextend {gap_extend}"),
+            *words("--query QUERIES --db TARGETS --outfmt 6"),
+            *DIAMOND,
+        ]
+        hidden = {"QUERIES": queries, "TARGETS": database}
+        text = self.run(command, hidden, ["--threads", str(self.threads), "--quiet"])
+        self.write(name, "diamond", command, [note], DIAMOND, tabular(text))
+
+    def blastp(self, name: str, queries: Path, targets: Path, note: str) -> None:
+        """Record blastp without masking and correction; its search is still a heuristic."""
+        command = [
+            *words("blastp -matrix BLOSUM62 -gapopen 11 -gapextend 1 -comp_based_stats 0"),
+            *words("-seg no -max_hsps 1 -evalue 10 -max_target_seqs 5000"),
+            *words("-query QUERIES -db TARGETS -outfmt"),
+            "6 " + " ".join(BLASTP),
+        ]
+        hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "prot")}
+        text = self.run(command, hidden, ["-num_threads", str(self.threads)])
+        self.write(name, "blastp", command, [note], BLASTP, tabular(text))
+
+    def blastn(
+        self, name: str, scoring: tuple, queries: Path, targets: Path, notes: list[str]
+    ) -> None:
+        """Record blastn without masking, with short words; its search is still a heuristic."""
+        reward, penalty, gap_open, gap_extend = map(str, scoring)
+        command = [
+            *words("blastn -task blastn -dust no -soft_masking false -word_size 7"),
+            *words(f"-reward {reward} -penalty {penalty} -gapopen {gap_open}"),
+            *words(f"-gapextend {gap_extend} -max_hsps 1 -evalue 10 -max_target_seqs 5000"),
+            *words("-query QUERIES -db TARGETS -outfmt"),
+            "6 " + " ".join(BLASTN),
+        ]
+        hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "nucl")}
+        text = self.run(command, hidden, ["-num_threads", str(self.threads)])
+        self.write(name, "blastn", command, notes, BLASTN, tabular(text))
+
+    def ssearch(
+        self, name: str, options: str, queries: Path, targets: Path, notes: list[str]
+    ) -> None:
+        """Record the first scores of ssearch36 with their alignments; it is exhaustive.
+
+        It cuts long identifiers short, so the targets are numbered for it.
+        """
+        command = ["ssearch36", *words("-q -z -1 -d 0 -m 9C"), *options.split()]
+        command += ["QUERIES", "TARGETS"]
+        names = [first_word(record) for record in records(targets)]
+        numbered = [(str(at), sequence) for at, (_, sequence) in enumerate(records(targets))]
+        hidden = {"QUERIES": queries, "TARGETS": self.fasta("numbered.fasta", numbered)}
+        text = self.run(command, hidden, [])
+        rows = [[row[0], names[int(row[1])], *row[2:]] for row in ssearch_rows(text)]
+        notes = [
+            *notes,
+            "score is the raw score; pident is the identical share of the columns; with strand -1",
+            "the query was reverse-complemented: its coordinates run down, the target's up",
+            "ssearch36 codes gaps the other way round; cigar has SAM's letters, the query the read",
+        ]
+        self.write(name, "ssearch36", command, notes, SSEARCH, rows)
+
+
+def said(*command: str) -> str:
+    """Return a program's output, or stop with what it complained of."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{command[0]} ended with {done.returncode}: {done.stderr.strip()}")
+    return done.stdout.strip("\n")
+
+
+def quoted(word: str) -> str:
+    """Return a word as a shell wants it."""
+    return f'"{word}"' if " " in word else word
+
+
+def tabular(text: str) -> list[list[str]]:
+    """Return the rows of tabular output."""
+    return [line.split("\t") for line in text.splitlines()]
+
+
+def ssearch_rows(text: str) -> Iterator[list[str]]:
+    """Yield the rows of the lists of best scores in ssearch36's own format with ``-m 9C``."""
+    query = None
+    for line in text.splitlines():
+        if title := re.match(r"\s*\d+>>>(\S+)", line):
+            query, listed = title[1], False
+        elif line.startswith("The best scores are:"):
+            listed = True
+        elif query is not None and listed and "\t" in line:
+            description, figures, code = line.split("\t")
+            before = re.search(r"\(\s*\d+\)\s*(?:\[([fr])\])?\s+(-?\d+)\s*$", description)
+            figures = figures.split()
+            qstart, qend, sstart, send = (figures[at] for at in (4, 5, 8, 9))
+            # 4 and 5 are the query's ends, 6 and 7 what of it was shown, 8 and 9 the target's.
+            yield [
+                query,
+                description.split()[0],
+                before[2],
+                qstart,
+                qend,
+                sstart,
+                send,
+                "-1" if before[1] == "r" else "1",
+                figures[0],
+                figures[3],
+                code.translate(str.maketrans("ID", "DI")),
+            ]
+
+
+def records(path: Path) -> list[Record]:
+    """Return headers and sequences of a FASTA file, gzip'ed or not."""
+    opener: Callable = gzip.open if path.suffix == ".gz" else open
+    found: list[list[str]] = []
+    with opener(path, "rt") as file:
+        for line in file:
+            if line.startswith(">"):
+                found.append([line[1:].strip(), ""])
+            else:
+                found[-1][1] += line.strip()
+    return [(header, sequence) for header, sequence in found]
+
+
+def turned(sequence: str) -> str:
+    """Return the reverse complement."""
+    return sequence[::-1].translate(str.maketrans("ACGT", "TGCA"))
+
+
+def first_word(record: Record) -> str:
+    """Return a record's identifier."""
+    return record[0].split()[0]
+
+
+def nucleotide_queries(genes: list[Record], resistance: list[Record]) -> list[Record]:
+    """Return every 192nd of the genes, every 800th resistance gene and the first two with N."""
+    chosen = genes[:1920:192] + resistance[::800]
+    return chosen + [record for record in resistance if "N" in record[1]][:2]
+
+
+def every_second_turned(chosen: list[Record]) -> tuple[list[Record], list[str]]:
+    """Return the records, each second one reverse-complemented, and notes that say so."""
+    queries, notes = [], []
+    for at, (header, sequence) in enumerate(chosen):
+        queries.append((header, turned(sequence) if at % 2 else sequence))
+        notes.append(f"query: {first_word((header, ''))} {'turned' if at % 2 else 'as found'}")
+    return queries, ["queries called turned were reverse-complemented, N staying N", *notes]
+
+
+def main() -> None:
+    """Record the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", type=Path, help="folder of the sequence sets")
+    parser.add_argument("--only", nargs="*", help="names of tables: no others are recorded")
+    parser.add_argument("--into", type=Path, default=HERE, help="folder for the tables")
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        recorder = Recorder(arguments.sets, Path(work), arguments.into, arguments.threads)
+        for version in recorder.versions.values():
+            print(version)
+        for name, record in tables(recorder):
+            if not arguments.only or name in arguments.only:
+                record(name)
+
+
+def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
+    """Yield every table's name and what records it."""
+    sets = recorder.sets
+    sample = [SAMPLES / "queries.fasta", SAMPLES / "proteins.fasta"]
+    note = "QUERIES is data/queries.fasta and TARGETS data/proteins.fasta"
+    blosum62 = PROTEIN_SCORINGS[0]
+    yield "sample_diamond.tsv", lambda name: recorder.diamond(name, blosum62, *sample, note)
+    yield "sample_blastp.tsv", lambda name: recorder.blastp(name, *sample, note)
+    options = "-s BP62 -f -11 -g -1 -b 100"
+    yield "sample_ssearch.tsv", lambda name: recorder.ssearch(name, options, *sample, [note])
+
+    twenty = records(sets / "queries20.fasta.gz")
+    ten = recorder.fasta("queries10.fasta", twenty[::2])
+    targets = recorder.fasta("bench20k.fasta", records(sets / "bench20k.fasta.gz"))
+    note = "QUERIES is every second record, from the first, of queries20; TARGETS is bench20k"
+    for scoring in PROTEIN_SCORINGS:
+        name = "protein_diamond_{}_{}_{}.tsv".format(*scoring)
+        yield name, lambda name, s=scoring: recorder.diamond(name, s, ten, targets, note)
+    yield "protein_blastp.tsv.gz", lambda name: recorder.blastp(name, ten, targets, note)
+
+    resistance = records(sets / "nt_resfinder.fasta.gz")
+    genes = records(sets / "nt_ecoli_genes.fasta.gz")
+    queries, said_of = every_second_turned(nucleotide_queries(genes, resistance))
+    mixed = recorder.fasta("nucleotides.fasta", queries)
+    resfinder = recorder.fasta("nt_resfinder.fasta", resistance)
+    notes = ["QUERIES are records of nt_ecoli_genes and nt_resfinder; TARGETS is nt_resfinder"]
+    for scoring in NUCLEOTIDE_SCORINGS:
+        name = "nucleotide_blastn_{}_{}_{}_{}.tsv.gz".format(*map(abs, scoring))
+        yield (
+            name,
+            lambda name, s=scoring: recorder.blastn(name, s, mixed, resfinder, [*notes, *said_of]),
+        )
+    few, few_said = every_second_turned(genes[:1920:96])
+    genes_only = recorder.fasta("genes.fasta", few)
+    genomes = recorder.fasta("nt_genomes_small.fasta", records(sets / "nt_genomes_small.fasta.gz"))
+    notes_of_genomes = ["QUERIES are records of nt_ecoli_genes; TARGETS is nt_genomes_small"]
+    yield (
+        "nucleotide_blastn_genomes_2_3_5_2.tsv",
+        lambda name: recorder.blastn(
+            name, NUCLEOTIDE_SCORINGS[0], genes_only, genomes, [*notes_of_genomes, *few_said]
+        ),
+    )
+    short, short_said = every_second_turned(genes[:1920:320])
+    six = recorder.fasta("six.fasta", short)
+    options = "-n -r +2/-3 -f -5 -g -2 -b 40"
+    notes_of_ssearch = ["QUERIES are records of nt_ecoli_genes; TARGETS is nt_resfinder"]
+    yield (
+        "nucleotide_ssearch_2_3_5_2.tsv",
+        lambda name: recorder.ssearch(
+            name, options, six, resfinder, [*notes_of_ssearch, *short_said]
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()
