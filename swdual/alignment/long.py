@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
+from swdual.backend import Progress
 from swdual.jit import kernel
 
 PARTS = 24
@@ -44,6 +45,8 @@ class Walk:
         (32, 32) scores.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``.
+    progress
+        Called often; may raise to stop the work.
     """
 
     def __init__(
@@ -53,7 +56,9 @@ class Walk:
         table: NDArray[np.int64],
         gap_open: int,
         gap_extend: int,
+        progress: Progress,
     ) -> None:
+        self._progress = progress
         self._query, self._target, self._table = query, target, table
         self._numbers = (0, gap_open + gap_extend, gap_extend)
         self.runs = np.empty(len(query) + len(target), np.uint32)
@@ -110,22 +115,30 @@ class Walk:
         counts = -(-len(query) // steps[0]), -(-len(target) // steps[1])
         rows = np.empty((counts[0], 2, len(target)), np.int64)
         columns = np.empty((counts[1], 2, len(query)), np.int64)
-        row, column = fill_lines(
-            query,
-            target,
-            self._table,
-            self._numbers,
-            goal,
-            borders.corner,
-            borders.above_H[: len(target)].copy(),
-            borders.above_F[: len(target)].copy(),
-            borders.left_H,
-            borders.left_E,
-            steps,
-            rows,
-            columns,
-        )
-        return _Lines(rows, columns, steps, (row, column))
+        H, F = borders.above_H[: len(target)].copy(), borders.above_F[: len(target)].copy()
+        corner, found = borders.corner, (-1, -1)
+        for band, first in enumerate(range(0, len(query), steps[0])):
+            self._progress(0)
+            here = slice(first, min(first + steps[0], len(query)))
+            row, column = fill_band(
+                query[here],
+                target,
+                self._table,
+                self._numbers,
+                goal,
+                corner,
+                H,
+                F,
+                borders.left_H[here],
+                borders.left_E[here],
+                steps[1],
+                columns[:, :, here],
+            )
+            rows[band] = H, F
+            corner = int(borders.left_H[here.stop - 1])
+            if row >= 0 and (found[1] < 0 or column < found[1]):
+                found = first + row, column
+        return _Lines(rows, columns, steps, found)
 
     def _through(self, top: int, left: int, borders: Borders, lines: _Lines) -> None:
         """Walk through the rectangles between the lines of a filled one."""
@@ -155,7 +168,7 @@ class _Lines(NamedTuple):
 
 
 @kernel
-def fill_lines(
+def fill_band(
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],
     table: NDArray[np.int64],
@@ -166,13 +179,11 @@ def fill_lines(
     F: NDArray[np.int64],
     left_H: NDArray[np.int64],
     left_E: NDArray[np.int64],
-    steps: tuple[int, int],
-    rows: NDArray[np.int64],
+    step: int,
     columns: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Fill a rectangle like `fill_tile`, keeping lines instead of directions."""
+    """Fill a rectangle like `fill_tile`, keeping H and E of every `step` columns, no directions."""
     zero, gx, ge = numbers
-    row_step, column_step = steps
     found_row = found_column = -1
     above_left = corner
     for i in range(len(query)):
@@ -182,7 +193,7 @@ def fill_lines(
         e = left_E[i]
         j = 0
         for strip in range(columns.shape[0]):
-            last = min((strip + 1) * column_step, len(target))
+            last = min((strip + 1) * step, len(target))
             best = zero
             while j < last:
                 f = F[j]
@@ -196,10 +207,7 @@ def fill_lines(
             columns[strip, 0, i] = H[last - 1]
             columns[strip, 1, i] = e
             if best == goal:
-                for k in range(strip * column_step, last):
+                for k in range(strip * step, last):
                     if H[k] == goal and (found_column < 0 or k < found_column):
                         found_row, found_column = i, k
-        if (i + 1) % row_step == 0:
-            rows[i // row_step, 0] = H
-            rows[i // row_step, 1] = F
     return found_row, found_column

@@ -12,6 +12,7 @@ from swdual.alignment.grid import grid_kernel, walk_grid
 from swdual.alignment.long import Walk
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks
+from swdual.backend import Progress
 from swdual.database.database import Block
 from swdual.errors import EngineError
 from swdual.lanes.cell import COLUMNS as GROUP_COLUMNS
@@ -42,6 +43,7 @@ class Tracer:
         targets: Sequence[bytes],
         scores: NDArray[np.int64],
         strands: NDArray[np.int8],
+        progress: Progress = lambda cells: None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets, in their order.
 
@@ -53,6 +55,8 @@ class Tracer:
             (targets,) their Smith-Waterman scores; where one is 0 the alignment is empty.
         strands
             (targets,) 1, or -1 where it is the query's other strand that has the score.
+        progress
+            Called with 0 now and then; may raise to stop the work.
 
         Raises
         ------
@@ -66,10 +70,10 @@ class Tracer:
             here = here[np.argsort(-lengths, kind="stable")]
             block = _block_of([targets[k] for k in here.tolist()])
             if strand > 0:
-                parts.append(self._one_strand(query, block, scores[here]))
+                parts.append(self._one_strand(query, block, scores[here], progress))
             elif len(here):
                 reverse = self._scheme.matrix.alphabet.reverse_complement(query)
-                traced = self._one_strand(reverse, block, scores[here])
+                traced = self._one_strand(reverse, block, scores[here], progress)
                 parts.append(traced.of_other_strand(len(query)))
             places.append(here)
         empty = np.flatnonzero(scores <= 0)
@@ -78,7 +82,9 @@ class Tracer:
         places.append(empty)
         return Tracebacks.joined(parts).take(np.argsort(np.concatenate(places)))
 
-    def _one_strand(self, query: bytes, targets: Block, scores: NDArray[np.int64]) -> Tracebacks:
+    def _one_strand(
+        self, query: bytes, targets: Block, scores: NDArray[np.int64], progress: Progress
+    ) -> Tracebacks:
         """Return the alignments of a query with targets in descending length."""
         codes = np.frombuffer(query, np.uint8)
         numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
@@ -92,9 +98,9 @@ class Tracer:
             left &= ~fits
             chosen = np.flatnonzero(fits)
             if len(chosen):
-                self._grids(codes, targets, chosen, scores, rung, ends, runs)
+                self._grids(codes, targets, chosen, scores, rung, ends, runs, progress)
         for k in np.flatnonzero(giants | left).tolist():
-            self._giant(codes, targets, k, int(scores[k]), ends, runs)
+            self._giant(codes, targets, k, int(scores[k]), ends, runs, progress)
         for k, operations in enumerate(runs):
             here, there = codes[ends[0, k] :], _residues(targets, k)[ends[2, k] :]
             numbers[4:, k] = tally(here, there, operations, self._rungs[-1].table)
@@ -108,11 +114,14 @@ class Tracer:
         score: int,
         ends: NDArray[np.int64],
         runs: list[NDArray[np.uint32]],
+        progress: Progress,
     ) -> None:
         """Align the query with one target that is too large for the lanes."""
         scheme = self._scheme
         table = scheme.matrix.scores.astype(np.int64)
-        walk = Walk(query, _residues(targets, k), table, scheme.gap_open, scheme.gap_extend)
+        walk = Walk(
+            query, _residues(targets, k), table, scheme.gap_open, scheme.gap_extend, progress
+        )
         query_end, target_end = walk.whole(score)
         if query_end == 0:
             raise EngineError(f"the alignment of target {k} does not reach its score {score}")
@@ -128,6 +137,7 @@ class Tracer:
         rung: Rung,
         ends: NDArray[np.int64],
         runs: list[NDArray[np.uint32]],
+        progress: Progress,
     ) -> None:
         """Align the query with some targets whose scores fit a rung."""
         packed = pack(targets, chosen, rung.lanes)
@@ -143,6 +153,7 @@ class Tracer:
         ]
         used = np.unique(letters)
         for batch in range(len(packed.batch_starts) - 1):
+            progress(0)
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
             here = slice(*packed.event_starts[batch : batch + 2].tolist())
             order, firsts, following = _lanes_of(packed, here)

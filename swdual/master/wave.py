@@ -232,7 +232,7 @@ def _trace(
     tracer: Tracer, query: int, result: QueryResult, places: NDArray[np.int64], progress: Progress
 ) -> Traced:
     """Align some hits of a query."""
-    progress(0)
     targets = result.targets.codes(result.ordinals[places])
-    found = tracer(result.query.codes, targets, result.scores[places], result.strands[places])
+    scores, strands = result.scores[places], result.strands[places]
+    found = tracer(result.query.codes, targets, scores, strands, progress)
     return Traced(query, places, found)
