@@ -12,6 +12,7 @@ from typing import IO, cast
 from swdual import registry
 from swdual.errors import InputError
 from swdual.format import NUMBERS, Column, Table, TableFormat
+from swdual.hits.fields import STANDARD
 from swdual.output import replacing
 
 SUFFIXES = {
@@ -33,7 +34,7 @@ def convert(
     *,
     before: str | None = None,
     after: str | None = None,
-    header: bool = False,
+    header: bool | None = None,
     force: bool = False,
 ) -> int:
     """Turn a table of hits into another format; return the number of hits.
@@ -45,7 +46,8 @@ def convert(
     before, after
         Formats by name or by BLAST's number; by default what the files' names say.
     header
-        Write the names of the fields in the first line.
+        Write the names of the fields in the first line; by default where they are not BLAST's
+        twelve, without which a table of text could not be read again.
     force
         Replace `target`.
 
@@ -66,6 +68,8 @@ def convert(
 
     with _opened(source) as stream:
         table = reader.read_table(stream, os.fspath(source))
+        if header is None:
+            header = table.fields != STANDARD
         with replacing(target, force=force) as output:
             writer.write_table(Table(table.fields, counted(table)), output, header=header)
     return rows

@@ -75,7 +75,7 @@ def command(
             gap_open=gapopen,
             gap_extend=gapextend,
             max_target_seqs=0,
-            evalue=math.inf,
+            evalue=None if options["stats"] == "none" else math.inf,
             align=chosen.needs_alignment,
             **options,
         )

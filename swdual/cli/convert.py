@@ -16,7 +16,11 @@ logger = logging.getLogger("swdual")
 @click.argument("target", metavar="OUT", type=click.Path(allow_dash=True))
 @click.option("--from", "before", metavar="FORMAT", help="Format of IN.  [default: by its name]")
 @click.option("--to", "after", metavar="FORMAT", help="Format of OUT.  [default: by its name]")
-@click.option("--header", is_flag=True, help="Names of the fields in the first line.")
+@click.option(
+    "--header/--no-header",
+    default=None,
+    help="Names of the fields in the first line.  [default: if they are not BLAST's twelve]",
+)
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @talking
 def command(
@@ -24,7 +28,7 @@ def command(
     target: str,
     before: str | None,
     after: str | None,
-    header: bool,
+    header: bool | None,
     force: bool,
     quiet: bool,
     verbose: bool,

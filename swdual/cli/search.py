@@ -40,9 +40,7 @@ logger = logging.getLogger("swdual")
     "--evalue",
     blast="-evalue",
     type=click.FloatRange(min=0),
-    default=10.0,
-    show_default=True,
-    help="Largest E-value of a hit.",
+    help="Largest E-value of a hit.  [default: 10]",
 )
 @option(
     "-k",
@@ -53,7 +51,9 @@ logger = logging.getLogger("swdual")
     show_default=True,
     help="Hits for each query; 0 gives all.",
 )
-@option("--min-score", type=float, default=0.0, help="Smallest bit score of a hit.")
+@option(
+    "--min-score", type=click.FloatRange(min=0), default=0.0, help="Smallest bit score of a hit."
+)
 @option(
     "--min-raw-score",
     type=click.IntRange(min=0),

@@ -169,17 +169,15 @@ FIELDS: dict[str, Field] = {
         "the whole target",
         lambda found: [_decoded(found, codes) for codes in found.target_codes],
     ),
-    "qframe": Field("whole", "1 (0 for proteins)", _same(lambda found: int(_has_strands(found)))),
+    "qframe": Field("whole", "always 1", _same(lambda found: 1)),
     "sframe": Field(
-        "whole",
-        "1, or -1 on the other strand (0 for proteins)",
-        lambda found: found.strands.astype(np.int64) * _has_strands(found),
+        "whole", "1, or -1 on the other strand", lambda found: found.strands.astype(np.int64)
     ),
     "sstrand": Field(
         "text",
         "plus or minus (N/A for proteins)",
         lambda found: [
-            ("plus" if strand > 0 else "minus") if _has_strands(found) else "N/A"
+            ("plus" if strand > 0 else "minus") if found.targets.alphabet.complements else "N/A"
             for strand in found.strands.tolist()
         ],
     ),
@@ -223,10 +221,6 @@ DATA = (
     *("qtitle", "stitle", "qnum", "snum"),
 )
 """What a table for programs has: names, numbers and operations, but no residues."""
-
-
-def _has_strands(found: QueryResult) -> bool:
-    return bool(found.targets.alphabet.complements)
 
 
 def parse_fields(names: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from swdual.alignment.alignment import Alignment
@@ -44,7 +43,5 @@ def align(query: Any, target: Any, *, dbtype: str = "prot", **scheme: Any) -> Al
         if len(found) != 1:
             raise InputError(f"the {name} is {len(found)} sequences, but a pair has one each")
     database = Database.from_batches([batch_of(theirs)], alphabet, theirs[0].id)
-    whole = Search(
-        ours, database, stats="none", evalue=math.inf, min_raw_score=0, threads=1, **scheme
-    )
+    whole = Search(ours, database, stats="none", min_raw_score=0, threads=1, **scheme)
     return next(whole.results())[0].alignment

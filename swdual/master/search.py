@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -77,7 +78,7 @@ def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryRe
     min_raw_score
         Smallest score of a hit.
     evalue, min_score
-        Largest E-value and smallest bit score of a hit.
+        Largest E-value (by default 10) and smallest bit score of a hit.
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
         scores of the query, for any scheme; "none": no E-values and bit scores.
@@ -123,7 +124,7 @@ class Search:
         penalty: int | None = None,
         max_target_seqs: int = 500,
         min_raw_score: int = 1,
-        evalue: float = 10.0,
+        evalue: float | None = None,
         min_score: float = 0.0,
         stats: str = "table",
         dbsize: int | None = None,
@@ -139,6 +140,7 @@ class Search:
             ("max_target_seqs", max_target_seqs, 0),
             ("min_raw_score", min_raw_score, 0),
             ("evalue", evalue, 0),
+            ("min_score", min_score, 0),
             ("dbsize", dbsize, 1),
             ("threads", threads, 1),
         ):
@@ -147,6 +149,8 @@ class Search:
         for name, choice, choices in (("stats", stats, STATS), ("strand", strand, STRANDS)):
             if choice not in (None, *choices):
                 raise InputError(f"{name} is {choice!r}, none of {', '.join(choices)}")
+        if stats == "none" and (evalue is not None or min_score or dbsize):
+            raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
         self.threads = threads or available_threads()
         self.progress = progress
         self.database = database = open_database(database, on_invalid, dbtype)
@@ -160,7 +164,7 @@ class Search:
             scheme,
             max_target_seqs,
             min_raw_score,
-            evalue,
+            math.inf if stats == "none" else 10.0 if evalue is None else evalue,
             min_score,
             stats,
             dbsize,

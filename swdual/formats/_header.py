@@ -1,0 +1,78 @@
+"""What the formats that are no tables share: the first result ahead, and texts made harmless.
+
+Also the alignment as SAM and PAF tell it: along the target.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+
+from swdual.alignment.alignment import Alignment
+from swdual.hits.hit import Hit
+from swdual.hits.query_result import QueryResult
+
+_CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f"  # what moves a terminal's cursor and ends a line
+    r"\u2028\u2029\u202a-\u202e\u2066-\u2069"  # line ends, and what turns the direction of text
+    r"\ud800-\udfff\ufffe\uffff]"  # what is no character, so that XML forbids it
+)
+
+
+def ahead(
+    results: Iterable[QueryResult],
+) -> tuple[QueryResult | None, Iterator[QueryResult]]:
+    """Return the first result, or None, and all results, of which no other is held."""
+    results = iter(results)
+    first = next(results, None)
+    return first, itertools.chain([] if first is None else [first], results)
+
+
+def harmless(text: str) -> str:
+    r"""Return a text for one line: tabs become spaces, other control characters '?'.
+
+    >>> harmless("a\tb \x1b[31mred")
+    'a b ?[31mred'
+    """
+    return _CONTROL.sub("?", text.replace("\t", " "))
+
+
+def description(title: str) -> str:
+    """Return what follows the identifier in a header line.
+
+    >>> description("t1  one of two"), description("t1")
+    ('one of two', '')
+    """
+    words = title.split(maxsplit=1)
+    return words[1] if len(words) > 1 else ""
+
+
+def number(value: float | None) -> str:
+    """Return a number as C's %g has it, so as BLAST's XML has it; NaN where there is none.
+
+    >>> number(1.23456789e-120), number(35.0), number(None)
+    ('1.23457e-120', '35', 'NaN')
+    """
+    return "NaN" if value is None else f"{value:.6g}"
+
+
+def target_cigar(alignment: Alignment) -> str:
+    """Return the operations in the direction of the target as it is in the database."""
+    return "".join(
+        f"{count}{letter}" for letter, count in alignment.operations[:: alignment.strand]
+    )
+
+
+def tags(hit: Hit, alignment: Alignment) -> list[str]:
+    """Return the optional fields that SAM and PAF have alike.
+
+    NM counts mismatches and gaps, AS is the raw score; the others are, as far as possible,
+    DIAMOND's: ZB bit score, ZE E-value, ZL length of the target.
+    """
+    found = [f"NM:i:{alignment.length - alignment.identities}", f"AS:i:{hit.score}"]
+    if hit.bits is not None:
+        found.append(f"ZB:f:{number(hit.bits)}")
+    if hit.evalue is not None:
+        found.append(f"ZE:f:{number(hit.evalue)}")
+    return [*found, f"ZL:i:{hit.target_length}"]

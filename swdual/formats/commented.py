@@ -1,0 +1,183 @@
+"""BLAST's format 7: its tables, with comments that name query, database and fields."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any, NamedTuple
+
+from swdual.errors import InputError
+from swdual.format import Column, Table, printed
+from swdual.formats._header import harmless
+from swdual.formats._text import CHUNK_ROWS, _value
+from swdual.hits.fields import STANDARD, columns
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output, Utf8
+from swdual.version import __version__
+
+FIELDS = STANDARD
+
+NAMES = {
+    "qseqid": "query id",
+    "sseqid": "subject id",
+    "qaccver": "query acc.ver",
+    "saccver": "subject acc.ver",
+    "qacc": "query acc.",
+    "sacc": "subject acc.",
+    "score": "score",
+    "bitscore": "bit score",
+    "evalue": "evalue",
+    "log10_evalue": "log10 evalue",
+    "pident": "% identity",
+    "nident": "identical",
+    "length": "alignment length",
+    "mismatch": "mismatches",
+    "positive": "positives",
+    "ppos": "% positives",
+    "gapopen": "gap opens",
+    "gaps": "gaps",
+    "qstart": "q. start",
+    "qend": "q. end",
+    "sstart": "s. start",
+    "send": "s. end",
+    "qlen": "query length",
+    "slen": "subject length",
+    "qcovhsp": "% query coverage per hsp",
+    "qcovs": "% query coverage per subject",
+    "scovhsp": "% subject coverage per hsp",
+    "btop": "BTOP",
+    "cigar": "CIGAR",
+    "qseq": "query seq",
+    "sseq": "subject seq",
+    "qseq_gapped": "gapped query seq",
+    "sseq_gapped": "gapped subject seq",
+    "full_qseq": "full query seq",
+    "full_sseq": "full subject seq",
+    "qframe": "query frame",
+    "sframe": "sbjct frame",
+    "sstrand": "subject strand",
+    "qtitle": "query title",
+    "stitle": "subject title",
+    "qnum": "query number",
+    "snum": "subject number",
+    "rank": "rank",
+    "device": "device",
+}
+"""What '# Fields:' calls each field: BLAST's words, and the like for the fields it lacks."""
+
+_OLDER_NAMES = {"qcovs": "% subject coverage", "qcovhsp": "% hsp coverage"}
+_FIELDS_BY_NAME = {word: name for names in (NAMES, _OLDER_NAMES) for name, word in names.items()}
+_HITS_FOUND = re.compile(r"# (\d+) hits found")
+
+
+def write(
+    results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
+) -> None:
+    """Write the hits of all queries; comments name the fields, so `header` adds nothing."""
+    text = Utf8(stream)
+    queries = 0
+    for result in results:
+        text.write(_comments(result, fields))
+        texts = [
+            [value.replace("\t", " ") for value in printed(field, column)]
+            for field, column in zip(fields, columns(result, fields), strict=True)
+        ]
+        text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
+        queries += 1
+    text.write(f"# BLAST processed {queries} queries\n")
+
+
+def _comments(result: QueryResult, fields: Sequence[str]) -> str:
+    # Bio.Align takes a first line without the name of a BLAST program for one of FASTA's, and
+    # Bio.SearchIO's index ends a file at "# BLAST processed". So the program is named by what
+    # it compares; the version, which readers hand on as it is, says which program it was.
+    program = "BLASTN" if result.targets.alphabet.complements else "BLASTP"
+    # BLAST names no fields where there are no rows, and Bio.SearchIO relies on that.
+    names = f"# Fields: {', '.join(NAMES[field] for field in fields)}\n" if len(result) else ""
+    return (
+        f"# {program} swdual-{__version__}\n"
+        f"# Query: {harmless(result.query.title)}\n"
+        f"# Database: {harmless(result.targets.name)}\n"
+        f"{names}# {len(result)} hits found\n"
+    )
+
+
+class _Row(NamedTuple):
+    """A row of a file, with its line number and the fields named above it."""
+
+    line: int
+    fields: tuple[str, ...]
+    values: list[str]
+
+
+def read_table(stream: IO[bytes], name: str) -> Table:
+    """Return the table in a file: of the fields that its comments name, or the standard ones.
+
+    Raises
+    ------
+    InputError
+        If there are fewer or more rows than the comments say, a field is unknown, the fields
+        change, a row has more or fewer values than there are fields, or a value is no number
+        where there should be one; names file and line.
+    """
+    rows = _rows(stream, name)
+    first = next(rows, None)
+    if first is None:
+        return Table(STANDARD, iter(()))
+    return Table(first.fields, _chunks(itertools.chain([first], rows), first.fields, name))
+
+
+def _rows(stream: IO[bytes], name: str) -> Iterator[_Row]:
+    fields: tuple[str, ...] = STANDARD
+    number = expected = 0
+    for number, raw in enumerate(stream, start=1):
+        line = raw.decode(errors="replace").rstrip("\r\n")
+        if expected:
+            # Whatever it begins with: an identifier may well begin with '#'.
+            expected -= 1
+            yield _Row(number, fields, line.split("\t"))
+        elif line.startswith("# Fields: "):
+            fields = _fields(line.removeprefix("# Fields: "), name, number)
+        elif found := _HITS_FOUND.fullmatch(line):
+            expected = int(found[1])
+        elif line and not line.startswith("#"):
+            raise InputError(
+                "a row where no '# ... hits found' announces one", file=name, line=number
+            )
+    if expected:
+        raise InputError(f"ends {expected} rows too early", file=name, line=number)
+
+
+def _fields(text: str, name: str, line: int) -> tuple[str, ...]:
+    words = text.split(", ")
+    for word in words:
+        if word not in _FIELDS_BY_NAME:
+            raise InputError(
+                f"unknown field {word!r}; there are: {', '.join(_FIELDS_BY_NAME)}",
+                file=name,
+                line=line,
+            )
+    return tuple(_FIELDS_BY_NAME[word] for word in words)
+
+
+def _chunks(rows: Iterator[_Row], fields: tuple[str, ...], name: str) -> Iterator[list[Column]]:
+    while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
+        table: list[list[Any]] = [[] for _ in fields]
+        for row in chunk:
+            if row.fields != fields:
+                raise InputError(
+                    f"the fields are not those of the first rows: {' '.join(fields)}",
+                    file=name,
+                    line=row.line,
+                )
+            if len(row.values) != len(fields):
+                raise InputError(
+                    f"{len(row.values)} values, but there are {len(fields)} fields "
+                    f"({' '.join(fields)})",
+                    file=name,
+                    line=row.line,
+                )
+            for field, column, text in zip(fields, table, row.values, strict=True):
+                column.append(_value(field, text, name, row.line))
+        yield list(table)

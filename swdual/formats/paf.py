@@ -1,0 +1,50 @@
+"""PAF, minimap2's table of mappings: twelve columns, then SAM's optional fields.
+
+Places are 0-based and half-open, on the sequences as given; '-' where the query's other strand
+aligns. The CIGAR (cg) runs along the target. A hit with score 0 has no alignment and no line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from swdual.formats._header import harmless, tags, target_cigar
+from swdual.hits.hit import Hit
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output, Utf8
+
+FIELDS: tuple[str, ...] = ()
+UNKNOWN_QUALITY = "255"
+
+
+def write(
+    results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
+) -> None:
+    """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
+    text = Utf8(stream)
+    for result in results:
+        for hit in result:
+            text.write(_line(hit))
+
+
+def _line(hit: Hit) -> str:
+    alignment = hit.alignment
+    if not alignment.length:
+        return ""
+    values = [
+        harmless(hit.query.id),
+        str(len(hit.query.codes)),
+        str(alignment.query_start),
+        str(alignment.query_end),
+        "+" if alignment.strand > 0 else "-",
+        harmless(hit.id),
+        str(hit.target_length),
+        str(alignment.target_start),
+        str(alignment.target_end),
+        str(alignment.identities),
+        str(alignment.length),
+        UNKNOWN_QUALITY,
+        *tags(hit, alignment),
+        f"cg:Z:{target_cigar(alignment)}",
+    ]
+    return "\t".join(values) + "\n"

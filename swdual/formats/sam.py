@@ -1,0 +1,84 @@
+"""SAM (sequence alignment/map): queries are the reads, targets the references.
+
+Each query has one primary line: its best hit, or a line that says it is unmapped. It shows the
+whole query, soft-clipped. The other hits are secondary lines, which as SAM recommends do not repeat
+the sequence. On the other strand a line shows the query's reverse complement, and the CIGAR runs
+along the target as it is in the database. A hit with score 0 has no alignment and no line.
+
+There are no @SQ lines: they would have to name every target of the database before the first hit
+is known. SAM allows that; for a program that wants them, ``samtools view -T targets.fasta`` adds
+them, and ZL has the length of each target. Characters that SAM's names cannot hold become '?', and
+stops (``*``) in proteins X.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from swdual.alignment.alignment import Alignment
+from swdual.formats._header import tags, target_cigar
+from swdual.hits.hit import Hit
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output, Utf8
+from swdual.version import __version__
+
+FIELDS: tuple[str, ...] = ()
+
+UNMAPPED, REVERSE, SECONDARY = 0x4, 0x10, 0x100
+UNKNOWN_QUALITY = 255
+LONGEST_QUERY_NAME = 254
+
+_NO_QUERY_NAME = re.compile(r"[^!-?A-~]")
+_NO_TARGET_NAME = re.compile(r"^[*=]|[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
+
+
+def write(
+    results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
+) -> None:
+    """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
+    text = Utf8(stream)
+    text.write("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
+    text.write(f"@PG\tID:swdual\tPN:swdual\tVN:{__version__}\n")
+    for result in results:
+        name = _NO_QUERY_NAME.sub("?", result.query.id)[:LONGEST_QUERY_NAME] or "?"
+        secondary = 0
+        for hit in result:
+            alignment = hit.alignment
+            if alignment.length:
+                text.write(_line(name, hit, alignment, secondary))
+                secondary = SECONDARY
+        if not secondary:
+            letters = _letters(result, result.query.codes)
+            text.write(f"{name}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t{letters}\t*\n")
+
+
+def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
+    codes = hit.query.codes
+    if alignment.strand < 0:
+        codes = hit.result.targets.alphabet.reverse_complement(codes)
+    values = [
+        name,
+        str(secondary | (REVERSE if alignment.strand < 0 else 0)),
+        _NO_TARGET_NAME.sub("?", hit.id) or "?",
+        str(alignment.target_start + 1),
+        str(UNKNOWN_QUALITY),
+        _clipped_cigar(alignment),
+        *("*", "0", "0"),
+        "*" if secondary else _letters(hit.result, codes),
+        "*",
+        *tags(hit, alignment),
+    ]
+    return "\t".join(values) + "\n"
+
+
+def _clipped_cigar(alignment: Alignment) -> str:
+    """Return the CIGAR with the query's ends that do not align."""
+    before = alignment.query_start
+    after = len(alignment.query.codes) - alignment.query_end
+    first, last = (f"{n}S" if n else "" for n in (before, after)[:: alignment.strand])
+    return first + target_cigar(alignment) + last
+
+
+def _letters(result: QueryResult, codes: bytes) -> str:
+    return result.targets.alphabet.decode(codes).replace("*", "X")

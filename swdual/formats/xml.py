@@ -1,0 +1,197 @@
+"""BLAST's XML (NCBI_BlastOutput.dtd), its format 5.
+
+The program is called blastp or blastn, because readers tell by that name what the sequences are;
+the version says swdual. A target's identifier is its own, as with ``makeblastdb -parse_seqids``.
+Where that would be no key, because it is missing or a better hit of the query has the same, the
+target's place in the database stands for it and its whole header line follows, as without that
+option. A value that does not exist, such as an E-value without statistics, is NaN. A hit with
+score 0 has no alignment, and so no Hsp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from xml.sax.saxutils import escape
+
+from swdual.formats._header import ahead, description, harmless, number
+from swdual.hits.hit import Hit
+from swdual.hits.query_result import QueryResult
+from swdual.output import Output, Utf8
+from swdual.sequences.scoring import ScoringScheme
+from swdual.statistics.table import Table
+from swdual.version import __version__
+
+FIELDS: tuple[str, ...] = ()
+
+REFERENCE = (
+    "Temple F. Smith and Michael S. Waterman (1981), "
+    '"Identification of common molecular subsequences", J. Mol. Biol. 147:195-197.'
+)
+BY_PLACE = "gnl|BL_ORD_ID|"
+"""How BLAST begins an identifier that it makes of a target's place in the database."""
+
+
+def write(
+    results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
+) -> None:
+    """Write the hits of all queries; nothing without a query, as a search is told by its queries.
+
+    The layout is fixed, so `header` adds nothing.
+    """
+    first, results = ahead(results)
+    if first is None:
+        return
+    text = Utf8(stream)
+    text.write(_preamble(first))
+    for result in results:
+        text.write(_iteration_head(result))
+        for hit, (name, title) in zip(result, _names(result), strict=True):
+            text.write(_hit(hit, name, title))
+        text.write(_iteration_tail(result))
+    text.write("</BlastOutput_iterations>\n</BlastOutput>\n")
+
+
+def _element(name: str, value: object, indent: int) -> str:
+    return f"{' ' * indent}<{name}>{escape(harmless(str(value)))}</{name}>\n"
+
+
+def _elements(prefix: str, values: dict[str, object], indent: int) -> str:
+    return "".join(_element(f"{prefix}_{name}", value, indent) for name, value in values.items())
+
+
+def _preamble(first: QueryResult) -> str:
+    program = {
+        "program": "blastn" if first.targets.alphabet.complements else "blastp",
+        "version": f"swdual {__version__}",
+        "reference": REFERENCE,
+        "db": first.targets.name,
+        **_query(first),
+    }
+    return (
+        '<?xml version="1.0"?>\n'
+        '<!DOCTYPE BlastOutput PUBLIC "-//NCBI//NCBI BlastOutput/EN" '
+        '"http://www.ncbi.nlm.nih.gov/dtd/NCBI_BlastOutput.dtd">\n'
+        "<BlastOutput>\n"
+        f"{_elements('BlastOutput', program, 2)}"
+        "  <BlastOutput_param>\n"
+        "    <Parameters>\n"
+        f"{_elements('Parameters', _parameters(first), 6)}"
+        "    </Parameters>\n"
+        "  </BlastOutput_param>\n"
+        "<BlastOutput_iterations>\n"
+    )
+
+
+def _query(result: QueryResult) -> dict[str, object]:
+    """Return how BLAST names a query: by its number; readers take the real name of the title."""
+    return {
+        "query-ID": f"Query_{result.number + 1}",
+        "query-def": result.query.title,
+        "query-len": len(result.query.codes),
+    }
+
+
+def _parameters(result: QueryResult) -> dict[str, object]:
+    scheme = result.parameters.scheme
+    expect: dict[str, object] = {"expect": f"{result.parameters.evalue:g}"}
+    return {
+        **_matrix(scheme, expect),
+        "gap-open": scheme.gap_open,
+        "gap-extend": scheme.gap_extend,
+        "filter": "F",
+    }
+
+
+def _matrix(scheme: ScoringScheme, expect: dict[str, object]) -> dict[str, object]:
+    """Return the E-value and the matrix in the order of the DTD; bases have reward and penalty."""
+    reward, penalty = (int(score) for score in scheme.matrix.scores[0, :2])
+    if scheme.matrix.name == f"{reward}/{penalty}":
+        return {**expect, "sc-match": reward, "sc-mismatch": penalty}
+    return {"matrix": scheme.matrix.name, **expect}
+
+
+def _iteration_head(result: QueryResult) -> str:
+    query = _elements("Iteration", {"iter-num": result.number + 1, **_query(result)}, 2)
+    return f"<Iteration>\n{query}<Iteration_hits>\n"
+
+
+def _iteration_tail(result: QueryResult) -> str:
+    message = "" if len(result) else _element("Iteration_message", "No hits found", 2)
+    return (
+        "</Iteration_hits>\n"
+        "  <Iteration_stat>\n"
+        "    <Statistics>\n"
+        f"{_elements('Statistics', _statistics(result), 6)}"
+        "    </Statistics>\n"
+        "  </Iteration_stat>\n"
+        f"{message}"
+        "</Iteration>\n"
+    )
+
+
+def _statistics(result: QueryResult) -> dict[str, object]:
+    statistics = result.statistics
+    facts = {} if statistics is None else statistics.facts()
+    length = len(result.query.codes)
+    tabled = statistics if isinstance(statistics, Table) else None
+    return {
+        "db-num": len(result.targets),
+        "db-len": result.targets.residues,
+        "hsp-len": 0 if tabled is None else tabled.adjustment(length),
+        "eff-space": "NaN" if tabled is None else tabled.search_space(length),
+        "kappa": facts.get("K", "NaN"),
+        "lambda": facts.get("lambda", "NaN"),
+        "entropy": facts.get("H", "NaN"),
+    }
+
+
+def _names(result: QueryResult) -> Iterable[tuple[str, str]]:
+    """Return a name for each hit that no other hit of the query has, and the rest of its title."""
+    seen = {""}
+    for hit in result:
+        name = harmless(hit.id)
+        if name in seen or name.startswith(BY_PLACE):
+            yield f"{BY_PLACE}{hit.ordinal}", hit.title
+        else:
+            yield name, description(hit.title)
+        seen.add(name)
+
+
+def _hit(hit: Hit, name: str, title: str) -> str:
+    values = {
+        "num": hit.rank,
+        "id": name,
+        "def": title,
+        "accession": name.removeprefix(BY_PLACE),
+        "len": hit.target_length,
+    }
+    return f"<Hit>\n{_elements('Hit', values, 2)}  <Hit_hsps>\n{_hsp(hit)}  </Hit_hsps>\n</Hit>\n"
+
+
+def _hsp(hit: Hit) -> str:
+    alignment = hit.alignment
+    if not alignment.length:
+        return ""
+    query, middle, target = alignment.rows
+    frame = int(bool(hit.result.targets.alphabet.complements))
+    places = (alignment.target_start + 1, alignment.target_end)[:: alignment.strand]
+    values: dict[str, object] = {
+        "num": 1,
+        "bit-score": number(hit.bits),
+        "score": hit.score,
+        "evalue": number(hit.evalue),
+        "query-from": alignment.query_start + 1,
+        "query-to": alignment.query_end,
+        "hit-from": places[0],
+        "hit-to": places[1],
+        "query-frame": frame,
+        "hit-frame": frame * alignment.strand,
+        "identity": alignment.identities,
+        "positive": alignment.positives,
+        "gaps": alignment.gaps,
+        "align-len": alignment.length,
+        "qseq": query,
+        "hseq": target,
+        "midline": middle,
+    }
+    return f"    <Hsp>\n{_elements('Hsp', values, 6)}    </Hsp>\n"
