@@ -19,6 +19,7 @@ from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.output import replacing
+from swdual.sequences.sequence import description
 
 if TYPE_CHECKING:
     import Bio.SearchIO
@@ -279,10 +280,6 @@ class SearchResults(SequenceOf[QueryResult]):
         )
 
 
-def _rest(title: str) -> str:
-    return title.partition(" ")[2]
-
-
 def _html_row(hit: Hit) -> str:
     """Return a table row; a bar shows where on the query the alignment lies."""
     alignment = hit.alignment
@@ -302,6 +299,6 @@ def _html_row(hit: Hit) -> str:
         str(hit.score),
         f"{100 * alignment.identity:.0f} %" if alignment.length else "",
         bar,
-        html.escape(_rest(hit.title)),
+        html.escape(description(hit.title)),
     ]
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

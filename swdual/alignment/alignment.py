@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -171,8 +172,8 @@ class Alignment:
 
     @property
     def identity(self) -> float:
-        """The fraction of columns with equal letters."""
-        return self.identities / self.length
+        """The fraction of columns with equal letters; not-a-number where nothing is aligned."""
+        return self.identities / self.length if self.length else math.nan
 
     @property
     def mismatches(self) -> int:
@@ -211,7 +212,8 @@ class Alignment:
     def __str__(self) -> str:
         """Return the alignment as BLAST prints it."""
         lines = list(self.lines())
-        wide = max(len(str(number)) for line in lines for number in (*line[:2], *line[5:]))
+        numbers = [number for line in lines for number in (*line[:2], *line[5:])]
+        wide = max(map(len, map(str, numbers)), default=0)
         return "\n\n".join(
             f"Query  {a:<{wide}}  {query}  {b}\n"
             f"{' ' * (9 + wide)}{middle}\n"

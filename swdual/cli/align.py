@@ -77,6 +77,7 @@ def command(
             max_target_seqs=0,
             evalue=None if options["stats"] == "none" else math.inf,
             align=chosen.needs_alignment,
+            progress=not (quiet or no_progress),
             **options,
         )
         chosen.format.write(whole.results(), stream, chosen.fields, header=header)

@@ -8,7 +8,7 @@ import time
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
-from swdual.cli._progress import progress_bar
+from swdual.progress import progress_bar
 
 logger = logging.getLogger("swdual")
 

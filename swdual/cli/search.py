@@ -10,7 +10,6 @@ import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import option, output_options, scheme_options
-from swdual.cli._progress import progress_bar
 
 logger = logging.getLogger("swdual")
 
@@ -149,17 +148,14 @@ def command(
         )
     from pathlib import Path
 
-    with (
-        replacing(out, force=force) as stream,
-        progress_bar("searching", "GCUPS", 1e9, shown=not (quiet or no_progress)) as show,
-    ):
+    with replacing(out, force=force) as stream:
         whole = Search(
             query if query == "-" else Path(query),
             db,
             gap_open=gapopen,
             gap_extend=gapextend,
             align=chosen.needs_alignment or align == "all",
-            progress=show,
+            progress=not (quiet or no_progress),
             **options,
         )
         started = time.perf_counter()

@@ -38,16 +38,6 @@ def harmless(text: str) -> str:
     return _CONTROL.sub("?", text.replace("\t", " "))
 
 
-def description(title: str) -> str:
-    """Return what follows the identifier in a header line.
-
-    >>> description("t1  one of two"), description("t1")
-    ('one of two', '')
-    """
-    words = title.split(maxsplit=1)
-    return words[1] if len(words) > 1 else ""
-
-
 def number(value: float | None) -> str:
     """Return a number as C's %g has it, so as BLAST's XML has it; NaN where there is none.
 

@@ -46,12 +46,13 @@ def _chunks(
                     line=number,
                 )
             for field, column, text in zip(fields, columns, row, strict=True):
-                column.append(_value(field, text, name, number))
+                column.append(value_of(field, text, name, number))
         line += len(chunk)
         yield list(columns)
 
 
-def _value(field: str, text: str, name: str, line: int) -> str | int | float:
+def value_of(field: str, text: str, name: str, line: int) -> str | int | float:
+    """Return the value that a text stands for; file and line are for the error."""
     kind = FIELDS[field].kind
     if kind == "text":
         return text

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 from swdual.errors import InputError
 from swdual.format import Column, Table, printed
 from swdual.formats._header import harmless
-from swdual.formats._text import CHUNK_ROWS, _value
+from swdual.formats._text import CHUNK_ROWS, value_of
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
@@ -179,5 +179,5 @@ def _chunks(rows: Iterator[_Row], fields: tuple[str, ...], name: str) -> Iterato
                     line=row.line,
                 )
             for field, column, text in zip(fields, table, row.values, strict=True):
-                column.append(_value(field, text, name, row.line))
+                column.append(value_of(field, text, name, row.line))
         yield list(table)

@@ -6,8 +6,8 @@ the sequence. On the other strand a line shows the query's reverse complement, a
 along the target as it is in the database. A hit with score 0 has no alignment and no line.
 
 There are no @SQ lines: they would have to name every target of the database before the first hit
-is known. SAM allows that; for a program that wants them, ``samtools view -T targets.fasta`` adds
-them, and ZL has the length of each target. Characters that SAM's names cannot hold become '?', and
+is known. SAM allows that, and ZL has the length of each target; samtools wants them, and adds them
+with ``samtools view -T targets.fasta``. Characters that SAM's names cannot hold become '?', and
 stops (``*``) in proteins X.
 """
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
-from swdual.formats._header import ahead, description, harmless, number
+from swdual.formats._header import ahead, harmless, number
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import description
 from swdual.statistics.table import Table
 from swdual.version import __version__
 

@@ -9,6 +9,7 @@ from Bio.SearchIO import Hit as BioHit
 from Bio.SearchIO import QueryResult as BioResult
 
 from swdual.hits.hit import Hit
+from swdual.sequences.sequence import description
 from swdual.version import __version__
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def to_searchio(result: QueryResult) -> BioResult:
     """Return Biopython's object for the hits of a query; places are 0-based and half-open."""
     found = BioResult([_hit(hit, result) for hit in result], result.query.id)
     found.seq_len = len(result.query.codes)
-    found.description = _rest(result.query.title)
+    found.description = description(result.query.title)
     found.program, found.version = "swdual", __version__
     found.target = result.targets.name
     return found
@@ -34,16 +35,12 @@ def _hit(hit: Hit, result: QueryResult) -> BioHit:
     fragment.hit_start, fragment.hit_end = alignment.target_start, alignment.target_end
     fragment.molecule_type = "DNA" if bases else "protein"
     fragment.query_strand, fragment.hit_strand = int(bases), int(bases) * hit.strand
+    fragment.aln_span = alignment.length
     fragment.aln_annotation = {"similarity": middle}
     pair = HSP([fragment])
     pair.evalue, pair.bitscore, pair.bitscore_raw = hit.evalue, hit.bits, hit.score
     pair.ident_num, pair.pos_num = alignment.identities, alignment.positives
-    pair.gap_num, pair.aln_span = alignment.gaps, alignment.length
+    pair.gap_num = alignment.gaps
     found = BioHit([pair])
-    found.seq_len, found.description = hit.target_length, _rest(hit.title)
+    found.seq_len, found.description = hit.target_length, description(hit.title)
     return found
-
-
-def _rest(title: str) -> str:
-    """Return what follows the identifier in a header line."""
-    return title.partition(" ")[2]

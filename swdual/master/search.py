@@ -17,6 +17,7 @@ from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.master.wave import Means, Wave
 from swdual.master.worker import available_threads
+from swdual.progress import progress_bar
 from swdual.results import SearchResults, Timing
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
@@ -99,7 +100,7 @@ def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryRe
     on_invalid
         What becomes of letters that are none: "error", "replace" or "skip".
     progress
-        Called now and then with the cells done and the cells in all.
+        True draws a bar; a function is called now and then with the cells done and those in all.
 
     Raises
     ------
@@ -134,7 +135,7 @@ class Search:
         backend: str = "simd",
         dbtype: str = "auto",
         on_invalid: OnInvalid = "error",
-        progress: Progress = lambda done, total: None,
+        progress: Progress | bool = False,
     ) -> None:
         for name, value, least in (
             ("max_target_seqs", max_target_seqs, 0),
@@ -152,7 +153,7 @@ class Search:
         if stats == "none" and (evalue is not None or min_score or dbsize):
             raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
         self.threads = threads or available_threads()
-        self.progress = progress
+        self._progress = progress
         self.database = database = open_database(database, on_invalid, dbtype)
         bases = database.alphabet is NUCLEOTIDE
         if strand is not None and not bases:
@@ -194,13 +195,16 @@ class Search:
         """Run the search, wave by wave so that memory stays bounded."""
         kept = self.parameters.max_target_seqs or len(self.database)
         size = max(1, min(WAVE_QUERIES, WAVE_CANDIDATES // kept))
-        for start in range(0, len(self.queries), size):
-            wave = Wave(self.queries[start : start + size], start, self._means)
-            before = sum(self._cells[:start])
-            yield from wave.results(partial(self._tell, before))
+        bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
+        with bar as show:
+            tell = self._progress if callable(self._progress) else show
+            for start in range(0, len(self.queries), size):
+                wave = Wave(self.queries[start : start + size], start, self._means)
+                before = sum(self._cells[:start])
+                yield from wave.results(partial(self._tell, tell, before))
 
-    def _tell(self, before: int, done: int) -> None:
-        self.progress(before + done, self.cells)
+    def _tell(self, tell: Progress, before: int, done: int) -> None:
+        tell(before + done, self.cells)
 
 
 def open_database(source: Any, on_invalid: OnInvalid = "error", dbtype: str = "auto") -> Database:

@@ -55,7 +55,7 @@ def batch_of(sequences: Iterable[Sequence]) -> Batch:
     """
     headers, parts, lengths = [], [], []
     for title, codes in sequences:
-        headers.append(title.encode())
+        headers.append(title.encode(errors="replace"))
         parts.append(codes.ljust(len(codes) + -len(codes) % ALIGNMENT, bytes([PAD])))
         lengths.append(len(codes))
     return Batch(
@@ -74,6 +74,16 @@ def first_word(title: str) -> str:
     """
     words = title.split(maxsplit=1)
     return words[0] if words else ""
+
+
+def description(title: str) -> str:
+    """Return what follows the identifier in a header line.
+
+    >>> description("t1  one of two"), description("t1")
+    ('one of two', '')
+    """
+    words = title.split(maxsplit=1)
+    return words[1] if len(words) > 1 else ""
 
 
 def decode_header(header: bytes) -> str:

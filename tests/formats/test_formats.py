@@ -1,4 +1,4 @@
-"""Every format can be read back, and says what it does not know."""
+"""Every table can be read back, and every format says what it does not know."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import csv
 import inspect
 import io
 import json
+import math
 
 import pytest
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.format import DEFAULT_FIELDS, FIELDS, NUMBERS, Format, columns, parse_format
+from swdual.format import NUMBERS, Format, Table, parse_format, print_bits, print_evalue, printed
+from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
 from swdual.master.search import search
+from swdual.output import Output
 
 AWKWARD = 'tab\there, "quoted", comma; back\\slash é 漢 \U0001f9ec <b>&amp;'
 QUERIES = [(f"q1 {AWKWARD}", "MKVLAW"), ("q2", "P"), ("q3|x=1 a  b", "WWWW")]
@@ -23,18 +26,47 @@ TARGETS = [
     ("t4, comma", "MKVLAW"),
     ("#t5 'single' = + - @", "WW"),
 ]
-ALL_FIELDS = tuple(FIELDS)
+ALL_FIELDS = (
+    "qseqid",
+    "sseqid",
+    "score",
+    "qlen",
+    "slen",
+    *("qtitle", "stitle", "qnum", "snum", "rank"),
+)
+"""Fields that a hit tells without alignment and statistics, and that every format prints alike."""
+
+FORMATS = registry.available("swdual.formats")
+LINES = ("tabular", "csv", "jsonl")
+"""The formats that have one line a hit and nothing else."""
+
+TABLES = (*LINES, "arrow", "parquet")
+"""The formats that are written from tables, and give back what was written."""
 
 
 @pytest.fixture(scope="module")
 def results():
-    return search(QUERIES, TARGETS, max_target_seqs=4)
+    return search(QUERIES, TARGETS, max_target_seqs=4, stats="none")
+
+
+@pytest.fixture(scope="module")
+def evaluated():
+    """The same hits with E-values."""
+    return search(QUERIES, TARGETS, max_target_seqs=4, evalue=math.inf)
+
+
+def written_bytes(name, results, fields=ALL_FIELDS, header=False):
+    if name in ("arrow", "parquet"):
+        pytest.importorskip("pyarrow")
+    stream = io.BytesIO()
+    module = registry.load("swdual.formats", name)
+    fields = fields if module.FIELDS else ()
+    module.write(results, Output(stream, "test"), fields, header=header)
+    return stream.getvalue()
 
 
 def written(name, results, fields=ALL_FIELDS, header=False):
-    stream = io.StringIO(newline="")
-    registry.load("swdual.formats", name).write(results, stream, fields, header=header)
-    return stream.getvalue()
+    return written_bytes(name, results, fields, header).decode()
 
 
 def expected_rows(results, fields=ALL_FIELDS):
@@ -72,9 +104,9 @@ def test_every_field_has_a_value_for_every_hit(results):
     assert {type(value) for row in rows for value in row} == {int, str}
 
 
-@pytest.mark.parametrize("name", registry.available("swdual.formats"))
+@pytest.mark.parametrize("name", FORMATS)
 def test_every_format_has_the_signature_of_the_contract(name):
-    """``write(results, stream, fields, *, header)`` in every module, and a docstring."""
+    """``write(results, stream, fields, *, header)`` in every module, `FIELDS`, and a docstring."""
     module = registry.load("swdual.formats", name)
     contract = list(inspect.signature(Format.write).parameters.values())[1:]
     found = list(inspect.signature(module.write).parameters.values())
@@ -83,14 +115,26 @@ def test_every_format_has_the_signature_of_the_contract(name):
     ]
     assert module.__doc__
     assert module.write.__doc__
+    assert set(module.FIELDS) <= set(FIELDS)
 
 
-@pytest.mark.parametrize("name", registry.available("swdual.formats"))
+@pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("header", [False, True])
-def test_every_format_takes_results_one_by_one(results, name, header):
-    """Any iterable of results will do, and nothing is written for an empty one but a header."""
+def test_every_format_takes_results_one_by_one(results, evaluated, name, header):
+    """Any iterable of results will do, with statistics or without, and also none at all."""
+    for found in (results, evaluated):
+        whole = written_bytes(name, found, header=header)
+        assert written_bytes(name, iter(list(found)), header=header) == whole
+        empty = written_bytes(name, [], header=header)
+        assert empty == written_bytes(name, iter(()), header=header)
+        assert len(empty) < len(whole)
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("header", [False, True])
+def test_a_table_of_text_is_a_header_and_the_rows_of_each_query(results, name, header):
+    """Nothing is written for no results but a header, and nothing between two queries."""
     whole = written(name, results, header=header)
-    assert written(name, iter(list(results)), header=header) == whole
     empty = written(name, [], header=header)
     assert whole.startswith(empty)
     assert empty == "" or header
@@ -98,9 +142,9 @@ def test_every_format_takes_results_one_by_one(results, name, header):
     assert whole == empty + parts
 
 
-@pytest.mark.parametrize("name", registry.available("swdual.formats"))
-@pytest.mark.parametrize("fields", [("score",), DEFAULT_FIELDS, ("sseqid", "sseqid", "qnum")])
-def test_every_format_ends_each_hit_with_one_newline(results, name, fields):
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("fields", [("score",), STANDARD, ("sseqid", "sseqid", "qnum")])
+def test_every_format_of_lines_ends_each_hit_with_one_newline(results, name, fields):
     """One line a hit, Unix line ends, for one field, the usual ones, and one given twice."""
     text = written(name, results, fields)
     assert text.endswith("\n")
@@ -119,7 +163,7 @@ def test_tabular_splits_at_tabs(results):
 
 def test_tabular_keeps_line_breaks_out_of_its_lines():
     """A header line with any line break, which a dict may hold, stays one line."""
-    results = search({"q\nx": "MKVLAW"}, {"t1 a\nb\rc\r\nd\te": "MKVLAW"})
+    results = search({"q\nx": "MKVLAW"}, {"t1 a\nb\rc\r\nd\te": "MKVLAW"}, stats="none")
     text = written("tabular", results)
     assert text.count("\n") == 1
     assert "\r" not in text
@@ -148,7 +192,8 @@ def test_csv_is_read_back_by_the_csv_module(results):
 @pytest.mark.parametrize("title", ["t1 a\nb", "t1 a\rb", "t1 a\r\nb"])
 def test_csv_has_one_line_a_hit(title):
     """A header line with line breaks, which a dict may hold, is kept with spaces for them."""
-    text = written("csv", search("MKVLAW", {title: "MKVLAW"}), ("stitle", "score"))
+    results = search("MKVLAW", {title: "MKVLAW"}, stats="none")
+    text = written("csv", results, ("stitle", "score"))
     shown = title.replace("\r", " ").replace("\n", " ")
     assert list(csv.reader(io.StringIO(text, newline=""), strict=True)) == [[shown, "33"]]
 
@@ -164,21 +209,44 @@ def test_jsonl_is_read_back_by_the_json_module(results):
 def test_the_header_names_the_fields_where_a_format_has_one(results):
     """One line more in tabular and csv; JSON names its fields anyway."""
     for name, separator in (("tabular", "\t"), ("csv", ",")):
-        text = written(name, results, DEFAULT_FIELDS, header=True)
-        assert text.split("\n")[0] == separator.join(DEFAULT_FIELDS)
-        assert text.split("\n", 1)[1] == written(name, results, DEFAULT_FIELDS)
+        text = written(name, results, STANDARD, header=True)
+        assert text.split("\n")[0] == separator.join(STANDARD)
+        assert text.split("\n", 1)[1] == written(name, results, STANDARD)
     assert written("jsonl", results, header=True) == written("jsonl", results)
 
 
 def test_a_format_is_chosen_by_name_or_by_blasts_number():
-    """6 is tabular, 10 is csv, and fields follow the name."""
+    """6 is tabular, 10 is csv, and fields follow the name; `std` stands for BLAST's twelve."""
+    assert NUMBERS == {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv"}
     for number, name in NUMBERS.items():
         assert parse_format(number) == parse_format(name)
-        assert parse_format(f" {number}  rank   score ")[1] == ("rank", "score")
-    for name in registry.available("swdual.formats"):
+    for name in FORMATS:
         module, fields = parse_format(name)
         assert module is registry.load("swdual.formats", name)
-        assert fields == DEFAULT_FIELDS
+        assert fields == module.FIELDS
+    for name in ("6", "7", "10", *TABLES):
+        assert parse_format(f" {name}  rank   score ")[1] == ("rank", "score")
+        assert parse_format(f"{name} qlen std slen")[1] == ("qlen", *STANDARD, "slen")
+    for name in ("6", "7", "10"):
+        assert parse_format(name)[1] == STANDARD
+    for name in ("jsonl", "arrow", "parquet"):
+        assert parse_format(name)[1] == DATA
+
+
+@pytest.mark.parametrize("name", ["0", "5", "sam", "paf"])
+def test_a_format_of_fixed_layout_takes_no_fields(name):
+    """Fields given to it are refused, not overlooked."""
+    assert parse_format(name)[1] == ()
+    with pytest.raises(InputError, match=f"format {name} has no fields to choose, but rank score"):
+        parse_format(f"{name} rank score")
+
+
+def test_a_format_says_whether_it_needs_alignments():
+    """Formats of a fixed layout do, tables where a field does."""
+    for text in ("0", "5", "sam", "paf", "6", "7", "csv", "jsonl", "6 score qstart", "arrow btop"):
+        assert parse_format(text).needs_alignment, text
+    for text in ("6 score", "csv qseqid sseqid evalue bitscore", "jsonl stitle slen snum"):
+        assert not parse_format(text).needs_alignment, text
 
 
 @pytest.mark.parametrize(
@@ -186,13 +254,15 @@ def test_a_format_is_chosen_by_name_or_by_blasts_number():
     [
         ("tabula", "unknown format 'tabula'; did you mean tabular[?]"),
         ("json", "unknown format 'json'; did you mean jsonl[?]"),
-        ("7", "unknown format '7'"),
+        ("8", "unknown format '8'"),
         ("", "unknown format ''"),
         ("   ", "unknown format ''"),
         ("_x", "unknown format '_x'"),
         ("6 scor", "unknown field 'scor'; did you mean score[?]"),
         ("csv qseqid seqid", "unknown field 'seqid'; did you mean .*sseqid.*[?]"),
-        ("6 evalu", "unknown field 'evalu'"),
+        ("6 evalu", "unknown field 'evalu'; did you mean .*evalue.*[?]"),
+        ("6 staxid", "unknown field 'staxid'"),
+        ("6 stdd", "unknown field 'stdd'; did you mean .*std.*[?]"),
         ("6 qseqid,score", "unknown field 'qseqid,score'"),
     ],
 )
@@ -201,3 +271,119 @@ def test_an_unknown_format_or_field_names_the_nearest(text, message):
     with pytest.raises(InputError, match=message) as caught:
         parse_format(text)
     assert "There are: " in str(caught.value)
+
+
+def test_e_values_are_printed_as_blast_prints_them():
+    """NCBI's ranges (align_format_util.cpp): 0.0, then three digits, then fewer, then none."""
+    printed_as = {
+        0.0: "0.0", 9.9e-181: "0.0", 1e-180: "1.00e-180", 3.14159e-20: "3.14e-20",
+        9.996e-20: "1.00e-19", 0.00089: "8.90e-04", 0.0009: "0.001", 0.0123: "0.012",
+        0.0999: "0.100", 0.1: "0.10", 0.999: "1.00", 1.0: "1.0", 2.55: "2.5", 9.99: "10.0",
+        10.0: "10", 1234.5: "1234", 1e6: "1000000",
+    }  # fmt: skip
+    assert {value: print_evalue(value) for value in printed_as} == printed_as
+
+
+def test_bit_scores_are_printed_as_blast_prints_them():
+    """One decimal below 99.9, whole and cut off above, with an exponent beyond 99999."""
+    printed_as = {
+        0.04: "0.0", 31.25: "31.2", 99.9: "99.9", 99.91: "99", 100.99: "100", 99999.0: "99999",
+        123456.0: "1.235e+05",
+    }  # fmt: skip
+    assert {value: print_bits(value) for value in printed_as} == printed_as
+
+
+def test_what_is_missing_is_shown_as_such(results):
+    """Not-a-number is NA in text and null in JSON."""
+    fields = ("evalue", "bitscore", "log10_evalue", "score")
+    rows = [line.split("\t") for line in written("tabular", results, fields).splitlines()]
+    assert [row[:3] for row in rows] == [["NA"] * 3] * 8
+    for line in written("jsonl", results, fields).splitlines():
+        assert list(json.loads(line).values())[:3] == [None] * 3
+    assert printed("score", [None, 3]) == ["NA", "3"]
+
+
+def test_json_lines_have_numbers_in_full(evaluated):
+    """Every digit of an E-value, unlike in tables for people."""
+    lines = [json.loads(line) for line in written("jsonl", evaluated, DATA).splitlines()]
+    assert [line["evalue"] for line in lines] == evaluated.evalues.tolist()
+    assert [line["bitscore"] for line in lines] == evaluated.bits.tolist()
+    assert list(lines[0]) == list(DATA)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("fields", [ALL_FIELDS, DATA, tuple(FIELDS), ("evalue",)])
+def test_a_table_is_read_back(evaluated, results, name, fields):
+    """Numbers, texts and what is missing; in text a number is as it was printed."""
+    for found in (evaluated, results):
+        data = written_bytes(name, found, fields, header=True)
+        module = registry.load("swdual.formats", name)
+        table = module.read_table(io.BytesIO(data), "x")
+        assert table.fields == tuple(fields)
+        chunks = list(table.chunks)
+        rows = [row for chunk in chunks for row in zip(*chunk, strict=True)]
+        parts = [columns(result, fields) for result in found]
+        expected = [row for part in parts for row in zip(*part, strict=True)]
+        assert len(rows) == len(expected) == 8
+        for ours, theirs in zip(rows, expected, strict=True):
+            for field, a, b in zip(fields, ours, theirs, strict=True):
+                if name in ("tabular", "csv"):
+                    a, b = printed(field, [a])[0], printed(field, [b])[0]
+                    b = b.replace("\t", " ") if name == "tabular" else b
+                assert a == b or (a != a and b != b), field
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_that_was_read_is_written_as_it_was(evaluated, name):
+    """Reading and writing again changes nothing, however many rows come at once."""
+    data = written_bytes(name, evaluated, DATA, header=True)
+    module = registry.load("swdual.formats", name)
+    table = module.read_table(io.BytesIO(data), "x")
+    again = io.BytesIO()
+    module.write_table(table, Output(again, "y"), header=True)
+    if name in ("arrow", "parquet"):  # which tell more of where the hits came from
+        read = [module.read_table(io.BytesIO(x), "x") for x in (data, again.getvalue())]
+        first, second = ([row for chunk in x.chunks for row in zip(*chunk)] for x in read)
+        assert first == second
+    else:
+        assert again.getvalue() == data
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_long_table_is_read_back_in_pieces(name):
+    """More rows than any format takes at once, in chunks of any size, among them empty ones."""
+    sizes = [3, 0, 70_000, 1, 24_000]
+    starts = [sum(sizes[:k]) for k in range(len(sizes))]
+    chunks = [
+        [
+            [f"q{k}" for k in range(a, a + n)],
+            list(range(a, a + n)),
+            [k / 7 for k in range(a, a + n)],
+        ]
+        for a, n in zip(starts, sizes, strict=True)
+    ]
+    if name in ("arrow", "parquet"):
+        pytest.importorskip("pyarrow")
+    module = registry.load("swdual.formats", name)
+    stream = io.BytesIO()
+    fields = ("qseqid", "score", "bitscore")
+    module.write_table(Table(fields, iter(chunks)), Output(stream, "x"), header=True)
+    table = module.read_table(io.BytesIO(stream.getvalue()), "x")
+    read = list(table.chunks)
+    assert [x for chunk in read for x in chunk[0]] == [f"q{k}" for k in range(sum(sizes))]
+    assert [x for chunk in read for x in chunk[1]] == list(range(sum(sizes)))
+    if name not in ("tabular", "csv"):
+        assert [x for chunk in read for x in chunk[2]] == [k / 7 for k in range(sum(sizes))]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_text_of_a_megabyte_is_read_back(name):
+    """Header lines and whole sequences may be as long as they like."""
+    if name in ("arrow", "parquet"):
+        pytest.importorskip("pyarrow")
+    module = registry.load("swdual.formats", name)
+    stream = io.BytesIO()
+    chunk = [["t " + "x" * 1_000_000], [3]]
+    module.write_table(Table(("stitle", "score"), iter([chunk])), Output(stream, "x"), header=True)
+    table = module.read_table(io.BytesIO(stream.getvalue()), "x")
+    assert [[list(column) for column in piece] for piece in table.chunks] == [chunk]

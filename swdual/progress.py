@@ -1,4 +1,4 @@
-"""Progress bars on standard error, for those who look on."""
+"""Progress bars on standard error or in a notebook, for those who look on."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def progress_bar(
     unit, scale
         The speed is shown in `unit` a second, `scale` of the counted things each.
     shown
-        Draw the bar, if standard error is a terminal.
+        Draw the bar, if standard error is a terminal or this is a notebook.
     """
-    if not (shown and sys.stderr.isatty()):
+    if not shown or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         yield lambda done, total: None
         return
     from rich.console import Console
