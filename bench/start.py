@@ -35,7 +35,8 @@ def main(repeats: int, keep: bool) -> None:
             synthesis.write_fasta(records, stream)
         with (folder / "q.fasta").open("w") as stream:
             synthesis.write_fasta([("query", query)], stream)
-        search = [*swdual, "search", "q.fasta", "db.fasta"]
+        scores = ["-f", "6 qseqid sseqid score", "--stats", "none"]
+        search = [*swdual, "search", "q.fasta", "db.fasta", *scores]
         os.environ["SWDUAL_CACHE_DIR"] = str(folder / "cache")
         run(search, folder)
 

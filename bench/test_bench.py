@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parent
         ["makedb.py", "--residues", "3000", "--repeats", "1"],
         ["whole_process.py", "--residues", "3000", "--repeats", "1", "--only", "swdual"],
         ["start.py", "--repeats", "1"],
+        ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
     ],
     ids=lambda arguments: arguments[0],
 )

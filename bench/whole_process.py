@@ -24,6 +24,7 @@ from swdual.sequences.records import as_sequences
 
 PROTEIN_DATABASE = ["makeblastdb", "-in", "db.fasta", "-dbtype", "prot", "-blastdb_version", "4"]
 SWDUAL = [sys.executable, "-m", "swdual"]
+SCORES = ["-f", "6 qseqid sseqid score", "--stats", "none"]
 
 PREPARATIONS = {
     "swdual": [[*SWDUAL, "makedb", "db.fasta", "db.swdual"]],
@@ -41,8 +42,8 @@ def commands(threads: int) -> dict[str, list[str]]:
     table_ = ["-f", "6", "qseqid", "sseqid", "score"]
     diamond = ["diamond", "blastp", "-q", "q.fasta", "-d", "db.dmnd", "--threads", n, "-k", "500"]
     return {
-        "swdual": [*SWDUAL, "search", "q.fasta", "db.swdual", "-p", n, *scheme, "-o", "out.tsv",
-                   "--force"],
+        "swdual": [*SWDUAL, "search", "q.fasta", "db.swdual", "-p", n, *scheme, *SCORES, "-o",
+                   "out.tsv", "--force"],
         "diamond --swipe": [*diamond, "--swipe", *scheme, "--comp-based-stats", "0", "--masking",
                             "0", "-e", "1000", *table_],
         "swipe": ["swipe", "-d", "db", "-i", "q.fasta", "-M", "BLOSUM62", "-G", "11", "-E", "1",

@@ -98,7 +98,8 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     try:
-        with open(path, "rb") as stream:
-            yield stream
+        stream = open(path, "rb")  # noqa: SIM115  (closed below; what fails later is not its fault)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=path) from error
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+    with stream:
+        yield stream

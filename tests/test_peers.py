@@ -14,6 +14,7 @@ from swdual.sequences.fasta import read_sequences
 
 ROOT = Path(__file__).parents[1]
 QUERIES, PROTEINS = ROOT / "data" / "queries.fasta", ROOT / "data" / "proteins.fasta"
+EVERYTHING = {"max_target_seqs": 0, "min_raw_score": 0, "stats": "none", "align": False}
 SHARED = ROOT.parent / "shared" / "proteins"
 LETTERS = PROTEIN.letters[:20]
 """The amino acids: the samples have no other letter."""
@@ -34,7 +35,7 @@ def records():
 @pytest.fixture(scope="module")
 def table():
     """Our scores of the samples, (queries, targets)."""
-    found = search(QUERIES, PROTEINS, max_target_seqs=0, min_raw_score=0)
+    found = search(QUERIES, PROTEINS, **EVERYTHING)
     return np.array([result.scores[np.argsort(result.ordinals)] for result in found])
 
 
@@ -106,7 +107,7 @@ def titin():
         if not path.is_file():
             pytest.skip(f"{path} is not there: real data lies beside the project only")
     query = next(read_sequences(paths[0]))
-    found = search(paths[0], paths[1], max_target_seqs=0, min_raw_score=0)[0]
+    found = search(paths[0], paths[1], **EVERYTHING)[0]
     return query, found
 
 

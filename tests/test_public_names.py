@@ -11,6 +11,7 @@ import pytest
 import swdual
 
 NAMES = [
+    "Alignment",
     "Database",
     "DatabaseError",
     "EngineError",
@@ -21,15 +22,20 @@ NAMES = [
     "QueryResult",
     "ScoringScheme",
     "SearchResults",
+    "StatisticsUnavailable",
     "SubstitutionMatrix",
     "SwdualError",
     "__version__",
+    "align",
     "iter_search",
     "makedb",
     "search",
 ]
 
-HEAVY = ("Bio", "cupy", "dnaio", "llvmlite", "numba", "numpy", "pandas")
+HEAVY = (
+    *("Bio", "cupy", "dnaio", "llvmlite", "matplotlib"),
+    *("numba", "numpy", "pandas", "polars", "pyarrow"),
+)
 
 
 def modules_after(code, *arguments):
@@ -78,8 +84,12 @@ def test_a_star_import_gives_all_of_them():
 
 def test_the_search_function_survives_the_import_of_submodules():
     """No module of the package is called like a public name and takes its place."""
-    code = "import swdual, swdual.master.search, swdual.cli.search; print(callable(swdual.search))"
-    assert modules_after(code)[0] == "True"
+    code = (
+        "import swdual, swdual.master.search, swdual.cli.search, swdual.cli.align, "
+        "swdual.cli.makedb, swdual.master.pair, swdual.database.makedb; "
+        "print(*(type(x).__name__ for x in (swdual.search, swdual.align, swdual.makedb)))"
+    )
+    assert modules_after(code)[0] == "function function function"
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -89,7 +99,19 @@ def test_an_unknown_name_is_an_attribute_error():
     assert not hasattr(swdual, "numba")
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith("Error")])
+def test_a_search_loads_nothing_that_its_output_does_not_need():
+    """Neither Biopython nor what makes data frames and pictures, whatever is installed."""
+    code = "import swdual; print(swdual.search('MKVLAW', {'t': 'MKVLAW'})[0][0].evalue < 10)"
+    said, modules = modules_after(code)
+    assert said == "True"
+    assert "numba" in modules
+    for name in ("Bio", "matplotlib", "pandas", "polars", "pyarrow"):
+        assert name not in modules
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in NAMES if n.endswith("Error")] + ["StatisticsUnavailable"]
+)
 def test_every_error_is_one_of_swduals(name):
     """Whoever catches SwdualError catches them all; each has its exit code."""
     error = getattr(swdual, name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from swdual.errors import InputError
 from swdual.format import Table, table_of
-from swdual.hits.fields import FIELDS, parse_fields
+from swdual.hits.fields import FIELDS, known_fields
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output
 from swdual.version import __version__
@@ -121,15 +121,47 @@ class Sink(io.RawIOBase):
         return self._place
 
 
-def read_batches(found: Iterable[Any], names: Sequence[str]) -> Table:
-    """Return a table of what a file of Arrow data holds."""
-    fields = parse_fields(names)
+def read_batches(found: Iterable[Any], kinds: pyarrow.Schema, name: str, kind: str) -> Table:
+    """Return a table of what a file of Arrow data holds.
+
+    Raises
+    ------
+    InputError
+        If a field is unknown, or holds something else than it should, or the file is damaged.
+    """
+    pa = arrow()
+    fields = known_fields(kinds.names)
+    expected = schema(fields, {})
+    for field, have, want in zip(fields, kinds.types, expected.types, strict=True):
+        if not _may_become(have, want):
+            raise InputError(f"{field} holds {have}, but should hold {want}", file=name)
 
     def chunks() -> Iterator[list[Any]]:
-        for each in found:
-            yield [
-                [math.nan if x is None and FIELDS[name].kind == "real" else x for x in values]
-                for name, values in zip(fields, (c.to_pylist() for c in each.columns), strict=True)
-            ]
+        try:
+            for each in found:
+                yield [
+                    [math.nan if x is None and FIELDS[field].kind == "real" else x for x in column]
+                    for field, column in zip(
+                        fields, (c.to_pylist() for c in each.columns), strict=True
+                    )
+                ]
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(error, name, kind) from error
 
     return Table(fields, chunks())
+
+
+def _may_become(have: Any, want: Any) -> bool:
+    types = arrow().types
+    if types.is_dictionary(have):
+        have = have.value_type
+    if types.is_string(want):
+        return bool(types.is_string(have) or types.is_large_string(have))
+    if types.is_int64(want):
+        return bool(types.is_integer(have))
+    return bool(types.is_integer(have) or types.is_floating(have))
+
+
+def damaged(error: Exception, name: str, kind: str) -> InputError:
+    """Return the error for a file that pyarrow cannot read."""
+    return InputError(f"not {kind} file, or damaged: {str(error).splitlines()[0]}", file=name)

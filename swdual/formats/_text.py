@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from swdual.errors import InputError
 from swdual.format import NOTHING, Column, Table
-from swdual.hits.fields import FIELDS, STANDARD, parse_fields
+from swdual.hits.fields import FIELDS, STANDARD
 
 CHUNK_ROWS = 10_000
 
 
-def read_rows(rows: Iterable[list[str]], name: str) -> Table:
-    """Return rows of text as a table.
+Row = tuple[int, list[str]]
+"""The line on which a row of text ends, and its values."""
+
+
+def read_rows(rows: Iterator[Row], name: str) -> Table:
+    """Return rows of text as a table: of the fields in the first, or of the standard ones.
 
     Raises
     ------
@@ -23,36 +27,34 @@ def read_rows(rows: Iterable[list[str]], name: str) -> Table:
         If a row has more or fewer values than there are fields, or a value is no number where
         there should be one; names file and line.
     """
-    rows = iter(rows)
     first = next(rows, None)
-    named = first is not None and all(field in FIELDS for field in first)
-    fields = parse_fields(first) if first is not None and named else STANDARD
-    if first is not None and not named:
-        rows = itertools.chain([first], rows)
-    return Table(fields, _chunks(rows, fields, name, 2 if named else 1))
+    if first is None:
+        return Table(STANDARD, iter(()))
+    if all(field in FIELDS for field in first[1]):
+        fields = tuple(first[1])
+    else:
+        fields, rows = STANDARD, itertools.chain([first], rows)
+    return Table(fields, read_chunks(rows, fields, name))
 
 
-def _chunks(
-    rows: Iterable[list[str]], fields: tuple[str, ...], name: str, line: int
-) -> Iterator[list[Column]]:
+def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iterator[list[Column]]:
+    """Return rows of text as chunks of columns."""
     while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
         columns: list[list[Any]] = [[] for _ in fields]
-        for number, row in enumerate(chunk, start=line):
+        for line, row in chunk:
             if len(row) != len(fields):
                 raise InputError(
                     f"{len(row)} values, but there are {len(fields)} fields ({' '.join(fields)}); "
                     "a table of other fields needs their names in its first line (--header)",
                     file=name,
-                    line=number,
+                    line=line,
                 )
             for field, column, text in zip(fields, columns, row, strict=True):
-                column.append(value_of(field, text, name, number))
-        line += len(chunk)
+                column.append(_value(field, text, name, line))
         yield list(columns)
 
 
-def value_of(field: str, text: str, name: str, line: int) -> str | int | float:
-    """Return the value that a text stands for; file and line are for the error."""
+def _value(field: str, text: str, name: str, line: int) -> str | int | float:
     kind = FIELDS[field].kind
     if kind == "text":
         return text

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import IO
 
-from swdual.errors import InputError
 from swdual.format import Table
 from swdual.formats._arrow import (
     Sink,
     arrow,
     batches,
+    damaged,
     metadata,
     read_batches,
     schema,
@@ -21,6 +21,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.output import Output
 
 FIELDS = DATA
+KIND = "an Arrow"
 
 
 def write(
@@ -55,7 +56,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     pa = arrow()
     try:
         file = pa.ipc.open_file(stream)
-    except pa.ArrowInvalid as error:
-        raise InputError(f"not an Arrow file: {error}", file=name) from error
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(error, name, KIND) from error
     found = (file.get_batch(k) for k in range(file.num_record_batches))
-    return read_batches(found, file.schema.names)
+    return read_batches(found, file.schema, name, KIND)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from swdual.errors import InputError
-from swdual.format import Column, Table, printed
+from swdual.format import Table, printed
 from swdual.formats._header import harmless
-from swdual.formats._text import CHUNK_ROWS, value_of
+from swdual.formats._text import read_chunks
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
@@ -125,7 +125,8 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     first = next(rows, None)
     if first is None:
         return Table(STANDARD, iter(()))
-    return Table(first.fields, _chunks(itertools.chain([first], rows), first.fields, name))
+    same = _of_same_fields(itertools.chain([first], rows), first.fields, name)
+    return Table(first.fields, read_chunks(same, first.fields, name))
 
 
 def _rows(stream: IO[bytes], name: str) -> Iterator[_Row]:
@@ -161,23 +162,14 @@ def _fields(text: str, name: str, line: int) -> tuple[str, ...]:
     return tuple(_FIELDS_BY_NAME[word] for word in words)
 
 
-def _chunks(rows: Iterator[_Row], fields: tuple[str, ...], name: str) -> Iterator[list[Column]]:
-    while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
-        table: list[list[Any]] = [[] for _ in fields]
-        for row in chunk:
-            if row.fields != fields:
-                raise InputError(
-                    f"the fields are not those of the first rows: {' '.join(fields)}",
-                    file=name,
-                    line=row.line,
-                )
-            if len(row.values) != len(fields):
-                raise InputError(
-                    f"{len(row.values)} values, but there are {len(fields)} fields "
-                    f"({' '.join(fields)})",
-                    file=name,
-                    line=row.line,
-                )
-            for field, column, text in zip(fields, table, row.values, strict=True):
-                column.append(value_of(field, text, name, row.line))
-        yield list(table)
+def _of_same_fields(
+    rows: Iterator[_Row], fields: tuple[str, ...], name: str
+) -> Iterator[tuple[int, list[str]]]:
+    for row in rows:
+        if row.fields != fields:
+            raise InputError(
+                f"the fields are not those of the first rows: {' '.join(fields)}",
+                file=name,
+                line=row.line,
+            )
+        yield row.line, row.values

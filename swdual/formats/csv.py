@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
+from swdual.errors import InputError
 from swdual.format import Table, printed, table_of
-from swdual.formats._text import read_rows
+from swdual.formats._text import Row, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
 
 FIELDS = STANDARD
+
+LARGEST_TEXT = 2**31 - 1
+"""Characters of a value; Python's own bound is shorter than a protein may be."""
 
 
 def write(
@@ -35,5 +39,18 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 
 def read_table(stream: IO[bytes], name: str) -> Table:
     """Return the table in a file: of the fields in its first line, or of the standard ones."""
-    text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
-    return read_rows((row for row in csv.reader(text) if row), name)
+    return read_rows(_rows(stream, name), name)
+
+
+def _rows(stream: IO[bytes], name: str) -> Iterator[Row]:
+    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_TEXT))
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+    reader = csv.reader(text)
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", file=name, line=reader.line_num) from error
+    finally:
+        text.detach()

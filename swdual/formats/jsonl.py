@@ -12,7 +12,7 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.format import Column, Table, table_of
-from swdual.hits.fields import DATA, parse_fields
+from swdual.hits.fields import DATA, known_fields
 from swdual.hits.fields import FIELDS as KNOWN
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
@@ -50,7 +50,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     first = next(rows, None)
     if first is None:
         return Table(FIELDS, iter(()))
-    fields = parse_fields(list(first[1]))
+    fields = known_fields(list(first[1]))
     return Table(fields, _chunks(itertools.chain([first], rows), fields, name))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
-from swdual.errors import InputError
 from swdual.format import Table
 from swdual.formats._arrow import (
     Sink,
     arrow,
     batches,
+    damaged,
     metadata,
     read_batches,
     schema,
@@ -21,6 +21,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.output import Output
 
 FIELDS = DATA
+KIND = "a Parquet"
 
 
 def write(
@@ -55,9 +56,9 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     parquet = _parquet()
     try:
         file = parquet.ParquetFile(stream)
-    except arrow().ArrowInvalid as error:
-        raise InputError(f"not a Parquet file: {error}", file=name) from error
-    return read_batches(file.iter_batches(), file.schema_arrow.names)
+    except (arrow().ArrowException, OSError) as error:
+        raise damaged(error, name, KIND) from error
+    return read_batches(file.iter_batches(), file.schema_arrow, name, KIND)
 
 
 def _parquet() -> Any:

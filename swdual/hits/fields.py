@@ -242,6 +242,20 @@ def parse_fields(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
+def known_fields(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of fields, of which a file says that it has them.
+
+    Raises
+    ------
+    InputError
+        If there is no such field; the message names the nearest.
+    """
+    for name in names:
+        if name not in FIELDS:
+            raise InputError(unknown("field", name, FIELDS))
+    return tuple(names)
+
+
 def needs_alignment(names: Sequence[str]) -> bool:
     """Return whether one of these fields can be told from an alignment only."""
     return any(FIELDS[name].traced for name in names)

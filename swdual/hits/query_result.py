@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import Bio.SearchIO
 
 
+HIT_COLUMNS = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
+
+
 @dataclass(frozen=True)
 class SearchParameters:
     """What was asked for.
@@ -104,8 +107,8 @@ class QueryResult(SequenceOf[Hit]):
             other.titles,
         )
         return same and all(
-            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name == "bits")
-            for name in ("scores", "ordinals", "target_lengths", "strands", "bits")
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True)
+            for name in HIT_COLUMNS
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -158,11 +161,10 @@ class QueryResult(SequenceOf[Hit]):
 
     def subset(self, places: NDArray[np.int64]) -> QueryResult:
         """Return a result with some of the hits only, in the order of `places`."""
-        columns = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
         traced = self.__dict__.get("tracebacks", self.traced)
         return replace(
             self,
-            **{name: getattr(self, name)[places] for name in columns},
+            **{name: getattr(self, name)[places] for name in HIT_COLUMNS},
             traced=None if traced is None else traced.take(places),
         )
 

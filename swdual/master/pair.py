@@ -38,7 +38,8 @@ def align(query: Any, target: Any, *, dbtype: str = "prot", **scheme: Any) -> Al
     if dbtype not in ALPHABETS:
         raise InputError(f"dbtype {dbtype!r} is none of {', '.join(ALPHABETS)}")
     alphabet = ALPHABETS[dbtype]
-    ours, theirs = (list(as_sequences(source, alphabet)) for source in (query, target))
+    ours = list(as_sequences(query, alphabet, unnamed="query"))
+    theirs = list(as_sequences(target, alphabet, unnamed="target"))
     for name, found in (("query", ours), ("target", theirs)):
         if len(found) != 1:
             raise InputError(f"the {name} is {len(found)} sequences, but a pair has one each")

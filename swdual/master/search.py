@@ -33,7 +33,10 @@ Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
 
 WAVE_QUERIES = 512
+FITTED_QUERIES = 64
 WAVE_CANDIDATES = 16 << 20
+"""Queries that are searched together: all, those whose scores are counted, and their hits."""
+
 STATS = ("table", "fit", "none")
 STRANDS = ("plus", "minus", "both")
 
@@ -158,7 +161,9 @@ class Search:
         bases = database.alphabet is NUCLEOTIDE
         if strand is not None and not bases:
             raise InputError(f"only nucleotides have strands, but {database.name} holds proteins")
-        self.queries = list(as_sequences(queries, database.alphabet, on_invalid=on_invalid))
+        self.queries = list(
+            as_sequences(queries, database.alphabet, on_invalid=on_invalid, unnamed="query")
+        )
         _refuse_other_type(self.queries, database, queries)
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
         self.parameters = SearchParameters(
@@ -194,7 +199,8 @@ class Search:
     def results(self) -> Iterator[QueryResult]:
         """Run the search, wave by wave so that memory stays bounded."""
         kept = self.parameters.max_target_seqs or len(self.database)
-        size = max(1, min(WAVE_QUERIES, WAVE_CANDIDATES // kept))
+        most = FITTED_QUERIES if self.parameters.stats == "fit" else WAVE_QUERIES
+        size = max(1, min(most, WAVE_CANDIDATES // kept))
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
         with bar as show:
             tell = self._progress if callable(self._progress) else show
@@ -220,7 +226,8 @@ def open_database(source: Any, on_invalid: OnInvalid = "error", dbtype: str = "a
     if dbtype not in ("auto", *ALPHABETS):
         raise InputError(f"dbtype {dbtype!r} is none of auto, {', '.join(ALPHABETS)}")
     alphabet = ALPHABETS.get(dbtype, PROTEIN)
-    batch = batch_of(as_sequences(source, alphabet, on_invalid=on_invalid))
+    targets = as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")
+    batch = batch_of(targets)
     return Database.from_batches([batch], alphabet, "sequences in memory")
 
 

@@ -135,7 +135,8 @@ class Wave:
             partial(means.score, queries[task.query].codes, task) for task in tasks
         )
         self._tasks_left = np.bincount([task.query for task in tasks], minlength=len(queries))
-        self._parts: list[list[Scored]] = [[] for _ in queries]
+        self._parts: list[list[Candidates]] = [[] for _ in queries]
+        self._counts: dict[int, NDArray[np.int64]] = {}
         self._settled: dict[int, QueryResult] = {}
         self._hits_left: dict[int, int] = {}
         self._traced: dict[int, list[Traced]] = {}
@@ -163,15 +164,14 @@ class Wave:
     def _take_scored(self, report: Scored, crew: Crew[Scored | Traced]) -> None:
         """Keep what a task found; if it was the query's last, evaluate and have it aligned."""
         number = report.task.query
+        if report.histogram is not None:
+            self._counts[number] = self._counts.get(number, 0) + report.histogram
         parts = self._parts[number]
-        parts.append(report)
+        parts.append(report.candidates)
         self._tasks_left[number] -= 1
         limit = self._means.parameters.max_target_seqs
         if self._tasks_left[number] == 0 or (limit and len(parts) == MOST_PARTS):
-            counts = [part.histogram for part in parts if part.histogram is not None]
-            merged = merge([part.candidates for part in parts], limit)
-            total = np.sum(counts, axis=0) if counts else None
-            parts[:] = [Scored(report.task, merged, total)]
+            parts[:] = [merge(parts, limit)]
         if self._tasks_left[number] > 0:
             return
         result = self._settled[number] = self._evaluated(number, parts.pop())
@@ -182,11 +182,11 @@ class Wave:
             for places in _shares(result):
                 crew.next_please(partial(_trace, self._means.tracer, number, result, places))
 
-    def _evaluated(self, number: int, whole: Scored) -> QueryResult:
+    def _evaluated(self, number: int, found: Candidates) -> QueryResult:
         """Return the hits of a query that pass every bar."""
         means, query = self._means, self._queries[number]
-        scores, ordinals, lengths, strands = whole.candidates
-        statistics = means.statistics_of(query.codes, whole.histogram)
+        scores, ordinals, lengths, strands = found
+        statistics = means.statistics_of(query.codes, self._counts.pop(number, None))
         bits = log_evalues = np.full(len(scores), math.nan)
         if statistics is not None:
             bits, log_evalues = statistics.evaluate(scores, len(query.codes), lengths)

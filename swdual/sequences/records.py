@@ -17,14 +17,18 @@ _LINE_BREAKS = str.maketrans("\r\n", "  ")
 
 
 def as_sequences(
-    source: Any, alphabet: Alphabet, *, on_invalid: OnInvalid = "error"
+    source: Any,
+    alphabet: Alphabet,
+    *,
+    on_invalid: OnInvalid = "error",
+    unnamed: str = "sequence",
 ) -> Iterator[Sequence]:
     """Return the sequences that an object stands for.
 
     A path-like object, "-", or text that names an existing file is read as a file. Other text is
     a sequence if it has nothing but letters and ``*``. Further: a Biopython ``SeqRecord`` or
     ``Seq``, bytes, a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, or an
-    iterable of any of these (but not of paths).
+    iterable of any of these (but not of paths). Sequences without a name are numbered.
 
     Raises
     ------
@@ -41,7 +45,7 @@ def as_sequences(
         yield from read_sequences(source, alphabet, on_invalid=on_invalid)
         return
     for number, (title, residues) in enumerate(_pairs(source), start=1):
-        yield from _encoded(title or f"sequence_{number}", residues, alphabet, on_invalid)
+        yield from _encoded(title or f"{unnamed}_{number}", residues, alphabet, on_invalid)
 
 
 def _names_a_file(text: str) -> bool:

@@ -19,7 +19,7 @@ PREFERRED_GAPS = {
     "BLOSUM90": (10, 1),
     "PAM30": (9, 1),
     "PAM70": (10, 1),
-    "PAM250": (15, 2),
+    "PAM250": (14, 2),
 }
 """The gap prices that BLAST takes for each of NCBI's matrices: opening and extension."""
 

@@ -7,12 +7,17 @@ import io
 import json
 import os
 import random
+import re
 import sys
 import threading
 
 import pytest
 
+from swdual import registry
 from swdual.sequences.alphabet import PROTEIN
+
+SCORES = ("-f", "6 qseqid sseqid score qlen slen", "--stats", "none")
+"""A table of all scores: without E-values no hit is left out for its own."""
 
 HITS = "q1\tt1\t77\t20\t14\nq1\tt3\t19\t20\t23\nq1\tt2\t12\t20\t6\n"
 needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names must be UTF-8")
@@ -34,12 +39,13 @@ def random_files(here):
 def test_standard_input_serves_as_any_file(run, here):
     """Queries, targets and the input of makedb may come from standard input."""
     queries, targets = ((here / name).read_bytes() for name in ("q.fa", "t.fa"))
-    expected = run("search", "q.fa", "t.fa")
+    expected = run("search", "q.fa", "t.fa", *SCORES)
     assert expected.out.startswith(HITS)
-    assert run("search", "-", "t.fa", stdin=queries).out == expected.out
-    assert run("search", "q.fa", "-", stdin=targets).out == expected.out
+    assert run("search", "-", "t.fa", *SCORES, stdin=queries).out == expected.out
+    assert run("search", "q.fa", "-", *SCORES, stdin=targets).out == expected.out
     assert run("makedb", "-", "t.db", stdin=targets).code == 0
-    assert run("search", "-q", "-", "-d", "t.db", stdin=queries).out == expected.out
+    found = run("search", "-q", "-", "-d", "t.db", *SCORES, stdin=queries)
+    assert found.out == expected.out
 
 
 def test_several_files_make_one_database(run, here):
@@ -48,7 +54,8 @@ def test_several_files_make_one_database(run, here):
     assert run("makedb", "t.fa", "-", "x.db", stdin=text).code == 0
     assert run("makedb", "--in", "t.fa", "--in", "q.fa", "--db", "y.db").code == 0
     for name in ("x.db", "y.db"):
-        outcome = run("search", "q.fa", name, "-f", "6 snum sseqid", "-k", "0")
+        options = ("-f", "6 snum sseqid", "-k", "0", "--stats", "none")
+        outcome = run("search", "q.fa", name, *options)
         assert set(outcome.out.splitlines()) == {"1\tt1", "2\tt2", "3\tt3", "4\tq1", "5\tq2"}
 
 
@@ -58,7 +65,7 @@ def test_output_goes_to_a_pipe(run, here):
     read = []
     reader = threading.Thread(target=lambda: read.append((here / "pipe").read_text()), daemon=True)
     reader.start()
-    assert run("search", "q.fa", "t.fa", "-o", "pipe").code == 0
+    assert run("search", "q.fa", "t.fa", "-o", "pipe", *SCORES).code == 0
     reader.join(20)
     assert read[0].startswith(HITS)
 
@@ -72,28 +79,29 @@ def test_input_comes_from_a_pipe(spawn, run, here, role):
     writer = threading.Thread(target=(here / "pipe").write_bytes, args=(text,), daemon=True)
     writer.start()
     arguments = {
-        "queries": ("search", "pipe", "t.fa"),
-        "database": ("search", "q.fa", "pipe"),
+        "queries": ("search", "pipe", "t.fa", *SCORES),
+        "database": ("search", "q.fa", "pipe", *SCORES),
         "makedb": ("makedb", "pipe", "t.db"),
     }
     outcome = spawn(*arguments[role], timeout=10)
     assert outcome.code == 0, outcome.err
     if role == "makedb":
-        outcome = run("search", "q.fa", "t.db")
+        outcome = run("search", "q.fa", "t.db", *SCORES)
     assert outcome.out.startswith(HITS)
 
 
 def test_output_in_a_file_is_that_on_standard_output(run, here):
     """--out changes the place, nothing else."""
-    for format_ in ("6", "csv", "jsonl"):
+    for format_ in registry.available("swdual.formats"):
         shown = run("search", "q.fa", "t.fa", "-f", format_).out
+        assert shown
         assert run("search", "q.fa", "t.fa", "-f", format_, "-o", f"x.{format_}").out == ""
-        assert (here / f"x.{format_}").read_text() == shown
+        assert (here / f"x.{format_}").read_bytes().decode("utf-8", "surrogateescape") == shown
 
 
 def test_all_formats_say_the_same(run):
     """Tabular, CSV and JSON Lines hold the same values, whatever is in a header."""
-    fields = "qseqid sseqid score qlen slen qtitle stitle qnum snum rank"
+    fields = "qseqid sseqid score qlen slen qtitle stitle qnum snum rank qstart send btop"
     tabular = run("search", "q.fa", "t.fa", "-f", f"6 {fields}", "--header").out
     rows = [line.split("\t") for line in tabular.splitlines()]
     assert rows[0] == fields.split()
@@ -108,6 +116,144 @@ def test_underscores_in_options_are_dashes(run):
     expected = run("search", "q.fa", "t.fa", "--max-target-seqs", "1").out
     assert expected
     assert run("search", "q.fa", "t.fa", "--max_target_seqs", "1").out == expected
+
+
+def test_blasts_names_of_options_are_understood(run, here):
+    """One dash and BLAST's words mean what our own options mean; the help does not show them."""
+    words = "-matrix BLOSUM50 -gapopen 13 -gapextend 2 -evalue 1 -max_target_seqs 2 -dbsize 500"
+    theirs = f"search -query q.fa -db t.fa -outfmt 10 -num_threads 2 -out x.csv {words}"
+    assert run(*theirs.split()).code == 0
+    words = "--matrix BLOSUM50 --gapopen 13 --gapextend 2 -e 1 -k 2 --dbsize 500"
+    ours = run(*f"search -q q.fa -d t.fa -f 10 -p 2 {words}".split()).out
+    assert ours.count("\n") == 2
+    assert (here / "x.csv").read_text() == ours
+    assert not re.search(r"(?m)^ *-.*[ ,]-num", run("search", "--help").out)
+
+
+def test_the_default_output_is_blasts_twelve_columns(run):
+    """Names, identity, lengths, places and statistics, in BLAST's order; --header names them."""
+    header, *lines = run("search", "q.fa", "t.fa", "--header").out.splitlines()
+    assert header.split("\t") == [
+        "qaccver", "saccver", "pident", "length", "mismatch", "gapopen",
+        "qstart", "qend", "sstart", "send", "evalue", "bitscore",
+    ]  # fmt: skip
+    assert [line.split("\t")[:10] for line in lines[:2]] == [
+        ["q1", "t1", "100.000", "14", "0", "0", "1", "14", "1", "14"],
+        ["q1", "t3", "80.000", "5", "1", "0", "16", "20", "1", "5"],
+    ]
+    assert run("search", "q.fa", "t.fa", "-f", "6 std").out.splitlines() == lines
+
+
+@pytest.mark.parametrize("limit", ["0", "1e-12", "0.2", "10", "inf"])
+def test_hits_beyond_the_largest_e_value_are_left_out(run, limit):
+    """What remains is what has a small enough E-value among all hits; the default is 10."""
+    everything = run("search", "q.fa", "t.fa", "-f", "jsonl", "-e", "inf").out.splitlines()
+    assert len(everything) == 6
+    found = run("search", "q.fa", "t.fa", "-f", "jsonl", "--evalue", limit)
+    kept = [line for line in everything if json.loads(line)["evalue"] <= float(limit)]
+    ranks = [(json.loads(line)["qnum"], json.loads(line)["rank"]) for line in kept]
+    assert (found.code, found.out.splitlines()) == (0, kept)
+    assert ranks == sorted(ranks)
+    if limit == "10":
+        assert run("search", "q.fa", "t.fa", "-f", "jsonl").out == found.out
+
+
+def test_hits_below_the_smallest_bit_score_are_left_out(run):
+    """The limit is inclusive, as the limits of scores and E-values are."""
+    everything = run("search", "q.fa", "t.fa", "-f", "jsonl qseqid sseqid bitscore").out
+    bits = sorted(json.loads(line)["bitscore"] for line in everything.splitlines())
+    for bar in (bits[2], bits[2] * (1 + 1e-12)):
+        options = ("-f", "jsonl qseqid sseqid bitscore", "--min-score", repr(bar))
+        kept = [line for line in everything.splitlines() if json.loads(line)["bitscore"] >= bar]
+        assert run("search", "q.fa", "t.fa", *options).out.splitlines() == kept
+        assert len(kept) < len(bits)
+
+
+def test_a_larger_database_size_raises_e_values_and_nothing_else(run):
+    """E-values are proportional to the residues of the database; scores and bits stay."""
+    fields = ("-f", "jsonl qseqid sseqid score bitscore evalue", "-e", "inf")
+    sizes = {
+        size: [
+            json.loads(line)
+            for line in run("search", "q.fa", "t.fa", *fields, "--dbsize", size).out.splitlines()
+        ]
+        for size in ("43", "4300")
+    }
+    default = run("search", "q.fa", "t.fa", *fields).out.splitlines()
+    assert [json.loads(line) for line in default] == sizes["43"]
+    for small, large in zip(*sizes.values(), strict=True):
+        assert large.pop("evalue") == pytest.approx(100 * small.pop("evalue"))
+        assert large == small
+
+
+def test_alignments_are_found_only_where_the_output_shows_them(run, monkeypatch):
+    """Scores and E-values need none; --align all finds them nevertheless."""
+    from swdual.alignment.tracer import Tracer
+
+    calls = []
+    trace = Tracer.__call__
+    monkeypatch.setattr(Tracer, "__call__", lambda *x: calls.append(1) or trace(*x))
+    for options, found in (
+        (("-f", "6 qseqid sseqid score evalue bitscore stitle"), False),
+        (("-f", "6 qseqid score", "--align", "none"), False),
+        (("-f", "6 qseqid score", "--align", "all"), True),
+        (("-f", "6 qseqid score qstart"), True),
+        ((), True),
+    ):
+        assert run("search", "q.fa", "t.fa", *options).code == 0
+        assert bool(calls) == found, options
+        calls.clear()
+
+
+@pytest.mark.parametrize("options", [("fit", "-e", "inf"), ("none",)], ids=lambda words: words[0])
+def test_schemes_without_tabled_parameters_are_searched_on_request(run, refuses, options):
+    """NCBI has nothing for 5/1: refused by default; fitted or without E-values it works."""
+    scheme = ("search", "q.fa", "t.fa", "--gapopen", "5", "-f", "6 qseqid sseqid score evalue")
+    refuses(1, ["BLOSUM62", "5/1", "11/1", "--stats fit", "--stats none"], *scheme)
+    outcome = run(*scheme, "--stats", *options)
+    rows = [line.split("\t") for line in outcome.out.splitlines()]
+    assert (outcome.code, len(rows)) == (0, 6)
+    assert {value == "NA" for *_, value in rows} == {options[0] == "none"}
+
+
+def test_both_strands_of_a_nucleotide_query_are_searched(run, here):
+    """The better strand is kept; places on the other one fall, as BLAST's do."""
+    forward, backward = "AAAACCCGGTACGTTAGACC", "GGTCTAACGTACCGGGTTTT"
+    (here / "n.fa").write_text(f">n\n{forward}\n")
+    (here / "m.fa").write_text(f">same\n{forward}\n>other\nTT{backward}T\n")
+    options = ("--dbtype", "nucl", "-f", "6 sseqid score qstart qend sstart send sstrand")
+    lines = ["same\t40\t1\t20\t1\t20\tplus\n", "other\t40\t1\t20\t22\t3\tminus\n"]
+    for strand, expected in (
+        ((), lines),
+        (("--strand", "both"), lines),
+        (("--strand", "plus", "-k", "1"), lines[:1]),
+        (("--strand", "minus", "-k", "1"), lines[1:]),
+    ):
+        outcome = run("search", "n.fa", "m.fa", *options, *strand)
+        assert (outcome.code, outcome.out) == (0, "".join(expected))
+
+
+def test_a_matrix_takes_the_gap_prices_that_blast_takes(run):
+    """BLOSUM45 means 14/2 unless other prices are given."""
+    fields = ("-f", "6 qseqid sseqid score evalue", "-e", "inf")
+    default = run("search", "q.fa", "t.fa", "--matrix", "BLOSUM45", *fields)
+    prices = ("--gapopen", "14", "--gapextend", "2")
+    said = run("search", "q.fa", "t.fa", "--matrix", "BLOSUM45", *prices, *fields)
+    assert default.code == said.code == 0
+    assert default.out == said.out != ""
+
+
+def test_list_names_all_that_can_be_chosen(run):
+    """Backends, formats with BLAST's numbers, matrices, and every field with its meaning."""
+    from swdual.hits.fields import FIELDS
+
+    shown = run("list").out
+    for name in (*registry.available("swdual.formats"), *registry.available("swdual.backends")):
+        assert name in shown
+    for name, field in FIELDS.items():
+        assert re.search(rf"(?m)^  {name} +{re.escape(field.meaning)}$", shown)
+    assert "6 (tabular)" in shown
+    assert "PAM250" in shown
 
 
 def test_messages_go_where_they_are_sent(run, here):
@@ -162,7 +308,8 @@ def test_repeated_identifiers_are_kept_with_a_warning(run, here):
     assert "warning: " in outcome.err
     assert "2 records repeat the identifier" in outcome.err
     for database in ("x.db", "x.fa"):
-        found = run("search", "x.fa", database, "-k", "3", "-f", "6 qnum sseqid snum rank").out
+        options = ("-k", "3", "-f", "6 qnum sseqid snum rank", "--stats", "none")
+        found = run("search", "x.fa", database, *options).out
         assert found.startswith("1\ta\t1\t1\n1\ta\t3\t2\n1\ta\t4\t3\n2\t")
 
 
@@ -181,7 +328,8 @@ def test_ties_are_broken_by_the_order_of_the_input(run, here, limit, threads):
     text = "".join(f">t{k}\nMKVLAW{'G' * (n - 6)}\n" for k, n in enumerate(lengths, start=1))
     (here / "x.fa").write_text(text)
     (here / "y.fa").write_text(">y\nMKVLAW\n")
-    options = ("-f", "6 snum score rank", "-k", str(limit), "--threads", str(threads))
+    fields = ("-f", "6 snum score rank", "--stats", "none")
+    options = (*fields, "-k", str(limit), "--threads", str(threads))
     outcome = run("search", "y.fa", "x.fa", *options)
     kept = limit or len(lengths)
     expected = [f"{k}\t33\t{k}\n" for k in range(1, len(lengths) + 1)][:kept]
@@ -190,18 +338,20 @@ def test_ties_are_broken_by_the_order_of_the_input(run, here, limit, threads):
 
 def test_hits_below_the_smallest_score_are_left_out(run):
     """The limit itself is still a hit; a query without hits is no error."""
-    scores = run("search", "q.fa", "t.fa", "-f", "6 score", "--min-raw-score", "19").out.split()
+    files = ("search", "q.fa", "t.fa", "-f", "6 score", "--stats", "none")
+    scores = run(*files, "--min-raw-score", "19").out.split()
     assert min(map(int, scores)) == 19
-    assert run("search", "q.fa", "t.fa", "--min-raw-score", "20").out.count("\n") < len(scores)
-    nothing = run("search", "q.fa", "t.fa", "--min-raw-score", "1000", "-o", "none.tsv")
+    assert run(*files, "--min-raw-score", "20").out.count("\n") < len(scores)
+    nothing = run(*files, "--min-raw-score", "1000", "-o", "none.tsv")
     assert nothing.code == 0
 
 
 def test_threads_and_the_form_of_the_database_change_nothing(run, random_files):
     """One thread or many, FASTA or database: the output is the same to the byte."""
     assert run("makedb", "b.fa", "b.db").code == 0
+    options = ("-f", "6 qseqid snum score rank", "--stats", "none")
     outputs = {
-        run("search", "a.fa", database, "-p", str(threads), "-f", "6 qseqid snum score rank").out
+        run("search", "a.fa", database, "-p", str(threads), *options).out
         for database in ("b.fa", "b.db")
         for threads in (1, 2, 5)
     }
@@ -225,6 +375,8 @@ def test_any_gap_price_is_searched_as_the_definition_says(run, random_files, gap
         str(gapextend),
         "-f",
         "6 qseqid snum score",
+        "--stats",
+        "none",
     )
     fast = run("search", "a.fa", "b.fa", *options)
     slow = run("search", "a.fa", "b.fa", "--backend", "reference", *options)
@@ -244,7 +396,8 @@ def test_scores_around_the_limits_of_all_widths_are_exact(run, here):
     text = "".join(f">{n}\n{'D' * (n // 100)}{'E' * (n % 100)}\n" for n in wanted)
     (here / "x.fa").write_text(text)
     (here / "y.fa").write_text(f">y\n{'D' * 660}{'E' * 100}\n>z\n{'F' * 30}\n")
-    outcome = run("search", "y.fa", "x.fa", "--matrix", "m", "-k", "0", "-f", "6 sseqid score")
+    options = ("--matrix", "m", "-k", "0", "-f", "6 sseqid score", "--stats", "none")
+    outcome = run("search", "y.fa", "x.fa", *options)
     assert outcome.code == 0
     assert outcome.out.splitlines() == [f"{n}\t{n}" for n in reversed(wanted)]
 
@@ -253,7 +406,8 @@ def test_a_score_beyond_32_bits_is_refused_not_wrong(refuses, here):
     """Exit code 3 and the remedy, instead of a number that is none."""
     (here / "m").write_text("   D  E\nD  32767 -32767\nE  -32767 32767\n")
     (here / "x.fa").write_text(">x\n" + "D" * 65_600 + "\n")
-    refuses(3, ["2**31", "smaller scores"], "search", "x.fa", "x.fa", "--matrix", "m")
+    options = ("--matrix", "m", "--stats", "none", "--align", "none", "-f", "6 sseqid score")
+    refuses(3, ["2**31", "smaller scores"], "search", "x.fa", "x.fa", *options)
 
 
 @pytest.mark.parametrize("backend", ["simd", "reference"])
@@ -261,9 +415,10 @@ def test_the_shortest_sequences_are_searched(run, here, backend):
     """One residue against one, and against many."""
     (here / "x.fa").write_text(">x\nW\n")
     (here / "y.fa").write_text(">short\nW\n>long\n" + "P" * 3000 + "W\n>none\nA\n")
-    outcome = run("search", "x.fa", "y.fa", "--backend", backend, "-f", "6 sseqid score")
+    options = ("--backend", backend, "--stats", "none")
+    outcome = run("search", "x.fa", "y.fa", *options, "-f", "6 sseqid score")
     assert (outcome.code, outcome.out) == (0, "short\t11\nlong\t11\n")
-    outcome = run("search", "y.fa", "x.fa", "--backend", backend, "-f", "6 qseqid score")
+    outcome = run("search", "y.fa", "x.fa", *options, "-f", "6 qseqid score")
     assert (outcome.code, outcome.out) == (0, "short\t11\nlong\t11\n")
 
 
@@ -278,7 +433,7 @@ def test_unwritable_homes_and_caches_do_not_matter(spawn):
         "SWDUAL_CACHE_DIR": "/dev/null/y",
         "TMPDIR": "/dev/null/z",
     }
-    outcome = spawn("search", "q.fa", "t.fa", env=nowhere)
+    outcome = spawn("search", "q.fa", "t.fa", *SCORES, env=nowhere)
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith(HITS)
 
@@ -308,7 +463,7 @@ def test_file_names_may_be_any_bytes(spawn, here, name, locale):
     environment = {"LC_ALL": locale, "PYTHONUTF8": "0"}
     built = spawn("makedb", path[".fa"], path[".db"], "--log", path[".log"], env=environment)
     assert built.code == 0, built.err
-    arguments = ("search", "q.fa", path[".db"], "-o", path[".tsv"])
+    arguments = ("search", "q.fa", path[".db"], "-o", path[".tsv"], *SCORES)
     assert spawn(*arguments, env=environment).code == 0
     assert (here / path[".tsv"]).read_text().startswith(HITS)
 

@@ -32,7 +32,7 @@ needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names mu
         (["No such option '--matrx'", "'--matrix'"], ["search", "q.fa", "t.fa", "--matrx", "x"]),
         (["No such option '--max-target'", "'--max-target-seqs'"], ["search", "--max-target", "1"]),
         (["unknown format 'tabulr'; did you mean tabular"], ["search", "q.fa", "t.fa", "-ftabulr"]),
-        (["unknown format '5'", "csv"], ["search", "q.fa", "t.fa", "-f", "5"]),
+        (["unknown format '9'", "csv"], ["search", "q.fa", "t.fa", "-f", "9"]),
         (["unknown format ''", "csv"], ["search", "q.fa", "t.fa", "-f", ""]),
         (
             ["unknown field 'qseqidd'; did you mean qseqid", "sseqid", "slen"],
@@ -46,6 +46,10 @@ needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names mu
         (["'--device'", "'auto', 'cpu'"], ["search", "q.fa", "t.fa", "--device", "gpu"]),
         (["'--on-invalid'", "'replace'"], ["search", "q.fa", "t.fa", "--on-invalid", "replce"]),
         (["'--dbtype'", "'prot', 'nucl'"], ["makedb", "t.fa", "t.db", "--dbtype", "dna"]),
+        (["'--dbtype'", "'prot', 'nucl'"], ["search", "q.fa", "t.fa", "--dbtype", "dna"]),
+        (["'--stats'", "'table', 'fit', 'none'"], ["search", "q.fa", "t.fa", "--stats", "tabel"]),
+        (["'--strand'", "'plus', 'minus'"], ["search", "q.fa", "t.fa", "--strand", "-1"]),
+        (["'--align'", "'all', 'none'"], ["search", "q.fa", "t.fa", "--align", "best"]),
     ],
 )
 def test_a_name_that_does_not_exist_is_answered_with_those_that_do(refuses, words, arguments):
@@ -69,6 +73,14 @@ def test_a_name_that_does_not_exist_is_answered_with_those_that_do(refuses, word
         (["--min-raw-score", "-1"], ["search", "q.fa", "t.fa", "--min-raw-score", "-1"]),
         (["--threads", "0"], ["search", "q.fa", "t.fa", "--threads", "0"]),
         (["reward", "nucleotides"], ["search", "q.fa", "t.fa", "--reward", "1"]),
+        (["strands", "t.fa", "proteins"], ["search", "q.fa", "t.fa", "--strand", "minus"]),
+        (["--evalue", "-1"], ["search", "q.fa", "t.fa", "-e", "-1"]),
+        (["--evalue", "'x'"], ["search", "q.fa", "t.fa", "-e", "x"]),
+        (["evalue", "nan"], ["search", "q.fa", "t.fa", "-e", "nan"]),
+        (["evalue", "stats is 'none'"], ["search", "q.fa", "t.fa", "--stats", "none", "-e", "1"]),
+        (["--dbsize", "0"], ["search", "q.fa", "t.fa", "--dbsize", "0"]),
+        (["--align none", "fields"], ["search", "q.fa", "t.fa", "--align", "none"]),
+        (["--align none"], ["search", "q.fa", "t.fa", "--align", "none", "-f", "6 score btop"]),
     ],
 )
 def test_options_that_make_no_sense_are_refused(refuses, words, arguments):
@@ -138,11 +150,19 @@ def test_protein_queries_are_refused_by_a_nucleotide_database(refuses, run, here
     refuses(1, ["q.fa", "nucleotide"], "search", "q.fa", "n.db", "-o", "hits.tsv", *options)
 
 
-def test_nucleotides_without_a_database_are_told_to_build_one(refuses, here):
-    """The search has no --dbtype: the remedy is a command that exists."""
+def test_nucleotides_without_a_database_must_be_called_so(refuses, run, here):
+    """A FASTA database of nucleotides is refused, and the remedy of the message works."""
     (here / "n.fa").write_text(NUCLEOTIDES)
-    words = ["n.fa: ", "nucleotides", "swdual makedb"]
+    words = ["n.fa: ", "nucleotides", "--dbtype nucl"]
     refuses(1, words, "search", "n.fa", "n.fa", "-o", "hits.tsv")
+    outcome = run("search", "n.fa", "n.fa", "--dbtype", "nucl", "-f", "6 qseqid sseqid score")
+    assert (outcome.code, outcome.out) == (0, "n\tn\t160\n")
+
+
+def test_a_database_of_another_type_than_said_is_refused(refuses, run):
+    """A database knows its type: --dbtype cannot change it."""
+    assert run("makedb", "t.fa", "t.db").code == 0
+    refuses(1, ["t.db", "prot", "nucl"], "search", "q.fa", "t.db", "--dbtype", "nucl")
 
 
 # Case 24: outputs that cannot be written.
@@ -222,7 +242,8 @@ def test_a_full_disk_behind_standard_output_is_an_output_error(spawn, arguments)
 def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
     """As with any filter, `| head -1` is no error: exit code 141 and not a word of trouble."""
     (here / "many.fa").write_text("".join(f">t{k}\nMKVLAWGG\n" for k in range(20_000)))
-    command = [sys.executable, "-m", "swdual", "search", "q.fa", "many.fa", "-k0", "-f", format_]
+    options = ["-k0", "--stats", "none", "-f", format_]
+    command = [sys.executable, "-m", "swdual", "search", "q.fa", "many.fa", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline()
         process.stdout.close()
@@ -251,7 +272,7 @@ def test_a_closed_standard_error_does_not_matter(spawn):
     """`2>&-` only means that nobody reads the messages."""
     outcome = spawn("search", "q.fa", "t.fa", stderr=None, preexec_fn=lambda: os.close(2))
     assert outcome.code == 0
-    assert outcome.out.startswith("q1\tt1\t77")
+    assert outcome.out.startswith("q1\tt1\t100.000\t14")
 
 
 def test_a_database_is_not_written_to_standard_output(refuses):
@@ -337,7 +358,7 @@ def test_a_machine_without_a_temporary_folder_is_no_fault_of_the_output(run, mon
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/dev/null/x"])
     outcome = run("search", "q.fa", "t.fa")
     if outcome.code == 0:
-        assert outcome.out.startswith("q1\tt1\t77")
+        assert outcome.out.startswith("q1\tt1\t100.000\t14")
     else:
         assert outcome.code == 1
         assert "TMPDIR" in outcome.err

@@ -241,7 +241,8 @@ def test_a_database_says_what_it_holds(run, path):
 
 def test_a_database_and_its_fasta_file_give_the_same_hits(run, path):
     """A database of several blocks, and the file it was made of, indexed in memory."""
-    arguments = ("-f", "6 qseqid sseqid score rank stitle snum", "-k", "0")
+    fields = "6 qseqid sseqid score evalue cigar rank stitle snum"
+    arguments = ("-f", fields, "-k", "0", "-e", "inf")
     outcome = run("search", "q.fa", "t.db", *arguments)
     assert outcome.code == 0
     assert outcome.out

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swdual.master.hits import Candidates, best_of, merge
+from swdual.master.candidates import Candidates, best_of, merge
 
 limits = st.sampled_from([0, 1, 2, 3, 5, 30])
 scores = st.lists(st.one_of(st.integers(0, 3), st.integers(0, 2**31 - 1)), max_size=30)
@@ -14,12 +14,17 @@ quick = settings(max_examples=200, deadline=None)
 
 
 def candidates(scores, ordinals):
-    """Return columns of the types that a worker gives; a target's length tells it apart."""
+    """Return columns of the types that a worker gives; length and strand tell a target apart."""
     return Candidates(
         np.array(scores, np.int32),
         np.array(ordinals, np.uint64),
         np.array([7 * ordinal + 1 for ordinal in ordinals], np.uint32),
+        np.array([strand(ordinal) for ordinal in ordinals], np.int8),
     )
+
+
+def strand(ordinal):
+    return -1 if ordinal % 3 == 1 else 1
 
 
 def rows(found):
@@ -30,7 +35,7 @@ def rows(found):
 def sorted_rows(scores, ordinals, limit, least):
     """Return what the documentation says: score descending, then input order, cut to `limit`."""
     whole = sorted((-score, k) for score, k in zip(scores, ordinals, strict=True) if score >= least)
-    return [(-score, k, 7 * k + 1) for score, k in whole][: limit or None]
+    return [(-score, k, 7 * k + 1, strand(k)) for score, k in whole][: limit or None]
 
 
 @quick

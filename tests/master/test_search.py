@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import threading
 import time
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -96,9 +98,14 @@ def expected(table, kept, least=1):
 
 
 def written(whole):
-    text = io.StringIO()
-    FORMAT.write(whole.results(), text, FIELDS, header=False)
-    return text.getvalue()
+    stream = io.BytesIO()
+    FORMAT.write(whole.results(), stream, FIELDS, header=False)
+    return stream.getvalue().decode()
+
+
+def scores_only(database, **options):
+    """Return a search without E-values, so that it keeps every score that is asked for."""
+    return Search(NAMED, database, stats="none", **options)
 
 
 def test_the_table_has_ties_beyond_every_limit(table):
@@ -118,7 +125,7 @@ def test_output_is_the_same_for_any_threads_and_ranges(monkeypatch, table, kept,
     for threads, (smallest, per_thread) in product((1, 2, 3, 9), ((1 << 18, 8), (60, 8), (1, 500))):
         monkeypatch.setattr(task, "SMALLEST_RANGE", smallest)
         monkeypatch.setattr(task, "TASKS_PER_THREAD", per_thread)
-        whole = Search(NAMED, database, max_target_seqs=kept, threads=threads)
+        whole = scores_only(database, max_target_seqs=kept, threads=threads)
         assert written(whole) == expected(table, kept)
 
 
@@ -130,7 +137,7 @@ def test_output_is_the_same_for_any_waves_and_calls(monkeypatch, database, table
         monkeypatch.setattr(master, "WAVE_QUERIES", queries)
         monkeypatch.setattr(master, "WAVE_CANDIDATES", candidates)
         monkeypatch.setattr(simd, "CALL_CELLS", cells)
-        whole = Search(NAMED, database, max_target_seqs=kept, threads=threads)
+        whole = scores_only(database, max_target_seqs=kept, threads=threads)
         assert written(whole) == expected(table, kept)
 
 
@@ -138,8 +145,9 @@ def test_output_is_the_same_for_any_waves_and_calls(monkeypatch, database, table
 def test_output_is_the_same_for_any_lanes(monkeypatch, database, table, lanes):
     """However wide the vectors, the bytes are the same."""
     monkeypatch.setattr(task, "SMALLEST_RANGE", 300)
-    whole = Search(NAMED, database, max_target_seqs=7, threads=2)
-    whole.scorer = simd.bind(database, whole.parameters.scheme, lanes)
+    whole = scores_only(database, max_target_seqs=7, threads=2)
+    scorer = simd.bind(database, whole.parameters.scheme, lanes)
+    whole._means = replace(whole._means, scorer=scorer)
     assert written(whole) == expected(table, 7)
 
 
@@ -148,7 +156,7 @@ def test_output_is_the_same_for_any_backend(monkeypatch, database, table, backen
     """Every backend, with one thread and with two that share ranges."""
     for threads, smallest in ((1, 1 << 18), (2, 300)):
         monkeypatch.setattr(task, "SMALLEST_RANGE", smallest)
-        whole = Search(NAMED, database, max_target_seqs=5, threads=threads, backend=backend)
+        whole = scores_only(database, max_target_seqs=5, threads=threads, backend=backend)
         assert written(whole) == expected(table, 5)
 
 
@@ -156,7 +164,8 @@ def test_output_is_the_same_for_any_backend(monkeypatch, database, table, backen
 def test_hits_below_the_smallest_score_are_left_out(database, table, least):
     """0 keeps even targets that nothing aligns with; a huge one leaves no hit."""
     for threads in (1, 2):
-        whole = Search(NAMED, database, max_target_seqs=0, min_raw_score=least, threads=threads)
+        options = {"min_raw_score": least, "threads": threads}
+        whole = scores_only(database, max_target_seqs=0, **options)
         assert written(whole) == expected(table, 0, least)
 
 
@@ -164,7 +173,7 @@ def test_all_equal_scores_come_in_input_order():
     """Fifty equal targets and k of 1, 7, 50, 60 and 0: the first of the input are kept."""
     targets = [(f"t{k}", "MKVLAW") for k in range(50)]
     for kept, count in ((1, 1), (7, 7), (50, 50), (60, 50), (0, 50)):
-        found = search("MKVLAW", targets, max_target_seqs=kept)
+        found = search("MKVLAW", targets, max_target_seqs=kept, stats="none")
         assert found.ordinals.tolist() == list(range(count))
         assert set(found.scores.tolist()) == {33}
 
@@ -188,7 +197,8 @@ def test_no_queries_give_no_results(database, queries):
 
 def test_a_query_of_one_residue_among_long_ones_is_searched(database):
     """W finds every target with a W, at 11 each."""
-    found = search([("long", "MKVLAW" * 500), ("one", "W")], database, max_target_seqs=0)
+    queries = [("long", "MKVLAW" * 500), ("one", "W")]
+    found = search(queries, database, max_target_seqs=0, stats="none")
     scores = found[1].scores.tolist()
     assert scores.count(11) == sum("W" in s for s in SEQUENCES)
     assert max(scores) == 11
@@ -202,7 +212,7 @@ def test_a_query_that_finds_nothing_has_an_empty_result():
 
 
 def test_nucleotides_are_scored_by_reward_and_penalty():
-    """The defaults are 2, -3, 5 and 2; ambiguity letters match nothing, as the oracle says."""
+    """The defaults are 2, -3, 5 and 2; ambiguity letters score as blastn's, as the oracle says."""
     rng = np.random.default_rng(2)
     targets = [rng.integers(0, 15, n, np.uint8).tobytes() for n in range(1, 60)]
     query = targets[-1][:30] + targets[-1][33:]
@@ -212,12 +222,12 @@ def test_nucleotides_are_scored_by_reward_and_penalty():
         ({}, (2, -3, 5, 2)),
         ({"reward": 1, "penalty": -2, "gap_open": 0, "gap_extend": 1}, (1, -2, 0, 1)),
     ):
-        scores = np.full((32, 32), penalty)
-        scores[range(4), range(4)] = reward
+        scores = matrices.match_mismatch(reward, penalty).scores
         table = [
             local_score_gotoh(list(query), list(t), scores, opening, extension) for t in targets
         ]
-        found = search(NUCLEOTIDE.decode(query), database, max_target_seqs=0, **options)[0]
+        options |= {"max_target_seqs": 0, "stats": "none", "strand": "plus"}
+        found = search(NUCLEOTIDE.decode(query), database, **options)[0]
         assert dict(zip(found.ordinals.tolist(), found.scores.tolist(), strict=True)) == {
             k: score for k, score in enumerate(table) if score
         }
@@ -344,7 +354,7 @@ def test_a_generator_that_is_dropped_leaves_no_thread(monkeypatch, database):
 def test_a_search_can_be_made_again_with_the_same_database(database, table):
     """Neither success nor failure wears the database out."""
     for _ in range(2):
-        assert written(Search(NAMED, database, max_target_seqs=4)) == expected(table, 4)
+        assert written(scores_only(database, max_target_seqs=4)) == expected(table, 4)
         with pytest.raises(InputError):
             search("MK1", database)
 
@@ -354,7 +364,7 @@ def test_searches_may_run_at_once(database, table):
     found = [""] * 4
 
     def run(k):
-        found[k] = written(Search(NAMED, database, max_target_seqs=k, threads=2))
+        found[k] = written(scores_only(database, max_target_seqs=k, threads=2))
 
     threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
     for thread in threads:
@@ -377,6 +387,14 @@ def test_searches_may_run_at_once(database, table):
         ({"backend": "_gotoh"}, "unknown backend '_gotoh'"),
         ({"matrix": "BLOSUM63"}, "did you mean BLOSUM62"),
         ({"reward": 2}, "reward and penalty score nucleotides"),
+        ({"evalue": -1.0}, "evalue is -1.0"),
+        ({"evalue": math.nan}, "evalue is nan"),
+        ({"dbsize": 0}, "dbsize is 0"),
+        ({"stats": "tables"}, "stats is 'tables', none of table, fit, none"),
+        ({"strand": "+"}, "strand is '[+]', none of plus, minus, both"),
+        ({"strand": "plus"}, "only nucleotides have strands, but test holds proteins"),
+        ({"dbtype": "nucl"}, "test is of type prot, not nucl"),
+        ({"gap_open": 5}, "no tabled E-value parameters for gap prices 5/1"),
     ],
 )
 def test_options_out_of_range_are_refused_with_their_name(database, options, message):

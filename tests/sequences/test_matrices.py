@@ -71,10 +71,11 @@ def test_a_file_scores_as_the_matrix_of_the_same_values(run, here):
     (here / "lower").write_text(written().lower())
     (here / "tabs").write_text(written().replace("  ", "\t"))
     (here / "blanks").write_text("\n" + written().replace("\n", "\n\n"))
-    builtin = run("search", "q.fa", "t.fa").out
+    options = ("-f", "6 qseqid sseqid score qstart sstart cigar", "--stats", "none")
+    builtin = run("search", "q.fa", "t.fa", *options).out
     assert builtin
     for name in ("plain", "comments", "crlf", "lower", "tabs", "blanks"):
-        outcome = run("search", "q.fa", "t.fa", "--matrix", name)
+        outcome = run("search", "q.fa", "t.fa", "--matrix", name, *options)
         assert (name, outcome.err.count("error"), outcome.out) == (name, 0, builtin)
 
 
@@ -84,8 +85,10 @@ def test_a_matrix_without_a_star_gives_it_the_smallest_score(run, here):
     matrix = load("m")
     assert {between(matrix, "*", letter) for letter in PROTEIN.letters} == {-4}
     assert between(matrix, "U", "C") == between(matrix, "C", "C") == 9
-    builtin = run("search", "q.fa", "t.fa").out
-    assert run("search", "q.fa", "t.fa", "--matrix", "m").out == builtin
+    options = ("-f", "6 qseqid sseqid score", "--stats", "none")
+    builtin = run("search", "q.fa", "t.fa", *options).out
+    assert builtin
+    assert run("search", "q.fa", "t.fa", "--matrix", "m", *options).out == builtin
 
 
 @pytest.mark.parametrize("backend", ["simd", "reference"])
@@ -97,9 +100,8 @@ def test_an_asymmetric_matrix_reads_rows_as_the_query(run, here, backend):
     (here / "a.fa").write_text(">a\nAAAA\n")
     (here / "c.fa").write_text(">c\nCCC\n")
     for query, target, score in (("a.fa", "c.fa", 21), ("c.fa", "a.fa", 9)):
-        outcome = run(
-            "search", query, target, "--matrix", "m", "-f", "6 score", "--backend", backend
-        )
+        options = ("--matrix", "m", "-f", "6 score", "--backend", backend, "--stats", "none")
+        outcome = run("search", query, target, *options)
         assert (outcome.code, outcome.out) == (0, f"{score}\n")
 
 
@@ -110,7 +112,7 @@ def test_a_matrix_of_positive_scores_is_searched(run, here, backend):
     (here / "x.fa").write_text(">x\nMKVLAWGG\n")
     (here / "y.fa").write_text(">y\nMKVCCWGG\n")
     arguments = ("--matrix", "m", "-f", "6 score", "--backend", backend)
-    outcome = run("search", "x.fa", "y.fa", *arguments)
+    outcome = run("search", "x.fa", "y.fa", *arguments, "--stats", "none")
     assert (outcome.code, outcome.out) == (0, "32\n")
 
 
@@ -118,7 +120,7 @@ def test_a_matrix_of_positive_scores_is_searched(run, here, backend):
 def test_a_matrix_without_positive_scores_finds_nothing(run, here, score):
     """No alignment scores above zero, which is a result and no error."""
     (here / "m").write_text(written(score=lambda a, b: score))
-    outcome = run("search", "q.fa", "t.fa", "--matrix", "m")
+    outcome = run("search", "q.fa", "t.fa", "--matrix", "m", "--stats", "none")
     assert (outcome.code, outcome.out) == (0, "")
 
 
@@ -129,9 +131,8 @@ def test_scores_up_to_the_limit_are_exact(run, here):
     )
     (here / "x.fa").write_text(">x\n" + "ACDE" * 10 + "\n")
     for backend in ("simd", "reference"):
-        outcome = run(
-            "search", "x.fa", "x.fa", "--matrix", "m", "-f", "6 score", "--backend", backend
-        )
+        options = ("--matrix", "m", "-f", "6 score", "--backend", backend, "--stats", "none")
+        outcome = run("search", "x.fa", "x.fa", *options)
         assert outcome.out == f"{40 * LARGEST_SCORE}\n"
 
 
@@ -211,11 +212,48 @@ def test_a_protein_matrix_is_refused_for_nucleotides():
         load("BLOSUM62", NUCLEOTIDE)
 
 
-def test_ambiguous_bases_never_match():
-    """N against N costs as much as any mismatch, as in blastn."""
+IUPAC = {
+    "A": {"A"}, "C": {"C"}, "G": {"G"}, "T": {"T"},
+    "R": {"A", "G"}, "Y": {"C", "T"}, "S": {"C", "G"}, "W": {"A", "T"},
+    "K": {"G", "T"}, "M": {"A", "C"},
+    "B": {"C", "G", "T"}, "D": {"A", "G", "T"}, "H": {"A", "C", "T"}, "V": {"A", "C", "G"},
+    "N": {"A", "C", "G", "T"},
+}  # fmt: skip
+"""What each nucleotide letter may stand for, written down anew."""
+
+SCHEMES = [(2, -3), (1, -2), (1, -3), (1, -1), (1, -4), (3, -4), (4, -5), (5, -4), (2, -7)]
+
+
+@pytest.mark.parametrize(("reward", "penalty"), SCHEMES)
+def test_bases_score_as_blastns(reward, penalty):
+    """NCBI's BlastScoreBlkNuclMatrixCreate: two letters that share a base score the mean over
+    the bases of the more ambiguous one, of which one matches, rounded by its BLAST_Nint.
+    """
+    matrix = match_mismatch(reward, penalty)
+    assert set(NUCLEOTIDE.letters) == set(IUPAC)
+    for a, ours in IUPAC.items():
+        for b, theirs in IUPAC.items():
+            expected = penalty
+            if ours & theirs:
+                degeneracy = max(len(ours), len(theirs))
+                mean = ((degeneracy - 1) * penalty + reward) / degeneracy
+                expected = int(mean + (0.5 if mean >= 0 else -0.5))  # C cuts the fraction off
+            assert between(matrix, a, b) == expected, a + b
+
+
+def test_bases_score_as_listed_by_hand():
+    """The rows of A, R, B and N in blastn's matrix for 2 and -3, and what follows from them."""
+    listed = {
+        #     A   C   G   T   R   Y   S   W   K   M   B   D   H   V   N
+        "A": (2, -3, -3, -3, -1, -3, -3, -1, -3, -1, -3, -1, -1, -1, -2),
+        "C": (-3, 2, -3, -3, -3, -1, -1, -3, -3, -1, -1, -3, -1, -1, -2),
+        "R": (-1, -3, -1, -3, -1, -3, -1, -1, -1, -1, -1, -1, -1, -1, -2),
+        "B": (-3, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -2),
+        "N": (-2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2, -2),
+    }
     matrix = match_mismatch(2, -3)
-    assert {between(matrix, "N", letter) for letter in NUCLEOTIDE.letters} == {-3}
-    assert [between(matrix, "A", letter) for letter in "ACGT"] == [2, -3, -3, -3]
+    for a, scores in listed.items():
+        assert tuple(between(matrix, a, b) for b in "ACGTRYSWKMBDHVN") == scores, a
 
 
 @pytest.mark.parametrize(

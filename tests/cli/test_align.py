@@ -1,0 +1,77 @@
+"""`swdual align`: pairs and files, with the options of a search."""
+
+from __future__ import annotations
+
+import pytest
+
+TABLE = ("-f", "6 qseqid sseqid score qstart qend sstart send cigar")
+
+
+def test_two_sequences_are_aligned(run):
+    """Text on the command line; the names say which is which."""
+    outcome = run("align", "MKVLAWGGHE", "PPMKVAWGGHEK", *TABLE)
+    assert (outcome.code, outcome.out) == (0, "query\ttarget\t42\t1\t10\t3\t11\t3M1I6M\n")
+
+
+def test_all_of_one_file_are_aligned_with_all_of_the_other(run):
+    """However bad an alignment is, it is shown; the best of each query first."""
+    rows = [line.split("\t")[:3] for line in run("align", "q.fa", "t.fa", *TABLE).out.splitlines()]
+    assert rows == [
+        ["q1", "t1", "77"], ["q1", "t3", "19"], ["q1", "t2", "12"],
+        ["q2", "t3", "116"], ["q2", "t1", "15"], ["q2", "t2", "13"],
+    ]  # fmt: skip
+
+
+def test_a_file_is_aligned_with_a_sequence(run, here):
+    """Either may be a file, or standard input."""
+    expected = run("align", "q.fa", "MKVLAW", *TABLE).out
+    assert expected.startswith("q1\ttarget\t33\t")
+    text = (here / "q.fa").read_bytes()
+    assert run("align", "-", "MKVLAW", *TABLE, stdin=text).out == expected
+
+
+def test_it_says_what_a_search_says(run):
+    """The fields of a hit are those of a search without limits."""
+    fields = "6 std score cigar btop qseq sseq"
+    scheme = ("--matrix", "BLOSUM45", "--gapopen", "13", "--gapextend", "3")
+    found = run("search", "q.fa", "t.fa", *scheme, "-f", fields, "-e", "inf", "-k", "0")
+    assert run("align", "q.fa", "t.fa", *scheme, "--stats", "table", "-f", fields).out == found.out
+    assert found.out.count("\n") == 6
+
+
+def test_any_gap_price_is_possible_and_there_are_no_e_values_by_default(run):
+    """Two sequences alone have no E-value, so no scheme needs parameters."""
+    outcome = run("align", "MKVLAW", "MKVAW", "--gapopen", "0", "-f", "6 score evalue bitscore")
+    assert (outcome.code, outcome.out) == (0, "28\tNA\tNA\n")
+
+
+def test_bases_are_aligned_on_both_strands(run):
+    """--dbtype nucl; the target's places fall where its other strand aligns."""
+    outcome = run("align", "AACCCGGTAC", "TTGTACCGGGTT", "--dbtype", "nucl", *TABLE)
+    assert (outcome.code, outcome.out) == (0, "query\ttarget\t20\t1\t10\t12\t3\t10M\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["Missing argument"], ["MKV"]),
+        (["standard input"], ["-", "-"]),
+        (["none.fa", "No such file"], ["none.fa", "MKV"]),
+        (["No such file"], ["MKV", "none.fa"]),
+        (["unknown format '9'"], ["MKV", "MKV", "-f", "9"]),
+        (["gap_open is -1"], ["MKV", "MKV", "--gapopen", "-1"]),
+        (["5/1", "--stats none"], ["MKV", "MKV", "--gapopen", "5", "--stats", "table"]),
+    ],
+)
+def test_what_cannot_be_aligned_is_refused(refuses, words, arguments):
+    """Exit code 1 or 2 as in a search, one message, nothing written."""
+    code = 2 if arguments[-1] == "none.fa" else 1
+    refuses(code, words, "align", *arguments, *([] if "-f" in arguments else TABLE))
+
+
+def test_a_nonempty_file_is_replaced_only_by_force(refuses, run, here):
+    """The output of align is guarded as that of a search."""
+    (here / "old").write_text("precious")
+    refuses(6, ["old: ", "exists", "--force"], "align", "MKV", "MKV", *TABLE, "-o", "old")
+    assert run("align", "MKV", "MKV", *TABLE, "-o", "old", "--force").code == 0
+    assert (here / "old").read_text() == "query\ttarget\t14\t1\t3\t1\t3\t3M\n"
