@@ -8,6 +8,7 @@ BLAST's number. One that can be converted also has `write_table` and `read_table
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Protocol, cast
 
@@ -27,6 +28,9 @@ NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": 
 
 NOTHING = "NA"
 """What a table of text shows where there is no value."""
+
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Table(NamedTuple):
@@ -101,6 +105,30 @@ def parse_format(text: str) -> Chosen:
 def table_of(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
     """Return the hits of all queries as a table, a chunk a query."""
     return Table(tuple(fields), (columns(found, fields) for found in results))
+
+
+def checked(field: str, value: object, file: str, line: int) -> Any:
+    """Return a value that was read, as a column of its field holds it.
+
+    Raises
+    ------
+    InputError
+        If the field cannot have it.
+    """
+    kind = FIELDS[field].kind
+    if kind == "text" and isinstance(value, str) and not _SURROGATES.search(value):
+        return value
+    if kind == "whole" and type(value) is int and -(2**63) <= value < 2**63:
+        return value
+    if kind == "real":
+        if value is None:
+            return math.nan
+        if type(value) in (int, float):
+            try:
+                return float(value)  # type: ignore[arg-type]
+            except OverflowError:
+                pass
+    raise InputError(f"{field} is {repr(value)[:50]}, not a {kind} value", file=file, line=line)
 
 
 def printed(field: str, column: Column) -> list[str]:

@@ -45,8 +45,8 @@ class Timing:
         return self.cells / max(self.seconds, 1e-9) / 1e9
 
 
-class SearchResults(SequenceOf[QueryResult]):
-    """The results of all queries, in their order.
+class SearchResults:
+    """The results of all queries, in their order: ``len``, ``[]`` and ``for`` as with a list.
 
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit; `to_pandas` and its like have all others.
@@ -84,6 +84,9 @@ class SearchResults(SequenceOf[QueryResult]):
     def __getitem__(self, number: slice) -> list[QueryResult]: ...
     def __getitem__(self, number: int | slice) -> QueryResult | list[QueryResult]:
         return self._queries[number]
+
+    def __iter__(self) -> Iterator[QueryResult]:
+        return iter(self._queries)
 
     def __eq__(self, other: object) -> bool:
         """Return whether the same was asked and found; how long it took does not matter."""
@@ -200,7 +203,7 @@ class SearchResults(SequenceOf[QueryResult]):
 
     def _fields(self, fields: SequenceOf[str] | None) -> tuple[str, ...]:
         if fields is not None:
-            return parse_fields(fields)
+            return tuple(dict.fromkeys(parse_fields(fields)))
         aligned = all(query.traced is not None for query in self)
         return tuple(name for name in DATA if aligned or not FIELDS[name].traced)
 

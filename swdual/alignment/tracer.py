@@ -124,7 +124,7 @@ class Tracer:
         )
         query_end, target_end = walk.whole(score)
         if query_end == 0:
-            raise EngineError(f"the alignment of target {k} does not reach its score {score}")
+            raise _unreached(k, score)
         ends[:, k] = walk.row + 1, query_end, walk.column + 1, target_end
         runs[k] = walk.runs[: walk.count][::-1].copy()
 
@@ -188,9 +188,7 @@ class Tracer:
             for place, lane, first_group in order:
                 k = int(chosen[place])
                 if end_groups[place] < 0:
-                    raise EngineError(
-                        f"the alignment of target {k} does not reach its score {scores[k]}"
-                    )
+                    raise _unreached(k, int(scores[k]))
                 target = _residues(targets, k)
                 buffer = np.empty(len(query) + len(target), np.uint32)
                 *found, count = walk_grid(
@@ -212,6 +210,8 @@ class Tracer:
                     directions,
                     buffer,
                 )
+                if count == 0:
+                    raise _unreached(k, int(scores[k]))
                 ends[:, k] = found
                 runs[k] = buffer[:count][::-1].copy()
 
@@ -227,6 +227,10 @@ class Tracer:
             room = self._thread.room = aligned(size, np.dtype(np.int8))
         lines = room[:size].view(kind)
         return lines[:row_size], lines[row_size:]
+
+
+def _unreached(k: int, score: int) -> EngineError:
+    return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
 def _tile(rows: int, columns: int, rung: Rung) -> int:

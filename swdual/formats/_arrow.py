@@ -7,7 +7,8 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 from swdual.errors import InputError
 from swdual.format import Table, table_of
@@ -121,6 +122,16 @@ class Sink(io.RawIOBase):
         return self._place
 
 
+@contextmanager
+def reading(name: str, kind: str) -> Iterator[None]:
+    """Say which file it is that pyarrow cannot read; `kind` is what it should be."""
+    try:
+        yield
+    except (arrow().ArrowException, OSError, UnicodeDecodeError, SystemError) as error:
+        message = str(error).partition("\n")[0]
+        raise InputError(f"not {kind} file, or damaged: {message}", file=name) from error
+
+
 def read_batches(found: Iterable[Any], kinds: pyarrow.Schema, name: str, kind: str) -> Table:
     """Return a table of what a file of Arrow data holds.
 
@@ -129,26 +140,27 @@ def read_batches(found: Iterable[Any], kinds: pyarrow.Schema, name: str, kind: s
     InputError
         If a field is unknown, or holds something else than it should, or the file is damaged.
     """
-    pa = arrow()
     fields = known_fields(kinds.names)
-    expected = schema(fields, {})
-    for field, have, want in zip(fields, kinds.types, expected.types, strict=True):
+    for field, have, want in zip(fields, kinds.types, schema(fields, {}).types, strict=True):
         if not _may_become(have, want):
             raise InputError(f"{field} holds {have}, but should hold {want}", file=name)
 
     def chunks() -> Iterator[list[Any]]:
-        try:
+        with reading(name, kind):
             for each in found:
+                each.validate(full=True)
                 yield [
-                    [math.nan if x is None and FIELDS[field].kind == "real" else x for x in column]
-                    for field, column in zip(
-                        fields, (c.to_pylist() for c in each.columns), strict=True
-                    )
+                    _column(field, column, name)
+                    for field, column in zip(fields, each.columns, strict=True)
                 ]
-        except (pa.ArrowException, OSError) as error:
-            raise damaged(error, name, kind) from error
 
     return Table(fields, chunks())
+
+
+def _column(field: str, column: Any, name: str) -> list[Any]:
+    if column.null_count and FIELDS[field].kind != "real":
+        raise InputError(f"{field} is null in {column.null_count} rows", file=name)
+    return [math.nan if value is None else value for value in column.to_pylist()]
 
 
 def _may_become(have: Any, want: Any) -> bool:
@@ -162,6 +174,6 @@ def _may_become(have: Any, want: Any) -> bool:
     return bool(types.is_integer(have) or types.is_floating(have))
 
 
-def damaged(error: Exception, name: str, kind: str) -> InputError:
-    """Return the error for a file that pyarrow cannot read."""
-    return InputError(f"not {kind} file, or damaged: {str(error).splitlines()[0]}", file=name)
+def seekable(stream: IO[bytes]) -> IO[bytes]:
+    """Return a stream with the same content that can be read in any order."""
+    return stream if stream.seekable() else io.BytesIO(stream.read())

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from swdual.errors import InputError
-from swdual.format import NOTHING, Column, Table
+from swdual.format import NOTHING, Column, Table, checked
 from swdual.hits.fields import FIELDS, STANDARD
 
 CHUNK_ROWS = 10_000
@@ -34,6 +34,8 @@ def read_rows(rows: Iterator[Row], name: str) -> Table:
         fields = tuple(first[1])
     else:
         fields, rows = STANDARD, itertools.chain([first], rows)
+    if len(fields) > 1:
+        rows = (row for row in rows if row[1] != [""])
     return Table(fields, read_chunks(rows, fields, name))
 
 
@@ -54,13 +56,14 @@ def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iter
         yield list(columns)
 
 
-def _value(field: str, text: str, name: str, line: int) -> str | int | float:
+def _value(field: str, text: str, name: str, line: int) -> Any:
     kind = FIELDS[field].kind
-    if kind == "text":
-        return text
+    value: object = text
     try:
         if kind == "whole":
-            return int(text)
-        return math.nan if text == NOTHING else float(text)
+            value = int(text)
+        elif kind == "real":
+            value = math.nan if text == NOTHING else float(text)
     except ValueError as error:
         raise InputError(f"{field} is {text!r}, not a number", file=name, line=line) from error
+    return checked(field, value, name, line)

@@ -10,10 +10,11 @@ from swdual.formats._arrow import (
     Sink,
     arrow,
     batches,
-    damaged,
     metadata,
     read_batches,
+    reading,
     schema,
+    seekable,
     with_metadata,
 )
 from swdual.hits.fields import DATA
@@ -53,10 +54,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     InputError
         If it is no Arrow file.
     """
-    pa = arrow()
-    try:
-        file = pa.ipc.open_file(stream)
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(error, name, KIND) from error
-    found = (file.get_batch(k) for k in range(file.num_record_batches))
-    return read_batches(found, file.schema, name, KIND)
+    with reading(name, KIND):
+        file = arrow().ipc.open_file(seekable(stream))
+        found = (file.get_batch(k) for k in range(file.num_record_batches))
+        return read_batches(found, file.schema, name, KIND)

@@ -11,9 +11,8 @@ from typing import IO, Any
 import numpy as np
 
 from swdual.errors import InputError
-from swdual.format import Column, Table, table_of
+from swdual.format import Column, Table, checked, table_of
 from swdual.hits.fields import DATA, known_fields
-from swdual.hits.fields import FIELDS as KNOWN
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
 
@@ -60,7 +59,7 @@ def _objects(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]
             continue
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON: {error}", file=name, line=number) from error
         if not isinstance(value, dict):
             raise InputError("expected an object, one a line", file=name, line=number)
@@ -71,6 +70,7 @@ def _chunks(
     rows: Iterator[tuple[int, dict[str, Any]]], fields: tuple[str, ...], name: str
 ) -> Iterator[list[Column]]:
     while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
+        columns: list[list[Any]] = [[] for _ in fields]
         for number, row in chunk:
             if set(row) != set(fields):
                 raise InputError(
@@ -78,20 +78,6 @@ def _chunks(
                     file=name,
                     line=number,
                 )
-            for field, value in row.items():
-                _refuse_other_kind(field, value, name, number)
-        yield [
-            [math.nan if row[f] is None and KNOWN[f].kind == "real" else row[f] for _, row in chunk]
-            for f in fields
-        ]
-
-
-def _refuse_other_kind(field: str, value: object, name: str, line: int) -> None:
-    expected: dict[str, tuple[type, ...]] = {
-        "text": (str,),
-        "whole": (int,),
-        "real": (int, float, type(None)),
-    }
-    kind = KNOWN[field].kind
-    if not isinstance(value, expected[kind]) or isinstance(value, bool):
-        raise InputError(f"{field} is {value!r}, not a {kind} value", file=name, line=line)
+            for field, column in zip(fields, columns, strict=True):
+                column.append(checked(field, row[field], name, number))
+        yield list(columns)

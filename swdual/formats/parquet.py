@@ -10,10 +10,11 @@ from swdual.formats._arrow import (
     Sink,
     arrow,
     batches,
-    damaged,
     metadata,
     read_batches,
+    reading,
     schema,
+    seekable,
     with_metadata,
 )
 from swdual.hits.fields import DATA
@@ -53,12 +54,9 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     InputError
         If it is no Parquet file.
     """
-    parquet = _parquet()
-    try:
-        file = parquet.ParquetFile(stream)
-    except (arrow().ArrowException, OSError) as error:
-        raise damaged(error, name, KIND) from error
-    return read_batches(file.iter_batches(), file.schema_arrow, name, KIND)
+    with reading(name, KIND):
+        file = _parquet().ParquetFile(seekable(stream))
+        return read_batches(file.iter_batches(), file.schema_arrow, name, KIND)
 
 
 def _parquet() -> Any:

@@ -37,5 +37,4 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 def read_table(stream: IO[bytes], name: str) -> Table:
     """Return the table in a file: of the fields in its first line, or of the standard ones."""
     lines = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in stream)
-    numbered = enumerate(lines, start=1)
-    return read_rows(((number, line.split("\t")) for number, line in numbered if line), name)
+    return read_rows(enumerate((line.split("\t") for line in lines), start=1), name)

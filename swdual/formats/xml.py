@@ -15,10 +15,9 @@ from xml.sax.saxutils import escape
 
 from swdual.formats._header import ahead, harmless, number
 from swdual.hits.hit import Hit
-from swdual.hits.query_result import QueryResult
+from swdual.hits.query_result import BY_PLACE, QueryResult
 from swdual.output import Output, Utf8
 from swdual.sequences.scoring import ScoringScheme
-from swdual.sequences.sequence import description
 from swdual.statistics.table import Table
 from swdual.version import __version__
 
@@ -28,8 +27,6 @@ REFERENCE = (
     "Temple F. Smith and Michael S. Waterman (1981), "
     '"Identification of common molecular subsequences", J. Mol. Biol. 147:195-197.'
 )
-BY_PLACE = "gnl|BL_ORD_ID|"
-"""How BLAST begins an identifier that it makes of a target's place in the database."""
 
 
 def write(
@@ -46,7 +43,7 @@ def write(
     text.write(_preamble(first))
     for result in results:
         text.write(_iteration_head(result))
-        for hit, (name, title) in zip(result, _names(result), strict=True):
+        for hit, (name, title) in zip(result, result.distinct_names(harmless), strict=True):
             text.write(_hit(hit, name, title))
         text.write(_iteration_tail(result))
     text.write("</BlastOutput_iterations>\n</BlastOutput>\n")
@@ -144,18 +141,6 @@ def _statistics(result: QueryResult) -> dict[str, object]:
         "lambda": facts.get("lambda", "NaN"),
         "entropy": facts.get("H", "NaN"),
     }
-
-
-def _names(result: QueryResult) -> Iterable[tuple[str, str]]:
-    """Return a name for each hit that no other hit of the query has, and the rest of its title."""
-    seen = {""}
-    for hit in result:
-        name = harmless(hit.id)
-        if name in seen or name.startswith(BY_PLACE):
-            yield f"{BY_PLACE}{hit.ordinal}", hit.title
-        else:
-            yield name, description(hit.title)
-        seen.add(name)
 
 
 def _hit(hit: Hit, name: str, title: str) -> str:

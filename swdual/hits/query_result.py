@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -11,15 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
+from swdual.errors import InputError
 from swdual.hits.hit import Hit
 from swdual.hits.targets import KeptTargets, Targets
 from swdual.sequences.scoring import ScoringScheme
-from swdual.sequences.sequence import Sequence
+from swdual.sequences.sequence import Sequence, description
 from swdual.statistics.model import Statistics
 
 if TYPE_CHECKING:
     import Bio.SearchIO
 
+
+BY_PLACE = "gnl|BL_ORD_ID|"
+"""How BLAST begins an identifier that it makes of a target's place in the database."""
 
 HIT_COLUMNS = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
 
@@ -149,6 +154,23 @@ class QueryResult(SequenceOf[Hit]):
         tracer = Tracer(self.parameters.scheme)
         return tracer(self.query.codes, self.target_codes, self.scores, self.strands)
 
+    def distinct_names(
+        self, clean: Callable[[str], str] = lambda text: text
+    ) -> Iterator[tuple[str, str]]:
+        """Return a name for each hit that no other hit has, and the rest of its header line.
+
+        That is the identifier, made presentable by `clean`; where another hit has it already, the
+        name is made of the target's place in the database, and the whole header line follows.
+        """
+        seen = {""}
+        for hit in self:
+            name = clean(hit.id)
+            if name in seen or name.startswith(BY_PLACE):
+                yield f"{BY_PLACE}{hit.ordinal}", hit.title
+            else:
+                yield name, description(hit.title)
+            seen.add(name)
+
     def to_searchio(self) -> Bio.SearchIO.QueryResult:
         """Return Biopython's object for these hits; places are 0-based and half-open."""
         from swdual.hits.searchio import to_searchio
@@ -193,7 +215,14 @@ class QueryResult(SequenceOf[Hit]):
         min_identity, min_query_cover, min_target_cover
             Smallest percentage of equal letters in the alignment, of the query that it covers,
             and of the target.
+
+        Raises
+        ------
+        InputError
+            If E-values or bit scores are asked for, and the search had no statistics.
         """
+        if self.statistics is None and (evalue is not None or min_score is not None):
+            raise InputError("there are no E-values and bit scores: the search had stats='none'")
         kept = np.ones(len(self), bool)
         if evalue is not None:
             kept &= self.evalues <= evalue

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def to_searchio(result: QueryResult) -> BioResult:
     """Return Biopython's object for the hits of a query; places are 0-based and half-open."""
-    found = BioResult([_hit(hit, result) for hit in result], result.query.id)
+    names = result.distinct_names()
+    hits = [_hit(hit, *name, result) for hit, name in zip(result, names, strict=True)]
+    found = BioResult(hits, result.query.id)
     found.seq_len = len(result.query.codes)
     found.description = description(result.query.title)
     found.program, found.version = "swdual", __version__
@@ -26,11 +28,11 @@ def to_searchio(result: QueryResult) -> BioResult:
     return found
 
 
-def _hit(hit: Hit, result: QueryResult) -> BioHit:
+def _hit(hit: Hit, name: str, title: str, result: QueryResult) -> BioHit:
     alignment = hit.alignment
     query, middle, target = alignment.rows
     bases = bool(result.targets.alphabet.complements)
-    fragment = HSPFragment(hit.id, result.query.id, hit=target, query=query)
+    fragment = HSPFragment(name, result.query.id, hit=target, query=query)
     fragment.query_start, fragment.query_end = alignment.query_start, alignment.query_end
     fragment.hit_start, fragment.hit_end = alignment.target_start, alignment.target_end
     fragment.molecule_type = "DNA" if bases else "protein"
@@ -42,5 +44,5 @@ def _hit(hit: Hit, result: QueryResult) -> BioHit:
     pair.ident_num, pair.pos_num = alignment.identities, alignment.positives
     pair.gap_num = alignment.gaps
     found = BioHit([pair])
-    found.seq_len, found.description = hit.target_length, description(hit.title)
+    found.seq_len, found.description = hit.target_length, title
     return found

@@ -49,11 +49,18 @@ def as_sequences(
 
 
 def _names_a_file(text: str) -> bool:
-    if text == "-" or (len(text) < 4096 and Path(text).is_file()):
+    if text == "-" or _is_file(text):
         return True
     if text and text.replace("*", "").isalpha() and text.isascii():
         return False
     raise InputError("no such file, and not a sequence of letters either", file=text[:200])
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return False
 
 
 def _pairs(source: Any) -> Iterator[tuple[str, str | bytes]]:

@@ -1,0 +1,54 @@
+"""Shuffled copies of a small database: enough of them, the same everywhere, of the same stuff."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from swdual.database.database import Database
+from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+from swdual.sequences.sequence import Sequence, batch_of
+from swdual.statistics.shuffle import shuffled
+
+PROTEINS = ["MKVLAWGGHERMKVLAWDEF", "ACDEFGHIKLMNPQRSTVWY", "MMMMMWC"]
+
+
+def database_of(sequences, alphabet=PROTEIN):
+    records = [Sequence(f"t{i}", alphabet.encode(text)) for i, text in enumerate(sequences)]
+    return Database.from_batches([batch_of(records)], alphabet, "small")
+
+
+def texts(database):
+    return [database.alphabet.decode(record.codes) for record in database]
+
+
+def test_copies_and_targets_together_are_as_many_as_asked_for():
+    """None where the targets alone are enough."""
+    database = database_of(PROTEINS)
+    assert len(shuffled(database)) == 497
+    assert len(shuffled(database, 4)) == 1
+    assert shuffled(database, 3) is None
+    assert shuffled(database, 0) is None
+
+
+def test_each_copy_has_the_residues_of_its_target_in_another_order():
+    """Targets take turns."""
+    copies = texts(shuffled(database_of(PROTEINS), 60))
+    for number, copy in enumerate(copies):
+        target = PROTEINS[number % 3]
+        assert Counter(copy) == Counter(target)
+        assert copy != target or len(target) < 8
+    assert len(set(copies[::3])) == len(copies[::3])
+
+
+def test_copies_are_the_same_whenever_and_wherever_they_are_made():
+    """Golden: made with NumPy 2 on x86-64; a copy's order depends on its number only."""
+    copies = texts(shuffled(database_of(PROTEINS), 5))
+    assert copies == texts(shuffled(database_of(PROTEINS), 500))[:2]
+    assert copies == ["VGHEFMKGAWVMLRALEWDK", "GCAIFYPLNTMHWSKRQDEV"]
+
+
+def test_nucleotides_and_single_residues_are_shuffled_too():
+    """The alphabet stays, and a sequence of one residue has one order."""
+    copies = shuffled(database_of(["ACGTN", "A"], NUCLEOTIDE), 6)
+    assert copies.alphabet is NUCLEOTIDE
+    assert [sorted(text) for text in texts(copies)] == [list("ACGNT"), ["A"]] * 2

@@ -1,0 +1,517 @@
+"""Tables of hits go from format to format, keep what the formats can keep, or are refused."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import swdual
+from swdual.conversion import SUFFIXES, convert
+from swdual.errors import InputError, OutputError
+from swdual.format import Table, printed
+from swdual.formats import jsonl, tabular
+from swdual.hits.fields import DATA, FIELDS, STANDARD
+
+pyarrow = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+ROOT = Path(__file__).parents[1]
+
+FULL = ("parquet", "jsonl", "arrow")
+"""Formats that keep every digit."""
+
+TEXT = ("tsv", "csv")
+NAMES = {"tsv": "tabular", "csv": "csv"}
+
+AWKWARD = 'comma, "quoted"; back\\slash é 漢 \U0001f9ec <b>&amp; \u2028 NA'
+
+
+@pytest.fixture(scope="module")
+def results():
+    """Hits of proteins with awkward names, and a query that has none."""
+    queries = [(f"q1 {AWKWARD}", "MKVLAWGGHERMKVLAWDEF"), ("q2", "P"), ("=q3", "WWGWW")]
+    targets = [
+        (f"t1 {AWKWARD}", "MKVLAWGGHERMKVLAWDEF"),
+        ("t2", "MKVLAWGGRMKVIAWDEF"),
+        ('"t3" starts with a quote', "WWWW"),
+        ("t4", "AWWGWWC"),
+    ]
+    return swdual.search(queries, targets, evalue=math.inf)
+
+
+@pytest.fixture(scope="module")
+def folder(results, tmp_path_factory):
+    """The results with all fields in every format, as x.parquet and so on."""
+    folder = tmp_path_factory.mktemp("tables")
+    for suffix in (*FULL, *TEXT):
+        fields = " ".join(FIELDS)
+        results.write(folder / f"x.{suffix}", f"{NAMES.get(suffix, suffix)} {fields}", header=True)
+    return folder
+
+
+def content(path):
+    """Return fields and rows of a table in one of the formats that keep every digit."""
+    if path.suffix == ".jsonl":
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+    elif path.suffix == ".arrow":
+        with pyarrow.ipc.open_file(path) as reader:
+            rows = reader.read_all().to_pylist()
+    else:
+        rows = parquet.read_table(path).to_pylist()
+    return [list(row.items()) for row in rows]
+
+
+def sixes(path):
+    """Return the rows of a table of text."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as stream:
+            return list(csv.reader(stream))
+    return [line.split("\t") for line in path.read_bytes().decode().rstrip("\n").split("\n")]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(FULL)), ids="-".join)
+def test_a_round_trip_keeps_everything(results, folder, tmp_path, order):
+    """Through all three formats and back: the same fields, values to the last bit, the same file
+    as the search wrote."""
+    count = len(results.scores)
+    paths = [folder / f"x.{order[0]}", *(tmp_path / f"{k}.{x}" for k, x in enumerate(order))]
+    paths.append(tmp_path / f"back.{order[0]}")
+    for source, target in itertools.pairwise(paths):
+        assert convert(source, target) == count
+        assert content(target) == content(folder / "x.jsonl")
+    if order[0] == "jsonl":
+        assert paths[-1].read_bytes() == paths[0].read_bytes()
+
+
+def test_the_tables_hold_what_the_results_hold(results, folder):
+    """What the last test compares is not empty: every field of every hit."""
+    rows = results.to_arrow(list(FIELDS)).to_pylist()
+    assert len(rows) > 4
+    assert content(folder / "x.jsonl") == [list(row.items()) for row in rows]
+
+
+@pytest.mark.parametrize("after", TEXT)
+@pytest.mark.parametrize("before", FULL)
+def test_text_has_the_printed_digits(folder, tmp_path, before, after):
+    """What the search would have written as text, letter by letter; the file, too."""
+    target = tmp_path / f"y.{after}"
+    assert convert(folder / f"x.{before}", target, header=True) > 0
+    assert target.read_bytes() == (folder / f"x.{after}").read_bytes()
+
+
+@pytest.mark.parametrize("after", [*FULL, *TEXT])
+@pytest.mark.parametrize("before", TEXT)
+def test_text_keeps_the_printed_digits(folder, tmp_path, before, after):
+    """Read from text, numbers are what the text says, and are printed so again."""
+    target, back = tmp_path / f"y.{after}", tmp_path / f"z.{before}"
+    convert(folder / f"x.{before}", target)
+    names, *texts = sixes(folder / f"x.{before}")
+    if after in FULL:
+        rows = content(target)
+        assert [[name for name, _ in row] for row in rows] == [names] * len(texts)
+        for row, strings in zip(rows, texts, strict=True):
+            for (name, value), text in zip(row, strings, strict=True):
+                kind = FIELDS[name].kind
+                expected = {"text": str, "whole": int, "real": float}[kind](text)
+                assert value == expected, name
+    convert(target, back)
+    assert back.read_bytes() == (folder / f"x.{before}").read_bytes()
+
+
+def test_more_rows_than_a_chunk_are_kept(tmp_path):
+    """25,000 rows, all in their order."""
+    count = 25_000
+    text = "".join(f"q{k}\t{k}\t{k / 7!r}\n" for k in range(count))
+    (tmp_path / "a.tsv").write_text("qseqid\tscore\tevalue\n" + text)
+    paths = [tmp_path / f"{name}" for name in ("a.tsv", "b.parquet", "c.jsonl", "d.arrow")]
+    for source, target in itertools.pairwise(paths):
+        assert convert(source, target) == count
+    rows = content(paths[-1])
+    assert rows == [[("qseqid", f"q{k}"), ("score", k), ("evalue", k / 7)] for k in range(count)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_table_survives(tmp_path_factory, data):
+    """Any fields in any order, any text, any number: exact through the three, and text through
+    the others as it is printed."""
+    tmp_path = tmp_path_factory.mktemp("any")
+    names = data.draw(st.lists(st.sampled_from(sorted(FIELDS)), min_size=1, unique=True))
+    letters = st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n")
+    kinds = {
+        "text": st.text(letters, max_size=12),
+        "whole": st.integers(-(2**63), 2**63 - 1),
+        "real": st.floats(allow_nan=False) | st.just(math.nan),
+    }
+    rows = data.draw(
+        st.lists(st.tuples(*(kinds[FIELDS[name].kind] for name in names)), min_size=1, max_size=5)
+    )
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    first = tmp_path / "0.jsonl"
+    with first.open("wb") as stream:
+        jsonl.write_table(Table(tuple(names), iter([columns])), stream, header=False)
+    expected = [
+        [
+            (name, None if isinstance(x, float) and math.isnan(x) else x)
+            for name, x in zip(names, row, strict=True)
+        ]
+        for row in rows
+    ]
+    assert content(first) == expected
+    for source, target in itertools.pairwise(["0.jsonl", "1.parquet", "2.arrow", "3.jsonl"]):
+        assert convert(tmp_path / source, tmp_path / target) == len(rows)
+        assert content(tmp_path / target) == expected
+    convert(tmp_path / "2.arrow", tmp_path / "4.csv", header=True)
+    texts = [printed(name, column) for name, column in zip(names, columns, strict=True)]
+    assert sixes(tmp_path / "4.csv") == [names, *map(list, zip(*texts, strict=True))]
+
+
+def test_a_tab_in_a_name_becomes_a_space(tmp_path):
+    """In tables of text only: the others keep it."""
+    (tmp_path / "x.jsonl").write_text('{"qtitle": "a\\tb", "score": 1}\n')
+    convert(tmp_path / "x.jsonl", tmp_path / "x.tsv", header=True)
+    assert (tmp_path / "x.tsv").read_text() == "qtitle\tscore\na b\t1\n"
+    convert(tmp_path / "x.jsonl", tmp_path / "x.csv", header=True)
+    assert sixes(tmp_path / "x.csv") == [["qtitle", "score"], ["a\tb", "1"]]
+
+
+@pytest.mark.parametrize("suffix", TEXT)
+def test_names_of_fields_are_written_where_they_are_needed(tmp_path, suffix):
+    """By default unless the fields are BLAST's twelve; asked for or refused, as asked."""
+    (tmp_path / "x.jsonl").write_text('{"qseqid": "q", "score": 1}\n')
+    target = tmp_path / f"y.{suffix}"
+    for header, lines in ((None, 2), (True, 2), (False, 1)):
+        convert(tmp_path / "x.jsonl", target, header=header, force=True)
+        assert len(sixes(target)) == lines
+    row = dict.fromkeys(STANDARD, 1) | {"qaccver": "q", "saccver": "s"}
+    (tmp_path / "x.jsonl").write_text(json.dumps(row) + "\n")
+    for header, lines in ((None, 1), (True, 2), (False, 1)):
+        convert(tmp_path / "x.jsonl", target, header=header, force=True)
+        assert len(sixes(target)) == lines
+        back = tmp_path / "back.jsonl"
+        convert(target, back, force=True)
+        assert content(back) == content(tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize("after", [*FULL, *TEXT])
+@pytest.mark.parametrize("before", [*FULL, *TEXT])
+def test_empty_tables_stay_empty(tmp_path, before, after):
+    """Without a row; Arrow and Parquet still know their fields."""
+    results = swdual.search("P", {"t": "W"})
+    source, target = tmp_path / f"x.{before}", tmp_path / f"y.{after}"
+    results.write(source, f"{NAMES.get(before, before)} qseqid score", header=True)
+    assert convert(source, target) == 0
+    if after in ("parquet", "arrow") and before != "jsonl":
+        table = (
+            parquet.read_table(target)
+            if after == "parquet"
+            else pyarrow.ipc.open_file(target).read_all()
+        )
+        assert (table.column_names, len(table)) == (["qseqid", "score"], 0)
+    if after in TEXT and before != "jsonl":
+        assert sixes(target) == [["qseqid", "score"]]
+    if after == "jsonl":
+        assert target.read_bytes() == b""
+
+
+@pytest.mark.parametrize("suffix", [*TEXT, "jsonl"])
+def test_an_empty_file_of_text_is_an_empty_table(tmp_path, suffix):
+    """As a search without hits writes it."""
+    (tmp_path / f"x.{suffix}").touch()
+    assert convert(tmp_path / f"x.{suffix}", tmp_path / "y.parquet") == 0
+    names = parquet.read_table(tmp_path / "y.parquet").column_names
+    assert names == list(DATA if suffix == "jsonl" else STANDARD)
+
+
+def test_what_a_table_says_of_itself(folder, tmp_path):
+    """The release that converted it; the search it came from is known to the search only."""
+    convert(folder / "x.parquet", tmp_path / "y.arrow")
+    with pyarrow.ipc.open_file(tmp_path / "y.arrow") as reader:
+        assert reader.schema.metadata[b"swdual.version"].decode() == swdual.__version__
+
+
+def test_suffixes_and_names_say_the_format(folder, tmp_path):
+    """Every suffix; a name or BLAST's number stands above it."""
+    assert set(SUFFIXES.values()) == {"tabular", "csv", "jsonl", "arrow", "parquet"}
+    for suffix, name in SUFFIXES.items():
+        target = tmp_path / f"y{suffix}"
+        convert(folder / "x.arrow", target)
+        convert(target, tmp_path / "again", before=name, after="parquet", force=True)
+        assert len(content(tmp_path / "y.jsonl" if suffix == ".jsonl" else folder / "x.arrow")) > 0
+    convert(folder / "x.jsonl", tmp_path / "odd.csv", after="6")
+    assert (tmp_path / "odd.csv").read_bytes() == (folder / "x.tsv").read_bytes()
+    convert(tmp_path / "odd.csv", tmp_path / "plain.csv", before="6", after="10")
+    assert (tmp_path / "plain.csv").read_bytes() == (folder / "x.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "options", "words"),
+    [
+        ("x.foo", "y.tsv", {}, "x.foo: the name does not say the format; give --from"),
+        ("x", "y.tsv", {}, "give --from"),
+        ("x.tsv", "y.foo", {}, "y.foo: the name does not say the format; give --to"),
+        ("x.tsv", "y.tsv", {"before": "tabulr"}, "unknown format 'tabulr'; did you mean tabular"),
+        ("x.tsv", "y.tsv", {"after": "11"}, "unknown format '11'"),
+        ("x.tsv", "y.tsv", {"before": "5"}, "format xml cannot be converted: it is no table"),
+        ("x.tsv", "y.tsv", {"after": "0"}, "format pairwise cannot be converted"),
+        ("x.tsv", "y.tsv", {"before": "sam"}, "format sam cannot be converted"),
+        ("x.tsv", "y.tsv", {"after": "paf"}, "format paf cannot be converted"),
+        ("x.tsv", "y.tsv", {"after": "commented"}, "no table to write"),
+        ("none.tsv", "y.tsv", {}, "none.tsv: cannot be read: No such file"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path, source, target, options, words):
+    """The message says why, and nothing is written."""
+    (tmp_path / "x.tsv").write_text("qseqid\tscore\nq\t1\n")
+    with pytest.raises(InputError, match=re.escape(words)):
+        convert(tmp_path / source, tmp_path / target, **options)
+    assert os.listdir(tmp_path) == ["x.tsv"]
+
+
+def test_a_file_is_not_replaced_unasked(tmp_path):
+    """Nor with `force` if the table is damaged; a table may be converted onto itself."""
+    (tmp_path / "x.tsv").write_text("qseqid\tscore\nq\t1\nq\tx\n")
+    (tmp_path / "y.tsv").write_text("precious")
+    with pytest.raises(OutputError, match="exists; use --force"):
+        convert(tmp_path / "x.tsv", tmp_path / "y.tsv")
+    with pytest.raises(InputError, match=r"x\.tsv:3: "):
+        convert(tmp_path / "x.tsv", tmp_path / "y.tsv", force=True)
+    assert (tmp_path / "y.tsv").read_text() == "precious"
+    assert sorted(os.listdir(tmp_path)) == ["x.tsv", "y.tsv"]
+    (tmp_path / "y.tsv").write_text("qseqid\tevalue\nq\t1e-5\n")
+    convert(tmp_path / "y.tsv", tmp_path / "y.tsv", force=True)
+    assert (tmp_path / "y.tsv").read_text() == "qseqid\tevalue\nq\t1.00e-05\n"
+
+
+HEAD = "qseqid\tscore\tevalue\n"
+TOO_LARGE = "9" * 30
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("x.tsv", HEAD + "q\t1\t2\nq\t1\n", "x.tsv:3: 2 values, but there are 3 fields"),
+        ("x.tsv", HEAD + "q\t1\t2\t3\n", "x.tsv:2: 4 values"),
+        ("x.tsv", HEAD + "q\t1.5\t2\n", "x.tsv:2: score is '1.5', not a number"),
+        ("x.tsv", HEAD + "q\tNA\t2\n", "x.tsv:2: score is 'NA'"),
+        ("x.tsv", HEAD + "q\t1\t\n", "x.tsv:2: evalue is ''"),
+        ("x.tsv", "q\t1\t2\n", "x.tsv:1: 3 values, but there are 12 fields"),
+        ("x.csv", "qseqid,score\nq,1\nq\n", "x.csv:3: 1 values"),
+        ("x.csv", 'qseqid,score\n"q,1\n', "x.csv:2: 1 values"),
+        ("x.jsonl", '{"score": 1}\n\n{"score": \n', "x.jsonl:3: not JSON"),
+        ("x.jsonl", '{"score": 1}\n[1]\n', "x.jsonl:2: expected an object"),
+        ("x.jsonl", '{"score": 1}\n{"score": 1, "rank": 1}\n', "x.jsonl:2: the fields"),
+        ("x.jsonl", '{"score": 1, "rank": 1}\n{"score": 1}\n', "x.jsonl:2: the fields"),
+        ("x.jsonl", '{"score": 1}\n{"score": null}\n', "x.jsonl:2: score is None"),
+        ("x.jsonl", '{"qseqid": null}\n', "x.jsonl:1: qseqid is None"),
+        ("x.jsonl", '{"evalue": "1"}\n', "x.jsonl:1: evalue is '1'"),
+        ("x.jsonl", '{"score": 1.0}\n', "x.jsonl:1: score is 1.0"),
+        ("x.jsonl", '{"scores": 1}\n', "unknown field 'scores'; did you mean score"),
+        ("x.tsv", HEAD + "\nq\t1\t2\n\nq\t1\n", "x.tsv:5: "),
+        ("x.csv", "qseqid,score\n\nq,1\n\nq\n", "x.csv:5: "),
+        ("x.csv", 'qseqid,score\n"a\nb",1\nq\n', "x.csv:4: "),
+        ("x.tsv", HEAD + f"q\t{TOO_LARGE}\t2\n", "x.tsv:2: score is"),
+        ("x.jsonl", f'{{"score": {TOO_LARGE}}}\n', "x.jsonl:1: score is"),
+        ("x.jsonl", f'{{"evalue": 1{"0" * 400}}}\n', "x.jsonl:1: evalue is"),
+        ("x.jsonl", '{"qseqid": "\\ud800"}\n', "x.jsonl:1: "),
+        ("x.jsonl", "[" * 100_000 + "\n", "x.jsonl:1: not JSON"),
+    ],
+)
+@pytest.mark.parametrize("after", ["parquet"])
+def test_damaged_text_is_refused_with_its_line(tmp_path, name, text, words, after):
+    """File, line and cause; no output is left."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=re.escape(words)):
+        convert(tmp_path / name, tmp_path / f"y.{after}")
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_a_file_cut_short_is_refused(folder, tmp_path, suffix):
+    """Wherever it ends; the file is named."""
+    whole = (folder / f"x.{suffix}").read_bytes()
+    source = tmp_path / f"x.{suffix}"
+    for size in (0, 1, 4, 12, len(whole) // 2, len(whole) - 8, len(whole) - 1):
+        source.write_bytes(whole[:size])
+        with pytest.raises(InputError, match=rf"x\.{suffix}: not an? (Arrow|Parquet) file"):
+            convert(source, tmp_path / "y.jsonl")
+        assert os.listdir(tmp_path) == [source.name]
+
+
+DAMAGING = """
+import sys
+from swdual.conversion import convert
+from swdual.errors import InputError
+
+source, target, step = sys.argv[1:]
+whole = open(source, "rb").read()
+for place in range(8, len(whole), max(1, len(whole) // int(step))):
+    damaged = bytearray(whole)
+    damaged[place] ^= 0xFF
+    with open(source, "wb") as stream:
+        stream.write(damaged)
+    try:
+        convert(source, target, force=True)
+    except InputError:
+        pass
+    except Exception as error:
+        sys.exit(f"byte {place}: {error!r}")
+"""
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_a_damaged_file_is_refused_or_read(folder, tmp_path, suffix):
+    """Each of some bytes turned over: either a table is read, or it is refused as an input."""
+    (tmp_path / f"x.{suffix}").write_bytes((folder / f"x.{suffix}").read_bytes())
+    done = python("-c", DAMAGING, f"x.{suffix}", "y.jsonl", "300", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def python(*arguments, **options):
+    """Run Python in a process of its own, so that a crash of a library is not ours."""
+    environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, env=environment, capture_output=True, check=False, timeout=50, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"score": [1.5]}, "score"),
+        ({"score": ["1"]}, "score"),
+        ({"evalue": ["1"]}, "evalue"),
+        ({"qseqid": [1]}, "qseqid"),
+        ({"score": [None, 1]}, "score"),
+        ({"qseqid": [None, "q"]}, "qseqid"),
+    ],
+)
+@pytest.mark.parametrize("after", ["tsv", "jsonl", "arrow"])
+def test_columns_of_other_types_are_refused(tmp_path, columns, words, after):
+    """As in JSON Lines: texts are texts, whole numbers whole numbers, and none is missing."""
+    parquet.write_table(pyarrow.table(columns), tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=re.escape(words)):
+        convert(tmp_path / "x.parquet", tmp_path / f"y.{after}")
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_columns_that_are_no_fields_are_refused(tmp_path, suffix):
+    """The nearest field is named."""
+    table = pyarrow.table({"qseqid": ["q"], "scores": [1]})
+    if suffix == "parquet":
+        parquet.write_table(table, tmp_path / "x.parquet")
+    else:
+        with pyarrow.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
+            writer.write_table(table)
+    with pytest.raises(InputError, match="unknown field 'scores'; did you mean score"):
+        convert(tmp_path / f"x.{suffix}", tmp_path / "y.tsv")
+
+
+def test_other_programs_tables_are_read(tmp_path):
+    """Dictionary-encoded texts, narrow numbers and large strings, as pandas and polars write."""
+    table = pyarrow.table(
+        {
+            "qseqid": pyarrow.array(["q", "q"]).dictionary_encode(),
+            "sseqid": pyarrow.array(["a", "b"], pyarrow.large_string()),
+            "score": pyarrow.array([5, 6], pyarrow.int16()),
+            "evalue": pyarrow.array([0.5, None], pyarrow.float32()),
+        }
+    )
+    parquet.write_table(table, tmp_path / "x.parquet")
+    assert convert(tmp_path / "x.parquet", tmp_path / "y.tsv") == 2
+    assert (tmp_path / "y.tsv").read_text().splitlines()[1:] == [
+        "q\ta\t5\t0.50",
+        "q\tb\t6\tNA",
+    ]
+
+
+def test_a_whole_genome_is_a_field_of_csv():
+    """full_sseq of 171,823 bases, as written by the search."""
+    from io import BytesIO
+
+    from swdual.formats.csv import read_table
+
+    text = f"qseqid,full_sseq\nq,{'ACGT' * 43_000}\n".encode()
+    ((_, (letters,)),) = read_table(BytesIO(text), "x.csv").chunks
+    assert len(letters) == 172_000
+
+
+@pytest.mark.parametrize(("suffix", "gap"), [("tsv", "\t"), ("csv", ",")])
+def test_a_byte_order_mark_does_not_matter(tmp_path, suffix, gap):
+    """Spreadsheets write one."""
+    (tmp_path / f"x.{suffix}").write_text(f"\ufeffqseqid{gap}score\r\nq{gap}1\r\n")
+    convert(tmp_path / f"x.{suffix}", tmp_path / "y.jsonl")
+    assert content(tmp_path / "y.jsonl") == [[("qseqid", "q"), ("score", 1)]]
+
+
+@pytest.mark.parametrize(("suffix", "gap"), [("tsv", "\t"), ("csv", ",")])
+def test_line_ends_of_windows_do_not_matter(tmp_path, suffix, gap):
+    """Nor a last line without an end."""
+    (tmp_path / f"x.{suffix}").write_bytes(f"qseqid{gap}score\r\nq{gap}1\r\np{gap}2".encode())
+    assert convert(tmp_path / f"x.{suffix}", tmp_path / "y.jsonl") == 2
+    rows = [[("qseqid", "q"), ("score", 1)], [("qseqid", "p"), ("score", 2)]]
+    assert content(tmp_path / "y.jsonl") == rows
+
+
+def test_an_empty_text_is_a_row(tmp_path):
+    """A table of one field, which is empty: BTOP of an empty alignment."""
+    with (tmp_path / "x.tsv").open("wb") as stream:
+        tabular.write_table(Table(("btop",), iter([[["", "2AC"]]])), stream, header=True)
+    assert convert(tmp_path / "x.tsv", tmp_path / "y.jsonl") == 2
+
+
+@pytest.mark.parametrize(
+    ("after", "table"),
+    [
+        ("jsonl", "qseqid,score\nq,1\n"),
+        ("arrow", "qseqid,score,qseqid\nq,1,q\n"),
+        ("parquet", "qseqid,score,qseqid\nq,1,q\n"),
+    ],
+)
+def test_a_field_named_twice_stays_twice_where_it_can(tmp_path, after, table):
+    """A table of columns has both, an object has each name once."""
+    (tmp_path / "x.csv").write_text("qseqid,score,qseqid\nq,1,q\n")
+    convert(tmp_path / "x.csv", tmp_path / f"y.{after}")
+    convert(tmp_path / f"y.{after}", tmp_path / "z.csv")
+    assert (tmp_path / "z.csv").read_text() == table
+
+
+def test_the_command_converts(run, here):
+    """A search, a table, another table; the number of hits is told."""
+    run("search", "q.fa", "t.fa", "-f", "parquet", "-o", "x.parquet")
+    outcome = run("convert", "x.parquet", "y.csv", "--header")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "hits" in outcome.err
+    names, *rows = sixes(here / "y.csv")
+    assert names == list(DATA)
+    assert rows
+    assert run("convert", "y.csv", "-", "--to", "jsonl").out.count("\n") == len(rows)
+
+
+def test_the_command_refuses_what_is_damaged(refuses, here):
+    """With the place, code 1 and no output."""
+    (here / "x.jsonl").write_text('{"score": 1}\n{"score": 2.5}\n')
+    refuses(1, ["x.jsonl:2: score is 2.5"], "convert", "x.jsonl", "y.csv")
+    refuses(1, ["format xml cannot be converted"], "convert", "--to", "5", "x.jsonl", "y.xml")
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_standard_input_may_be_a_pipe(folder, tmp_path, suffix):
+    """Of the binary formats too."""
+    text = (folder / f"x.{suffix}").read_bytes()
+    command = ["-m", "swdual", "convert", "--from", suffix, "-", "y.jsonl"]
+    done = python(*command, input=text, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert content(tmp_path / "y.jsonl") == content(folder / "x.jsonl")
