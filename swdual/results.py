@@ -20,6 +20,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.output import replacing
 from swdual.sequences.sequence import description
+from swdual.statistics.fit import Z_EDGES, Fit
 
 if TYPE_CHECKING:
     import Bio.SearchIO
@@ -241,9 +242,11 @@ class SearchResults:
     def plot_scores(
         self, number: int = 0, ax: matplotlib.axes.Axes | None = None
     ) -> matplotlib.axes.Axes:
-        """Draw how the bit scores (raw scores without statistics) are distributed.
+        """Draw how the scores of a query are distributed (needs matplotlib).
 
-        Needs matplotlib.
+        Where statistics were fitted, these are the z-scores of all targets (50 is the mean of
+        chance, 10 its deviation) beside what chance gives; otherwise the bit scores of the hits,
+        or their raw scores without statistics.
 
         Parameters
         ----------
@@ -257,11 +260,20 @@ class SearchResults:
         query = self[number]
         if ax is None:
             _, ax = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
-        known = query.statistics is not None
-        ax.hist(query.bits if known else query.scores, bins="auto", color="#4c78a8")
+        statistics = query.statistics
+        if isinstance(statistics, Fit):
+            edges = [Z_EDGES[1] - 5, *Z_EDGES[1:-1], Z_EDGES[-2] + 5]
+            ax.stairs(statistics.observed, edges, fill=True, label="targets", color="#4c78a8")
+            ax.stairs(statistics.expected(), edges, label="by chance", color="#e45756")
+            ax.set_xlabel("z-score (the last bar holds all above)")
+            ax.legend(frameon=False)
+        else:
+            known = statistics is not None
+            ax.hist(query.bits if known else query.scores, bins="auto", color="#4c78a8")
+            ax.set_xlabel("bit score" if known else "raw score")
         ax.set_yscale("symlog", linthresh=1)
-        ax.set_xlabel("bit score" if known else "raw score")
-        ax.set_ylabel("hits")
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("targets" if isinstance(statistics, Fit) else "hits")
         ax.set_title(f"{query.query.id}: {len(query):,} hits")
         return ax
 

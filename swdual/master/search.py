@@ -26,6 +26,7 @@ from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
+from swdual.statistics.karlin_altschul import require_negative_mean
 from swdual.statistics.shuffle import shuffled
 from swdual.statistics.table import Table
 
@@ -166,6 +167,8 @@ class Search:
         )
         _refuse_other_type(self.queries, database, queries)
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
+        if stats != "none":
+            require_negative_mean(scheme.matrix)
         self.parameters = SearchParameters(
             scheme,
             max_target_seqs,

@@ -50,6 +50,10 @@ SPREAD = math.pi / math.sqrt(6)
 ADVICE = "use --stats table or --stats none"
 
 
+Z_EDGES = (-math.inf, *range(20, 201, 5), math.inf)
+"""Bins of z-scores as ssearch counts them: chance has the mean 50 and the deviation 10."""
+
+
 class Line(NamedTuple):
     """Expected score ``intercept + slope * ln(target length)``, and the deviation from it."""
 
@@ -75,6 +79,8 @@ class Fit:
         or a chromosome.
     fitted, trimmed
         Number of scores that the line was fitted to, and of those left out as related.
+    observed
+        How many of all scores lie between the z-scores of `Z_EDGES`.
     """
 
     line: Line
@@ -84,6 +90,7 @@ class Fit:
     alphabet: Alphabet
     fitted: int
     trimmed: int
+    observed: tuple[int, ...]
 
     def evaluate(
         self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
@@ -102,6 +109,11 @@ class Fit:
         else:
             log_targets = math.log(self.residues) - log_lengths
         return Evaluation(bits, _log_probability(x) + log_targets)
+
+    def expected(self) -> NDArray[np.float64]:
+        """Return how many scores chance puts between the z-scores of `Z_EDGES`."""
+        beyond = np.exp(_log_probability(SPREAD * (np.array(Z_EDGES) - 50) / 10 + EULER))
+        return -np.diff(beyond) * sum(self.observed)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values rest on, in plain values."""
@@ -196,7 +208,10 @@ def fit(
             break
         line = following
     fitted = int(kept.counts.sum())
-    return Fit(line, query_length, residues, sequences, alphabet, fitted, total - fitted)
+    z = (cells.scores - line.intercept - line.slope * cells.log_lengths) / line.deviation
+    observed, _ = np.histogram(50 + 10 * z, Z_EDGES, weights=cells.counts)
+    counts = tuple(observed.astype(int).tolist())
+    return Fit(line, query_length, residues, sequences, alphabet, fitted, total - fitted, counts)
 
 
 class Cells(NamedTuple):

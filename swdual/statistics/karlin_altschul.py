@@ -85,11 +85,7 @@ def ungapped(matrix: SubstitutionMatrix) -> KarlinAltschul:
     >>> f"{found.lambda_:.4f} {found.K:.4f} {found.H:.4f}"
     '0.3176 0.1337 0.4012'
     """
-    values, probabilities = _distribution(matrix)
-    if values.max() <= 0:
-        raise _undefined(matrix, "no score is positive")
-    if probabilities @ values >= 0:
-        raise _undefined(matrix, "expected score is not negative")
+    values, probabilities = require_negative_mean(matrix)
     # All is computed for scores divided by their common divisor: only lambda has a unit.
     divisor = int(np.gcd.reduce(values))
     steps = values // divisor
@@ -100,6 +96,24 @@ def ungapped(matrix: SubstitutionMatrix) -> KarlinAltschul:
     sigma = _log_ladder(steps, probabilities, slope)
     factor = slope * math.exp(-2 * sigma) / (entropy * -math.expm1(-slope))
     return KarlinAltschul(slope / divisor, factor, entropy)
+
+
+def require_negative_mean(
+    matrix: SubstitutionMatrix,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the scores that random pairs of residues have, and their probabilities.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If the expected score is not negative, or no score is positive.
+    """
+    values, probabilities = _distribution(matrix)
+    if values.max() <= 0:
+        raise _undefined(matrix, "no score is positive")
+    if probabilities @ values >= 0:
+        raise _undefined(matrix, "expected score is not negative")
+    return values, probabilities
 
 
 def _undefined(matrix: SubstitutionMatrix, why: str) -> StatisticsUnavailable:

@@ -11,9 +11,14 @@ from swdual.sequences.sequence import Sequence, batch_of
 
 SEED = 20_120_607
 
+MOST_RESIDUES = 20_000_000
+"""Of all copies together: a database of a few genomes has fewer copies than one of genes."""
+
 
 def shuffled(database: Database, at_least: int = 500) -> Database | None:
     """Return shuffled copies of targets: as many as the database lacks of `at_least`.
+
+    There are fewer if they would have more than `MOST_RESIDUES` residues.
 
     Targets take turns. A copy has the length and the residues of its target in an order that only
     its number decides, so that two searches of one database, on whatever machine, see the same
@@ -28,7 +33,7 @@ def shuffled(database: Database, at_least: int = 500) -> Database | None:
 
     Returns
     -------
-    A database in memory, or None where there are enough targets.
+    A database in memory, or None where there are enough targets, or the first is too long.
 
     >>> from swdual.sequences.alphabet import PROTEIN
     >>> targets = batch_of([Sequence("a", PROTEIN.encode("MKVLAW"))])
@@ -41,12 +46,18 @@ def shuffled(database: Database, at_least: int = 500) -> Database | None:
     if missing <= 0 or len(database) == 0:
         return None
     batch = batch_of(_copies(database, missing))
+    if len(batch.lengths) == 0:
+        return None
     return Database.from_batches([batch], database.alphabet, f"{database.name}, shuffled")
 
 
 def _copies(database: Database, number: int) -> Iterator[Sequence]:
+    left = MOST_RESIDUES
     for copy in range(number):
         codes = np.frombuffer(database[copy % len(database)].codes, np.uint8)
+        left -= len(codes)
+        if left < 0:
+            return
         # NumPy keeps the raw numbers of a bit generator as they are from release to release,
         # which it does not promise of its ways to shuffle.
         keys = np.random.PCG64([SEED, copy]).random_raw(len(codes))

@@ -145,6 +145,24 @@ class Recorder:
         text = self.run(command, hidden, ["-num_threads", str(self.threads)])
         self.write(name, "blastp", command, [note], BLASTP, tabular(text))
 
+    def letters(self, name: str, sequences: Path, note: str) -> None:
+        """Record blastp's scores of rare letters under every matrix at its own gap prices.
+
+        Short words and a low threshold let its heuristic find nearly every optimum.
+        """
+        shown = [
+            *words("blastp -comp_based_stats 0 -seg no -max_hsps 1 -evalue 1e6 -word_size 2"),
+            *words("-threshold 8 -query QUERIES -subject QUERIES -outfmt"),
+            "6 qseqid sseqid score",
+        ]
+        rows = []
+        for matrix, *_ in PROTEIN_SCORINGS:
+            command = [*shown, "-matrix", matrix]
+            text = self.run(command, {"QUERIES": sequences}, [])
+            rows += [[matrix, *row] for row in tabular(text)]
+        columns = words("matrix qseqid sseqid score")
+        self.write(name, "blastp", [*shown, "-matrix", "MATRIX"], [note], columns, rows)
+
     def blastn(
         self, name: str, scoring: tuple, queries: Path, targets: Path, notes: list[str]
     ) -> None:
@@ -296,6 +314,9 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     yield "sample_blastp.tsv", lambda name: recorder.blastp(name, *sample, note)
     options = "-s BP62 -f -11 -g -1 -b 100"
     yield "sample_ssearch.tsv", lambda name: recorder.ssearch(name, options, *sample, [note])
+
+    note = "QUERIES is letters.fasta beside this table"
+    yield "letters_blastp.tsv", lambda name: recorder.letters(name, HERE / "letters.fasta", note)
 
     twenty = records(sets / "queries20.fasta.gz")
     ten = recorder.fasta("queries10.fasta", twenty[::2])

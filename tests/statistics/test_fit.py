@@ -216,3 +216,14 @@ def test_the_facts_are_plain_values():
     assert facts["lambda"] == pytest.approx(1 / 3.75, rel=0.05)
     assert facts["fitted"] + facts["trimmed"] == facts["sequences"] == 3000
     assert {type(value) for value in facts.values()} == {str, int, float}
+
+
+def test_all_scores_are_counted_beside_what_chance_gives():
+    """Every score is in a bin; where there is nothing but chance, both counts agree."""
+    found = fitted(*chance(12))
+    observed, expected = np.array(found.observed), found.expected()
+    assert observed.sum() == found.fitted + found.trimmed == 3000
+    assert expected.sum() == pytest.approx(3000)
+    many = expected > 50
+    assert many.sum() >= 5
+    assert np.abs(observed - expected)[many].max() < 5 * np.sqrt(expected[many].max())

@@ -7,6 +7,7 @@ from collections import Counter
 from swdual.database.database import Database
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
+from swdual.statistics import shuffle
 from swdual.statistics.shuffle import shuffled
 
 PROTEINS = ["MKVLAWGGHERMKVLAWDEF", "ACDEFGHIKLMNPQRSTVWY", "MMMMMWC"]
@@ -52,3 +53,12 @@ def test_nucleotides_and_single_residues_are_shuffled_too():
     copies = shuffled(database_of(["ACGTN", "A"], NUCLEOTIDE), 6)
     assert copies.alphabet is NUCLEOTIDE
     assert [sorted(text) for text in texts(copies)] == [list("ACGNT"), ["A"]] * 2
+
+
+def test_copies_of_giants_are_few(monkeypatch):
+    """All copies together stay below a bound; a target beyond it has none."""
+    monkeypatch.setattr(shuffle, "MOST_RESIDUES", 50)
+    copies = shuffle.shuffled(database_of(PROTEINS))
+    assert 0 < copies.residues <= 50
+    assert texts(copies) == texts(shuffle.shuffled(database_of(PROTEINS), 3 + len(copies)))
+    assert shuffle.shuffled(database_of(["MKVLAWGGHE" * 6])) is None
