@@ -21,6 +21,7 @@ from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.output import replacing
 from swdual.sequences.sequence import description
 from swdual.statistics.fit import Z_EDGES, Fit
+from swdual.version import __version__
 
 if TYPE_CHECKING:
     import Bio.SearchIO
@@ -56,25 +57,28 @@ class SearchResults:
     ----------
     queries
         The result of each query.
-    parameters
+    params
         What was asked for.
     timing
         How long it took.
     stats
         What the E-values were computed with: method, lambda, K, H, residues, sequences.
+
+    `version` is the release that searched.
     """
 
     def __init__(
         self,
         queries: list[QueryResult],
-        parameters: SearchParameters,
+        params: SearchParameters,
         timing: Timing,
         stats: Mapping[str, str | int | float],
     ) -> None:
         self._queries = queries
-        self.parameters = parameters
+        self.params = params
         self.timing = timing
         self.stats = dict(stats)
+        self.version = __version__
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -93,7 +97,7 @@ class SearchResults:
         """Return whether the same was asked and found; how long it took does not matter."""
         if not isinstance(other, SearchResults):
             return NotImplemented
-        return self.parameters == other.parameters and self._queries == other._queries
+        return self.params == other.params and self._queries == other._queries
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -143,7 +147,7 @@ class SearchResults:
         return np.concatenate(parts) if parts else np.empty(0, kind)
 
     def _with(self, queries: list[QueryResult]) -> SearchResults:
-        return SearchResults(queries, self.parameters, self.timing, self.stats)
+        return SearchResults(queries, self.params, self.timing, self.stats)
 
     def top(self, count: int) -> SearchResults:
         """Return the first hits of each query only."""

@@ -111,7 +111,7 @@ def is_optimal(row: Row, hit: Hit) -> bool:
     if sstart > send:
         target = NUCLEOTIDE.reverse_complement(target)
     query = np.frombuffer(hit.query.codes[qstart - 1 : qend], np.uint8)
-    scheme = hit.result.parameters.scheme
+    scheme = hit.result.params.scheme
     prices = scheme.gap_open, scheme.gap_extend
     found = local_score_gotoh(query, np.frombuffer(target, np.uint8), scheme.matrix.scores, *prices)
     return found == hit.score
@@ -166,7 +166,7 @@ def other_paths_are_as_good(pairs: list[Compared]) -> None:
         qstart, _, sstart, send = places_in(row)
         if row["btop"] == hit.alignment.btop and places(hit) == places_in(row):
             continue
-        scheme = hit.result.parameters.scheme
+        scheme = hit.result.params.scheme
         alphabet = scheme.matrix.alphabet
         target = hit.target.codes
         start = sstart - 1
@@ -220,7 +220,7 @@ def ssearch_agrees(table: Table, results: SearchResults, listed: int) -> None:
         theirs = [int(row["score"]) for row in table.rows if row["qseqid"] == result.query.id]
         assert theirs == result.scores[:listed].tolist()
     for row, hit in pairs:
-        scheme = hit.result.parameters.scheme
+        scheme = hit.result.params.scheme
         alphabet = scheme.matrix.alphabet
         scores = scheme.matrix.scores.tolist()
         codes = {letter: code for code, letter in enumerate(alphabet.letters)}

@@ -56,7 +56,7 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
     """Return what a table says about its origin: release, scheme, database, statistics."""
     if result is None:
         return {"swdual.version": __version__}
-    scheme, targets = result.parameters.scheme, result.targets
+    scheme, targets = result.params.scheme, result.targets
     facts = {"method": "none"} if result.statistics is None else result.statistics.facts()
     search = {
         "matrix": scheme.matrix.name,

@@ -168,7 +168,7 @@ def _numbers(values: Iterable[str | int | float]) -> str:
 
 
 def _footer(first: QueryResult) -> str:
-    targets, scheme = first.targets, first.parameters.scheme
+    targets, scheme = first.targets, first.params.scheme
     return (
         f"\n\n  Database: {harmless(targets.name)}\n"
         f"  Number of letters in database: {targets.residues:,}\n"

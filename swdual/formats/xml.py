@@ -90,8 +90,8 @@ def _query(result: QueryResult) -> dict[str, object]:
 
 
 def _parameters(result: QueryResult) -> dict[str, object]:
-    scheme = result.parameters.scheme
-    expect: dict[str, object] = {"expect": f"{result.parameters.evalue:g}"}
+    scheme = result.params.scheme
+    expect: dict[str, object] = {"expect": f"{result.params.evalue:g}"}
     return {
         **_matrix(scheme, expect),
         "gap-open": scheme.gap_open,

@@ -96,7 +96,7 @@ class Hit:
         return Alignment.of(
             self.query,
             self.target,
-            self.result.parameters.scheme,
+            self.result.params.scheme,
             self.score,
             self.strand,
             self.result.tracebacks,

@@ -66,7 +66,7 @@ class QueryResult(SequenceOf[Hit]):
         Bit scores, and natural logarithms of the E-values; not-a-number without statistics.
     statistics
         What the E-values were computed with, or None.
-    parameters
+    params
         What was asked for.
     targets
         Where the targets are.
@@ -85,7 +85,7 @@ class QueryResult(SequenceOf[Hit]):
     bits: NDArray[np.float64]
     log_evalues: NDArray[np.float64]
     statistics: Statistics | None
-    parameters: SearchParameters
+    params: SearchParameters
     targets: Targets = field(repr=False)
     device: str = "cpu"
     traced: Tracebacks | None = None
@@ -105,10 +105,10 @@ class QueryResult(SequenceOf[Hit]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, QueryResult):
             return NotImplemented
-        same = (self.query, self.number, self.parameters, self.titles) == (
+        same = (self.query, self.number, self.params, self.titles) == (
             other.query,
             other.number,
-            other.parameters,
+            other.params,
             other.titles,
         )
         return same and all(
@@ -151,7 +151,7 @@ class QueryResult(SequenceOf[Hit]):
             return self.traced
         from swdual.alignment.tracer import Tracer
 
-        tracer = Tracer(self.parameters.scheme)
+        tracer = Tracer(self.params.scheme)
         return tracer(self.query.codes, self.target_codes, self.scores, self.strands)
 
     def distinct_names(

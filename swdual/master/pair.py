@@ -31,9 +31,9 @@ def align(query: Any, target: Any, *, dbtype: str = "prot", **scheme: Any) -> Al
         If one of them is not one sequence.
 
     >>> print(align("MKVLAWGGHE", "PPMKVAWGGHEK"))
-    Query  1  MKVLAWGGHE  10
-              MKV AWGGHE
-    Sbjct  3  MKV-AWGGHE  11
+    Query  1   MKVLAWGGHE  10
+               MKV AWGGHE
+    Sbjct  3   MKV-AWGGHE  11
     """
     if dbtype not in ALPHABETS:
         raise InputError(f"dbtype {dbtype!r} is none of {', '.join(ALPHABETS)}")

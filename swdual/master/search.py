@@ -55,7 +55,7 @@ def search(queries: Any, database: Any, **options: Any) -> SearchResults:
     started = time.perf_counter()
     found = list(whole.results())
     timing = Timing(whole.cells, time.perf_counter() - started, whole.threads)
-    return SearchResults(found, whole.parameters, timing, whole.facts())
+    return SearchResults(found, whole.params, timing, whole.facts())
 
 
 def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryResult]:
@@ -169,7 +169,7 @@ class Search:
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
         if stats != "none":
             require_negative_mean(scheme.matrix)
-        self.parameters = SearchParameters(
+        self.params = SearchParameters(
             scheme,
             max_target_seqs,
             min_raw_score,
@@ -184,25 +184,25 @@ class Search:
         self._means = Means(
             database,
             bind(database, scheme),
-            self.parameters,
+            self.params,
             Table(scheme, dbsize or database.residues, len(database)) if stats == "table" else None,
             None if copies is None else (copies, bind(copies, scheme)),
             Tracer(scheme) if align else None,
             self.threads,
         )
-        sides = 2 if self.parameters.strand == "both" else 1
+        sides = 2 if self.params.strand == "both" else 1
         self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
         self.cells = sum(self._cells)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""
         statistics = self._means.statistics
-        return {"method": self.parameters.stats} if statistics is None else statistics.facts()
+        return {"method": self.params.stats} if statistics is None else statistics.facts()
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search, wave by wave so that memory stays bounded."""
-        kept = self.parameters.max_target_seqs or len(self.database)
-        most = FITTED_QUERIES if self.parameters.stats == "fit" else WAVE_QUERIES
+        kept = self.params.max_target_seqs or len(self.database)
+        most = FITTED_QUERIES if self.params.stats == "fit" else WAVE_QUERIES
         size = max(1, min(most, WAVE_CANDIDATES // kept))
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
         with bar as show:

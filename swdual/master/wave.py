@@ -59,7 +59,7 @@ class Means:
 
     database: Database
     scorer: Scorer
-    parameters: SearchParameters
+    params: SearchParameters
     statistics: Statistics | None
     shuffled: tuple[Database, Scorer] | None
     tracer: Tracer | None
@@ -67,7 +67,7 @@ class Means:
 
     def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
         """Return the strands to compare, each with its number and its codes."""
-        strand = self.parameters.strand
+        strand = self.params.strand
         found = [] if strand == "minus" else [(1, codes)]
         if strand != "plus":
             found.append((-1, self.database.alphabet.reverse_complement(codes)))
@@ -79,9 +79,9 @@ class Means:
         block = self.database.block(task.block)
         here = slice(task.first, task.last)
         lengths = block.lengths[here]
-        limit, least = self.parameters.max_target_seqs, self.parameters.min_raw_score
+        limit, least = self.params.max_target_seqs, self.params.min_raw_score
         kept = best_of(Candidates(scores, block.ordinals[here], lengths, strands), limit, least)
-        counts = histogram(scores, lengths) if self.parameters.stats == "fit" else None
+        counts = histogram(scores, lengths) if self.params.stats == "fit" else None
         return Scored(task, kept, counts)
 
     def _scores(
@@ -108,7 +108,7 @@ class Means:
                 scores, _ = self._scores(scorer, codes, task, lambda cells: None)
                 counts = counts + histogram(scores, block.lengths)
         database = self.database
-        residues = self.parameters.dbsize or database.residues
+        residues = self.params.dbsize or database.residues
         sequences = max(1, round(len(database) * residues / database.residues))
         return fit(counts, len(codes), residues, sequences, database.alphabet)
 
@@ -169,7 +169,7 @@ class Wave:
         parts = self._parts[number]
         parts.append(report.candidates)
         self._tasks_left[number] -= 1
-        limit = self._means.parameters.max_target_seqs
+        limit = self._means.params.max_target_seqs
         if self._tasks_left[number] == 0 or (limit and len(parts) == MOST_PARTS):
             parts[:] = [merge(parts, limit)]
         if self._tasks_left[number] > 0:
@@ -200,12 +200,12 @@ class Wave:
             bits,
             log_evalues,
             statistics,
-            means.parameters,
+            means.params,
             means.database,
         )
         if statistics is None:
             return result
-        evalue, min_score = means.parameters.evalue, means.parameters.min_score
+        evalue, min_score = means.params.evalue, means.params.min_score
         with np.errstate(divide="ignore"):
             kept = (log_evalues <= np.log(evalue)) & (bits >= min_score)
         return result if kept.all() else result.subset(np.flatnonzero(kept))

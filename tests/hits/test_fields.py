@@ -140,7 +140,7 @@ def truth(case):
     return [
         expected(
             *(number, hit.rank, queries[number], hit.ordinal, targets[hit.ordinal]),
-            *(result.parameters.scheme, hit.strand),
+            *(result.params.scheme, hit.strand),
         )
         for number, result in enumerate(found)
         for hit in result
@@ -282,9 +282,9 @@ def test_rewards_of_other_schemes_change_the_counts():
     counts = {}
     for name in ("PAM30", "PAM250"):
         found = search(query, {"t": target}, matrix=name, evalue=1e9)[0]
-        scores = score_in(found.parameters.scheme)
+        scores = score_in(found.params.scheme)
         rows = found[0].alignment.rows
         counts[name] = statistics_of(rows[0], rows[2], scores).positives
         assert values_of([found], "positive") == [counts[name]]
-        assert found.parameters.scheme.matrix == matrices.load(name)
+        assert found.params.scheme.matrix == matrices.load(name)
     assert counts["PAM30"] < counts["PAM250"]

@@ -152,7 +152,7 @@ def test_a_filter_keeps_what_passes_all_bars(found, lazy_results, data):
         expected = [hit for hit in result if all(BARS[bar](hit, bars[bar]) for bar in bars)]
         assert [hit.alignment for hit in few] == [hit.alignment for hit in expected]
         assert few.ordinals.tolist() == [hit.ordinal for hit in expected]
-        assert few.parameters == result.parameters
+        assert few.params == result.params
 
 
 @pytest.fixture(scope="module")
@@ -268,8 +268,8 @@ def test_results_live_on_without_the_database(given_both, align, way, tmp_path):
         assert whole(result) == told
         assert [hit.target.title for hit in result] == result.titles
         assert whole(result.top(3))[1] == told[1][:3]
-    assert (kept.parameters, kept.timing, kept.stats) == (
-        results.parameters,
+    assert (kept.params, kept.timing, kept.stats) == (
+        results.params,
         results.timing,
         results.stats,
     )

@@ -146,7 +146,7 @@ def test_output_is_the_same_for_any_lanes(monkeypatch, database, table, lanes):
     """However wide the vectors, the bytes are the same."""
     monkeypatch.setattr(task, "SMALLEST_RANGE", 300)
     whole = scores_only(database, max_target_seqs=7, threads=2)
-    scorer = simd.bind(database, whole.parameters.scheme, lanes)
+    scorer = simd.bind(database, whole.params.scheme, lanes)
     whole._means = replace(whole._means, scorer=scorer)
     assert written(whole) == expected(table, 7)
 

@@ -26,7 +26,7 @@ BLAST = {
 def test_each_matrix_takes_the_gap_prices_that_blastp_takes(name):
     """In the table, and in a search that names no prices."""
     assert PREFERRED_GAPS[name] == BLAST[name]
-    scheme = search("MKVLAW", {"t": "MKVLAW"}, matrix=name.lower()).parameters.scheme
+    scheme = search("MKVLAW", {"t": "MKVLAW"}, matrix=name.lower()).params.scheme
     assert (scheme.matrix.name, scheme.gap_open, scheme.gap_extend) == (name, *BLAST[name])
 
 
@@ -44,14 +44,14 @@ def test_a_price_that_is_given_takes_the_place_of_the_usual_one():
         ({"gap_open": 0, "gap_extend": 0}, (0, 0)),
     ):
         found = search("MKVLAW", targets, matrix="BLOSUM45", stats="none", **options)
-        scheme = found.parameters.scheme
+        scheme = found.params.scheme
         assert (scheme.gap_open, scheme.gap_extend) == expected
 
 
 def test_other_matrices_take_the_prices_of_blosum62(here):
     """A matrix that NCBI does not know has no prices of its own."""
     (here / "m").write_text("  A R\nA 4 -1\nR -1 5\n")
-    scheme = search("ARAR", {"t": "ARAR"}, matrix="m", stats="none").parameters.scheme
+    scheme = search("ARAR", {"t": "ARAR"}, matrix="m", stats="none").params.scheme
     assert (scheme.gap_open, scheme.gap_extend) == (11, 1)
 
 
@@ -60,7 +60,7 @@ def test_nucleotides_take_5_and_2(here):
     (here / "m").write_text("  A C G T\nA 1 -1 -1 -1\nC -1 1 -1 -1\nG -1 -1 1 -1\nT -1 -1 -1 1\n")
     for options in ({}, {"reward": 1, "penalty": -2}, {"matrix": "m"}):
         found = search("ACGT", {"t": "ACGT"}, dbtype="nucl", stats="none", **options)
-        scheme = found.parameters.scheme
+        scheme = found.params.scheme
         assert (scheme.gap_open, scheme.gap_extend) == (5, 2)
 
 
