@@ -35,8 +35,7 @@ def main(repeats: int, keep: bool) -> None:
             synthesis.write_fasta(records, stream)
         with (folder / "q.fasta").open("w") as stream:
             synthesis.write_fasta([("query", query)], stream)
-        scores = ["-f", "6 qseqid sseqid score", "--stats", "none"]
-        search = [*swdual, "search", "q.fasta", "db.fasta", *scores]
+        search = [*swdual, "search", "q.fasta", "db.fasta"]
         os.environ["SWDUAL_CACHE_DIR"] = str(folder / "cache")
         run(search, folder)
 

@@ -19,6 +19,7 @@ from swdual.formats import xml
 from swdual.formats._header import harmless
 from swdual.master.search import search
 from swdual.output import Output
+from swdual.version import __version__
 
 HOSTILE = "<b>&amp;</b> ]]> \"'\x00 \x1b[31m\x0b\x9b2J \ufffe \u202e tab\there é漢\U0001f9ec"
 SHOWN = "<b>&amp;</b> ]]> \"'? ?[31m??2J ? ? tab here é漢\U0001f9ec"
@@ -110,7 +111,7 @@ def test_searchio_reads_what_was_found(proteins):
     assert [len(each) for each in found] == [len(result) for result in proteins]
     assert found[0].description == "one"
     assert [hit.description for hit in found[0]][:1] == ["first target"]
-    assert found[0].version == "0.1.0"
+    assert found[0].version == __version__
     assert {"U", "X", "O"} < set(str(found[0][0][0].query.seq))
 
 
