@@ -16,14 +16,10 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
 from swdual.jit import kernel
-from swdual.lanes.cell import COLUMNS, cell
+from swdual.lanes.cell import COLUMNS, go_down, set_profile
 from swdual.lanes.vector import (
-    TABLE_BYTES,
-    choose,
     load,
-    maximum,
     reaches,
-    scores,
     splat,
     store,
 )
@@ -33,7 +29,7 @@ from swdual.lanes.vector import (
 def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
     """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
     BITS, LANES = bits, lanes
-    GROUP, ROW = COLUMNS * lanes, TABLE_BYTES
+    GROUP = COLUMNS * lanes
     HIGHEST = (1 << (bits - 1)) - 1
 
     @kernel
@@ -50,7 +46,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
         letters: NDArray[np.int64],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
-        numbers: tuple[int, int, int],
+        scales: tuple[int, int, int],
         tile: int,
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
@@ -71,10 +67,11 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
         the batch's first), in blocks of `tile` rows that ``end_rows[t]`` marks; a block may be
         marked because of the row above it.
         """
-        zero_number, gx_number, ge_number = numbers
+        zero_number, gx_number, ge_number = scales
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)
+        numbers = (zero, gx, ge)
         blocks = (len(query) + tile - 1) // tile
         fresh = True
         event = 0
@@ -86,40 +83,30 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
             else:
                 lane_goal[lane] = HIGHEST
         for group in range(groups):
-            for letter in letters:
-                for column in range(COLUMNS):
-                    at = letter * GROUP + column * LANES
-                    place = (start + group) * GROUP + column * LANES
-                    row = letter * ROW
-                    store(profile, at, scores(low, high, row, codes, place, BITS, LANES))
+            place = (start + group) * GROUP
+            set_profile(profile, letters, low, high, codes, place, BITS, LANES)
             reset = load(lane_reset, 0, LANES)
             goal = load(lane_goal, 0, LANES)
-            f0 = f1 = f2 = f3 = h0 = h1 = h2 = h3 = above = zero
+            above = zero
+            h = f = (zero, zero, zero, zero)
             for block in range(blocks):
-                best = zero
                 last = min((block + 1) * tile, len(query))
-                for i in range(block * tile, last):
-                    left = load(H, i * LANES, LANES)
-                    e = load(E, i * LANES, LANES)
-                    if fresh:
-                        left = choose(reset, zero, left)
-                        e = choose(reset, zero, e)
-                    at = query[i] * GROUP
-                    s0 = load(profile, at, LANES)
-                    s1 = load(profile, at + LANES, LANES)
-                    s2 = load(profile, at + 2 * LANES, LANES)
-                    s3 = load(profile, at + 3 * LANES, LANES)
-                    d1, d2, d3 = h0, h1, h2
-                    h0, e, f0, u = cell(above, s0, e, f0, zero, gx, ge)
-                    h1, e, f1, u = cell(d1, s1, e, f1, zero, gx, ge)
-                    best = maximum(best, u)
-                    h2, e, f2, u = cell(d2, s2, e, f2, zero, gx, ge)
-                    h3, e, f3, u = cell(d3, s3, e, f3, zero, gx, ge)
-                    best = maximum(best, u)
-                    above = left
-                    store(H, i * LANES, h3)
-                    store(E, i * LANES, e)
-                best = maximum(best, maximum(f1, f3))
+                above, h, f, best = go_down(
+                    query,
+                    block * tile,
+                    last,
+                    profile,
+                    H,
+                    E,
+                    fresh,
+                    reset,
+                    numbers,
+                    above,
+                    h,
+                    f,
+                    zero,
+                    LANES,
+                )
                 if reaches(best, goal):
                     store(lane_best, 0, best)
                     for lane in range(LANES):
@@ -134,14 +121,14 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
                                 lane_goal[lane] = HIGHEST
                 if last < len(query):
                     line = (block * groups + group) * 2 * GROUP
-                    store(kept_rows, line, h0)
-                    store(kept_rows, line + LANES, h1)
-                    store(kept_rows, line + 2 * LANES, h2)
-                    store(kept_rows, line + 3 * LANES, h3)
-                    store(kept_rows, line + 4 * LANES, f0)
-                    store(kept_rows, line + 5 * LANES, f1)
-                    store(kept_rows, line + 6 * LANES, f2)
-                    store(kept_rows, line + 7 * LANES, f3)
+                    store(kept_rows, line, h[0])
+                    store(kept_rows, line + LANES, h[1])
+                    store(kept_rows, line + 2 * LANES, h[2])
+                    store(kept_rows, line + 3 * LANES, h[3])
+                    store(kept_rows, line + 4 * LANES, f[0])
+                    store(kept_rows, line + 5 * LANES, f[1])
+                    store(kept_rows, line + 6 * LANES, f[2])
+                    store(kept_rows, line + 7 * LANES, f[3])
             if missing == 0:
                 return
             if (group + 1) * COLUMNS % tile == 0:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from numba import njit
 
-from swdual.lanes.vector import add, maximum, subtract
+from swdual.lanes.vector import TABLE_BYTES, add, choose, load, maximum, scores, store, subtract
 
 COLUMNS = 4
 """Target columns of a group: their H and F stay in registers all the way down the query."""
@@ -30,3 +30,55 @@ def cell(diagonal, score, e, f, zero, gx, ge):  # type: ignore[no-untyped-def]
     u = maximum(e, f)
     h = maximum(maximum(add(diagonal, score), zero), subtract(u, gx))
     return h, maximum(subtract(e, ge), h), maximum(subtract(f, ge), h), u
+
+
+@njit(inline="always")
+def set_profile(profile, letters, low, high, codes, place, bits, lanes):  # type: ignore[no-untyped-def]
+    """Write the scores of the query's letters with the group of columns at ``codes[place:]``."""
+    for letter in letters:
+        for column in range(COLUMNS):
+            at = column * lanes
+            vector = scores(low, high, letter * TABLE_BYTES, codes, place + at, bits, lanes)
+            store(profile, letter * COLUMNS * lanes + at, vector)
+
+
+@njit(inline="always")
+def go_down(  # type: ignore[no-untyped-def]
+    query, first, last, profile, H, E, fresh, reset, numbers, above, h, f, best, lanes
+):
+    """Fill rows `first` to `last - 1` of a group of four columns.
+
+    `numbers` are vectors of zero, gx and ge; `above`, `h` and `f` hold H left of the group and H
+    and F of its columns in the row before; H and E are replaced by those right of the group; lanes
+    that `reset` marks begin anew if `fresh`. Returns `above`, `h`, `f` and `best` after the last
+    row.
+
+    `best` need not look at every H: u of a cell is at least the H above it and the H to its left.
+    The u of every second column therefore see all H but those of the last row in these columns,
+    which their F holds after the last row. That is exact, and half the work.
+    """
+    zero, gx, ge = numbers
+    h0, h1, h2, h3 = h
+    f0, f1, f2, f3 = f
+    for i in range(first, last):
+        left = load(H, i * lanes, lanes)
+        e = load(E, i * lanes, lanes)
+        if fresh:
+            left = choose(reset, zero, left)
+            e = choose(reset, zero, e)
+        at = query[i] * COLUMNS * lanes
+        s0 = load(profile, at, lanes)
+        s1 = load(profile, at + lanes, lanes)
+        s2 = load(profile, at + 2 * lanes, lanes)
+        s3 = load(profile, at + 3 * lanes, lanes)
+        d1, d2, d3 = h0, h1, h2
+        h0, e, f0, u = cell(above, s0, e, f0, zero, gx, ge)
+        h1, e, f1, u = cell(d1, s1, e, f1, zero, gx, ge)
+        best = maximum(best, u)
+        h2, e, f2, u = cell(d2, s2, e, f2, zero, gx, ge)
+        h3, e, f3, u = cell(d3, s3, e, f3, zero, gx, ge)
+        best = maximum(best, u)
+        above = left
+        store(H, i * lanes, h3)
+        store(E, i * lanes, e)
+    return above, (h0, h1, h2, h3), (f0, f1, f2, f3), maximum(best, maximum(f1, f3))
