@@ -11,21 +11,9 @@ from typing import IO, cast
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.format import NUMBERS, Column, Table, TableFormat
+from swdual.format import NUMBERS, SUFFIXES, Column, Table, TableFormat
 from swdual.hits.fields import STANDARD
 from swdual.output import replacing
-
-SUFFIXES = {
-    ".tsv": "tabular",
-    ".tab": "tabular",
-    ".txt": "tabular",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".parquet": "parquet",
-}
-"""What the end of a file's name says about its format."""
 
 
 def convert(
@@ -78,18 +66,27 @@ def convert(
 def _format(path: str | os.PathLike[str], name: str | None, verb: str) -> TableFormat:
     """Return the format of a file."""
     if name is None:
-        name = SUFFIXES.get(Path(path).suffix)
+        name = SUFFIXES.get(Path(path).suffix.lower())
     if name is None:
         raise InputError(
             f"the name does not say the format; give --{'from' if verb == 'read' else 'to'} "
-            f"({', '.join(sorted(set(SUFFIXES.values())))})",
+            f"({', '.join(_convertible(verb))})",
             file=path,
         )
     name = NUMBERS.get(name, name)
     module = registry.load("swdual.formats", name)
     if not hasattr(module, f"{verb}_table"):
-        raise InputError(f"format {name} cannot be converted: it is no table to {verb}")
+        raise InputError(
+            f"format {name} cannot be converted; these can: {', '.join(_convertible(verb))}"
+        )
     return cast(TableFormat, module)
+
+
+def _convertible(verb: str) -> list[str]:
+    """Return the formats of which tables can be read (written)."""
+    package = "swdual.formats"
+    names = registry.available(package)
+    return [name for name in names if hasattr(registry.load(package, name), f"{verb}_table")]
 
 
 @contextmanager

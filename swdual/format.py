@@ -8,6 +8,7 @@ BLAST's number. One that can be converted also has `write_table` and `read_table
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Protocol, cast
@@ -23,7 +24,7 @@ from swdual.output import Output
 
 Column = Sequence[Any] | NDArray[Any]
 
-NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv"}
+NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv", "17": "sam"}
 """BLAST's numbers of the formats."""
 
 NOTHING = "NA"
@@ -81,6 +82,31 @@ class Chosen(NamedTuple):
         return not self.fields or needs_alignment(self.fields)
 
 
+SUFFIXES = {
+    ".tsv": "tabular",
+    ".tab": "tabular",
+    ".txt": "tabular",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".parquet": "parquet",
+    ".xml": "xml",
+    ".sam": "sam",
+    ".paf": "paf",
+}
+"""What the end of a file's name says about its format."""
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the format that a file's name says, or BLAST's 6.
+
+    >>> format_of("hits.parquet"), format_of("-")
+    ('parquet', '6')
+    """
+    return SUFFIXES.get(os.path.splitext(path)[1].lower(), "6")
+
+
 def parse_format(text: str) -> Chosen:
     """Return the format and the fields that ``-f`` names, such as "6 qseqid sseqid score".
 
@@ -92,7 +118,8 @@ def parse_format(text: str) -> Chosen:
     >>> parse_format("6 qseqid score").fields
     ('qseqid', 'score')
     """
-    name, *names = text.split() or [""]
+    name, *names = text.replace(",", " ").split() or [""]
+    name = name.lower()
     known = registry.available("swdual.formats")
     if NUMBERS.get(name, name) not in known:
         raise InputError(registry.unknown("format", name, [*NUMBERS, *known]))
@@ -172,7 +199,7 @@ def print_bits(bits: float) -> str:
 
 def print_coverage(percent: float) -> str:
     """Return a coverage as BLAST has it: the nearest whole number, but 100 only for all of it."""
-    return str(min(round(percent), 99) if percent < 100 else 100)
+    return f"{min(percent, 99.4):.0f}" if percent < 100 else "100"
 
 
 _PRINTED: dict[str, Callable[[float], str]] = {

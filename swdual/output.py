@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol
@@ -51,17 +51,25 @@ class Utf8:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[Output]:
+def replacing(
+    path: str | os.PathLike[str],
+    *,
+    force: bool,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> Iterator[Output]:
     """Open a stream whose content takes the place of `path` when the block ends without error.
 
     Until then the content is in a temporary file beside it, which an error removes. "-" is
-    standard output; a pipe or a device is written to directly.
+    standard output; a pipe or a device is written to directly. None of `inputs` is replaced.
 
     Raises
     ------
     OutputError
-        If `path` is an existing file and `force` is not given, or cannot be written.
+        If `path` is an existing file and `force` is not given, or one of `inputs`, or cannot be
+        written.
     """
+    if os.fspath(path) == "/dev/stdout":
+        path = "-"
     target = Path(path)
     name = "standard output" if os.fspath(path) == "-" else os.fspath(path)
     if os.fspath(path) == "-":
@@ -83,6 +91,8 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[Output]:
             with _named(name):
                 stream.close()
     else:
+        if exists and any(_same_file(target, source) for source in inputs):
+            raise OutputError("is also an input; write to another file", file=path)
         if exists and not force:
             raise OutputError("exists; use --force to replace it", file=path)
         with _named(name):
@@ -102,6 +112,13 @@ def replacing(path: str | os.PathLike[str], *, force: bool) -> Iterator[Output]:
                 part.close()
             os.unlink(part.name)
             raise
+
+
+def _same_file(target: Path, source: str | os.PathLike[str]) -> bool:
+    try:
+        return target.samefile(source)
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.format import parse_format, print_bits, print_evalue
+from swdual.format import format_of, parse_format, print_bits, print_evalue
 from swdual.formats._arrow import arrow, batches, schema, with_metadata
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.hit import Hit
@@ -166,7 +166,7 @@ class SearchResults:
     def write(
         self,
         path: str | os.PathLike[str],
-        outfmt: str = "6",
+        outfmt: str | None = None,
         *,
         header: bool = False,
         force: bool = False,
@@ -178,7 +178,7 @@ class SearchResults:
         path
             The file; "-" is standard output.
         outfmt
-            As for ``swdual search --outfmt``.
+            As for ``swdual search --outfmt``; by default what the file's name says.
         header
             Write the names of the fields in the first line.
         force
@@ -189,11 +189,11 @@ class SearchResults:
         InputError, OutputError
             If there is no such format, or the file cannot be written.
         """
-        chosen, fields = parse_format(outfmt)
+        chosen, fields = parse_format(format_of(path) if outfmt is None else str(outfmt))
         with replacing(path, force=force) as stream:
             chosen.write(self, stream, fields, header=header)
 
-    def to_arrow(self, fields: SequenceOf[str] | None = None) -> pyarrow.Table:
+    def to_arrow(self, fields: str | SequenceOf[str] | None = None) -> pyarrow.Table:
         """Return an Arrow table with one row a hit (needs pyarrow).
 
         Parameters
@@ -206,7 +206,7 @@ class SearchResults:
         kinds = schema(table.fields, facts)
         return arrow().Table.from_batches(batches(table, kinds), schema=kinds)
 
-    def _fields(self, fields: SequenceOf[str] | None) -> tuple[str, ...]:
+    def _fields(self, fields: str | SequenceOf[str] | None) -> tuple[str, ...]:
         if fields is not None:
             return tuple(dict.fromkeys(parse_fields(fields)))
         aligned = all(query.traced is not None for query in self)
@@ -216,7 +216,7 @@ class SearchResults:
         """Hand the Arrow table to whoever speaks Arrow: pandas, polars, DuckDB."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def to_pandas(self, fields: SequenceOf[str] | None = None) -> pandas.DataFrame:
+    def to_pandas(self, fields: str | SequenceOf[str] | None = None) -> pandas.DataFrame:
         """Return a data frame with one row a hit (needs pandas): see `to_arrow`."""
         import pandas as pd
 
@@ -233,7 +233,7 @@ class SearchResults:
             }
         )
 
-    def to_polars(self, fields: SequenceOf[str] | None = None) -> polars.DataFrame:
+    def to_polars(self, fields: str | SequenceOf[str] | None = None) -> polars.DataFrame:
         """Return a polars data frame with one row a hit (needs polars): see `to_arrow`."""
         import polars
 

@@ -10,7 +10,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from swdual.errors import InputError, OutputError, StatisticsUnavailable
+from swdual.database.database import Database
+from swdual.database.makedb import makedb
+from swdual.errors import DatabaseError, InputError, OutputError, StatisticsUnavailable
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
@@ -449,3 +451,14 @@ def test_scores_are_drawn(evaluated, results):
     assert results.plot_scores(0, ax=drawn) is drawn
     assert drawn.get_xlabel() == "raw score"
     pyplot.close("all")
+
+
+def test_a_closed_database_is_named_where_it_is_still_needed(here):
+    """Tables outlive the ``with`` block, letters of targets do not."""
+    makedb("t.fa", "t.db").close()
+    with Database.open("t.db") as database:
+        found = search("MKVLAWGGHERMKV", database)
+    assert found.to_pandas()["sseqid"][0] == "t1"
+    assert found[0][0].id == "t1"
+    with pytest.raises(DatabaseError, match=r"t\.db: is closed"):
+        _ = found[0][0].alignment

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swdual.alignment.tracebacks import COLUMNS, PAIR, QUERY_ONLY, Tracebacks
+from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 WIDTH = 60
 """Columns of an alignment in a line of text."""
 
-_OPERATIONS = "MID"
 _COLOURS = {"=": "#c6e5c3", "+": "#e8f3d6", " ": "#f6dcd8", "-": "#e4e4e4"}
 
 
@@ -101,7 +100,7 @@ class Alignment:
     @property
     def operations(self) -> list[tuple[str, int]]:
         """Operations along the query: M pairs, I query residues, D target residues at a gap."""
-        return [(_OPERATIONS[run & 15], run >> 4) for run in self.runs]
+        return [(LETTERS[run & 15], run >> 4) for run in self.runs]
 
     @property
     def cigar(self) -> str:
@@ -122,6 +121,9 @@ class Alignment:
             target = alphabet.reverse_complement(target)
         letters, others = alphabet.decode(query), alphabet.decode(target)
         scores = self.scheme.matrix.scores
+        if self.strand < 0:  # scored as the other strand of both
+            other = list(alphabet.reverse_complement(bytes(range(len(alphabet.letters))))[::-1])
+            scores = scores[np.ix_(other, other)]
         tops, middles, bottoms = [], [], []
         i = j = 0
         for run in self.runs:

@@ -8,6 +8,7 @@ them once. A. Driga et al., FastLSA, Algorithmica 45 (2006) 337-375.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,9 @@ from swdual.jit import kernel
 
 PARTS = 24
 """Rows and columns of rectangles that a rectangle is divided into."""
+
+CALL_CELLS = 100_000_000
+"""Cells of one call of a kernel: how often a stop is noticed."""
 
 SMALL_CELLS = 1 << 20
 """A rectangle of this many cells, a byte each, is walked through at once."""
@@ -117,9 +121,9 @@ class Walk:
         columns = np.empty((counts[1], 2, len(query)), np.int64)
         H, F = borders.above_H[: len(target)].copy(), borders.above_F[: len(target)].copy()
         corner, found = borders.corner, (-1, -1)
-        for band, first in enumerate(range(0, len(query), steps[0])):
+        for first, last in self._bands(len(query), len(target), steps[0]):
             self._progress(0)
-            here = slice(first, min(first + steps[0], len(query)))
+            here = slice(first, last)
             row, column = fill_band(
                 query[here],
                 target,
@@ -134,11 +138,21 @@ class Walk:
                 steps[1],
                 columns[:, :, here],
             )
-            rows[band] = H, F
+            if last % steps[0] == 0 or last == len(query):
+                rows[(last - 1) // steps[0]] = H, F
             corner = int(borders.left_H[here.stop - 1])
             if row >= 0 and (found[1] < 0 or column < found[1]):
                 found = first + row, column
         return _Lines(rows, columns, steps, found)
+
+    @staticmethod
+    def _bands(rows: int, columns: int, step: int) -> Iterator[tuple[int, int]]:
+        """Return bands of rows that are filled at once; a line lies below every `step` rows."""
+        most = max(1, CALL_CELLS // columns)
+        for line in range(0, rows, step):
+            end = min(line + step, rows)
+            for first in range(line, end, most):
+                yield first, min(first + most, end)
 
     def _through(self, top: int, left: int, borders: Borders, lines: _Lines) -> None:
         """Walk through the rectangles between the lines of a filled one."""

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
 """Operations as SAM numbers them: M, I (query residues at a gap), D (target residues at a gap)."""
 
+LETTERS = "MID"
+"""SAM's letters for them."""
+
 COLUMNS = (
     "query_starts",
     "query_ends",
@@ -61,6 +64,10 @@ class Tracebacks(NamedTuple):
     def runs_of(self, k: int) -> NDArray[np.uint32]:
         """Return the operations of one alignment."""
         return self.runs[self.run_starts[k] : self.run_starts[k + 1]]
+
+    def cigar(self, k: int) -> str:
+        """Return the operations of one alignment as SAM writes them, such as 10M2D7M."""
+        return "".join(f"{run >> 4}{LETTERS[run & 15]}" for run in self.runs_of(k).tolist())
 
     def take(self, places: NDArray[np.int64]) -> Tracebacks:
         """Return some of the alignments, in the order of `places`."""

@@ -2,22 +2,86 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
+ALREADY_SO = {
+    "max-hsps": (("1",), "there is one hit for each target"),
+    "task": (("blastp", "blastn"), "every target is compared in full"),
+    "seg": (("no",), "nothing is masked"),
+    "dust": (("no",), "nothing is masked"),
+    "soft-masking": (("false",), "nothing is masked"),
+    "comp-based-stats": (("0", "F", "f"), "scores are not adjusted for composition"),
+}
+"""BLAST's options that ask for what is done anyway: the values that do, and what is done."""
+
+NO_USE = {
+    "word-size": "an exact search has no words",
+    "threshold": "an exact search has no words",
+    "remote": "the search runs here",
+    "num-alignments": "use -max_target_seqs",
+    "num-descriptions": "use -max_target_seqs",
+    "perc-identity": "use SearchResults.filter in Python, or a table with pident",
+    "qcov-hsp-perc": "use SearchResults.filter in Python, or a table with qcovhsp",
+    "searchsp": "use -dbsize",
+}
+"""BLAST's options that nothing corresponds to, and what to do instead."""
+
+SILENT = ("parse-seqids",)
+"""BLAST's options without a value that change nothing: identifiers are always kept."""
+
+_ONE_DASH = re.compile(r"-([A-Za-z][A-Za-z_-]{2,})(?:=(.*))?")
+
+
+class Command(click.Command):
+    """A command that takes a word behind one dash for BLAST's option, not for many of one letter.
+
+    Without this, -max_hsps would be -m with the value ax_hsps, and -header would ask for help.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {name for each in self.params for name in each.opts}
+        left = iter(args)
+        kept: list[str] = []
+        for word in left:
+            if word == "--":
+                kept += [word, *left]
+                break
+            match = _ONE_DASH.fullmatch(word)
+            name = match[1].replace("_", "-") if match else ""
+            if not match or f"-{name}" in known:
+                kept.append(word)
+            elif name in SILENT:
+                continue
+            elif name in ALREADY_SO:
+                values, fact = ALREADY_SO[name]
+                value = next(left, "") if match[2] is None else match[2]
+                if value not in values:
+                    ctx.fail(f"-{match[1]} {value}: not here, where {fact}.")
+            elif name in NO_USE:
+                ctx.fail(f"No such option -{match[1]}: {NO_USE[name]}.")
+            else:
+                near = difflib.get_close_matches(name, [x.lstrip("-") for x in known], n=1)
+                meant = [x for x in known if near and x.lstrip("-") == near[0]]
+                hint = f" Did you mean {max(meant, key=len)}?" if meant else ""
+                ctx.fail(f"No such option -{match[1]}.{hint}")
+        return super().parse_args(ctx, kept)
+
 
 class _Option(click.Option):
-    """An option that also listens to BLAST's name, which the help does not show."""
+    """An option that also listens to BLAST's names, which the help does not show."""
 
-    def __init__(self, names: Sequence[str], *, blast: str | None = None, **settings: Any) -> None:
-        self._blast = blast
-        super().__init__([*names, *([] if blast is None else [blast])], **settings)
+    def __init__(self, names: Sequence[str], *, blast: str = "", **settings: Any) -> None:
+        self._blast = blast.split()
+        super().__init__([*names, *self._blast], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         whole = self.opts
-        self.opts = [name for name in whole if name != self._blast]
+        self.opts = [name for name in whole if name not in self._blast]
         try:
             return super().get_help_record(ctx)
         finally:
@@ -25,7 +89,7 @@ class _Option(click.Option):
 
 
 def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
-    """Declare an option like `click.option`; `blast` is the name that BLAST's programs use."""
+    """Declare an option like `click.option`; `blast` has the names that BLAST's programs use."""
     return click.option(*names, cls=_Option, **settings)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from swdual.cli import on_invalid_option, set_up_messages, talking
-from swdual.cli._options import option, output_options, scheme_options
+from swdual.cli._options import Command, option, output_options, scheme_options
 
 
-@click.command("align", short_help="Align one pair, or two files.")
+@click.command("align", cls=Command, short_help="Align one pair, or two files.")
 @click.argument("a", metavar="A", type=click.Path(allow_dash=True))
 @click.argument("b", metavar="B", type=click.Path(allow_dash=True))
 @option(
@@ -68,7 +68,7 @@ def command(
     if a == b == "-":
         raise click.UsageError("Only one of A and B can be standard input.")
     chosen = parse_format(outfmt)
-    with replacing(out, force=force) as stream:
+    with replacing(out, force=force, inputs=(a, b)) as stream:
         whole = Search(
             _source(a),
             _source(b, "target"),
@@ -85,6 +85,8 @@ def command(
 
 def _source(text: str, name: str = "query") -> Any:
     """Return what an argument stands for: a file, or a sequence by itself."""
+    if not text:
+        raise click.UsageError(f"The {name} is empty.")
     letters = text.replace("*", "")
     if text == "-" or os.path.exists(text) or not (letters.isalpha() and letters.isascii()):
         return text if text == "-" else Path(text)

@@ -8,31 +8,43 @@ import time
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli._options import Command, option
 from swdual.progress import progress_bar
 
 logger = logging.getLogger("swdual")
 
 
-@click.command("makedb", short_help="Turn FASTA files into a database.")
+@click.command("makedb", cls=Command, short_help="Turn FASTA files into a database.")
 @click.argument("files", nargs=-1, metavar="[FASTA... DB]", type=click.Path(allow_dash=True))
-@click.option(
+@option(
     "-i",
     "--in",
     "sources",
+    blast="-in",
     multiple=True,
     type=click.Path(allow_dash=True),
     metavar="FASTA",
     help="Input, instead of FASTA; may be given several times.",
 )
-@click.option("-d", "--db", "--out", "target", type=click.Path(), help="Database, instead of DB.")
-@click.option(
+@option(
+    "-d",
+    "-o",
+    "--db",
+    "--out",
+    "target",
+    blast="-db -out",
+    type=click.Path(),
+    help="Database, instead of DB.",
+)
+@option(
     "--dbtype",
+    blast="-dbtype",
     type=click.Choice(["auto", "prot", "nucl"]),
     default="auto",
     show_default=True,
     help="What the letters mean; auto takes proteins for granted but asks if they look otherwise.",
 )
-@click.option("--title", help="Name of the database.  [default: the first file]")
+@option("--title", blast="-title", help="Name of the database.  [default: the first file]")
 @on_invalid_option
 @click.option("--force", is_flag=True, help="Replace DB; take nucleotide letters for proteins.")
 @talking

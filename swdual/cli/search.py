@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
-from swdual.cli._options import option, output_options, scheme_options
+from swdual.cli._options import Command, option, output_options, scheme_options
 
 logger = logging.getLogger("swdual")
 
 
-@click.command("search", short_help="Search queries in a database.")
+@click.command("search", cls=Command, short_help="Search queries in a database.")
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
 @option(
     "-q",
@@ -23,15 +23,16 @@ logger = logging.getLogger("swdual")
     type=click.Path(allow_dash=True),
     help="Queries, for QUERIES.",
 )
-@option("-d", "--db", blast="-db", type=click.Path(allow_dash=True), help="Database, for DB.")
+@option(
+    "-d", "--db", blast="-db -subject", type=click.Path(allow_dash=True), help="Database, for DB."
+)
 @option(
     "-f",
     "--outfmt",
     blast="-outfmt",
-    default="6",
-    show_default=True,
     metavar="FORMAT",
-    help='BLAST\'s number or a name, and fields for tables: "6 std qcovhsp"; see below.',
+    help='BLAST\'s number or a name, and fields for tables: "6 std qcovhsp"; see below.  '
+    "[default: as the name of OUT ends, else 6]",
 )
 @output_options
 @option(
@@ -98,7 +99,7 @@ def command(
     files: tuple[str, ...],
     query: str | None,
     db: str | None,
-    outfmt: str,
+    outfmt: str | None,
     out: str,
     header: bool,
     force: bool,
@@ -126,7 +127,8 @@ def command(
              jsonl   arrow   parquet   sam   paf
     Tables take fields: "6 std" is BLAST's twelve, the default; 'swdual list' shows them all.
 
-    BLAST's own names work too: -query -db -out -outfmt -evalue -max_target_seqs -num_threads.
+    BLAST's own names work too, behind one dash: query, db, subject, out, outfmt, evalue,
+    max_target_seqs, num_threads, matrix, gapopen, gapextend, reward, penalty, strand, dbsize.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     names = list(files)
@@ -136,10 +138,11 @@ def command(
         raise click.UsageError("Name one file of queries and one database.")
     if query == db == "-":
         raise click.UsageError("Only one of queries and database can be standard input.")
-    from swdual.format import parse_format
+    from swdual.format import format_of, parse_format
     from swdual.master.search import Search
     from swdual.output import replacing
 
+    outfmt = format_of(out) if outfmt is None else outfmt
     chosen = parse_format(outfmt)
     if chosen.needs_alignment and align == "none":
         raise click.UsageError(
@@ -148,7 +151,7 @@ def command(
         )
     from pathlib import Path
 
-    with replacing(out, force=force) as stream:
+    with replacing(out, force=force, inputs=(query, db)) as stream:
         whole = Search(
             query if query == "-" else Path(query),
             db,

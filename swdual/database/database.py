@@ -33,6 +33,9 @@ from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.version import __version__
 
+SIZES_AT_ONCE = 10_000
+"""Header lines held in memory while all are listed."""
+
 
 class Block(NamedTuple):
     """Targets of one block, by descending length; all arrays are views of the file.
@@ -91,8 +94,14 @@ class Database:
         except IsADirectoryError as error:
             raise DatabaseError("is a directory, not a database file", file=name) from error
         except OSError as error:
+            blast = any(os.path.exists(f"{name}.{end}") for end in ("pin", "nin", "pal", "nal"))
+            hint = (
+                "there is a BLAST database of that name; give its FASTA file"
+                if blast
+                else "build it with 'swdual makedb'"
+            )
             raise DatabaseError(
-                f"cannot be opened ({error.strerror}); build it with 'swdual makedb'", file=name
+                f"cannot be opened ({error.strerror}); {hint}", file=name
             ) from error
         database = cls(memoryview(mapped), name, mapped.close)
         if check:
@@ -203,6 +212,17 @@ class Database:
             found.append(block.residues[start : start + int(block.lengths[k])].tobytes())
         return found
 
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """Return header line and residues of every record of the input."""
+        lengths = np.empty(len(self), np.int64)
+        for block in self.blocks():
+            lengths[block.ordinals.astype(np.int64)] = block.lengths
+        for first in range(0, len(self), SIZES_AT_ONCE):
+            here = range(first, min(first + SIZES_AT_ONCE, len(self)))
+            yield from zip(
+                self.headers(here), lengths[here.start : here.stop].tolist(), strict=True
+            )
+
     def lengths(self, number: int) -> NDArray[np.uint32]:
         """Return the lengths of one block's targets, without touching their residues."""
         lengths: NDArray[np.uint32] = self._array(f"lengths/{number}", "<u4")  # type: ignore[assignment]
@@ -293,7 +313,12 @@ class Database:
         section = self._sections.get(name)
         if section is None:
             raise DatabaseError(f"section {name!r} is missing", file=self.name)
-        data = self._data[section.offset : section.offset + section.bytes]
+        try:
+            data = self._data[section.offset : section.offset + section.bytes]
+        except ValueError as error:
+            raise DatabaseError(
+                "is closed; keep it open while its results are looked at", file=self.name
+            ) from error
         if name not in self._checked:
             with self._lock:
                 if name not in self._checked and checksum(data) != section.checksum:

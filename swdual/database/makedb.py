@@ -66,7 +66,7 @@ def makedb(
         kind = "Is a directory" if os.path.isdir(target) else "Not a regular file"
         raise OutputError(f"{kind}, but a database is a regular file", file=path)
     batches, alphabet = typed_batches(paths, dbtype, on_invalid, force=force)
-    with replacing(target, force=force) as stream:
+    with replacing(target, force=force, inputs=paths) as stream:
         build(
             batches,
             stream,

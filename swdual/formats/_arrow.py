@@ -49,7 +49,7 @@ def with_metadata(
     results = iter(results)
     first = next(results, None)
     whole = itertools.chain([] if first is None else [first], results)
-    return table_of(whole, fields), metadata(first)
+    return table_of(whole, tuple(dict.fromkeys(fields))), metadata(first)
 
 
 def metadata(result: QueryResult | None) -> dict[str, str]:
@@ -58,6 +58,8 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
         return {"swdual.version": __version__}
     scheme, targets = result.params.scheme, result.targets
     facts = {"method": "none"} if result.statistics is None else result.statistics.facts()
+    if result.params.stats == "fit":  # the rest is of this query only
+        facts = {key: facts[key] for key in ("method", "residues", "sequences") if key in facts}
     search = {
         "matrix": scheme.matrix.name,
         "gap_open": scheme.gap_open,

@@ -53,4 +53,5 @@ def _rows(stream: IO[bytes], name: str) -> Iterator[Row]:
     except csv.Error as error:
         raise InputError(f"not CSV: {error}", file=name, line=reader.line_num) from error
     finally:
-        text.detach()
+        if not stream.closed:
+            text.detach()

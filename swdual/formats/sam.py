@@ -5,10 +5,8 @@ whole query, soft-clipped. The other hits are secondary lines, which as SAM reco
 the sequence. On the other strand a line shows the query's reverse complement, and the CIGAR runs
 along the target as it is in the database. A hit with score 0 has no alignment and no line.
 
-There are no @SQ lines: they would have to name every target of the database before the first hit
-is known. SAM allows that, and ZL has the length of each target; samtools wants them, and adds them
-with ``samtools view -T targets.fasta``. Characters that SAM's names cannot hold become '?', and
-stops (``*``) in proteins X.
+Every target of the database has an @SQ line, the first of those that share an identifier.
+Characters that SAM's names cannot hold become '?', and stops (``*``) in proteins X.
 """
 
 from __future__ import annotations
@@ -17,10 +15,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 from swdual.alignment.alignment import Alignment
-from swdual.formats._header import tags, target_cigar
+from swdual.formats._header import ahead, tags, target_cigar
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
+from swdual.sequences.sequence import first_word
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()
@@ -38,7 +37,14 @@ def write(
 ) -> None:
     """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
     text = Utf8(stream)
+    first, results = ahead(results)
     text.write("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
+    listed: set[str] = set()
+    for title, length in [] if first is None else first.targets.sizes():
+        name = _target_name(first_word(title))
+        if name not in listed:
+            listed.add(name)
+            text.write(f"@SQ\tSN:{name}\tLN:{length}\n")
     text.write(f"@PG\tID:swdual\tPN:swdual\tVN:{__version__}\n")
     for result in results:
         name = _NO_QUERY_NAME.sub("?", result.query.id)[:LONGEST_QUERY_NAME] or "?"
@@ -60,7 +66,7 @@ def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
     values = [
         name,
         str(secondary | (REVERSE if alignment.strand < 0 else 0)),
-        _NO_TARGET_NAME.sub("?", hit.id) or "?",
+        _target_name(hit.id),
         str(alignment.target_start + 1),
         str(UNKNOWN_QUALITY),
         _clipped_cigar(alignment),
@@ -70,6 +76,10 @@ def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
         *tags(hit, alignment),
     ]
     return "\t".join(values) + "\n"
+
+
+def _target_name(identifier: str) -> str:
+    return _NO_TARGET_NAME.sub("?", identifier) or "?"
 
 
 def _clipped_cigar(alignment: Alignment) -> str:

@@ -83,6 +83,7 @@ _TARGET_ID = Field(
     "identifier of the target",
     lambda found: [first_word(title) for title in found.titles],
 )
+_TARGET_TITLE = Field("text", "header line of the target", lambda found: found.titles)
 _QUERY_ROW = Field("text", "aligned part of the query, with gaps", _rows(0), traced=True)
 _TARGET_ROW = Field("text", "aligned part of the target, with gaps", _rows(2), traced=True)
 _COVERAGE = Field(
@@ -99,6 +100,7 @@ FIELDS: dict[str, Field] = {
     "saccver": _TARGET_ID,
     "qacc": _QUERY_ID,
     "sacc": _TARGET_ID,
+    "sallseqid": _TARGET_ID,
     "score": Field("whole", "raw score", lambda found: found.scores),
     "bitscore": Field("real", "bit score", lambda found: found.bits),
     "evalue": Field("real", "E-value", lambda found: found.evalues),
@@ -154,7 +156,7 @@ FIELDS: dict[str, Field] = {
     "cigar": Field(
         "text",
         "the alignment as M, I, D operations",
-        lambda found: [hit.alignment.cigar for hit in found],
+        lambda found: [found.tracebacks.cigar(k) for k in range(len(found))],
         traced=True,
     ),
     "qseq": _QUERY_ROW,
@@ -173,6 +175,11 @@ FIELDS: dict[str, Field] = {
     "sframe": Field(
         "whole", "1, or -1 on the other strand", lambda found: found.strands.astype(np.int64)
     ),
+    "frames": Field(
+        "text",
+        "qframe/sframe",
+        lambda found: [f"1/{strand}" for strand in found.strands.tolist()],
+    ),
     "sstrand": Field(
         "text",
         "plus or minus (N/A for proteins)",
@@ -182,7 +189,8 @@ FIELDS: dict[str, Field] = {
         ],
     ),
     "qtitle": Field("text", "header line of the query", _same(lambda found: found.query.title)),
-    "stitle": Field("text", "header line of the target", lambda found: found.titles),
+    "stitle": _TARGET_TITLE,
+    "salltitles": _TARGET_TITLE,
     "qnum": Field(
         "whole", "place of the query in its file, from 1", _same(lambda found: found.number + 1)
     ),
@@ -223,8 +231,8 @@ DATA = (
 """What a table for programs has: names, numbers and operations, but no residues."""
 
 
-def parse_fields(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of fields, `std` spelt out.
+def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of fields, one by one or as words of a text, `std` spelt out.
 
     Raises
     ------
@@ -235,7 +243,7 @@ def parse_fields(names: Sequence[str]) -> tuple[str, ...]:
     ('bitscore', 'score')
     """
     chosen: list[str] = []
-    for name in names:
+    for name in names.split() if isinstance(names, str) else names:
         if name != "std" and name not in FIELDS:
             raise InputError(unknown("field", name, [*FIELDS, "std"]))
         chosen += STANDARD if name == "std" else [name]

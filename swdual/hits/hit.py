@@ -30,6 +30,9 @@ class Hit:
     result: QueryResult
     place: int
 
+    def __hash__(self) -> int:
+        return hash((self.query.title, self.result.number, self.place))
+
     def __repr__(self) -> str:
         return f"<Hit {self.rank} of {self.query.id!r}: {self.id!r}, score {self.score}>"
 

@@ -181,17 +181,27 @@ class QueryResult(SequenceOf[Hit]):
         """Return the same result with its alignments."""
         return replace(self, traced=traced)
 
+    def with_titles(self) -> QueryResult:
+        """Return the same result, its header lines read from the database."""
+        assert len(self.titles) == len(self)
+        return self
+
     def subset(self, places: NDArray[np.int64]) -> QueryResult:
         """Return a result with some of the hits only, in the order of `places`."""
         traced = self.__dict__.get("tracebacks", self.traced)
-        return replace(
+        smaller = replace(
             self,
             **{name: getattr(self, name)[places] for name in HIT_COLUMNS},
             traced=None if traced is None else traced.take(places),
         )
+        if "titles" in self.__dict__:
+            smaller.__dict__["titles"] = [self.titles[k] for k in places.tolist()]
+        return smaller
 
     def top(self, count: int) -> QueryResult:
         """Return a result with the first hits only."""
+        if count < 0:
+            raise InputError(f"count is {count}, but it must be at least 0")
         return self.subset(np.arange(min(count, len(self))))
 
     def filter(
@@ -225,7 +235,7 @@ class QueryResult(SequenceOf[Hit]):
             raise InputError("there are no E-values and bit scores: the search had stats='none'")
         kept = np.ones(len(self), bool)
         if evalue is not None:
-            kept &= self.evalues <= evalue
+            kept &= self.log_evalues <= (np.log(evalue) if evalue > 0 else -np.inf)
         if min_score is not None:
             kept &= self.bits >= min_score
         if min_raw_score is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -35,6 +35,10 @@ class Targets(Protocol):
         """Return the residue codes of some records."""
         ...
 
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """Return header line and residues of every record that is known."""
+        ...
+
 
 @dataclass(frozen=True)
 class KeptTargets:
@@ -63,3 +67,7 @@ class KeptTargets:
     def codes(self, ordinals: Iterable[int]) -> list[bytes]:
         """Return the residue codes of some records."""
         return [self.kept[int(ordinal)].codes for ordinal in ordinals]
+
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """Return header line and residues of every record that was kept."""
+        return ((record.title, len(record.codes)) for _, record in sorted(self.kept.items()))

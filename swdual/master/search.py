@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from swdual import registry
 from swdual.alignment.tracer import Tracer
@@ -42,7 +43,30 @@ STATS = ("table", "fit", "none")
 STRANDS = ("plus", "minus", "both")
 
 
-def search(queries: Any, database: Any, **options: Any) -> SearchResults:
+class SearchOptions(TypedDict, total=False):
+    """The options of a search: see `iter_search`."""
+
+    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None
+    gap_open: int | None
+    gap_extend: int | None
+    reward: int | None
+    penalty: int | None
+    max_target_seqs: int
+    min_raw_score: int
+    evalue: float | None
+    min_score: float
+    stats: str
+    dbsize: int | None
+    strand: str | None
+    align: bool
+    threads: int | None
+    backend: str
+    dbtype: str
+    on_invalid: OnInvalid
+    progress: Progress | bool
+
+
+def search(queries: Any, database: Any, **options: Unpack[SearchOptions]) -> SearchResults:
     """Return the best targets of each query, by exact Smith-Waterman score.
 
     Takes what `iter_search` takes, and returns everything at once.
@@ -51,6 +75,7 @@ def search(queries: Any, database: Any, **options: Any) -> SearchResults:
     >>> result[0][0].id, result[0][0].score, result[0][0].alignment.cigar
     ('same', 33, '6M')
     """
+    _refuse_unknown("search", options)
     whole = Search(queries, database, **options)
     started = time.perf_counter()
     found = list(whole.results())
@@ -58,7 +83,9 @@ def search(queries: Any, database: Any, **options: Any) -> SearchResults:
     return SearchResults(found, whole.params, timing, whole.facts())
 
 
-def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryResult]:
+def iter_search(
+    queries: Any, database: Any, **options: Unpack[SearchOptions]
+) -> Iterator[QueryResult]:
     """Return the results query by query, in the order of the queries.
 
     Parameters
@@ -111,7 +138,16 @@ def iter_search(queries: Any, database: Any, **options: Any) -> Iterator[QueryRe
     InputError, DatabaseError
         If something that was given is not as it should be.
     """
+    _refuse_unknown("iter_search", options)
     return Search(queries, database, **options).results()
+
+
+def _refuse_unknown(function: str, options: Iterable[str]) -> None:
+    for name in options:
+        if name not in SearchOptions.__annotations__:
+            near = difflib.get_close_matches(name, SearchOptions.__annotations__, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise TypeError(f"{function}() has no option {name!r}{hint}")
 
 
 class Search:
@@ -151,8 +187,11 @@ class Search:
         ):
             if value is not None and not value >= least:
                 raise InputError(f"{name} is {value}, but it must be at least {least}")
-        for name, choice, choices in (("stats", stats, STATS), ("strand", strand, STRANDS)):
-            if choice not in (None, *choices):
+        for name, choice, choices in (
+            ("stats", stats, STATS),
+            ("strand", strand or "plus", STRANDS),
+        ):
+            if choice not in choices:
                 raise InputError(f"{name} is {choice!r}, none of {', '.join(choices)}")
         if stats == "none" and (evalue is not None or min_score or dbsize):
             raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
@@ -165,7 +204,8 @@ class Search:
         self.queries = list(
             as_sequences(queries, database.alphabet, on_invalid=on_invalid, unnamed="query")
         )
-        _refuse_other_type(self.queries, database, queries)
+        if dbtype != "prot":
+            _refuse_other_type(self.queries, database, queries)
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
         if stats != "none":
             require_negative_mean(scheme.matrix)
@@ -197,11 +237,16 @@ class Search:
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""
         statistics = self._means.statistics
-        return {"method": self.params.stats} if statistics is None else statistics.facts()
+        if statistics is not None:
+            return statistics.facts()
+        if self.params.stats == "none":
+            return {"method": "none"}
+        residues = self.params.dbsize or self.database.residues
+        return {"method": "fit", "residues": residues, "sequences": len(self.database)}
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search, wave by wave so that memory stays bounded."""
-        kept = self.params.max_target_seqs or len(self.database)
+        kept = min(self.params.max_target_seqs or len(self.database), len(self.database))
         most = FITTED_QUERIES if self.params.stats == "fit" else WAVE_QUERIES
         size = max(1, min(most, WAVE_CANDIDATES // kept))
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
@@ -231,6 +276,8 @@ def open_database(source: Any, on_invalid: OnInvalid = "error", dbtype: str = "a
     alphabet = ALPHABETS.get(dbtype, PROTEIN)
     targets = as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")
     batch = batch_of(targets)
+    if len(batch.lengths) == 0:
+        raise InputError("the database has no sequences")
     return Database.from_batches([batch], alphabet, "sequences in memory")
 
 
@@ -238,7 +285,7 @@ def _refuse_other_type(queries: list[Sequence], database: Database, source: Any)
     if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(queries)):
         raise InputError(
             f"the queries look like nucleotides, but {database.name} holds proteins; "
-            "search a database of nucleotides (--dbtype nucl)",
+            "search a database of nucleotides (--dbtype nucl), or say --dbtype prot",
             file=source if isinstance(source, os.PathLike) else None,
         )
 

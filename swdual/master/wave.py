@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import queue
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
-from swdual.backend import Scorer
+from swdual.backend import LARGEST, Scorer
 from swdual.database.database import Database
+from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.master.candidates import Candidates, best_of, merge
 from swdual.master.task import Task, make_tasks
@@ -24,10 +26,15 @@ from swdual.sequences.sequence import Sequence
 from swdual.statistics.fit import fit, histogram
 from swdual.statistics.model import Statistics
 
+logger = logging.getLogger("swdual")
+
 POLL_SECONDS = 0.1
 
 MOST_PARTS = 16
 """Ranges whose candidates are kept apart before they are merged."""
+
+BAR_MARGIN = 1.0
+"""Natural logarithm of the factor by which an E-value may be too large to be looked at closely."""
 
 TRACE_CELLS = 500_000_000
 """Cells of the alignments that one job finds."""
@@ -64,6 +71,7 @@ class Means:
     shuffled: tuple[Database, Scorer] | None
     tracer: Tracer | None
     threads: int
+    bars: dict[int, int] = field(default_factory=dict)
 
     def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
         """Return the strands to compare, each with its number and its codes."""
@@ -80,9 +88,44 @@ class Means:
         here = slice(task.first, task.last)
         lengths = block.lengths[here]
         limit, least = self.params.max_target_seqs, self.params.min_raw_score
-        kept = best_of(Candidates(scores, block.ordinals[here], lengths, strands), limit, least)
+        found = Candidates(scores, block.ordinals[here], lengths, strands)
+        if self.statistics is not None and math.isfinite(self.params.evalue):
+            found = self._significant(found, len(codes), self.statistics)
+        kept = best_of(found, limit, least)
         counts = histogram(scores, lengths) if self.params.stats == "fit" else None
         return Scored(task, kept, counts)
+
+    def _significant(
+        self, found: Candidates, query_length: int, statistics: Statistics
+    ) -> Candidates:
+        """Return the targets that pass the E-value, so that others do not take their places."""
+        bar = self.bars.get(query_length)
+        if bar is None:
+            bar = self.bars[query_length] = self._bar(query_length, statistics)
+        places = np.flatnonzero(found.scores >= bar)
+        scores, lengths = found.scores[places].astype(np.int64), found.lengths[places]
+        _, log_evalues = statistics.evaluate(scores, query_length, lengths.astype(np.int64))
+        passing = places[log_evalues <= _log(self.params.evalue)]
+        return Candidates(*(column[passing] for column in found))
+
+    def _bar(self, query_length: int, statistics: Statistics) -> int:
+        """Return a score below which no target has a small enough E-value, whatever its length.
+
+        For one score the E-value grows with the target's length, so a few lengths bound them all.
+        """
+        blocks = self.database.manifest.blocks
+        shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
+        lengths = np.unique(np.geomspace(shortest, longest, 64).astype(np.int64))
+        low, high = 0, LARGEST
+        while low < high:
+            middle = (low + high) // 2
+            scores = np.full(len(lengths), middle)
+            _, log_evalues = statistics.evaluate(scores, query_length, lengths)
+            if log_evalues.min() <= _log(self.params.evalue) + BAR_MARGIN:
+                high = middle
+            else:
+                low = middle + 1
+        return low
 
     def _scores(
         self, scorer: Scorer, codes: bytes, task: Task, progress: Progress
@@ -186,7 +229,11 @@ class Wave:
         """Return the hits of a query that pass every bar."""
         means, query = self._means, self._queries[number]
         scores, ordinals, lengths, strands = found
-        statistics = means.statistics_of(query.codes, self._counts.pop(number, None))
+        try:
+            statistics = means.statistics_of(query.codes, self._counts.pop(number, None))
+        except StatisticsUnavailable as error:
+            logger.warning("query %s has no E-values: %s", query.id, error)
+            statistics = None
         bits = log_evalues = np.full(len(scores), math.nan)
         if statistics is not None:
             bits, log_evalues = statistics.evaluate(scores, len(query.codes), lengths)
@@ -205,19 +252,23 @@ class Wave:
         )
         if statistics is None:
             return result
-        evalue, min_score = means.params.evalue, means.params.min_score
-        with np.errstate(divide="ignore"):
-            kept = (log_evalues <= np.log(evalue)) & (bits >= min_score)
+        kept = log_evalues <= _log(means.params.evalue)
+        if means.params.min_score > 0:
+            kept &= bits >= means.params.min_score
         return result if kept.all() else result.subset(np.flatnonzero(kept))
 
     def _finished(self, number: int) -> QueryResult:
         """Return the result of a query, its alignments put in."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
         if self._means.tracer is None:
-            return result
+            return result.with_titles()
         places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
         joined = Tracebacks.joined([part.tracebacks for part in parts])
-        return result.with_tracebacks(joined.take(np.argsort(places)))
+        return result.with_tracebacks(joined.take(np.argsort(places))).with_titles()
+
+
+def _log(evalue: float) -> float:
+    return math.log(evalue) if evalue > 0 else -math.inf
 
 
 def _shares(result: QueryResult) -> list[NDArray[np.int64]]:

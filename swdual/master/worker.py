@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -17,12 +18,18 @@ Progress = Callable[[int], None]
 Job = Callable[[Progress], Result]
 
 
+STOP_SECONDS = 1.0
+"""How long workers that were told to stop are waited for."""
+
+
 class Stopped(Exception):
     """Raised inside a worker that is to give up its job."""
 
 
 class Crew(Generic[Result]):
     """Worker threads; leaving the ``with`` block ends them all.
+
+    A worker that is in the middle of a long computation is not waited for: it ends after it.
 
     Jobs are taken in order by whichever worker is free. What each returns, or the error it ended
     with, comes out of `reports`, in the order in which they end.
@@ -49,8 +56,9 @@ class Crew(Generic[Result]):
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
+        deadline = time.monotonic() + STOP_SECONDS
         for thread in self._threads:
-            thread.join()
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def next_please(self, job: Job[Result]) -> None:
         """Have a job done before those that were given at the beginning."""

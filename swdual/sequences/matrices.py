@@ -23,7 +23,7 @@ LARGEST_SCORE = 32767
 """The largest absolute value of a matrix entry; the kernels read entries as two bytes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SubstitutionMatrix:
     """Scores of all pairs of letters of an alphabet.
 
@@ -45,7 +45,7 @@ class SubstitutionMatrix:
 
     name: str
     alphabet: Alphabet
-    scores: NDArray[np.integer] = field(repr=False, compare=False)
+    scores: NDArray[np.integer] = field(repr=False)
 
     def __post_init__(self) -> None:
         scores = np.array(self.scores)
@@ -59,6 +59,17 @@ class SubstitutionMatrix:
         scores = scores.astype(np.int16)
         scores.setflags(write=False)
         object.__setattr__(self, "scores", scores)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SubstitutionMatrix):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[str, Alphabet, bytes]:
+        return self.name, self.alphabet, self.scores.tobytes()
 
 
 def names() -> list[str]:
@@ -209,7 +220,7 @@ def _refuse_letters(words: list[str], alphabet: Alphabet, path: Path, line: int)
 
 def _whole_number(text: str, path: Path, line: int) -> int:
     try:
-        number = int(text)
+        number = int(text.removesuffix(".0"))
     except ValueError as error:
         raise MatrixError(
             f"{text!r} is no whole number; scale the matrix first", file=path, line=line

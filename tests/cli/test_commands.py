@@ -486,3 +486,52 @@ def test_hits_are_utf_8_in_any_locale(spawn, here):
     environment = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     outcome = spawn("search", "x.fa", "x.fa", "-f", "6 qseqid stitle", env=environment)
     assert (outcome.code, outcome.out) == (0, "t\u00e9\tt\u00e9 \u20ac\n")
+
+
+def test_blasts_options_that_ask_for_what_is_done_anyway_are_taken(run):
+    """One hit a target, no masking, no adjustment; `makedb` takes makeblastdb's too."""
+    usual = run("search", "q.fa", "t.fa")
+    blast = ["-max_hsps", "1", "-seg", "no", "-comp_based_stats", "0", "-task", "blastp"]
+    assert run("search", "-query", "q.fa", "-subject", "t.fa", *blast).out == usual.out
+    words = ["-in", "t.fa", "-dbtype", "prot", "-parse_seqids", "-out", "t.db", "-title", "T"]
+    assert run("makedb", *words).code == 0
+    assert run("search", "-db", "t.db", "-query", "q.fa").out == usual.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-max_hsps", "3"], "one hit for each target"),
+        (["-seg", "yes"], "nothing is masked"),
+        (["-word_size", "3"], "No such option -word_size: an exact search has no words"),
+        (["-header"], "No such option -header. Did you mean --header?"),
+        (["-max_target_seq", "5"], "No such option -max_target_seq. Did you mean"),
+        (["-dust=yes"], "nothing is masked"),
+    ],
+)
+def test_a_word_behind_one_dash_is_one_option(refuses, words, message):
+    """It is not taken apart into options of one letter, and the message has all of it."""
+    refuses(1, [message], "search", "q.fa", "t.fa", *words)
+
+
+def test_the_name_of_the_output_says_its_format(run, here):
+    """Unless a format is named."""
+    run("search", "q.fa", "t.fa", "-o", "hits.jsonl")
+    assert (here / "hits.jsonl").read_text().startswith('{"qseqid"')
+    run("search", "q.fa", "t.fa", "-o", "hits.csv", "-f", "6")
+    assert "\t" in (here / "hits.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["search", "q.fa", "t.fa", "-o", "t.fa"],
+        ["search", "q.fa", "t.fa", "-o", "q.fa"],
+        ["align", "q.fa", "t.fa", "-o", "t.fa"],
+        ["makedb", "t.fa", "t.fa"],
+    ],
+    ids=" ".join,
+)
+def test_no_output_takes_the_place_of_an_input(refuses, arguments):
+    """Not even with --force."""
+    refuses(6, ["is also an input"], *arguments, "--force")

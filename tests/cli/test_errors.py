@@ -31,7 +31,10 @@ needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names mu
         (["No such command 'serch'", "'search'"], ["serch", "q.fa", "t.fa"]),
         (["No such option '--matrx'", "'--matrix'"], ["search", "q.fa", "t.fa", "--matrx", "x"]),
         (["No such option '--max-target'", "'--max-target-seqs'"], ["search", "--max-target", "1"]),
-        (["unknown format 'tabulr'; did you mean tabular"], ["search", "q.fa", "t.fa", "-ftabulr"]),
+        (
+            ["unknown format 'tabulr'; did you mean tabular"],
+            ["search", "-f", "tabulr", "q.fa", "t.fa"],
+        ),
         (["unknown format '9'", "csv"], ["search", "q.fa", "t.fa", "-f", "9"]),
         (["unknown format ''", "csv"], ["search", "q.fa", "t.fa", "-f", ""]),
         (

@@ -221,7 +221,11 @@ def test_the_header_names_the_fields_where_a_format_has_one(results):
 
 def test_a_format_is_chosen_by_name_or_by_blasts_number():
     """6 is tabular, 10 is csv, and fields follow the name; `std` stands for BLAST's twelve."""
-    assert NUMBERS == {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv"}
+    assert NUMBERS == {
+        **{"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented"},
+        **{"10": "csv", "17": "sam"},
+    }
+    assert parse_format("TABULAR qseqid,score").fields == ("qseqid", "score")
     for number, name in NUMBERS.items():
         assert parse_format(number) == parse_format(name)
     for name in FORMATS:
@@ -267,7 +271,7 @@ def test_a_format_says_whether_it_needs_alignments():
         ("6 evalu", "unknown field 'evalu'; did you mean .*evalue.*[?]"),
         ("6 staxid", "unknown field 'staxid'"),
         ("6 stdd", "unknown field 'stdd'; did you mean .*std.*[?]"),
-        ("6 qseqid,score", "unknown field 'qseqid,score'"),
+        ("6 qseqid,scor", "unknown field 'scor'; did you mean .*score.*[?]"),
     ],
 )
 def test_an_unknown_format_or_field_names_the_nearest(text, message):

@@ -98,6 +98,7 @@ def test_the_file_looks_as_the_specification_says():
     results = search({"gene one": GENE, "none": "N"}, targets, dbtype="nucl")
     assert written(results) == (
         "@HD\tVN:1.6\tSO:unsorted\tGO:query\n"
+        "@SQ\tSN:far\tLN:38\n@SQ\tSN:near\tLN:32\n"
         f"@PG\tID:swdual\tPN:swdual\tVN:{__version__}\n"
         f"gene\t16\tfar\t1\t255\t3S22M1D15M\t*\t0\t0\t{OTHER_STRAND}\t*\t"
         "NM:i:1\tAS:i:67\tZB:f:61.6992\tZE:f:9.84109e-16\tZL:i:38\n"
@@ -153,10 +154,11 @@ def test_results_are_written_one_by_one():
     results = search(QUERIES, TARGETS, evalue=1e6)
 
     def one_by_one():
-        count = 2
+        count = 0
         for result in results:
             assert stream.getvalue().count(b"\n") == count
             yield result
+            count += 0 if count else 2 + len(TARGETS)
             count += max(1, len(result))
 
     sam.write(one_by_one(), Output(stream, "memory"), sam.FIELDS, header=True)

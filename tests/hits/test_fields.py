@@ -86,7 +86,7 @@ def expected(number, rank, query, ordinal, target, scheme, strand):
     covered = 100 * (found.query_end - found.query_start) / len(query[1])
     return {
         **dict.fromkeys(("qseqid", "qaccver", "qacc"), query[0].split()[0]),
-        **dict.fromkeys(("sseqid", "saccver", "sacc"), target[0].split()[0]),
+        **dict.fromkeys(("sseqid", "saccver", "sacc", "sallseqid"), target[0].split()[0]),
         "score": found.score,
         "pident": 100 * counts.identities / counts.length,
         "nident": counts.identities,
@@ -112,6 +112,8 @@ def expected(number, rank, query, ordinal, target, scheme, strand):
         "sstrand": {1: "plus", -1: "minus"}[strand] if bases else "N/A",
         "qtitle": query[0],
         "stitle": target[0],
+        "salltitles": target[0],
+        "frames": f"1/{strand}",
         "qnum": number + 1,
         "snum": ordinal + 1,
         "rank": rank,

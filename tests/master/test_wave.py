@@ -303,3 +303,35 @@ def test_a_larger_database_size_raises_fitted_e_values_too(kind, database):
     small = search(NAMED[kind], database, **options)
     large = search(NAMED[kind], database, dbsize=100 * database.residues, **options)
     assert large.evalues == pytest.approx(100 * small.evalues, rel=0.05)
+
+
+def test_a_hit_beyond_the_e_value_takes_no_place_of_one_that_passes():
+    """Of proteins a long target's score may be higher and its E-value too."""
+    generator = np.random.default_rng(5)
+    letters = PROTEIN.letters[:20]
+    codes = generator.integers(0, 20, 400)
+    query = "".join(letters[k] for k in codes)
+    scores = np.convolve(matrices.load("BLOSUM62").scores[codes, codes], np.ones(24), "valid")
+    order = np.argsort(scores)
+    better = int(order[-1])
+    worse = next(int(k) for k in order[::-1] if 0 < scores[better] - scores[k] < 9)
+    filler = "".join(letters[k] for k in generator.integers(0, 20, 4000))
+    targets = {"long": query[better:][:24] + filler, "short": query[worse:][:24]}
+    options = {"dbsize": 10**8, "threads": 1}
+    both = search(query, targets, **options)[0]
+    assert [hit.id for hit in both] == ["long", "short"]
+    assert both[0].evalue > both[1].evalue
+    between = float(np.sqrt(both[0].evalue * both[1].evalue))
+    found = search(query, targets, max_target_seqs=1, evalue=between, **options)[0]
+    assert [hit.id for hit in found] == ["short"]
+
+
+def test_a_query_that_cannot_be_fitted_is_named_and_the_others_go_on(caplog):
+    """It has no E-values; a warning says so."""
+    generator = np.random.default_rng(6)
+    texts = ["".join("ACDEFGHIKLMNPQRSTVWY"[k] for k in generator.integers(0, 20, 80))]
+    queries = {"strange": "XXXXXXXX", "usual": texts[0]}
+    found = search(queries, {"t": texts[0], "u": "MKVLAWGGHERMKV"}, stats="fit", threads=1)
+    assert "query strange has no E-values" in caplog.text
+    assert found[0].statistics is None
+    assert found[1][0].evalue < 1e-5

@@ -204,3 +204,19 @@ def test_available_threads_obeys_affinity_and_quota(monkeypatch):
 
     monkeypatch.setattr(Path, "read_text", missing)
     assert available_threads() == 8
+
+
+def test_a_long_computation_is_not_waited_for(monkeypatch):
+    """Who is stopped has the prompt back at once, whatever a kernel is doing."""
+    monkeypatch.setattr(worker, "STOP_SECONDS", 0.05)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def job(progress):
+        begun.set()
+        may_end.wait(20)
+
+    started = time.monotonic()
+    with worker.Crew([job], 1):
+        assert begun.wait(20)
+    assert time.monotonic() - started < 10
+    may_end.set()
