@@ -216,7 +216,9 @@ def test_a_long_computation_is_not_waited_for(monkeypatch):
         may_end.wait(20)
 
     started = time.monotonic()
-    with worker.Crew([job], 1):
+    with Crew([job], 1) as crew:
         assert begun.wait(20)
     assert time.monotonic() - started < 10
     may_end.set()
+    for thread in crew._threads:
+        thread.join(20)
