@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from swdual.errors import InputError
 from swdual.format import Table, table_of
+from swdual.formats._header import ahead
 from swdual.hits.fields import FIELDS, known_fields
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output
@@ -46,9 +46,7 @@ def with_metadata(
     results: Iterable[QueryResult], fields: Sequence[str]
 ) -> tuple[Table, dict[str, str]]:
     """Return the hits of all queries as a table, and what it should say about its origin."""
-    results = iter(results)
-    first = next(results, None)
-    whole = itertools.chain([] if first is None else [first], results)
+    first, whole = ahead(results)
     return table_of(whole, tuple(dict.fromkeys(fields))), metadata(first)
 
 

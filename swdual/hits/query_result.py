@@ -181,11 +181,6 @@ class QueryResult(SequenceOf[Hit]):
         """Return the same result with its alignments."""
         return replace(self, traced=traced)
 
-    def with_titles(self) -> QueryResult:
-        """Return the same result, its header lines read from the database."""
-        assert len(self.titles) == len(self)
-        return self
-
     def subset(self, places: NDArray[np.int64]) -> QueryResult:
         """Return a result with some of the hits only, in the order of `places`."""
         traced = self.__dict__.get("tracebacks", self.traced)

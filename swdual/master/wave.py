@@ -260,11 +260,12 @@ class Wave:
     def _finished(self, number: int) -> QueryResult:
         """Return the result of a query, its alignments put in."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
-        if self._means.tracer is None:
-            return result.with_titles()
-        places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
-        joined = Tracebacks.joined([part.tracebacks for part in parts])
-        return result.with_tracebacks(joined.take(np.argsort(places))).with_titles()
+        if self._means.tracer is not None:
+            places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
+            joined = Tracebacks.joined([part.tracebacks for part in parts])
+            result = result.with_tracebacks(joined.take(np.argsort(places)))
+        _ = result.titles  # read now, so that tables outlive the database
+        return result
 
 
 def _log(evalue: float) -> float:
