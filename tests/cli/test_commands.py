@@ -442,15 +442,15 @@ def test_where_no_folder_can_be_written_kernels_live_in_memory(here, monkeypatch
     """The look-up of the cache folder never fails, it finds none."""
     import tempfile
 
-    from swdual import jit
+    from swdual import cache
 
     for name in ("SWDUAL_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, "/dev/null/x")
     monkeypatch.setattr(tempfile, "tempdir", "/dev/null/x")
-    assert jit.cache_folder.__wrapped__() is None
+    assert cache.cache_folder.__wrapped__() is None
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/dev/null/x"])
-    assert jit.cache_folder.__wrapped__() is None
+    assert cache.cache_folder.__wrapped__() is None
 
 
 @needs_bytes

@@ -1,23 +1,23 @@
-"""Where compiled kernels are kept."""
+"""Where compiled kernels and measured rates are kept."""
 
 from __future__ import annotations
 
 import pytest
 
-from swdual import jit
+from swdual import cache, jit
 
 
 @pytest.fixture(autouse=True)
 def _fresh_choice():
-    jit.cache_folder.cache_clear()
+    cache.cache_folder.cache_clear()
     yield
-    jit.cache_folder.cache_clear()
+    cache.cache_folder.cache_clear()
 
 
 def test_the_folder_that_the_user_names_comes_first(monkeypatch, tmp_path):
     """SWDUAL_CACHE_DIR wins over the user's cache folder."""
     monkeypatch.setenv("SWDUAL_CACHE_DIR", str(tmp_path))
-    folder = jit.cache_folder()
+    folder = cache.cache_folder()
     assert folder is not None
     assert folder.parent == tmp_path
 
@@ -28,11 +28,11 @@ def test_a_folder_that_others_can_write_is_not_used(monkeypatch, tmp_path, which
     chosen, other = tmp_path / "chosen", tmp_path / "other"
     monkeypatch.setenv("SWDUAL_CACHE_DIR", str(chosen))
     monkeypatch.setenv("XDG_CACHE_HOME", str(other))
-    folder = jit.cache_folder()
+    folder = cache.cache_folder()
     assert folder is not None
     (folder if which == "folder" else folder.parent).chmod(0o777)
-    jit.cache_folder.cache_clear()
-    assert jit.cache_folder() == other / "swdual" / folder.name
+    cache.cache_folder.cache_clear()
+    assert cache.cache_folder() == other / "swdual" / folder.name
 
 
 def test_without_any_folder_kernels_live_in_memory(monkeypatch):
@@ -40,7 +40,7 @@ def test_without_any_folder_kernels_live_in_memory(monkeypatch):
     monkeypatch.setenv("SWDUAL_CACHE_DIR", "/dev/null/x")
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
     monkeypatch.setattr("tempfile.gettempdir", lambda: "/dev/null/x")
-    assert jit.cache_folder() is None
+    assert cache.cache_folder() is None
 
     @jit.kernel
     def twice(x):
