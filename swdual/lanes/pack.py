@@ -137,9 +137,74 @@ def _interleave(
     group_bytes: int,
     codes: NDArray[np.uint8],
 ) -> None:
-    """Write each target down its lane."""
+    """Write each target down its lane; eight at once where they stand side by side.
+
+    `starts` are multiples of eight, so that eight residues are one number.
+    """
     lanes = group_bytes // COLUMNS
-    for k in range(len(starts)):
-        at = groups[k] * group_bytes + lane[k]
-        for i in range(lengths[k]):
-            codes[at + i * lanes] = residues[starts[k] + i]
+    eights = residues[: len(residues) // 8 * 8].view(np.uint64)
+    out = codes.view(np.uint64)
+    k = 0
+    while k < len(starts):
+        together = 1
+        if k + 8 <= len(starts) and lane[k] % 8 == 0:
+            while together < 8 and (
+                lane[k + together] == lane[k] + together and groups[k + together] == groups[k]
+            ):
+                together += 1
+        done = 0
+        if together == 8:
+            done = lengths[k + 7] // 8 * 8
+            at = (groups[k] * group_bytes + lane[k]) // 8
+            for i in range(0, done, 8):
+                rows = _turned(
+                    eights[(starts[k] + i) // 8],
+                    eights[(starts[k + 1] + i) // 8],
+                    eights[(starts[k + 2] + i) // 8],
+                    eights[(starts[k + 3] + i) // 8],
+                    eights[(starts[k + 4] + i) // 8],
+                    eights[(starts[k + 5] + i) // 8],
+                    eights[(starts[k + 6] + i) // 8],
+                    eights[(starts[k + 7] + i) // 8],
+                )
+                for row in range(8):
+                    out[at + (i + row) * lanes // 8] = rows[row]
+        for j in range(k, k + together):
+            at = groups[j] * group_bytes + lane[j]
+            for i in range(done, lengths[j]):
+                codes[at + i * lanes] = residues[starts[j] + i]
+        k += together
+
+
+@kernel
+def _turned(
+    a: np.uint64,
+    b: np.uint64,
+    c: np.uint64,
+    d: np.uint64,
+    e: np.uint64,
+    f: np.uint64,
+    g: np.uint64,
+    h: np.uint64,
+) -> tuple[np.uint64, ...]:
+    """Return the transpose of eight rows of eight bytes: 1 x 1, 2 x 2, then 4 x 4 are swapped."""
+    a, b = _swapped(a, b, 8, 0x00FF00FF00FF00FF)
+    c, d = _swapped(c, d, 8, 0x00FF00FF00FF00FF)
+    e, f = _swapped(e, f, 8, 0x00FF00FF00FF00FF)
+    g, h = _swapped(g, h, 8, 0x00FF00FF00FF00FF)
+    a, c = _swapped(a, c, 16, 0x0000FFFF0000FFFF)
+    b, d = _swapped(b, d, 16, 0x0000FFFF0000FFFF)
+    e, g = _swapped(e, g, 16, 0x0000FFFF0000FFFF)
+    f, h = _swapped(f, h, 16, 0x0000FFFF0000FFFF)
+    a, e = _swapped(a, e, 32, 0x00000000FFFFFFFF)
+    b, f = _swapped(b, f, 32, 0x00000000FFFFFFFF)
+    c, g = _swapped(c, g, 32, 0x00000000FFFFFFFF)
+    d, h = _swapped(d, h, 32, 0x00000000FFFFFFFF)
+    return a, b, c, d, e, f, g, h
+
+
+@kernel
+def _swapped(x: np.uint64, y: np.uint64, bits: int, low: int) -> tuple[np.uint64, np.uint64]:
+    """Exchange the upper fields of x with the lower ones of y."""
+    mixed = ((x >> np.uint64(bits)) ^ y) & np.uint64(low)
+    return x ^ (mixed << np.uint64(bits)), y ^ mixed
