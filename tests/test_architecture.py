@@ -21,7 +21,7 @@ OWNERS = {
     "cupy": {"backends/cuda.py"},
     "pandas": {"results.py"},
     "polars": {"results.py"},
-    "matplotlib": {"results.py"},
+    "matplotlib": {"results.py", "gantt.py", "planner.py"},
     "pyarrow": {"results.py", "formats/_arrow.py", "formats/parquet.py"},
     "Bio": {
         *("results.py", "hits/query_result.py", "hits/hit.py"),  # for their types only

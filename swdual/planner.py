@@ -1,0 +1,367 @@
+"""What every planner offers: given the times of tasks on CPUs and GPUs, who does what, and when.
+
+Planners see numbers only. The bound that a plan is held against is proven here, for all of them.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from swdual import registry
+from swdual.errors import InputError
+from swdual.gantt import Panel, draw, save, svg
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+PACKAGE = "swdual.planners"
+
+PRECISION = 1e-4
+"""How near, relative to each other, the two ends of a search for the right guess must come."""
+
+ROUNDING = 1e-9
+"""Relative excess of an area that may be rounding: it refutes no guess."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Tasks and workers.
+
+    Parameters
+    ----------
+    cpu_times, gpu_times
+        (tasks,) seconds on a CPU and on a GPU of speed 1; infinite where a task cannot run, and
+        where there is no such worker.
+    cpu_speeds, gpu_speeds
+        Speed of each CPU and each GPU: a task takes its time divided by it.
+
+    Raises
+    ------
+    InputError
+        If there is no worker, or a task that none of them can do.
+    """
+
+    cpu_times: NDArray[np.float64]
+    gpu_times: NDArray[np.float64]
+    cpu_speeds: NDArray[np.float64]
+    gpu_speeds: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.cpu_times.shape != self.gpu_times.shape or self.cpu_times.ndim != 1:
+            raise InputError("each task needs one time on a CPU and one on a GPU")
+        if len(self.speeds) == 0:
+            raise InputError("a plan needs at least one worker")
+        if not (np.isfinite(self.speeds) & (self.speeds > 0)).all():
+            raise InputError("the speed of a worker must be a number above 0")
+        wrong = np.flatnonzero(~((self.cpu_times >= 0) & (self.gpu_times >= 0)))
+        if len(wrong):
+            raise InputError(f"task {wrong[0]} has a time that is negative or no number")
+        for kind in ("cpu", "gpu"):
+            if len(getattr(self, f"{kind}_speeds")) == 0:
+                object.__setattr__(self, f"{kind}_times", np.full(len(self), np.inf))
+        impossible = np.flatnonzero(np.isinf(np.minimum(self.cpu_times, self.gpu_times)))
+        if len(impossible):
+            raise InputError(f"none of the workers can do task {impossible[0]}")
+
+    def __len__(self) -> int:
+        return len(self.cpu_times)
+
+    @property
+    def speeds(self) -> NDArray[np.float64]:
+        """The speeds of all workers, CPUs first: the order in which workers are numbered."""
+        return np.concatenate((self.cpu_speeds, self.gpu_speeds))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each worker is: "cpu" or "gpu"."""
+        return ("cpu",) * len(self.cpu_speeds) + ("gpu",) * len(self.gpu_speeds)
+
+
+class Assignment(NamedTuple):
+    """What a planner decides: the worker of each task, and the task's start and end in seconds.
+
+    `guesses` counts the makespans that were tried, where some were. `on_demand` says that no task
+    belongs to a worker beforehand: whoever is free takes the next, in the order of the starts.
+    """
+
+    workers: NDArray[np.int64]
+    starts: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    guesses: int = 0
+    on_demand: bool = False
+
+
+class Planner(Protocol):
+    """A module in ``swdual.planners``; one that uses one kind of worker only names it as `KIND`."""
+
+    def assign(self, instance: Instance) -> Assignment:
+        """Return who does what, and when.
+
+        Raises
+        ------
+        InputError
+            If this planner cannot plan for these workers.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Who does what, and when: tasks and workers are numbered from 0, CPUs before GPUs.
+
+    Parameters
+    ----------
+    planner
+        Name of the planner.
+    kinds
+        What each worker is: "cpu" or "gpu".
+    workers, starts, ends
+        (tasks,) the worker of each task, and its start and end in seconds.
+    lower_bound
+        Seconds below which no plan can end.
+    guesses
+        Makespans that were tried.
+    on_demand
+        Whether workers take tasks one by one, in the order of the starts.
+    """
+
+    planner: str
+    kinds: tuple[str, ...]
+    workers: NDArray[np.int64]
+    starts: NDArray[np.float64]
+    ends: NDArray[np.float64]
+    lower_bound: float
+    guesses: int = 0
+    on_demand: bool = False
+
+    @cached_property
+    def makespan(self) -> float:
+        """Seconds until the last worker ends."""
+        return float(self.ends.max(initial=0.0))
+
+    @cached_property
+    def queues(self) -> list[NDArray[np.int64]]:
+        """The tasks of each worker, in their order."""
+        order = np.lexsort((self.ends, self.starts, self.workers))
+        cuts = np.searchsorted(self.workers[order], np.arange(1, len(self.kinds)))
+        return np.split(order, cuts)
+
+    @property
+    def busy(self) -> NDArray[np.float64]:
+        """(workers,) seconds that each worker computes."""
+        busy = np.zeros(len(self.kinds))
+        np.add.at(busy, self.workers, self.ends - self.starts)
+        return busy
+
+    @property
+    def idle(self) -> NDArray[np.float64]:
+        """(workers,) the part of the makespan, between 0 and 1, that each worker has no task."""
+        return 1 - self.busy / self.makespan if self.makespan else np.zeros(len(self.kinds))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and texts, for JSON."""
+        return {
+            "planner": self.planner,
+            "makespan": self.makespan,
+            "lower_bound": self.lower_bound,
+            "guesses": self.guesses,
+            "on_demand": self.on_demand,
+            "workers": [
+                {
+                    "kind": kind,
+                    "tasks": queue.tolist(),
+                    "starts": self.starts[queue].tolist(),
+                    "ends": self.ends[queue].tolist(),
+                }
+                for kind, queue in zip(self.kinds, self.queues, strict=True)
+            ],
+        }
+
+    def gantt(
+        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> matplotlib.figure.Figure | None:
+        """Draw who does what, and when (needs matplotlib).
+
+        Parameters
+        ----------
+        path
+            A file whose name ends in .svg, .png or .pdf; without it the figure is returned.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        InputError, OutputError
+            If matplotlib is missing, or the file cannot be written.
+        """
+        if path is None:
+            return draw([self._panel()])
+        save([self._panel()], path, force=force)
+        return None
+
+    def _panel(self) -> Panel:
+        kinds = self.kinds
+        return Panel(
+            f"planned by {self.planner}: {self.makespan:.4g} s",
+            [f"{kind} {kinds[:number].count(kind)}" for number, kind in enumerate(kinds)],
+            self.workers,
+            self.starts,
+            self.ends,
+            np.arange(len(self.workers)),
+            self.lower_bound,
+            f"lower bound {self.lower_bound:.4g} s",
+            self.idle,
+        )
+
+    def _repr_html_(self) -> str:
+        ratio = f" ({self.makespan / self.lower_bound:.4g} times it)" if self.lower_bound else ""
+        idle = 100 * np.maximum(self.idle, 0)  # rounding may leave less than nothing
+        facts = (
+            f"{self!r}"[1:-1] + f"{ratio}, idle {idle.mean():.1f} % in the mean and "
+            f"{idle.max():.1f} % at worst, {self.guesses} guesses"
+        )
+        return f"<p>{html.escape(facts)}</p>{svg([self._panel()])}"
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan by {self.planner}: {len(self.workers):,} tasks, {len(self.kinds)} workers, "
+            f"makespan {self.makespan:.4g} s, bound {self.lower_bound:.4g} s>"
+        )
+
+
+def make_plan(
+    cpu_times: ArrayLike,
+    gpu_times: ArrayLike,
+    *,
+    cpus: int | Sequence[float],
+    gpus: int | Sequence[float],
+    planner: str = "dual",
+) -> Plan:
+    """Return a plan for tasks whose times are known.
+
+    Parameters
+    ----------
+    cpu_times, gpu_times
+        Seconds of each task on a CPU and on a GPU; infinite where it cannot run.
+    cpus, gpus
+        How many, or the speed of each: a task takes its time divided by the speed.
+    planner
+        Name of a module in ``swdual.planners``.
+
+    Raises
+    ------
+    InputError
+        If there is no such planner, or no plan for these numbers.
+
+    >>> plan = make_plan([2100] + 29 * [100], [950] + 29 * [44], cpus=3, gpus=1)
+    >>> plan.makespan, plan.kinds[plan.workers[0]]
+    (1000.0, 'gpu')
+    """
+    instance = Instance(
+        np.asarray(cpu_times, np.float64),
+        np.asarray(gpu_times, np.float64),
+        _speeds("cpus", cpus),
+        _speeds("gpus", gpus),
+    )
+    chosen: Any = registry.load(PACKAGE, planner)
+    workers, starts, ends, guesses, on_demand = chosen.assign(instance)
+    bound = min(lower_bound(instance), float(ends.max(initial=0.0)))
+    return Plan(planner, instance.kinds, workers, starts, ends, bound, guesses, on_demand)
+
+
+def _speeds(name: str, given: int | Sequence[float]) -> NDArray[np.float64]:
+    """Return the speed of each worker of a kind, 1 where only their number is given."""
+    if np.ndim(given):
+        return np.asarray(given, np.float64)
+    count = int(given)  # type: ignore[arg-type]
+    if count < 0:
+        raise InputError(f"{name} is {count}, but it must be at least 0")
+    return np.ones(count)
+
+
+class Split(NamedTuple):
+    """The cheapest way to fill the GPUs under a guess: how many tasks, in the order of the ratio.
+
+    Of the free tasks, in descending acceleration ratio, the first ``whole`` fit the GPUs and the
+    next would fit in part; tasks that fit one kind only are settled beforehand.
+    """
+
+    forced_cpu: NDArray[np.bool_]
+    forced_gpu: NDArray[np.bool_]
+    free: NDArray[np.int64]
+    whole: int
+
+
+class Relaxation:
+    """The problem with one task divisible between the two kinds: which makespans are out of reach.
+
+    In a schedule of length L each task takes at most L, and the work of each kind is at most L
+    times its speed. So a task longer than L on one kind goes to the other, and of the others those
+    with the largest acceleration ratio go to the GPUs: filled to the brim, this leaves the least
+    work to the CPUs. If that is too much, no schedule of length L exists (Machado Mendonca's
+    thesis, section 2.3, equations 2.5 to 2.7, with the knapsack made fractional and with the two
+    forced sides that its proof takes for granted).
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        p, q = instance.cpu_times, instance.gpu_times
+        self._cpu_speed, self._gpu_speed = instance.cpu_speeds.sum(), instance.gpu_speeds.sum()
+        self._fastest_cpu = instance.cpu_speeds.max(initial=0.0)
+        self._fastest_gpu = instance.gpu_speeds.max(initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where((p == 0) & (q == 0), 1.0, p / q)
+        self.order = np.argsort(-ratios, kind="stable")
+        self._p, self._q = p[self.order], q[self.order]
+
+    def least(self) -> float:
+        """Return a makespan below which a single task is out of reach."""
+        p, q = self._p / (self._fastest_cpu or 1.0), self._q / (self._fastest_gpu or 1.0)
+        return float(np.minimum(p, q).max(initial=0.0))
+
+    def split(self, guess: float) -> Split | None:
+        """Return the cheapest split under a guess, or None: no schedule is as short as that."""
+        no_cpu = self._p > guess * self._fastest_cpu * (1 + ROUNDING)
+        no_gpu = self._q > guess * self._fastest_gpu * (1 + ROUNDING)
+        if (no_cpu & no_gpu).any():
+            return None
+        free = np.flatnonzero(~(no_cpu | no_gpu))
+        room = guess * self._gpu_speed - self._q[no_cpu].sum()
+        if room < -ROUNDING * guess * self._gpu_speed:
+            return None
+        room = max(room, 0.0)
+        filled = np.cumsum(self._q[free])
+        whole = int(np.searchsorted(filled, room, "right"))
+        work = self._p[no_gpu].sum() + self._p[free[whole:]].sum()
+        if whole < len(free):
+            before = filled[whole - 1] if whole else 0.0
+            work -= self._p[free[whole]] * (room - before) / self._q[free[whole]]
+        if work > guess * self._cpu_speed * (1 + ROUNDING):
+            return None
+        return Split(no_gpu, no_cpu, free, whole)
+
+
+def lower_bound(instance: Instance) -> float:
+    """Return seconds below which no plan can end: the least guess that `Relaxation` allows."""
+    relaxation = Relaxation(instance)
+    low = relaxation.least()
+    if relaxation.split(low) is not None:
+        return low
+    high = low or 1.0
+    while relaxation.split(high) is None:
+        low, high = high, 2 * high
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2
+        if relaxation.split(middle) is None:
+            low = middle
+        else:
+            high = middle
+    return low

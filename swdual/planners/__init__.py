@@ -1,0 +1,1 @@
+"""Planners, one a file, under the names that ``--planner`` takes."""

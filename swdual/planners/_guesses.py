@@ -1,0 +1,51 @@
+"""The search of a dual approximation: binary, over guesses of the makespan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from swdual.planner import PRECISION, Assignment, Relaxation, Split
+from swdual.planners._lists import Allocations
+
+
+def search(relaxation: Relaxation, answer: Callable[[float, Allocations], bool]) -> Assignment:
+    """Return the best schedule over all guesses.
+
+    Parameters
+    ----------
+    relaxation
+        It gives the least guess worth a try.
+    answer
+        Takes a guess, offers allocations for it, and returns whether the answer is yes; NO must
+        mean that no schedule is as short as the guess.
+    """
+    allocations = Allocations(relaxation.instance)
+    low = guess = relaxation.least()
+    high = np.inf
+    guesses = 0
+    while True:
+        guesses += 1
+        if answer(guess, allocations):
+            high = guess
+        else:
+            low = guess
+        # A schedule in hand is a yes for its own makespan.
+        high = min(high, allocations.makespan)
+        if np.isinf(high):
+            guess = 2 * guess
+        elif high - low <= PRECISION * high:
+            return allocations.schedule()._replace(guesses=guesses)
+        else:
+            guess = (low + high) / 2
+
+
+def offer_split(relaxation: Relaxation, split: Split, allocations: Allocations) -> None:
+    """Offer a split, the task that the GPUs do not hold in full once on them, once on the CPUs."""
+    for chosen in (split.free[: split.whole + 1], split.free[: split.whole]):
+        in_order = split.forced_gpu.copy()
+        in_order[chosen] = True
+        on_gpu = np.empty_like(in_order)
+        on_gpu[relaxation.order] = in_order
+        allocations.offer(on_gpu)

@@ -1,0 +1,185 @@
+"""List scheduling: tasks in some order, each to the worker that serves it best then."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.jit import kernel
+from swdual.planner import Assignment, Instance
+
+
+def list_schedule(
+    instance: Instance,
+    order: NDArray[np.int64],
+    first: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    *,
+    free_first: bool = False,
+) -> Assignment:
+    """Give each task to the worker that would finish it first; ties go to the lowest number.
+
+    Parameters
+    ----------
+    instance
+        Tasks and workers.
+    order
+        All tasks, in the order in which they are placed.
+    first, stop
+        (tasks,) task j may go to the workers from ``first[j]`` to ``stop[j] - 1``.
+    free_first
+        Give it to the worker that is free first instead.
+    """
+    workers = np.empty(len(instance), np.int64)
+    starts, ends = np.empty(len(instance)), np.empty(len(instance))
+    _place(
+        order,
+        first,
+        stop,
+        np.ascontiguousarray(instance.cpu_times),
+        np.ascontiguousarray(instance.gpu_times),
+        instance.speeds,
+        len(instance.cpu_speeds),
+        free_first,
+        workers,
+        starts,
+        ends,
+    )
+    return Assignment(workers, starts, ends)
+
+
+def on_all_workers(
+    instance: Instance, order: NDArray[np.int64], *, free_first: bool = False
+) -> Assignment:
+    """List-schedule tasks over all workers that can do them; see `list_schedule`."""
+    first = np.zeros(len(instance), np.int64)
+    stop = np.full(len(instance), len(instance.kinds))
+    return list_schedule(instance, order, first, stop, free_first=free_first)
+
+
+def on_one_kind(instance: Instance, kind: str) -> Assignment:
+    """List-schedule all tasks on the workers of one kind, longest task first.
+
+    Raises
+    ------
+    InputError
+        If there is no such worker, or a task that it cannot do.
+    """
+    times = instance.cpu_times if kind == "cpu" else instance.gpu_times
+    if kind not in instance.kinds:
+        raise InputError(f"the planner {kind}_only needs a {kind.upper()}; choose another planner")
+    impossible = np.flatnonzero(np.isinf(times))
+    if len(impossible):
+        raise InputError(
+            f"no {kind.upper()} can do task {impossible[0]}, so {kind}_only cannot plan; "
+            "choose another planner"
+        )
+    allocations = Allocations(instance)
+    allocations.offer(np.full(len(instance), kind == "gpu"))
+    return allocations.schedule()
+
+
+class Allocations:
+    """The best of several allocations of the tasks to the two kinds, under list scheduling."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self.makespan = np.inf
+        self._on_gpu = np.zeros(len(instance), np.bool_)
+        self._longest_on_cpu = np.argsort(-instance.cpu_times, kind="stable")
+        self._longest_on_gpu = np.argsort(-instance.gpu_times, kind="stable")
+
+    def offer(self, on_gpu: NDArray[np.bool_]) -> None:
+        """Keep an allocation if it is the best so far.
+
+        Parameters
+        ----------
+        on_gpu
+            (tasks,) whether the task goes to the GPUs; each must go where it can run.
+        """
+        instance = self.instance
+        cpu_tasks, gpu_tasks = self._sides(on_gpu)
+        sides = (
+            (instance.cpu_times[cpu_tasks], instance.cpu_speeds),
+            (instance.gpu_times[gpu_tasks], instance.gpu_speeds),
+        )
+        # Most allocations are ruled out without a schedule.
+        if max(_trivial_bound(*side) for side in sides) >= self.makespan:
+            return
+        makespan = max(_makespan(*side) for side in sides)
+        if makespan < self.makespan:
+            self.makespan = makespan
+            self._on_gpu = on_gpu
+
+    def schedule(self) -> Assignment:
+        """Return the schedule of the best: each side longest task first (LPT)."""
+        on_gpu = self._on_gpu
+        cpus, workers = len(self.instance.cpu_speeds), len(self.instance.kinds)
+        return list_schedule(
+            self.instance,
+            np.concatenate(self._sides(on_gpu)),
+            np.where(on_gpu, cpus, 0),
+            np.where(on_gpu, workers, cpus),
+        )
+
+    def _sides(self, on_gpu: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the tasks of the CPUs and those of the GPUs, each longest first."""
+        return (
+            self._longest_on_cpu[~on_gpu[self._longest_on_cpu]],
+            self._longest_on_gpu[on_gpu[self._longest_on_gpu]],
+        )
+
+
+def _trivial_bound(descending: NDArray[np.float64], speeds: NDArray[np.float64]) -> float:
+    """Return what one kind needs at least: the mean load, or its longest task on its fastest."""
+    if len(descending) == 0:
+        return 0.0
+    return max(float(descending.sum() / speeds.sum()), float(descending[0] / speeds.max()))
+
+
+@kernel
+def _makespan(times: NDArray[np.float64], speeds: NDArray[np.float64]) -> float:
+    """Return what `_place` comes to for one kind, without its schedule."""
+    free = np.zeros(len(speeds))
+    for time in times:
+        least = np.inf
+        chosen = 0
+        for worker in range(len(speeds)):
+            end = free[worker] + time / speeds[worker]
+            if end < least:
+                least, chosen = end, worker
+        free[chosen] = least
+    longest = 0.0
+    for end in free:
+        longest = max(longest, end)
+    return longest
+
+
+@kernel
+def _place(
+    order: NDArray[np.int64],
+    first: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    cpu_times: NDArray[np.float64],
+    gpu_times: NDArray[np.float64],
+    speeds: NDArray[np.float64],
+    cpus: int,
+    free_first: bool,
+    workers: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> None:
+    free = np.zeros(len(speeds))
+    for task in order:
+        least = np.inf
+        for worker in range(first[task], stop[task]):
+            time = cpu_times[task] if worker < cpus else gpu_times[task]
+            end = free[worker] + time / speeds[worker]
+            wait = free[worker] if free_first and end < np.inf else end
+            if wait < least:
+                least = wait
+                workers[task] = worker
+                starts[task] = free[worker]
+                ends[task] = end
+        free[workers[task]] = ends[task]

@@ -1,0 +1,13 @@
+"""All tasks on the GPUs, longest first (LPT)."""
+
+from __future__ import annotations
+
+from swdual.planner import Assignment, Instance
+from swdual.planners._lists import on_one_kind
+
+KIND = "gpu"
+
+
+def assign(instance: Instance) -> Assignment:
+    """Return the schedule; raise InputError if there is no GPU, or a task that it cannot do."""
+    return on_one_kind(instance, KIND)
