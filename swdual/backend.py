@@ -24,6 +24,10 @@ TOO_LARGE = "a score beyond 2**31 - 1: use a matrix with smaller scores, or shor
 class Scorer(Protocol):
     """Scores queries against the targets of one database under one scheme."""
 
+    @property
+    def width(self) -> int:
+        """Targets computed side by side: with fewer, or unlike ones, some of it idles."""
+
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
     ) -> NDArray[np.int32]:

@@ -57,6 +57,10 @@ class EngineError(SwdualError):
     exit_code = 3
 
 
+class DeviceError(EngineError):
+    """A device that was asked for and is not there."""
+
+
 class OutputError(SwdualError, OSError):
     """A result that cannot be written."""
 

@@ -27,6 +27,9 @@ PACKAGE = "swdual.planners"
 PRECISION = 1e-4
 """How near, relative to each other, the two ends of a search for the right guess must come."""
 
+SHORTEST, LONGEST = 1e-300, 1e150
+"""Seconds that can be added, multiplied and halved without an end of the numbers being near."""
+
 ROUNDING = 1e-9
 """Relative excess of an area that may be rounding: it refutes no guess."""
 
@@ -61,10 +64,19 @@ class Instance:
             raise InputError("a plan needs at least one worker")
         if not (np.isfinite(self.speeds) & (self.speeds > 0)).all():
             raise InputError("the speed of a worker must be a number above 0")
-        wrong = np.flatnonzero(~((self.cpu_times >= 0) & (self.gpu_times >= 0)))
-        if len(wrong):
-            raise InputError(f"task {wrong[0]} has a time that is negative or no number")
         for kind in ("cpu", "gpu"):
+            times = getattr(self, f"{kind}_times")
+            wrong = np.flatnonzero(~(times >= 0))
+            if len(wrong):
+                raise InputError(f"task {wrong[0]} has a time that is negative or no number")
+            extreme = np.flatnonzero(
+                ((times > 0) & (times < SHORTEST)) | ((times > LONGEST) & (times < np.inf))
+            )
+            if len(extreme):
+                raise InputError(
+                    f"task {extreme[0]} takes {times[extreme[0]]:g} seconds, but what is not 0 "
+                    f"must lie between {SHORTEST:g} and {LONGEST:g}"
+                )
             if len(getattr(self, f"{kind}_speeds")) == 0:
                 object.__setattr__(self, f"{kind}_times", np.full(len(self), np.inf))
         impossible = np.flatnonzero(np.isinf(np.minimum(self.cpu_times, self.gpu_times)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import os
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
@@ -15,17 +16,20 @@ from numpy.typing import NDArray
 
 from swdual.format import format_of, parse_format, print_bits, print_evalue
 from swdual.formats._arrow import arrow, batches, schema, with_metadata
+from swdual.gantt import Panel, draw, save, svg
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.output import replacing
 from swdual.sequences.sequence import description
 from swdual.statistics.fit import Z_EDGES, Fit
+from swdual.timeline import Planned, Timeline, chrome_trace, panels
 from swdual.version import __version__
 
 if TYPE_CHECKING:
     import Bio.SearchIO
     import matplotlib.axes
+    import matplotlib.figure
     import pandas
     import polars
     import pyarrow
@@ -35,16 +39,77 @@ SHOWN_ROWS = 20
 
 @dataclass(frozen=True)
 class Timing:
-    """How long the search took, and how much it was: cells, wall seconds, threads."""
+    """How long the search took, how much it was, what was planned and what each worker did.
+
+    Parameters
+    ----------
+    cells
+        Cells of all queries against all targets.
+    seconds
+        Wall time.
+    timeline
+        What each worker did when.
+    plans
+        The plans that they followed, one a wave of queries; none for a search so small that
+        nobody asked how fast the workers are.
+    query_ids
+        Identifiers of all queries.
+    """
 
     cells: int
     seconds: float
-    threads: int
+    timeline: Timeline
+    plans: tuple[Planned, ...] = ()
+    query_ids: tuple[str, ...] = ()
 
     @property
     def gcups(self) -> float:
         """10^9 cells a second, padding not counted."""
         return self.cells / max(self.seconds, 1e-9) / 1e9
+
+    @property
+    def planned_seconds(self) -> float:
+        """The predicted makespan, of all plans one after the other; not-a-number without plans."""
+        return sum(planned.plan.makespan for planned in self.plans) if self.plans else math.nan
+
+    def trace(self) -> dict[str, Any]:
+        """Return plan and reality in Chrome's trace format, for chrome://tracing and Perfetto."""
+        return chrome_trace(self.timeline, self.plans, self.query_ids)
+
+    def panels(self) -> list[Panel]:
+        """Return plan and reality as `swdual.gantt` draws them, one above the other."""
+        return panels(self.timeline, self.plans, self.query_ids)
+
+    def gantt(
+        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> matplotlib.figure.Figure | None:
+        """Draw plan and reality one above the other (needs matplotlib).
+
+        Parameters
+        ----------
+        path
+            A file whose name ends in .svg, .png or .pdf; without it the figure is returned.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        InputError, OutputError
+            If matplotlib is missing, or the file cannot be written.
+        """
+        if path is None:
+            return draw(self.panels())
+        save(self.panels(), path, force=force)
+        return None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Timing: {self.cells / 1e9:,.1f} Gcells in {self.seconds:.3g} s, "
+            f"{self.gcups:.1f} GCUPS, {len(self.timeline.workers)} workers>"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(repr(self)[1:-1])}</p>{svg(self.panels())}"
 
 
 class SearchResults:

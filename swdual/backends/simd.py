@@ -23,8 +23,8 @@ from swdual.sequences.scoring import ScoringScheme
 CALL_CELLS = 4_000_000_000
 """Cells of one call of a kernel: how often progress is told and a stop is noticed."""
 
-KEPT_PACKS = 3
-"""Ranges of targets kept interleaved, for the next query."""
+KEPT_BYTES = 1 << 30
+"""Memory for ranges of targets that are kept interleaved, for the next query."""
 
 
 def bind(database: Database, scheme: ScoringScheme, lanes: int | None = None) -> SimdScorer:
@@ -56,6 +56,7 @@ class SimdScorer:
 
     def __init__(self, database: Database, scheme: ScoringScheme, lanes: int) -> None:
         self.work = Work()
+        self.width = lanes
         self.rungs = ladder(scheme, lanes)
         self._kernels = {rung.bits: score_kernel(rung.bits, rung.lanes) for rung in self.rungs}
         self._database = database
@@ -88,14 +89,25 @@ class SimdScorer:
             mine = found is None
             found = Future() if found is None else found
             self._packs[key] = found
-            if len(self._packs) > KEPT_PACKS:
-                del self._packs[next(iter(self._packs))]
         if mine:
             try:
                 found.set_result(pack(self._database.block(block), np.arange(first, last), lanes))
             except BaseException as error:
+                with self._lock:
+                    del self._packs[key]
                 found.set_exception(error)
+            self._forget()
         return found.result()
+
+    def _forget(self) -> None:
+        """Let go of the packs that were not used for longest, if all are too many."""
+        with self._lock:
+            ready = [key for key, found in self._packs.items() if found.done()]
+            held = sum(self._packs[key].result().columns for key in ready)
+            for key in ready[:-1]:
+                if held <= KEPT_BYTES:
+                    break
+                held -= self._packs.pop(key).result().columns
 
     def _score(
         self, query: NDArray[np.int64], packed: Pack, rung: Rung, progress: Progress

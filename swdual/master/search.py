@@ -16,8 +16,12 @@ from swdual.database.database import Database
 from swdual.database.source import is_database
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.master.cost import RateBook
+from swdual.master.device import Device, available_threads, devices_of, what_computes
+from swdual.master.record import Record
 from swdual.master.wave import Means, Wave
-from swdual.master.worker import available_threads
+from swdual.master.worker import bind, register
+from swdual.planner import PACKAGE as planners
 from swdual.progress import progress_bar
 from swdual.results import SearchResults, Timing
 from swdual.sequences import matrices
@@ -38,6 +42,9 @@ WAVE_QUERIES = 512
 FITTED_QUERIES = 64
 WAVE_CANDIDATES = 16 << 20
 """Queries that are searched together: all, those whose scores are counted, and their hits."""
+
+SMALL_CELLS = 100_000_000
+"""Cells of a search below which nobody need know how fast the workers are."""
 
 STATS = ("table", "fit", "none")
 STRANDS = ("plus", "minus", "both")
@@ -60,7 +67,10 @@ class SearchOptions(TypedDict, total=False):
     strand: str | None
     align: bool
     threads: int | None
+    device: str | Iterable[Device]
     backend: str
+    planner: str
+    replan: bool
     dbtype: str
     on_invalid: OnInvalid
     progress: Progress | bool
@@ -79,7 +89,7 @@ def search(queries: Any, database: Any, **options: Unpack[SearchOptions]) -> Sea
     whole = Search(queries, database, **options)
     started = time.perf_counter()
     found = list(whole.results())
-    timing = Timing(whole.cells, time.perf_counter() - started, whole.threads)
+    timing = whole.timing(time.perf_counter() - started)
     return SearchResults(found, whole.params, timing, whole.facts())
 
 
@@ -123,8 +133,14 @@ def iter_search(
         Find the alignments during the search; otherwise each is found when it is looked at.
     threads
         Number of CPU threads; by default as many as the process may use.
+    device
+        "auto", "cpu", "cuda", "cuda:0,1" or "hybrid"; or the `Device` of each worker.
     backend
-        "simd", or "reference", which is slow and shares no code with it.
+        What CPUs compute with: "simd", or "reference", which is slow and shares no code with it.
+    planner
+        Who plans which worker does what: "dual", or another that ``swdual list`` shows.
+    replan
+        Plan again what is left when workers turn out unlike what was predicted.
     dbtype
         "prot" or "nucl": what the letters of a database that is no file of swdual's mean; "auto"
         takes proteins for granted, but refuses what does not look like them.
@@ -172,7 +188,10 @@ class Search:
         strand: str | None = None,
         align: bool = True,
         threads: int | None = None,
+        device: str | Iterable[Device] = "auto",
         backend: str = "simd",
+        planner: str = "dual",
+        replan: bool = False,
         dbtype: str = "auto",
         on_invalid: OnInvalid = "error",
         progress: Progress | bool = False,
@@ -187,25 +206,20 @@ class Search:
         ):
             if value is not None and not value >= least:
                 raise InputError(f"{name} is {value}, but it must be at least {least}")
-        for name, choice, choices in (
-            ("stats", stats, STATS),
-            ("strand", strand or "plus", STRANDS),
-        ):
-            if choice not in choices:
-                raise InputError(f"{name} is {choice!r}, none of {', '.join(choices)}")
+        if stats not in STATS:
+            raise InputError(f"stats is {stats!r}, none of {', '.join(STATS)}")
         if stats == "none" and (evalue is not None or min_score or dbsize):
             raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
-        self.threads = threads or available_threads()
+        registry.load(planners, planner)
+        devices = (
+            devices_of(device, threads or available_threads(), backend)
+            if isinstance(device, str)
+            else list(device)
+        )
         self._progress = progress
         self.database = database = open_database(database, on_invalid, dbtype)
-        bases = database.alphabet is NUCLEOTIDE
-        if strand is not None and not bases:
-            raise InputError(f"only nucleotides have strands, but {database.name} holds proteins")
-        self.queries = list(
-            as_sequences(queries, database.alphabet, on_invalid=on_invalid, unnamed="query")
-        )
-        if dbtype != "prot":
-            _refuse_other_type(self.queries, database, queries)
+        strand = chosen_strand(database, strand)
+        self.queries = read_queries(queries, database, dbtype, on_invalid)
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
         if stats != "none":
             require_negative_mean(scheme.matrix)
@@ -217,22 +231,34 @@ class Search:
             min_score,
             stats,
             dbsize,
-            strand or ("both" if bases else "plus"),
-        )
-        bind = registry.load("swdual.backends", backend).bind
-        copies = shuffled(database) if stats == "fit" else None
-        self._means = Means(
-            database,
-            bind(database, scheme),
-            self.params,
-            Table(scheme, dbsize or database.residues, len(database)) if stats == "table" else None,
-            None if copies is None else (copies, bind(copies, scheme)),
-            Tracer(scheme) if align else None,
-            self.threads,
+            strand,
         )
         sides = 2 if self.params.strand == "both" else 1
         self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
         self.cells = sum(self._cells)
+        self._book = RateBook() if self.cells >= SMALL_CELLS else None
+        self.workers = register(devices, database, scheme, self._book)
+        self._record = Record(self.workers, self._book)
+        copies = shuffled(database) if stats == "fit" else None
+        first = self.workers[0].device
+        self._means = Means(
+            database,
+            self.workers,
+            self.params,
+            Table(scheme, dbsize or database.residues, len(database)) if stats == "table" else None,
+            None if copies is None else (copies, bind(first, copies, scheme)),
+            Tracer(scheme) if align else None,
+            planner,
+            replan,
+            what_computes(devices),
+            self._record,
+        )
+
+    def timing(self, seconds: float) -> Timing:
+        """Return what has been done so far, in so many seconds, and by whom."""
+        record = self._record
+        names = tuple(query.id for query in self.queries)
+        return Timing(self.cells, seconds, record.timeline, tuple(record.plans), names)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""
@@ -279,6 +305,28 @@ def open_database(source: Any, on_invalid: OnInvalid = "error", dbtype: str = "a
     if len(batch.lengths) == 0:
         raise InputError("the database has no sequences")
     return Database.from_batches([batch], alphabet, "sequences in memory")
+
+
+def chosen_strand(database: Database, strand: str | None) -> str:
+    """Return the strand to compare: what was asked for, or both of nucleotides."""
+    bases = database.alphabet is NUCLEOTIDE
+    if strand is None:
+        return "both" if bases else "plus"
+    if strand not in STRANDS:
+        raise InputError(f"strand is {strand!r}, none of {', '.join(STRANDS)}")
+    if not bases:
+        raise InputError(f"only nucleotides have strands, but {database.name} holds proteins")
+    return strand
+
+
+def read_queries(
+    source: Any, database: Database, dbtype: str, on_invalid: OnInvalid
+) -> list[Sequence]:
+    """Return the queries, of the database's type."""
+    queries = list(as_sequences(source, database.alphabet, on_invalid=on_invalid, unnamed="query"))
+    if dbtype != "prot":
+        _refuse_other_type(queries, database, source)
+    return queries
 
 
 def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,45 +10,74 @@ import numpy as np
 from swdual.database.database import Database
 
 SMALLEST_RANGE = 1 << 18
-"""Residues of a range below which lanes would idle."""
-
-TASKS_PER_THREAD = 8
-"""Tasks that each thread should have at least, so that they end together."""
+"""Residues of a range below which there is too little to do for each query."""
 
 
-class Task(NamedTuple):
-    """Query number `query` against targets `first` to `last - 1` of a block."""
+class Range(NamedTuple):
+    """Targets `first` to `last - 1` of a block: their residues, and the longest of them."""
 
-    query: int
     block: int
     first: int
     last: int
+    residues: int
+    longest: int
 
 
-def make_tasks(lengths: list[int], database: Database, threads: int) -> list[Task]:
-    """Return tasks that cover all queries and all targets once.
+class Task(NamedTuple):
+    """Query number `query` against range number `place`."""
 
-    The queries of one range follow each other, the longest first, because a worker keeps a range
-    ready for the next query.
+    query: int
+    place: int
+
+
+def cut(database: Database, parts: int, *, shares: int = 1, width: int = 1) -> list[Range]:
+    """Return ranges that cover all targets once, large ones first.
+
+    While more than a part is left to each of those who share, half of what is left is cut into
+    as many ranges as there are shares; so few ranges are small, and they come last (factoring:
+    Hummel, Schonberg and Flynn, Comm. ACM 35 (1992) 90-101).
 
     Parameters
     ----------
-    lengths
-        Residues of each query.
     database
         The targets.
-    threads
-        Workers that will share the tasks.
+    parts
+        How fine: the smallest ranges have one part in so many of the residues, but no fewer than
+        `SMALLEST_RANGE`. A range lies in one block.
+    shares
+        How many workers share the ranges.
+    width
+        Targets that are computed side by side. So that none idles, a range holds a multiple of
+        them, and enough others to fill up what is left beside its longest: the ranges of the
+        longest targets are larger.
     """
-    wanted = -(-TASKS_PER_THREAD * threads // max(1, len(lengths))) if threads > 1 else 1
-    longest_first = sorted(range(len(lengths)), key=lambda query: -lengths[query])
-    tasks = []
+    smallest = max(database.residues // parts, SMALLEST_RANGE)
+    left = database.residues
+    ranges: list[Range] = []
     for number, info in enumerate(database.manifest.blocks):
-        share = -(-wanted * info.residues // database.residues)
-        parts = max(1, min(share, info.residues // SMALLEST_RANGE))
-        ends = np.cumsum(database.lengths(number), dtype=np.int64)
-        borders = np.searchsorted(ends, ends[-1] * np.arange(1, parts) / parts).tolist()
-        for first, last in zip([0, *borders], [*borders, info.sequences], strict=True):
-            if first < last:
-                tasks += [Task(query, number, first, last) for query in longest_first]
-    return tasks
+        lengths = database.lengths(number)
+        ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+        first = 0
+        while first < info.sequences:
+            if len(ranges) % shares == 0:
+                size = max(left // (2 * shares), smallest)
+            longest = int(lengths[first])
+            wanted = int(ends[first]) + max(size, width * longest)
+            targets = int(np.searchsorted(ends, wanted)) - first
+            last = min(first + max(1, (targets + width // 2) // width) * width, info.sequences)
+            if info.residues - ends[last] < size // 2:
+                last = info.sequences
+            ranges.append(Range(number, first, last, int(ends[last] - ends[first]), longest))
+            left -= ranges[-1].residues
+            first = last
+    return ranges
+
+
+def make_tasks(lengths: Sequence[int], ranges: Sequence[Range]) -> list[Task]:
+    """Return every query against every range.
+
+    The queries of one range follow each other, because a worker keeps a range ready for the next
+    query; the longest come first, because small tasks at the end even out what was uneven.
+    """
+    longest_first = sorted(range(len(lengths)), key=lambda query: -lengths[query])
+    return [Task(query, place) for place in range(len(ranges)) for query in longest_first]

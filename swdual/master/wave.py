@@ -19,9 +19,13 @@ from swdual.backend import LARGEST, Scorer
 from swdual.database.database import Database
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.master.board import Board, Job, Progress
 from swdual.master.candidates import Candidates, best_of, merge
-from swdual.master.task import Task, make_tasks
-from swdual.master.worker import Crew, Job, Progress
+from swdual.master.crew import Crew, Report
+from swdual.master.division import Replanning, divide
+from swdual.master.record import Record
+from swdual.master.task import Range, cut
+from swdual.master.worker import Worker
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.fit import fit, histogram
 from swdual.statistics.model import Statistics
@@ -43,7 +47,6 @@ TRACE_CELLS = 500_000_000
 class Scored(NamedTuple):
     """What came out of a task; the histogram of all scores only where statistics are fitted."""
 
-    task: Task
     candidates: Candidates
     histogram: NDArray[np.int64] | None
 
@@ -51,7 +54,6 @@ class Scored(NamedTuple):
 class Traced(NamedTuple):
     """Alignments of some hits of a query."""
 
-    query: int
     places: NDArray[np.int64]
     tracebacks: Tracebacks
 
@@ -65,12 +67,15 @@ class Means:
     """
 
     database: Database
-    scorer: Scorer
+    workers: list[Worker]
     params: SearchParameters
     statistics: Statistics | None
     shuffled: tuple[Database, Scorer] | None
     tracer: Tracer | None
-    threads: int
+    planner: str
+    replan: bool
+    device: str
+    record: Record
     bars: dict[int, int] = field(default_factory=dict)
 
     def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
@@ -81,19 +86,18 @@ class Means:
             found.append((-1, self.database.alphabet.reverse_complement(codes)))
         return found
 
-    def score(self, codes: bytes, task: Task, progress: Progress) -> Scored:
+    def score(self, codes: bytes, place: Range, worker: Worker, progress: Progress) -> Scored:
         """Score one query against one range of targets."""
-        scores, strands = self._scores(self.scorer, codes, task, progress)
-        block = self.database.block(task.block)
-        here = slice(task.first, task.last)
+        scores, strands = self._scores(worker.scorer, codes, place, progress)
+        block = self.database.block(place.block)
+        here = slice(place.first, place.last)
         lengths = block.lengths[here]
         limit, least = self.params.max_target_seqs, self.params.min_raw_score
         found = Candidates(scores, block.ordinals[here], lengths, strands)
         if self.statistics is not None and math.isfinite(self.params.evalue):
             found = self._significant(found, len(codes), self.statistics)
         kept = best_of(found, limit, least)
-        counts = histogram(scores, lengths) if self.params.stats == "fit" else None
-        return Scored(task, kept, counts)
+        return Scored(kept, histogram(scores, lengths) if self.params.stats == "fit" else None)
 
     def _significant(
         self, found: Candidates, query_length: int, statistics: Statistics
@@ -128,14 +132,15 @@ class Means:
         return low
 
     def _scores(
-        self, scorer: Scorer, codes: bytes, task: Task, progress: Progress
+        self, scorer: Scorer, codes: bytes, place: Range, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """Return the better strand's score of each target, and which strand that is."""
         (first, query), *other = self.strands(codes)
-        scores = scorer(query, task.block, task.first, task.last, progress)
+        where = place.block, place.first, place.last
+        scores = scorer(query, *where, progress)
         strands = np.full(len(scores), first, np.int8)
         for strand, query in other:
-            others = scorer(query, task.block, task.first, task.last, progress)
+            others = scorer(query, *where, progress)
             better = others > scores
             scores[better], strands[better] = others[better], strand
         return scores, strands
@@ -146,10 +151,9 @@ class Means:
             return self.statistics
         if self.shuffled is not None:
             database, scorer = self.shuffled
-            for number, block in enumerate(database.blocks()):
-                task = Task(0, number, 0, len(block.lengths))
-                scores, _ = self._scores(scorer, codes, task, lambda cells: None)
-                counts = counts + histogram(scores, block.lengths)
+            for place in cut(database, 1):
+                scores, _ = self._scores(scorer, codes, place, lambda cells: None)
+                counts = counts + histogram(scores, database.lengths(place.block))
         database = self.database
         residues = self.params.dbsize or database.residues
         sequences = max(1, round(len(database) * residues / database.residues))
@@ -173,20 +177,49 @@ class Wave:
         self._queries = queries
         self._first_number = first_number
         self._means = means
-        tasks = make_tasks([len(x.codes) for x in queries], means.database, means.threads)
-        self._jobs: Iterator[Job[Scored | Traced]] = (
-            partial(means.score, queries[task.query].codes, task) for task in tasks
-        )
-        self._tasks_left = np.bincount([task.query for task in tasks], minlength=len(queries))
         self._parts: list[list[Candidates]] = [[] for _ in queries]
         self._counts: dict[int, NDArray[np.int64]] = {}
         self._settled: dict[int, QueryResult] = {}
         self._hits_left: dict[int, int] = {}
         self._traced: dict[int, list[Traced]] = {}
+        workers = means.workers
+        self._division = divide(
+            [len(query.codes) for query in queries],
+            means.database,
+            [worker.device.kind for worker in workers],
+            [worker.rates for worker in workers],
+            means.planner,
+            len(means.strands(b"")),
+        )
+        self._tasks_left = np.full(len(queries), len(self._division.ranges))
+        jobs = [self._scoring(number) for number in range(len(self._division.tasks))]
+        plan = self._division.plan
+        if plan.on_demand:
+            order = np.argsort(plan.starts, kind="stable")
+            self._board = Board(workers, [[]] * len(workers), [jobs[k] for k in order])
+        else:
+            self._board = Board(workers, [[jobs[k] for k in queue] for queue in plan.queues])
+        self._replanning = Replanning(self._division, jobs) if means.replan else None
+
+    def _scoring(self, number: int) -> Job:
+        """Return the job of a task."""
+        division = self._division
+        query, place = division.tasks[number]
+        return Job(
+            query,
+            self._queries[query].id,
+            division.ranges[place],
+            partial(self._means.score, self._queries[query].codes, division.ranges[place]),
+            int(division.cells[number]),
+            division.seconds[:, number],
+        )
 
     def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:
         """Return the results in the order of the queries; `progress` is told the cells done."""
-        with Crew(self._jobs, self._means.threads) as crew:
+        means, board = self._means, self._board
+        queries = [self._first_number + task.query for task in self._division.tasks]
+        means.record.begin(self._division.plan, queries)
+        with Crew(means.workers, board) as crew:
             for number in range(len(self._queries)):
                 while self._hits_left.get(number) != 0:
                     try:
@@ -194,23 +227,34 @@ class Wave:
                     except queue.Empty:
                         continue
                     finally:
-                        progress(crew.cells_done)
+                        progress(board.cells_done)
                     if isinstance(report, BaseException):
                         raise report
-                    if isinstance(report, Scored):
-                        self._take_scored(report, crew)
-                    else:
-                        self._hits_left[report.query] -= len(report.places)
-                        self._traced[report.query].append(report)
+                    self._take(report)
                 yield self._finished(number)
+        means.record.learn(means.workers)
 
-    def _take_scored(self, report: Scored, crew: Crew[Scored | Traced]) -> None:
+    def _take(self, report: Report) -> None:
+        """Keep what came out of a turn."""
+        job = report.turn.job
+        length = len(self._queries[job.query].codes)
+        self._means.record.add(report, self._first_number + job.query, length)
+        if report.outcome != "done":
+            return
+        if isinstance(report.value, Scored):
+            self._take_scored(job.query, report.value)
+            if self._replanning is not None:
+                self._replanning.look(self._board)
+        else:
+            self._hits_left[job.query] -= len(report.value.places)
+            self._traced[job.query].append(report.value)
+
+    def _take_scored(self, number: int, scored: Scored) -> None:
         """Keep what a task found; if it was the query's last, evaluate and have it aligned."""
-        number = report.task.query
-        if report.histogram is not None:
-            self._counts[number] = self._counts.get(number, 0) + report.histogram
+        if scored.histogram is not None:
+            self._counts[number] = self._counts.get(number, 0) + scored.histogram
         parts = self._parts[number]
-        parts.append(report.candidates)
+        parts.append(scored.candidates)
         self._tasks_left[number] -= 1
         limit = self._means.params.max_target_seqs
         if self._tasks_left[number] == 0 or (limit and len(parts) == MOST_PARTS):
@@ -223,7 +267,8 @@ class Wave:
         if self._means.tracer is not None:
             self._hits_left[number] = len(result)
             for places in _shares(result):
-                crew.next_please(partial(_trace, self._means.tracer, number, result, places))
+                run = partial(_trace, self._means.tracer, result, places)
+                self._board.add(Job(number, result.query.id, None, run))
 
     def _evaluated(self, number: int, found: Candidates) -> QueryResult:
         """Return the hits of a query that pass every bar."""
@@ -249,6 +294,7 @@ class Wave:
             statistics,
             means.params,
             means.database,
+            device=means.device,
         )
         if statistics is None:
             return result
@@ -281,10 +327,13 @@ def _shares(result: QueryResult) -> list[NDArray[np.int64]]:
 
 
 def _trace(
-    tracer: Tracer, query: int, result: QueryResult, places: NDArray[np.int64], progress: Progress
+    tracer: Tracer,
+    result: QueryResult,
+    places: NDArray[np.int64],
+    worker: Worker,
+    progress: Progress,
 ) -> Traced:
-    """Align some hits of a query."""
+    """Align some hits of a query; that is CPU work, whichever worker's thread does it."""
     targets = result.targets.codes(result.ordinals[places])
     scores, strands = result.scores[places], result.strands[places]
-    found = tracer(result.query.codes, targets, scores, strands, progress)
-    return Traced(query, places, found)
+    return Traced(places, tracer(result.query.codes, targets, scores, strands, progress))

@@ -6,7 +6,6 @@ import io
 import math
 import threading
 import time
-from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -17,10 +16,11 @@ from swdual import registry
 from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
-from swdual.errors import EngineError, InputError
+from swdual.errors import InputError
 from swdual.format import parse_format
+from swdual.master import division, task
 from swdual.master import search as master
-from swdual.master import task
+from swdual.master.device import Device
 from swdual.master.search import Search, iter_search, search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
@@ -122,9 +122,9 @@ def test_output_is_the_same_for_any_threads_and_ranges(monkeypatch, table, kept,
     """1, 2, 3 and 9 threads, whole blocks or ranges of a few residues: the documented order."""
     database = database_of(block_bytes)
     assert (len(database.manifest.blocks) > 1) == (block_bytes <= 1024)
-    for threads, (smallest, per_thread) in product((1, 2, 3, 9), ((1 << 18, 8), (60, 8), (1, 500))):
+    for threads, (smallest, enough) in product((1, 2, 3, 9), ((1 << 18, 2), (60, 1.005), (1, 0))):
         monkeypatch.setattr(task, "SMALLEST_RANGE", smallest)
-        monkeypatch.setattr(task, "TASKS_PER_THREAD", per_thread)
+        monkeypatch.setattr(division, "GOOD_ENOUGH", enough)
         whole = scores_only(database, max_target_seqs=kept, threads=threads)
         assert written(whole) == expected(table, kept)
 
@@ -145,10 +145,8 @@ def test_output_is_the_same_for_any_waves_and_calls(monkeypatch, database, table
 def test_output_is_the_same_for_any_lanes(monkeypatch, database, table, lanes):
     """However wide the vectors, the bytes are the same."""
     monkeypatch.setattr(task, "SMALLEST_RANGE", 300)
-    whole = scores_only(database, max_target_seqs=7, threads=2)
-    scorer = simd.bind(database, whole.params.scheme, lanes)
-    whole._means = replace(whole._means, scorer=scorer)
-    assert written(whole) == expected(table, 7)
+    devices = [Device("cpu", "simd", {"lanes": lanes})] * 2
+    assert written(scores_only(database, max_target_seqs=7, device=devices)) == expected(table, 7)
 
 
 @pytest.mark.parametrize("backend", registry.available("swdual.backends"))
@@ -257,38 +255,6 @@ def test_progress_rises_to_the_cells_of_the_search(monkeypatch, threads, backend
         assert {whole for _, whole in told} == {total}
         assert all(0 <= a[0] <= b[0] <= total for a, b in pairwise(told))
         assert told[-1][0] == total
-
-
-def failing_backend(monkeypatch, error, after=3):
-    """Make the reference backend raise on its call number `after`."""
-    calls = iter(range(10**9))
-
-    def bind(database, scheme):
-        def scorer(query, block, first, last, progress):
-            if next(calls) == after:
-                raise error
-            time.sleep(0.001)
-            return np.ones(last - first, np.int32)
-
-        return scorer
-
-    monkeypatch.setattr(reference, "bind", bind)
-
-
-@pytest.mark.parametrize(
-    "error", [ValueError("boom"), EngineError("too large"), MemoryError(), KeyboardInterrupt()]
-)
-@pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("after", [0, 3])
-def test_what_a_worker_raises_reaches_the_caller(monkeypatch, database, error, threads, after):
-    """The very exception, and all threads have ended when it arrives."""
-    monkeypatch.setattr(task, "SMALLEST_RANGE", 100)
-    failing_backend(monkeypatch, error, after)
-    before = threading.active_count()
-    with pytest.raises(type(error)) as caught:
-        search(NAMED, database, threads=threads, backend="reference")
-    assert caught.value is error
-    assert threading.active_count() == before
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -427,9 +393,9 @@ def test_nucleotides_are_not_searched_in_proteins(database):
         search("ACGT" * 15, database)
 
 
-def test_timing_tells_cells_and_threads(database):
+def test_timing_tells_cells_and_workers(database):
     """The cells are query residues times database residues; padding is not counted."""
     found = search(NAMED, database, threads=2)
     assert found.timing.cells == sum(map(len, QUERIES)) * sum(map(len, SEQUENCES))
-    assert found.timing.threads == 2
+    assert found.timing.timeline.workers == ("cpu 0", "cpu 1")
     assert found.timing.gcups > 0

@@ -1,4 +1,4 @@
-"""Tasks cover every query and every target once."""
+"""Tasks cover every query and every target once; ranges say what is in them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.master import task
-from swdual.master.task import make_tasks
+from swdual.master.task import Range, Task, cut, make_tasks
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -30,64 +30,153 @@ def database_of(lengths, block_bytes=64 << 20):
         return Database.from_batches([batch], PROTEIN, "test")
 
 
-@settings(max_examples=80, deadline=None)
+def cut_with(database, parts, smallest, **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(task, "SMALLEST_RANGE", smallest)
+        return cut(database, parts, **options)
+
+
+@settings(max_examples=100, deadline=None)
 @given(
     queries=lengths_of_queries,
     targets=lengths_of_targets,
-    threads=st.integers(1, 40),
+    parts=st.integers(1, 3000),
     smallest=st.sampled_from([1, 16, 1000, 1 << 18]),
     block_bytes=st.sampled_from([64, 1024, 64 << 20]),
 )
-def test_every_query_meets_every_target_once(queries, targets, threads, smallest, block_bytes):
-    """Whatever the threads, the smallest range and the blocks, ranges tile each block."""
+def test_every_query_meets_every_target_once(queries, targets, parts, smallest, block_bytes):
+    """Whatever the parts, the smallest range and the blocks."""
     database = database_of(targets, block_bytes)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "SMALLEST_RANGE", smallest)
-        tasks = make_tasks(queries, database, threads)
+    ranges = cut_with(database, parts, smallest)
     counts = [np.zeros((len(queries), block.sequences), int) for block in database.manifest.blocks]
-    for query, block, first, last in tasks:
-        assert 0 <= first < last <= database.manifest.blocks[block].sequences
+    for query, place in make_tasks(queries, ranges):
+        block, first, last, *_ = ranges[place]
         counts[block][query, first:last] += 1
     assert all((count == 1).all() for count in counts)
 
 
-@settings(max_examples=40, deadline=None)
-@given(queries=lengths_of_queries, targets=lengths_of_targets, threads=st.integers(2, 8))
-def test_the_queries_of_a_range_follow_each_other_longest_first(queries, targets, threads):
+@settings(max_examples=100, deadline=None)
+@given(
+    targets=lengths_of_targets,
+    parts=st.integers(1, 3000),
+    smallest=st.sampled_from([1, 16, 1000, 1 << 18]),
+    block_bytes=st.sampled_from([64, 1024, 64 << 20]),
+)
+def test_ranges_tile_each_block_and_say_what_is_in_them(targets, parts, smallest, block_bytes):
+    """They follow each other without gap, with the residues and the longest of their targets."""
+    database = database_of(targets, block_bytes)
+    ranges = cut_with(database, parts, smallest)
+    assert sum(each.residues for each in ranges) == database.residues
+    blocks = {number: [*own] for number, own in groupby(ranges, lambda each: each.block)}
+    assert list(blocks) == list(range(len(database.manifest.blocks)))
+    for number, own in blocks.items():
+        assert own[0].first == 0
+        assert own[-1].last == database.manifest.blocks[number].sequences
+        assert all(a.last == b.first for a, b in pairwise(own))
+        lengths = database.lengths(number).tolist()
+        for each in own:
+            inside = lengths[each.first : each.last]
+            assert (each.residues, each.longest) == (sum(inside), max(inside))
+            assert all(type(number) is int for number in each)
+
+
+@settings(max_examples=60, deadline=None)
+@given(queries=lengths_of_queries, targets=lengths_of_targets, parts=st.integers(1, 100))
+def test_the_queries_of_a_range_follow_each_other_longest_first(queries, targets, parts):
     """A worker keeps a range interleaved for the next query, so ranges are not visited twice."""
-    database = database_of(targets, 1024)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "SMALLEST_RANGE", 16)
-        tasks = make_tasks(queries, database, threads)
-    ranges = []
-    for place, group in groupby(tasks, lambda t: t[1:]):
-        ranges.append(place)
-        order = [queries[t.query] for t in group]
-        assert order == sorted(queries, reverse=True)
-    assert len(set(ranges)) == len(ranges)
+    ranges = cut_with(database_of(targets, 1024), parts, 16)
+    tasks = make_tasks(queries, ranges)
+    places = []
+    for place, group in groupby(tasks, lambda each: each.place):
+        places.append(place)
+        own = [each.query for each in group]
+        assert own == sorted(range(len(queries)), key=lambda query: (-queries[query], query))
+    assert places == (list(range(len(ranges))) if queries else [])
 
 
-def test_one_thread_gets_whole_blocks():
-    """Cutting a block would only idle lanes where nobody shares the work."""
-    tasks = make_tasks([10, 20], database_of([400_000] * 3), 1)
-    assert tasks == [(1, 0, 0, 3), (0, 0, 0, 3)]
+MANY = 10_000
+"""Shares beyond which every range is as small as may be."""
 
 
-def test_several_threads_share_one_query():
-    """One query against a large block becomes several tasks for each thread, alike in residues."""
+@settings(max_examples=60, deadline=None)
+@given(targets=st.lists(st.integers(1, 300), min_size=1, max_size=60), parts=st.integers(1, 20))
+def test_parts_are_alike_in_residues(targets, parts):
+    """None differs from an even share by more than the longest target, but for the last."""
+    ranges = cut_with(database_of(targets), parts, 1, shares=MANY)
+    assert len(ranges) <= parts + 1
+    share = sum(targets) / min(parts, sum(targets))
+    for each in ranges[:-1]:
+        assert abs(each.residues - share) <= max(targets)
+    assert ranges[-1].residues <= 1.5 * share + max(targets)
+
+
+def test_equal_targets_make_as_many_parts_as_were_asked_for():
+    """Five thousand targets in up to 19 parts, alike but for what is left at the end."""
     database = database_of([1000] * 5000)
-    tasks = make_tasks([50], database, 2)
-    assert len(tasks) == min(2 * task.TASKS_PER_THREAD, 5_000_000 // task.SMALLEST_RANGE)
-    sizes = [t.last - t.first for t in tasks]
-    assert max(sizes) - min(sizes) <= 1
-    assert all(a.last == b.first for a, b in pairwise(tasks))
+    for parts in (1, 2, 3, 8, 19):
+        ranges = cut(database, parts, shares=MANY)
+        assert len(ranges) == parts
+        sizes = [each.last - each.first for each in ranges]
+        assert max(sizes[:-1], default=0) - min(sizes[:-1], default=0) <= 1
+        assert abs(sizes[-1] - sizes[0]) <= parts
+
+
+@pytest.mark.parametrize("shares", [1, 2, 7])
+def test_half_of_what_is_left_is_cut_for_those_who_share(shares):
+    """So each group of ranges is half as large as the one before it, down to the smallest part."""
+    parts = 64
+    database = database_of([1000] * 20_000)
+    sizes = [each.residues for each in cut(database, parts, shares=shares)]
+    smallest = database.residues // parts
+    left = database.residues
+    for first in range(0, len(sizes) - 1, shares):
+        expected = max(left // (2 * shares), smallest)
+        for size in sizes[first : min(first + shares, len(sizes) - 1)]:
+            assert abs(size - expected) <= 1000
+            left -= size
+    assert smallest / 2 - 1000 <= sizes[-1] <= 1.5 * smallest + 1000
+
+
+def test_ranges_hold_whole_multiples_of_the_width():
+    """None of the lanes idles, except at the end of a block."""
+    ranges = cut(database_of([1000] * 5000), 16, shares=4, width=128)
+    assert len(ranges) > 8
+    assert all(each.first % 128 == 0 for each in ranges)
+
+
+def test_a_giant_has_enough_others_beside_it():
+    """What is computed side by side with the longest of a range would idle otherwise."""
+    ranges = cut(database_of([100_000] + [1000] * 5000), 40, shares=40, width=16)
+    assert ranges[0].residues >= 16 * 100_000 - 16 * 1000
+    assert all(each.residues < 400_000 for each in ranges[1:])
+
+
+def test_no_part_is_smaller_than_the_smallest_range():
+    """However many are asked for: lanes would idle."""
+    ranges = cut(database_of([1000] * 5000), 10**6, shares=MANY)
+    assert len(ranges) == 5_000_000 // task.SMALLEST_RANGE
+    assert min(each.residues for each in ranges) >= task.SMALLEST_RANGE - 1000
+
+
+def test_one_part_is_a_block():
+    """A range does not reach over the end of a block, and one part cuts none."""
+    database = database_of([400_000] * 3, 1_000_000)
+    assert cut(database, 1) == [Range(0, 0, 2, 800_000, 400_000), Range(1, 0, 1, 400_000, 400_000)]
 
 
 def test_a_small_database_is_not_cut():
     """Below twice the smallest range lanes would idle."""
-    assert len(make_tasks([50], database_of([100] * 1000), 16)) == 1
+    assert cut(database_of([100] * 1000), 16) == [Range(0, 0, 1000, 100_000, 100)]
 
 
 def test_no_queries_make_no_tasks():
     """An empty list of queries is no work."""
-    assert make_tasks([], database_of([5]), 3) == []
+    assert make_tasks([], cut(database_of([5]), 3)) == []
+
+
+def test_equal_queries_stay_in_their_order():
+    """Ties do not depend on chance."""
+    ranges = [Range(0, 0, 1, 5, 5), Range(0, 1, 2, 4, 4)]
+    assert make_tasks([7, 9, 7], ranges) == [
+        Task(query, place) for place in (0, 1) for query in (1, 0, 2)
+    ]

@@ -1,0 +1,292 @@
+"""What a task costs: seconds of one query against one range of targets, on one kind of worker.
+
+A task takes a start-up, and for each residue of its range the time to lay it out for the worker
+and the time of its column of cells::
+
+    seconds = startup + residues * (layout * share + query_length * cell_seconds(query_length))
+
+`cell_seconds` is interpolated between a few lengths. It is measured in a fraction of a second when
+a kind of worker is first used on a machine, kept in the cache folder, and corrected after each
+search by what was observed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from swdual.backend import Scorer
+from swdual.cache import cache_folder
+from swdual.database.database import Database
+from swdual.errors import InputError
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.sequence import Sequence, batch_of
+
+KNOTS = np.array([32, 100, 320, 1000, 3200, 10_000, 32_000])
+"""Query lengths at which the time of a cell is known."""
+
+PROBE_TARGETS, PROBE_LENGTH = 512, 304
+"""The targets that are scored to measure a worker."""
+
+PROBE_SECONDS = 0.012
+"""How long one measurement may take; of as many targets as that allows."""
+
+CALIBRATION_TRUST = 0.05
+MOST_TRUST = 20.0
+"""Seconds of observation that a calibration is worth, and that all past searches are."""
+
+
+MOST_SURPRISE = 4.0
+"""A task that took so many times what was predicted met something else, such as a compiler."""
+
+
+@dataclass
+class Rates:
+    """What one kind of worker costs.
+
+    Parameters
+    ----------
+    startup
+        Seconds of a task besides its cells.
+    layout
+        Seconds to lay out one residue of a range, which its queries share.
+    cell_seconds
+        (knots,) seconds of a cell for a query of each length in `KNOTS`.
+    width
+        Targets that are computed side by side: a range costs at least that many times its longest.
+    trust
+        (knots,) seconds of observation behind each.
+    """
+
+    startup: float
+    layout: float
+    cell_seconds: NDArray[np.float64]
+    width: int = 1
+    trust: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(KNOTS)))
+
+    def seconds(
+        self, query_lengths: ArrayLike, residues: ArrayLike, share: float = 0.0
+    ) -> NDArray[np.float64]:
+        """Return predicted seconds of tasks.
+
+        Parameters
+        ----------
+        query_lengths, residues
+            Of each task; arrays of like shape.
+        share
+            The part of a range's layout that each task pays for.
+        """
+        lengths = np.asarray(query_lengths, np.float64)
+        cell = np.interp(np.log(lengths), np.log(KNOTS), self.cell_seconds)
+        return self.startup + np.asarray(residues) * (self.layout * share + lengths * cell)
+
+    def learn(
+        self,
+        query_lengths: NDArray[np.int64],
+        predicted: NDArray[np.float64],
+        observed: NDArray[np.float64],
+    ) -> None:
+        """Correct the rates by tasks whose time was predicted and then observed.
+
+        Each length in `KNOTS` follows the tasks nearest to it, as strongly as their time compares
+        to what was known before; one that was never observed follows all of them together.
+        """
+        if not len(observed):
+            return
+        observed = np.clip(observed, predicted / MOST_SURPRISE, predicted * MOST_SURPRISE)
+        nearest = np.abs(np.log(query_lengths)[:, None] - np.log(KNOTS)).argmin(axis=1)
+        expected = np.bincount(nearest, predicted, len(KNOTS))
+        found = np.bincount(nearest, observed, len(KNOTS))
+        unknown = (expected == 0) & (self.trust <= CALIBRATION_TRUST)
+        expected[unknown], found[unknown] = expected.sum(), found.sum()
+        self.cell_seconds = self.cell_seconds * (self.trust + found) / (self.trust + expected)
+        gained = np.where(unknown, 0.0, expected)
+        self.trust = np.minimum(self.trust + gained, MOST_TRUST)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rates for JSON, the speed of cells in GCUPS."""
+        return {
+            "startup": self.startup,
+            "layout": self.layout,
+            "width": self.width,
+            "gcups": {
+                str(length): 1e-9 / seconds
+                for length, seconds in zip(KNOTS.tolist(), self.cell_seconds.tolist(), strict=True)
+            },
+            "trust": self.trust.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, given: float | Mapping[str, Any]) -> Self:
+        """Return the rates that `to_dict` described, or a person: a number alone is GCUPS.
+
+        Raises
+        ------
+        InputError
+            If something is missing or no positive number.
+        """
+        facts = given if isinstance(given, Mapping) else {"gcups": given}
+        if any(isinstance(x, bool) for x in facts.values()):
+            raise InputError("rates are numbers, not true or false")
+        unknown = set(facts) - {"startup", "layout", "width", "gcups", "trust"}
+        if unknown or "gcups" not in facts:
+            raise InputError(
+                "rates are a number of GCUPS, or gcups with startup, layout and width, "
+                f"not {given!r:.80}"
+            )
+        speeds = facts["gcups"]
+        try:
+            by_length = (
+                {float(length): float(speed) for length, speed in speeds.items()}
+                if isinstance(speeds, Mapping)
+                else {float(KNOTS[0]): float(speeds)}
+            )
+            startup, layout = float(facts.get("startup", 0)), float(facts.get("layout", 0))
+            width = int(facts.get("width", 1))
+            trust = np.broadcast_to(np.asarray(facts.get("trust", 0), np.float64), len(KNOTS))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"rates must be numbers: {error}") from error
+        numbers = [*by_length, *by_length.values()]
+        if not numbers or not all(0 < x < math.inf for x in numbers):
+            raise InputError("gcups must be above 0, at query lengths above 0")
+        seconds = np.array([startup, layout, *trust])
+        if width < 1 or not (np.isfinite(seconds) & (seconds >= 0)).all():
+            raise InputError(
+                "startup, layout and trust must be seconds from 0, and width at least 1"
+            )
+        lengths = sorted(by_length)
+        cells = [1e-9 / by_length[length] for length in lengths]
+        cell_seconds = np.interp(np.log(KNOTS), np.log(lengths), cells)
+        return cls(startup, layout, cell_seconds, width, trust.copy())
+
+
+def calibrated(bind: Callable[[Database], Scorer]) -> Rates:
+    """Return the rates of a kind of worker, measured now in a fraction of a second.
+
+    Parameters
+    ----------
+    bind
+        Returns a scorer for a database.
+    """
+    generator = np.random.default_rng(1)
+    codes = generator.integers(0, 20, (PROBE_TARGETS, PROBE_LENGTH), np.uint8)
+    targets = batch_of(Sequence(str(k), row.tobytes()) for k, row in enumerate(codes))
+    scorer = bind(Database.from_batches([targets], PROTEIN, "probe"))
+    width = scorer.width
+    query = generator.integers(0, 20, int(KNOTS[-1]), np.uint8).tobytes()
+
+    def measure(length: int, count: int) -> float:
+        started = time.perf_counter()
+        scorer(query[:length], 0, 0, count, lambda cells: None)
+        return time.perf_counter() - started
+
+    sizes = sorted({1, min(8, width), width, PROBE_TARGETS})
+    scorer(codes[0].tobytes(), 0, 0, 1, lambda cells: None)  # compiles: its score is a large one
+    startup = min(measure(1, 1) for _ in range(5))
+    first = measure(int(KNOTS[0]), 1)
+    cell = max(first - startup, first / 10) / (int(KNOTS[0]) * PROBE_LENGTH * width)
+    layout = 0.0
+    seconds = np.full(len(KNOTS), cell)
+    for number, length in enumerate(KNOTS.tolist()):
+        column = PROBE_LENGTH * length
+        fitting = [x for x in sizes if max(x, width) * column * cell <= PROBE_SECONDS]
+        if not fitting:
+            seconds[number:] = cell
+            break
+        count = fitting[-1]
+        first = measure(length, count)
+        again = sorted(measure(length, count) for _ in range(3))[1]
+        if count == PROBE_TARGETS and layout == 0.0:
+            layout = max(0.0, first - again) / (count * PROBE_LENGTH)
+        cell = max(again - startup, again / 10) / (max(count, width) * column)
+        seconds[number] = cell
+    return Rates(startup, layout, seconds, width, np.full(len(KNOTS), CALIBRATION_TRUST))
+
+
+class RateBook:
+    """The rates of this machine's workers, kept from run to run.
+
+    A file that is damaged or cannot be written costs a calibration, no more.
+    """
+
+    def __init__(self) -> None:
+        folder = cache_folder()
+        self.path = None if folder is None else folder / "rates.json"
+        self._known: dict[str, Rates] = {}
+        self._new: dict[str, Rates] = {}
+        self._read()
+
+    def _read(self) -> None:
+        if self.path is None:
+            return
+        try:
+            kept = json.loads(self.path.read_text())[machine()].items()
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return
+        for key, facts in kept:
+            with suppress(InputError, ValueError, TypeError):
+                self._known[key] = Rates.from_dict(facts)
+
+    def find(self, name: str, crowd: str, measure: Callable[[], Rates]) -> Rates:
+        """Return the rates of a kind of worker among those that compute together.
+
+        What a worker costs depends on its neighbours. As long as such a crowd was not observed,
+        its rates are those of a worker by itself.
+        """
+        for key in (_key(name, crowd), name):
+            if key in self._known:
+                return Rates.from_dict(self._known[key].to_dict())
+        self._known[name] = self._new[name] = measure()
+        self.save()
+        return Rates.from_dict(self._known[name].to_dict())
+
+    def keep(self, name: str, crowd: str, rates: Rates) -> None:
+        """Remember corrected rates; write them with `save`."""
+        key = _key(name, crowd)
+        self._known[key] = self._new[key] = rates
+
+    def save(self) -> None:
+        """Write what is new into the file, beside what other machines and searches know."""
+        if self.path is None:
+            return
+        try:
+            everything = json.loads(self.path.read_text())
+        except (OSError, ValueError, RecursionError):
+            everything = {}
+        if not isinstance(everything, dict):
+            everything = {}
+        ours = everything.get(machine())
+        new = {key: rates.to_dict() for key, rates in self._new.items()}
+        everything[machine()] = {**(ours if isinstance(ours, dict) else {}), **new}
+        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        try:
+            beside.write_text(json.dumps(everything, indent=1))
+            beside.replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                beside.unlink()
+
+
+def _key(name: str, crowd: str) -> str:
+    return f"{name} among {crowd}"
+
+
+def machine() -> str:
+    """Return what tells this machine's processors from those of others with the same home."""
+    model = ""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line.partition(":")[2].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        pass
+    return f"{model or 'unknown processor'}, {os.cpu_count()} logical CPUs"

@@ -1,0 +1,125 @@
+"""Devices: what ``--device`` names, and how many of them this machine has."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from swdual import registry
+from swdual.errors import DeviceError, InputError
+
+PACKAGE = "swdual.backends"
+
+CHOICES = "auto, cpu, cuda, cuda:0,1 or hybrid"
+
+REMEDY = "use --device cpu"
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where one worker computes.
+
+    Parameters
+    ----------
+    kind
+        "cpu" or "gpu": the side of the plan that it stands on.
+    backend
+        Name of a module in ``swdual.backends``.
+    settings
+        What that module's ``bind`` takes besides database and scheme.
+
+    >>> Device("gpu", "simd", {"lanes": 16}).name
+    'simd lanes=16'
+    """
+
+    kind: str = "cpu"
+    backend: str = "simd"
+    settings: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("cpu", "gpu"):
+            raise InputError(f"a device is of kind 'cpu' or 'gpu', not {self.kind!r}")
+
+    @property
+    def name(self) -> str:
+        """What equal devices are called, and their rates are kept under."""
+        return " ".join([self.backend, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
+
+
+def devices_of(text: str, threads: int, backend: str = "simd") -> list[Device]:
+    """Return the devices that are meant.
+
+    Parameters
+    ----------
+    text
+        "auto": all GPUs and CPUs, "cpu", "cuda": all GPUs, "cuda:0,1": these, or "hybrid": GPUs
+        and CPUs, and an error where there are no GPUs.
+    threads
+        CPUs to use. With GPUs, one of them feeds each GPU.
+    backend
+        The backend of the CPUs.
+
+    Raises
+    ------
+    InputError
+        If the text means nothing.
+    DeviceError
+        If there are no such GPUs.
+    """
+    cpus = [Device("cpu", backend)] * threads
+    if text == "cpu":
+        return cpus
+    chosen = re.fullmatch(r"cuda:(\d+(?:,\d+)*)", text)
+    if not chosen and text not in ("auto", "cuda", "hybrid"):
+        raise InputError(f"device {text!r} is none of {CHOICES}")
+    found = gpus()
+    if chosen:
+        numbers = {int(number) for number in chosen[1].split(",")}
+        missing = sorted(numbers - set(range(len(found))))
+        if missing:
+            raise DeviceError(f"there is no GPU {missing[0]}, of {len(found)}; {REMEDY}")
+        return [found[number] for number in sorted(numbers)]
+    if not found and text != "auto":
+        raise DeviceError(f"there is no GPU to compute on; {REMEDY}")
+    if text == "cuda":
+        return found
+    return cpus[: max(1, threads - len(found))] + found
+
+
+def what_computes(devices: Sequence[Device]) -> str:
+    """Return what results say about where their scores come from: cpu, gpu or hybrid."""
+    kinds = {device.kind for device in devices}
+    return kinds.pop() if len(kinds) == 1 else "hybrid"
+
+
+def crowd(devices: Iterable[Device]) -> str:
+    """Return who computes together, such as "2 simd": cores share caches, memory and clock.
+
+    >>> crowd([Device(), Device(), Device("gpu", "simd", {"lanes": 16})])
+    '2 simd, 1 simd lanes=16'
+    """
+    counts = sorted(Counter(device.name for device in devices).items())
+    return ", ".join(f"{count} {name}" for name, count in counts)
+
+
+def gpus() -> list[Device]:
+    """Return the GPUs of this machine, as the backends that drive them find them."""
+    modules = (registry.load(PACKAGE, name) for name in registry.available(PACKAGE))
+    return [device for module in modules for device in getattr(module, "devices", list)()]
+
+
+def available_threads() -> int:
+    """Return the number of CPUs this process may use: affinity, and the quota of its cgroup."""
+    allowed = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        allowed = min(allowed, max(1, -(-int(quota) // int(period))))
+    except (OSError, ValueError):
+        pass
+    return allowed

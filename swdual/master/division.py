@@ -1,0 +1,213 @@
+"""How a search is divided: into tasks that are neither too large to share nor too small to pay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual import registry
+from swdual.database.database import Database
+from swdual.master.board import Board, Job
+from swdual.master.cost import Rates
+from swdual.master.task import Range, Task, cut, make_tasks
+from swdual.planner import PACKAGE, Plan, make_plan
+
+GOOD_ENOUGH = 1.005
+"""A makespan, relative to its lower bound, that finer tasks need not improve."""
+
+TASKS_PER_WORKER = 24
+"""Tasks beyond which nobody waits long for another who turns out slower than predicted."""
+
+WORTH_IT = 1.02
+"""How much shorter a makespan must be for tasks to be fewer."""
+
+DRIFT = 1.1
+"""How much the workers' speeds may change against each other before they are planned again."""
+
+MOST_TASKS = 20_000
+"""Tasks beyond which a search is not cut further."""
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """The tasks of a search and who shall do them.
+
+    `cells` has the size of each task, `seconds` a row for each worker with what the worker needs
+    for each task.
+    """
+
+    ranges: list[Range]
+    tasks: list[Task]
+    cells: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    plan: Plan
+
+
+def divide(
+    lengths: Sequence[int],
+    database: Database,
+    kinds: Sequence[str],
+    rates: Sequence[Rates],
+    planner: str,
+    sides: int = 1,
+) -> Division:
+    """Return the division with the shortest predicted makespan, among ever finer ones.
+
+    Parameters
+    ----------
+    lengths
+        Residues of each query.
+    database
+        The targets.
+    kinds, rates
+        Of each worker: "cpu" or "gpu", CPUs first, and what tasks cost it.
+    planner
+        Name of the planner.
+    sides
+        Strands to compare.
+    """
+    width = max(each.width for each in rates)
+
+    def attempt(parts: int) -> Division:
+        ranges = cut(database, parts, shares=len(kinds), width=width)
+        return _planned(lengths, ranges, kinds, rates, planner, sides)
+
+    if len(kinds) == 1 or not lengths:
+        return attempt(1)
+    start = -(-TASKS_PER_WORKER * len(kinds) // len(lengths))
+    best = attempt(start)
+    parts = start
+    while best.plan.makespan > GOOD_ENOUGH * best.plan.lower_bound:
+        parts *= 2
+        finer = attempt(parts) if parts * len(lengths) <= MOST_TASKS else best
+        if len(finer.ranges) <= len(best.ranges):
+            break
+        best = min(best, finer, key=_makespan)
+    parts = start
+    while parts > 1:
+        parts //= 2
+        coarser = attempt(parts)
+        if coarser.plan.makespan * WORTH_IT > best.plan.makespan:
+            break
+        best = coarser
+    return best
+
+
+def _makespan(division: Division) -> float:
+    return division.plan.makespan
+
+
+def _planned(
+    lengths: Sequence[int],
+    ranges: list[Range],
+    kinds: Sequence[str],
+    rates: Sequence[Rates],
+    planner: str,
+    sides: int,
+) -> Division:
+    tasks = make_tasks(lengths, ranges)
+    queries, places = (np.array(column, np.int64).reshape(-1) for column in _columns(tasks))
+    residues = np.array([each.residues for each in ranges])
+    longest = np.array([each.longest for each in ranges])
+    query_lengths = np.asarray(lengths, np.int64)[queries]
+    distinct = {id(each): each for each in rates}
+    share = min(1.0, len(distinct) / max(1, len(lengths) * sides))
+    rows = {
+        key: sides
+        * each.seconds(query_lengths, np.maximum(residues, each.width * longest)[places], share)
+        for key, each in distinct.items()
+    }
+    seconds = np.array([rows[id(each)] for each in rates])
+    only = getattr(registry.load(PACKAGE, planner), "KIND", None)
+    if only in kinds:
+        seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
+    plan = plan_rows(seconds, kinds, planner)
+    if not plan.on_demand:
+        plan = _range_by_range(plan, places, residues)
+    cells = query_lengths * residues[places] * sides
+    return Division(ranges, tasks, cells, seconds, plan)
+
+
+def plan_rows(seconds: NDArray[np.float64], kinds: Sequence[str], planner: str) -> Plan:
+    """Return a plan for workers that may all differ: a row of seconds for each.
+
+    A worker's speed is what all tasks would take the first of its kind, over what they would take
+    itself.
+    """
+    totals = seconds.sum(axis=1)
+    times, speeds = {}, {}
+    for kind in ("cpu", "gpu"):
+        mine = [k for k, other in enumerate(kinds) if other == kind]
+        times[kind] = seconds[mine[0]] if mine else np.full(seconds.shape[1], np.inf)
+        speeds[kind] = [
+            float(totals[mine[0]] / totals[k]) if 0 < totals[k] < np.inf else 1.0 for k in mine
+        ]
+    return make_plan(
+        times["cpu"], times["gpu"], cpus=speeds["cpu"], gpus=speeds["gpu"], planner=planner
+    )
+
+
+def _columns(tasks: list[Task]) -> tuple[list[int], list[int]]:
+    return [task.query for task in tasks], [task.place for task in tasks]
+
+
+def _range_by_range(plan: Plan, places: NDArray[np.int64], residues: NDArray[np.int64]) -> Plan:
+    """Return the plan with each worker's tasks ordered by range, from the large to the small.
+
+    Among ranges of like size workers begin at different ones, so that they do not all wait for
+    the first to be laid out.
+    """
+    starts, ends = plan.starts.copy(), plan.ends.copy()
+    smallness = -np.round(np.log2(residues))
+    _, first, alike = np.unique(np.sort(smallness), return_index=True, return_counts=True)
+    rank = np.argsort(np.argsort(smallness, kind="stable"))
+    group = np.searchsorted(first, rank, "right") - 1
+    place_in_group, group_size = rank - first[group], alike[group]
+    for worker, queue in enumerate(plan.queues):
+        begins = worker * group_size // len(plan.kinds)
+        turned = (place_in_group - begins) % group_size
+        ordered = queue[np.lexsort((queue, turned[places[queue]], group[places[queue]]))]
+        durations = (plan.ends - plan.starts)[ordered]
+        ends[ordered] = np.cumsum(durations)
+        starts[ordered] = ends[ordered] - durations
+    return replace(plan, starts=starts, ends=ends)
+
+
+class Replanning:
+    """Plans what nobody has begun again when workers turn out unlike what was predicted.
+
+    Always by the dual approximation, which takes workers of one kind with different speeds.
+
+    Parameters
+    ----------
+    division
+        The tasks and the plan so far.
+    jobs
+        The job of each task.
+    """
+
+    def __init__(self, division: Division, jobs: Sequence[Job]) -> None:
+        self._division = division
+        self._numbers = {id(job): number for number, job in enumerate(jobs)}
+        self._jobs = jobs
+        self._drifts = np.ones(len(division.plan.kinds))
+        self.plans = 0
+
+    def look(self, board: Board) -> None:
+        """Give the board new queues if a worker has drifted against the others."""
+        drifts = board.drifts
+        change = drifts / self._drifts
+        if change.max() <= DRIFT * change.min():
+            return
+        waiting = [self._numbers[id(job)] for job in board.waiting()]
+        if not waiting:
+            return
+        self._drifts = drifts
+        self.plans += 1
+        numbers = np.sort(waiting)
+        seconds = self._division.seconds[:, numbers] * drifts[:, None]
+        plan = plan_rows(seconds, self._division.plan.kinds, "dual")
+        board.plan_again([[self._jobs[numbers[k]] for k in queue] for queue in plan.queues])

@@ -1,0 +1,77 @@
+"""The record of a search: what was planned, what each worker did, and what that teaches."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from swdual.master.cost import RateBook
+from swdual.master.crew import Report
+from swdual.master.device import crowd
+from swdual.master.worker import Worker
+from swdual.planner import Plan
+from swdual.timeline import Planned, Span, Timeline
+
+
+class Record:
+    """Grows while a search runs.
+
+    Parameters
+    ----------
+    workers
+        Who computes.
+    book
+        Where corrected rates go; None where nobody measures.
+    """
+
+    def __init__(self, workers: Sequence[Worker], book: RateBook | None) -> None:
+        self.timeline = Timeline([worker.name for worker in workers])
+        self.plans: list[Planned] = []
+        self._book = book
+        self._began: float | None = None
+        self._seen: list[list[tuple[int, float, float]]] = [[] for _ in workers]
+
+    def begin(self, plan: Plan, queries: Sequence[int]) -> None:
+        """Note that workers now begin with a plan, whose tasks have queries of these numbers.
+
+        A plan that rests on no measured rates predicts nothing, and is not kept.
+        """
+        now = time.perf_counter()
+        if self._began is None:
+            self._began = now
+        if self._book is not None:
+            self.plans.append(Planned(now - self._began, plan, np.array(queries, np.int64)))
+
+    def add(self, report: Report, query: int, length: int) -> None:
+        """Note how a turn went, for a query of some number and length."""
+        turn, job = report.turn, report.turn.job
+        began = self._began or 0.0
+        predicted = math.nan
+        if self._book is not None and job.seconds is not None:
+            predicted = float(job.seconds[turn.worker])
+        activity = report.outcome
+        if activity == "done":
+            activity = "align" if job.place is None else "score"
+        if activity == "score":
+            self._seen[turn.worker].append((length, predicted, report.end - turn.start))
+        block, first, last = (-1, -1, -1)
+        if job.place is not None:
+            block, first, last = job.place.block, job.place.first, job.place.last - 1
+        times = turn.start - began, report.end - began
+        span = Span(turn.worker, activity, query, block, first, last, *times, job.cells, predicted)
+        self.timeline.add(span)
+
+    def learn(self, workers: Sequence[Worker]) -> None:
+        """Correct the rates of the workers by what was seen since the last time."""
+        if self._book is None:
+            return
+        for name, rates in {worker.device.name: worker.rates for worker in workers}.items():
+            mine = [w.number for w in workers if w.device.name == name]
+            seen = np.array([row for k in mine for row in self._seen[k]]).reshape(-1, 3)
+            rates.learn(seen[:, 0], seen[:, 1], seen[:, 2])
+            self._book.keep(name, crowd(worker.device for worker in workers), rates)
+        self._seen = [[] for _ in workers]
+        self._book.save()

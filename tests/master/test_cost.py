@@ -1,0 +1,619 @@
+"""What tasks cost: the formula, how it learns, how it is measured, and where it is kept."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from swdual.backends import simd
+from swdual.cache import cache_folder
+from swdual.errors import InputError
+from swdual.master import cost
+from swdual.master.cost import (
+    CALIBRATION_TRUST,
+    KNOTS,
+    MOST_SURPRISE,
+    MOST_TRUST,
+    PROBE_LENGTH,
+    PROBE_TARGETS,
+    RateBook,
+    Rates,
+    calibrated,
+)
+from swdual.sequences import matrices
+from swdual.sequences.scoring import ScoringScheme
+
+CELLS = np.array([7.0, 6, 5, 4, 3, 2, 1]) * 1e-10
+SPEEDS = np.array([0.5, 1, 2, 3, 4, 4.5, 5])
+"""GCUPS at each knot."""
+
+
+def rates(startup=0.0, layout=0.0, cells=CELLS, trust=0.0):
+    return Rates(startup, layout, np.array(cells), trust=np.full(len(KNOTS), float(trust)))
+
+
+# The formula.
+
+
+def interpolated(length):
+    """Return the seconds of a cell, straight between knots over the logarithm of the length."""
+    if length <= KNOTS[0]:
+        return CELLS[0]
+    for k in range(len(KNOTS) - 1):
+        if length <= KNOTS[k + 1]:
+            part = math.log(length / KNOTS[k]) / math.log(KNOTS[k + 1] / KNOTS[k])
+            return CELLS[k] + part * (CELLS[k + 1] - CELLS[k])
+    return CELLS[-1]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    length=st.one_of(st.sampled_from([1, *KNOTS.tolist(), 10**6]), st.integers(1, 100_000)),
+    residues=st.integers(1, 10**10),
+    share=st.sampled_from([0.0, 0.25, 1.0]),
+)
+def test_seconds_follow_the_formula(length, residues, share):
+    """Start-up, layout and cells; below the first knot and beyond the last the rate is theirs."""
+    expected = 0.001 + residues * (2e-9 * share + length * interpolated(length))
+    assert rates(0.001, 2e-9).seconds(length, residues, share) == pytest.approx(expected, rel=1e-12)
+
+
+def test_seconds_are_computed_for_many_tasks_at_once():
+    """Each of its own length and residues."""
+    known = rates(0.5)
+    found = known.seconds([1, 32, 10**6], [10, 20, 30])
+    assert found.tolist() == [float(known.seconds(*x)) for x in ((1, 10), (32, 20), (10**6, 30))]
+    assert known.seconds([], []).shape == (0,)
+
+
+def test_lengths_between_knots_cost_something_between():
+    """The mean of two knots at their geometric mean."""
+    middle = math.sqrt(KNOTS[2] * KNOTS[3])
+    found = float(rates().seconds(middle, 10**9)) / (middle * 10**9)
+    assert found == pytest.approx((CELLS[2] + CELLS[3]) / 2)
+
+
+# Learning.
+
+
+def taught(known, truth, lengths, seconds=1.0):
+    """Let rates learn from a task of each length, as large as the truth does in so many seconds."""
+    lengths = np.array(lengths, np.int64)
+    residues = seconds / (lengths * truth)
+    predicted = known.seconds(lengths, residues)
+    known.learn(lengths, predicted, np.full(len(lengths), seconds))
+
+
+def test_rates_converge_to_the_truth():
+    """Each knot has its own error; after a few searches all are right within two percent."""
+    truth = CELLS * np.array([3.0, 0.3, 1.5, 0.5, 2.0, 1.0, 0.8])
+    known = rates(trust=CALIBRATION_TRUST)
+    for _ in range(6):
+        taught(known, truth, KNOTS)
+    assert known.cell_seconds == pytest.approx(truth, rel=0.02)
+
+
+def test_one_long_search_outweighs_a_calibration():
+    """Ten observed seconds against a twentieth: one round is enough for a factor of three."""
+    truth = 3 * CELLS
+    known = rates(trust=CALIBRATION_TRUST)
+    taught(known, truth, KNOTS, 10.0)
+    assert known.cell_seconds == pytest.approx(truth, rel=0.02)
+
+
+def test_a_short_search_changes_little_of_what_is_well_known():
+    """A millisecond that took twice as long, against twenty seconds."""
+    known = rates(trust=MOST_TRUST)
+    taught(known, 2 * CELLS, KNOTS, 0.001)
+    assert known.cell_seconds == pytest.approx(CELLS, rel=1e-4)
+    assert (known.cell_seconds > CELLS).all()
+
+
+def test_each_knot_follows_the_tasks_nearest_to_it():
+    """Nearest in proportion: 170 residues belong to 100, 190 to 320."""
+    for length, knot in ((170, 1), (190, 2), (1, 0), (10**6, 6)):
+        known = rates(trust=1.0)
+        before = known.seconds(np.array([length]), np.array([10**6]))
+        known.learn(np.array([length]), before, 2 * before)
+        changed = np.flatnonzero(known.cell_seconds != CELLS)
+        assert changed.tolist() == [knot]
+        assert known.cell_seconds[knot] > CELLS[knot]
+
+
+def test_knots_that_nobody_observed_follow_all_tasks():
+    """If tasks took twice as long at one length they will at others; their trust does not grow."""
+    known = rates(trust=CALIBRATION_TRUST)
+    taught(known, np.array([2 * CELLS[3]]), [1000], 100.0)
+    assert known.cell_seconds == pytest.approx(2 * CELLS, rel=0.01)
+    grown = known.trust > CALIBRATION_TRUST
+    assert grown.tolist() == [False] * 3 + [True] + [False] * 3
+
+
+def test_knots_that_are_known_do_not_follow_others():
+    """What was observed before is no guess."""
+    known = rates(trust=CALIBRATION_TRUST)
+    taught(known, CELLS, KNOTS, 5.0)
+    before = known.cell_seconds.copy()
+    taught(known, np.array([2 * CELLS[3]]), [1000], 5.0)
+    changed = np.flatnonzero(known.cell_seconds != before)
+    assert changed.tolist() == [3]
+
+
+def test_trust_is_bounded():
+    """A machine that has changed is noticed, whatever came before."""
+    known = rates()
+    for _ in range(50):
+        taught(known, CELLS, KNOTS, 5.0)
+    assert known.trust.tolist() == [MOST_TRUST] * len(KNOTS)
+    for _ in range(20):
+        taught(known, 2 * CELLS, KNOTS, 5.0)
+    assert known.cell_seconds == pytest.approx(2 * CELLS, rel=0.05)
+
+
+@pytest.mark.parametrize(("factor", "believed"), [(1000, MOST_SURPRISE), (1e-6, 1 / MOST_SURPRISE)])
+def test_an_outlier_counts_as_the_most_that_is_believed(factor, believed):
+    """A task during which something was compiled does not spoil the rates."""
+    known, clipped = rates(trust=1.0), rates(trust=1.0)
+    lengths = KNOTS.copy()
+    predicted = known.seconds(lengths, np.full(len(KNOTS), 10**6))
+    known.learn(lengths, predicted, predicted * factor)
+    clipped.learn(lengths, predicted, predicted * believed)
+    assert known.cell_seconds.tolist() == clipped.cell_seconds.tolist()
+    ratios = known.cell_seconds / CELLS
+    assert ((ratios <= MOST_SURPRISE) & (ratios >= 1 / MOST_SURPRISE)).all()
+
+
+def test_nothing_observed_changes_nothing():
+    """A search that was ended before its first task."""
+    known = rates(0.1, 0.2, trust=CALIBRATION_TRUST)
+    before = known.to_dict()
+    known.learn(*np.empty((3, 0)))
+    assert known.to_dict() == before
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    tasks=st.lists(
+        st.tuples(st.integers(1, 40_000), st.integers(1, 10**8), st.floats(1e-6, 1e6)), max_size=20
+    ),
+    trust=st.sampled_from([0.0, CALIBRATION_TRUST, 3.0, MOST_TRUST]),
+)
+def test_whatever_is_observed_rates_stay_positive_numbers(tasks, trust):
+    """So that the next plan can be made, and the file be read."""
+    known = rates(1e-5, 1e-9, trust=trust)
+    lengths = np.array([task[0] for task in tasks], np.int64)
+    predicted = known.seconds(lengths, np.array([task[1] for task in tasks]))
+    known.learn(lengths, predicted, predicted * np.array([task[2] for task in tasks]))
+    assert (np.isfinite(known.cell_seconds) & (known.cell_seconds > 0)).all()
+    assert ((known.trust >= trust) & (known.trust <= MOST_TRUST)).all()
+    Rates.from_dict(json.loads(json.dumps(known.to_dict())))
+
+
+# As JSON.
+
+
+def test_rates_survive_json():
+    """All that they hold."""
+    known = Rates(0.001, 2e-9, CELLS.copy(), 64, np.arange(7.0))
+    again = Rates.from_dict(json.loads(json.dumps(known.to_dict())))
+    assert (again.startup, again.layout, again.width) == (0.001, 2e-9, 64)
+    assert again.cell_seconds == pytest.approx(CELLS, rel=1e-12)
+    assert again.trust.tolist() == list(range(7))
+
+
+@pytest.mark.parametrize("given_", [5, 5.0, {"gcups": 5}, {"gcups": {"100": 5}}])
+def test_a_bare_number_is_gcups_at_any_length(given_):
+    """So that a person can write one."""
+    known = Rates.from_dict(given_)
+    assert (known.startup, known.layout, known.width) == (0, 0, 1)
+    assert known.trust.tolist() == [0] * 7
+    for length in (1, 100, 5000, 10**6):
+        assert known.seconds(length, 10**9 / length) == pytest.approx(0.2)
+
+
+def test_gcups_may_be_given_for_any_lengths():
+    """In between they are interpolated in seconds."""
+    known = Rates.from_dict({"gcups": {"3200": 4, "32": 1}, "startup": 2, "layout": 3, "width": 7})
+    assert known.cell_seconds[[0, 4, 5, 6]] == pytest.approx([1e-9, 2.5e-10, 2.5e-10, 2.5e-10])
+    assert 2.5e-10 < known.cell_seconds[2] < 1e-9
+    assert (known.startup, known.layout, known.width) == (2, 3, 7)
+
+
+@pytest.mark.parametrize(
+    ("given_", "words"),
+    [
+        (None, "must be numbers"),
+        ("fast", "must be numbers"),
+        ([], "must be numbers"),
+        ([1, 2], "must be numbers"),
+        ({}, "rates are a number of GCUPS"),
+        ({"startup": 1}, "rates are a number of GCUPS"),
+        ({"gcups": 1, "speed": 2}, "rates are a number of GCUPS"),
+        (0, "above 0"),
+        (-1.0, "above 0"),
+        (math.nan, "above 0"),
+        (math.inf, "above 0"),
+        ({"gcups": {}}, "above 0"),
+        ({"gcups": {"0": 1}}, "above 0"),
+        ({"gcups": {"-5": 1}}, "above 0"),
+        ({"gcups": {"100": 0}}, "above 0"),
+        ({"gcups": {"x": 1}}, "must be numbers"),
+        ({"gcups": {"100": None}}, "must be numbers"),
+        ({"gcups": 1, "startup": -1}, "from 0"),
+        ({"gcups": 1, "startup": math.nan}, "from 0"),
+        ({"gcups": 1, "startup": []}, "must be numbers"),
+        ({"gcups": 1, "layout": math.inf}, "from 0"),
+        ({"gcups": 1, "layout": "x"}, "must be numbers"),
+        ({"gcups": 1, "width": 0}, "at least 1"),
+        ({"gcups": 1, "width": None}, "must be numbers"),
+        ({"gcups": 1, "trust": [1, 2]}, "must be numbers"),
+        ({"gcups": 1, "trust": {}}, "must be numbers"),
+        ({"gcups": 1, "trust": "x"}, "must be numbers"),
+    ],
+)
+def test_what_are_no_rates_is_an_input_error(given_, words):
+    """Missing, unknown, no numbers, or numbers out of range."""
+    with pytest.raises(InputError, match=words):
+        Rates.from_dict(given_)
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"gcups": 1, "width": math.inf},
+        {"gcups": 10**400},
+        10**400,
+        {"gcups": 1, "trust": math.nan},
+        {"gcups": 1, "trust": [-1.0] * 7},
+    ],
+    ids=["infinite width", "huge speed", "huge number", "no trust", "negative trust"],
+)
+def test_numbers_that_nothing_can_be_computed_with_are_an_input_error(given_):
+    """JSON has Infinity, NaN and whole numbers of any size."""
+    with pytest.raises(InputError):
+        Rates.from_dict(given_)
+
+
+# Calibration.
+
+
+class Clock:
+    """Moves only when a scorer says so."""
+
+    now = 50.0
+
+    def perf_counter(self):
+        return self.now
+
+
+class FakeScorer:
+    """Takes exactly what it is told to, on a clock of its own."""
+
+    def __init__(self, clock, speeds, width, startup=0.0, layout=0.0):
+        self._clock, self._startup, self._layout = clock, startup, layout
+        self._cells = 1e-9 / np.broadcast_to(speeds, len(KNOTS))
+        self.width = width
+        self.calls = 0
+        self._laid_out = set()
+
+    def __call__(self, query, block, first, last, progress):
+        assert (block, first) == (0, 0)
+        self.calls += 1
+        count = last - first
+        cell = np.interp(math.log(len(query)), np.log(KNOTS), self._cells)
+        columns = max(count, self.width) * PROBE_LENGTH
+        self._clock.now += self._startup + columns * len(query) * cell
+        if count not in self._laid_out:
+            self._laid_out.add(count)
+            self._clock.now += count * PROBE_LENGTH * self._layout
+        return np.zeros(count, np.int32)
+
+
+def measured(monkeypatch, *args, **options):
+    """Return the rates of a fake scorer, the scorer, and the seconds that measuring took."""
+    clock = Clock()
+    monkeypatch.setattr(cost, "time", clock)
+    scorer = FakeScorer(clock, *args, **options)
+    seen = []
+
+    def bind(database):
+        seen.append(database)
+        return scorer
+
+    found = calibrated(bind)
+    (database,) = seen
+    assert (len(database), database.manifest.longest) == (PROBE_TARGETS, PROBE_LENGTH)
+    return found, scorer, clock.now - 50.0
+
+
+@pytest.mark.parametrize(
+    ("speeds", "width"),
+    [
+        *((0.002, 1), (0.05, 1), (1.0, 1), (1.0, 16), (8.0, 128), (400.0, 1), (400.0, 4000)),
+        *((SPEEDS, 1), (SPEEDS, 32), (10 * SPEEDS, 128)),
+    ],
+)
+def test_the_speed_of_a_worker_is_measured(monkeypatch, speeds, width):
+    """From that of slow Python to that of a fast card, in a fraction of a second.
+
+    At lengths that would take too long the last that was measured is taken.
+    """
+    found, _, seconds = measured(monkeypatch, speeds, width)
+    right = 1e-9 / found.cell_seconds == pytest.approx(speeds, rel=0.04)
+    if not right:
+        truth = np.broadcast_to(speeds, len(KNOTS))
+        wrong = np.flatnonzero(abs(1e-9 / found.cell_seconds / truth - 1) > 0.04)
+        assert (np.diff(found.cell_seconds[wrong[0] - 1 :]) == 0).all()
+        assert width * PROBE_LENGTH * KNOTS[wrong[0]] / truth[wrong[0] - 1] * 1e-9 > 0.01
+    assert found.width == width
+    assert found.trust.tolist() == [CALIBRATION_TRUST] * len(KNOTS)
+    assert seconds < 1.0
+
+
+def test_start_up_and_layout_are_measured(monkeypatch):
+    """What a task takes besides its cells, and what a range costs its first query."""
+    found, *_ = measured(monkeypatch, 5.0, 64, startup=0.0005, layout=3e-9)
+    assert found.startup == pytest.approx(0.0005, rel=0.02)
+    assert found.layout == pytest.approx(3e-9, rel=0.02)
+    assert found.cell_seconds == pytest.approx(0.2e-9, rel=0.04)
+
+
+def test_calibrated_rates_predict_what_they_were_measured_on(monkeypatch):
+    """The same tasks again, within a few percent."""
+    found, scorer, _ = measured(monkeypatch, 2 * SPEEDS, 16, startup=0.0003, layout=1e-9)
+    scorer(bytes(32), 0, 0, PROBE_TARGETS, None)  # lays the targets out
+    for length in (32, 150, 1000, 2000):
+        before = scorer._clock.now
+        scorer(bytes(length), 0, 0, PROBE_TARGETS, None)
+        predicted = float(found.seconds(length, PROBE_TARGETS * PROBE_LENGTH))
+        assert predicted == pytest.approx(scorer._clock.now - before, rel=0.05)
+
+
+def test_a_very_slow_worker_is_not_measured_long(monkeypatch):
+    """At 20,000 cells a second: a few calls, and one speed for all lengths."""
+    found, scorer, seconds = measured(monkeypatch, 0.00002, 1)
+    assert scorer.calls < 10
+    assert seconds < 10
+    assert found.cell_seconds == pytest.approx(50e-6, rel=0.05)
+
+
+@pytest.mark.parametrize("seconds", [1e-7, 1e-3, 0.5])
+def test_a_worker_whose_time_says_nothing_has_a_speed(monkeypatch, seconds):
+    """Where every task takes the same, rates are still numbers above 0."""
+    clock = Clock()
+    monkeypatch.setattr(cost, "time", clock)
+    scorer = FakeScorer(clock, math.inf, 8, startup=seconds)
+    found = calibrated(lambda database: scorer)
+    again = Rates.from_dict(found.to_dict())
+    assert (again.cell_seconds > 0).all()
+    assert clock.now - 50.0 < 10
+
+
+def test_the_simd_backend_is_measured():
+    """On whatever machine this is: positive rates of a believable size."""
+    scheme = ScoringScheme(matrices.load("BLOSUM62"), 11, 1)
+    found = calibrated(lambda database: simd.bind(database, scheme))
+    gcups = 1e-9 / found.cell_seconds
+    assert ((gcups > 0.01) & (gcups < 1000)).all()
+    assert 0 < found.startup < 0.1
+    assert 0 <= found.layout < 1e-5
+    assert found.width == simd.bind(None, scheme).width
+
+
+# The book.
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cache folder of its own."""
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", os.fspath(tmp_path))
+    cache_folder.cache_clear()
+    yield cache_folder()
+    cache_folder.cache_clear()
+
+
+class Measure:
+    """Counts how often it is asked."""
+
+    def __init__(self, gcups=2.0):
+        self.gcups, self.calls = gcups, 0
+
+    def __call__(self):
+        self.calls += 1
+        return Rates.from_dict(self.gcups)
+
+
+def gcups(found):
+    return pytest.approx(1e-9 / found.cell_seconds[0])
+
+
+def never():
+    raise AssertionError("it was measured before")
+
+
+def test_rates_are_measured_once_and_then_read(folder):
+    """By this book, and by the next one."""
+    assert folder is not None
+    book, measure = RateBook(), Measure()
+    for _ in range(2):
+        assert gcups(book.find("simd", "1 simd", measure)) == 2.0
+    assert measure.calls == 1
+    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    other = Measure(3.0)
+    assert gcups(RateBook().find("reference", "1 simd", other)) == 3.0
+    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    assert sorted(path.name for path in folder.iterdir()) == ["rates.json"]
+
+
+def test_corrected_rates_are_kept_for_each_crowd(folder):
+    """A crowd that was not observed has the rates of a worker by itself."""
+    book = RateBook()
+    book.find("simd", "4 simd", Measure(2.0))
+    book.keep("simd", "4 simd", Rates.from_dict(1.5))
+    book.keep("simd", "1 simd", Rates.from_dict(2.5))
+    book.save()
+    for each in (book, RateBook()):
+        assert gcups(each.find("simd", "4 simd", never)) == 1.5
+        assert gcups(each.find("simd", "1 simd", never)) == 2.5
+        assert gcups(each.find("simd", "3 simd", never)) == 2.0
+
+
+def test_what_is_found_may_be_changed_without_changing_the_book(folder):
+    """Rates learn while a search runs; only `keep` writes them down."""
+    book = RateBook()
+    for _ in range(2):
+        found = book.find("simd", "1 simd", Measure())
+        assert gcups(found) == 2.0
+        found.cell_seconds *= 7
+        found.trust += 1
+
+
+DAMAGED = [
+    "", "{", "null", "5", '"text"', "[]", "[[1]]", "{}", '{"x": 1}', "\0\0\0",
+    *(json.dumps({"MACHINE": inner}) for inner in (
+        None, 5, "text", [], [1], {"simd": None}, {"simd": "x"}, {"simd": []}, {"simd": {}},
+        {"simd": {"gcups": 0}}, {"simd": {"gcups": 1, "strange": 1}}, {"simd": {"gcups": {}}},
+        {"other": None},
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_a_damaged_file_costs_a_calibration_only(folder, text):
+    """Cut off, or of another shape: it is measured again, and then the file is right again."""
+    (folder / "rates.json").write_text(text.replace('"MACHINE"', json.dumps(cost.machine())))
+    measure = Measure()
+    assert gcups(RateBook().find("simd", "1 simd", measure)) == 2.0
+    assert measure.calls == 1
+    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+
+
+def test_a_file_that_was_cut_off_anywhere_costs_a_calibration_only(folder):
+    """At any byte."""
+    book = RateBook()
+    book.find("simd", "1 simd", Measure())
+    whole = (folder / "rates.json").read_bytes()
+    for end in range(0, len(whole), 7):
+        (folder / "rates.json").write_bytes(whole[:end])
+        assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
+        assert (folder / "rates.json").read_bytes() == whole
+
+
+def test_bytes_that_are_no_text_cost_a_calibration_only(folder):
+    """UTF-8 or not."""
+    (folder / "rates.json").write_bytes(b"\xff\xfe{}")
+    assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
+    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        '{"MACHINE": {"simd": {"gcups": 1, "width": Infinity}}}',
+        '{"MACHINE": {"simd": {"gcups": 1' + 400 * "0" + "}}}",
+    ],
+    ids=["nested", "infinite", "huge"],
+)
+def test_a_file_of_nonsense_costs_a_calibration_only(folder, text):
+    """Brackets without end, and numbers that do not fit."""
+    (folder / "rates.json").write_text(text.replace('"MACHINE"', json.dumps(cost.machine())))
+    assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
+    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+
+
+def test_other_machines_with_the_same_home_are_left_alone(folder, monkeypatch):
+    """Each has its own rates, whatever another's look like."""
+    (folder / "rates.json").write_text(json.dumps({"old": "strange"}))
+    book = RateBook()
+    book.find("simd", "1 simd", Measure(2.0))
+    monkeypatch.setattr(cost, "machine", lambda: "another")
+    other = RateBook()
+    assert gcups(other.find("simd", "1 simd", Measure(9.0))) == 9.0
+    kept = json.loads((folder / "rates.json").read_text())
+    assert kept.pop("old") == "strange"
+    assert len(kept) == 2
+    assert gcups(RateBook().find("simd", "1 simd", never)) == 9.0
+    monkeypatch.undo()
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", os.fspath(folder.parent))
+    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+
+
+def test_books_that_write_one_after_the_other_leave_a_whole_file(folder):
+    """The last one's rates are there and what only the first one knew, and no file beside it."""
+    books = RateBook(), RateBook()
+    for book, name, speed in zip(books, ("simd", "other"), (2.0, 3.0), strict=True):
+        book.find(name, "1 simd", Measure(speed))
+    for _ in range(3):
+        for number, book in enumerate(books):
+            book.keep("simd", "2 simd", Rates.from_dict(4.0 + number))
+            book.save()
+            json.loads((folder / "rates.json").read_text())
+    assert gcups(RateBook().find("simd", "2 simd", never)) == 5.0
+    for name, speed in (("simd", 2.0), ("other", 3.0)):
+        assert gcups(RateBook().find(name, "1 simd", never)) == speed
+    assert [path.name for path in folder.iterdir()] == ["rates.json"]
+
+
+def test_without_a_folder_rates_are_measured_in_each_run(monkeypatch):
+    """Where nothing can be written, nothing is kept."""
+    monkeypatch.setattr(cost, "cache_folder", lambda: None)
+    book, measure = RateBook(), Measure()
+    assert book.path is None
+    for _ in range(2):
+        book.find("simd", "1 simd", measure)
+        book.save()
+    assert measure.calls == 1
+    RateBook().find("simd", "1 simd", measure)
+    assert measure.calls == 2
+
+
+def test_a_folder_that_vanished_or_a_full_disk_costs_a_calibration_only(folder, monkeypatch):
+    """What cannot be written is not kept, and no half of it stays."""
+    book = RateBook()
+    folder.rename(folder.with_name("elsewhere"))
+    assert gcups(book.find("simd", "1 simd", Measure())) == 2.0
+    folder.with_name("elsewhere").rename(folder)
+
+    def full(path, text):
+        path.write_bytes(text[: len(text) // 2].encode())
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cost.Path, "write_text", full)
+    book.keep("simd", "2 simd", Rates.from_dict(1.0))
+    book.save()
+    assert list(folder.iterdir()) == []
+
+
+def test_a_disk_that_became_read_only_costs_a_calibration_only(folder, monkeypatch):
+    """There even the removal of a file that does not exist is refused."""
+
+    def refused(path, *_, **__):
+        raise OSError(30, "Read-only file system")
+
+    book = RateBook()
+    monkeypatch.setattr(cost.Path, "write_text", refused)
+    monkeypatch.setattr(cost.Path, "unlink", refused)
+    assert gcups(book.find("simd", "1 simd", Measure())) == 2.0
+
+
+def test_a_folder_in_the_place_of_the_file_costs_a_calibration_only(folder):
+    """It is neither read nor replaced."""
+    (folder / "rates.json").mkdir()
+    assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
+    assert [path.name for path in folder.iterdir()] == ["rates.json"]
+
+
+def test_a_machine_is_named_after_its_processor(monkeypatch):
+    """As far as it says what it is."""
+    assert f"{os.cpu_count()} logical CPUs" in cost.machine()
+    for text, name in (("flags: x\nmodel name\t: Acme 9\nmodel name\t: Acme 9\n", "Acme 9"),
+                       ("", "unknown processor")):  # fmt: skip
+        monkeypatch.setattr(cost.Path, "read_text", lambda _, text=text: text)
+        assert cost.machine().startswith(f"{name}, ")

@@ -1,0 +1,327 @@
+"""The crew: threads that do what the board says, report what came of it, and end."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from swdual.errors import EngineError
+from swdual.master import crew as module
+from swdual.master.board import Board, Job, Stopped
+from swdual.master.crew import Crew, Report
+from swdual.master.device import Device
+from swdual.master.task import Range
+from swdual.master.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    before = threading.active_count()
+    yield
+    assert threading.active_count() == before
+
+
+def crew_of(*queues, common=()):
+    workers = [Worker(k, f"cpu {k}", Device(), None, None) for k in range(len(queues))]
+    board = Board(workers, queues, common)
+    return board, Crew(workers, board)
+
+
+def returns(value, done=None):
+    def run(worker, progress):
+        progress(1)
+        if done is not None:
+            done.append(value)
+        return value
+
+    return run
+
+
+def job(run, *seconds, cells=1):
+    if not callable(run):
+        run = returns(run)
+    times = np.array(seconds, float) if seconds else None
+    return Job(0, "q", Range(0, 0, 1, 1, 1) if seconds else None, run, cells, times)
+
+
+def reports(crew, count):
+    return [crew.reports.get(timeout=20) for _ in range(count)]
+
+
+def values(found):
+    assert all(isinstance(report, Report) and report.outcome == "done" for report in found)
+    return [report.value for report in found]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+@pytest.mark.parametrize("count", [0, 1, 3, 100])
+def test_every_job_is_done_once(workers, count):
+    """More jobs than workers and fewer: each reports what it returns, and its cells are counted."""
+    board, crew = crew_of(*[()] * workers, common=[job(k, *[1] * workers) for k in range(count)])
+    with crew:
+        assert sorted(values(reports(crew, count))) == list(range(count))
+        assert crew.reports.empty()
+        assert board.cells_done == count
+
+
+def test_one_worker_does_jobs_in_their_order():
+    """Reports come in the order in which jobs end, with their turn and the moment."""
+    _, crew = crew_of([job(k, 1) for k in range(20)])
+    before = time.perf_counter()
+    with crew:
+        found = reports(crew, 20)
+    assert values(found) == list(range(20))
+    for report in found:
+        assert report.turn.worker == 0
+        assert before <= report.turn.start <= report.end <= time.perf_counter()
+
+
+def test_a_job_is_told_who_does_it():
+    """And the thread has the worker's name."""
+    _, crew = crew_of([job(lambda worker, progress: (worker, threading.current_thread().name), 1)])
+    with crew:
+        ((worker, name),) = values(reports(crew, 1))
+    assert worker.name == "cpu 0"
+    assert name == "swdual cpu 0"
+
+
+def test_a_job_that_is_added_wakes_workers_that_have_nothing_to_do():
+    """Long after the last of the other jobs, and again after that."""
+    board, crew = crew_of([], [], [])
+    with crew:
+        for number in range(3):
+            time.sleep(0.02)
+            board.add(job(number))
+            assert values(reports(crew, 1)) == [number]
+
+
+def test_added_jobs_are_shared():
+    """As many workers as there are jobs work at once."""
+    together = threading.Barrier(3)
+    board, crew = crew_of([], [], [])
+    with crew:
+        for _ in range(3):
+            board.add(job(lambda worker, progress: together.wait(20) >= 0))
+        assert values(reports(crew, 3)) == [True] * 3
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_failure_is_reported_and_the_job_done_again(workers):
+    """It fails once; the second time it is done, by another if there is one."""
+    failures = []
+
+    def fail(worker, progress):
+        if not failures:
+            failures.append(worker.number)
+            raise ValueError("boom")
+        return worker.number
+
+    _, crew = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
+    with crew:
+        first, second = reports(crew, 2)
+    assert (first.outcome, first.value) == ("failed", None)
+    assert first.turn.worker == failures[0]
+    assert second.outcome == "done"
+    assert first.turn.job is second.turn.job
+    assert (second.value != failures[0]) == (workers > 1)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_fails_everywhere_ends_with_an_error(workers):
+    """Three reports of failures and the EngineError, which has the cause."""
+    error = ValueError("boom")
+
+    def fail(worker, progress):
+        raise error
+
+    _, crew = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
+    with crew:
+        *failed, last = reports(crew, 4)
+    assert [report.outcome for report in failed] == ["failed"] * 3
+    assert isinstance(last, EngineError)
+    assert last.__cause__ is error
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_error_of_the_engine_is_reported_at_once(workers):
+    """The very exception, among the results of the others."""
+    error = EngineError("too large")
+
+    def fail(worker, progress):
+        raise error
+
+    _, crew = crew_of(*[()] * workers, common=[job(1, *[1] * workers), job(fail, *[1] * workers)])
+    with crew:
+        found = reports(crew, 3)
+    assert any(each is error for each in found)
+    assert [each.value for each in found if each is not error and each.outcome == "done"] == [1]
+
+
+@pytest.mark.parametrize("death", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+def test_a_worker_that_dies_leaves_its_jobs_to_the_others(death):
+    """Its thread ends; what it was at and all that it had is done."""
+
+    def die(worker, progress):
+        if worker.number == 0:
+            raise death
+        return "done by another"
+
+    _, crew = crew_of([job(die, 1, 9), *(job(k, 1, 9) for k in range(5))], [])
+    with crew:
+        found = reports(crew, 7)
+        crew._threads[0].join(20)
+        assert not crew._threads[0].is_alive()
+    assert [report.outcome for report in found].count("failed") == 1
+    done = [report.value for report in found if report.outcome == "done"]
+    assert sorted(done, key=str) == [0, 1, 2, 3, 4, "done by another"]
+
+
+def test_the_last_worker_that_dies_ends_the_search():
+    """Nobody waits for ever."""
+
+    def die(worker, progress):
+        raise SystemExit
+
+    _, crew = crew_of([job(die, 1, 1)], [job(die, 1, 1)])
+    with crew:
+        found = reports(crew, 3)
+    assert isinstance(found[-1], EngineError)
+
+
+def test_a_hung_worker_holds_nothing_up(monkeypatch):
+    """Its task is done by another, and its thread is not waited for."""
+    monkeypatch.setattr(module, "STOP_SECONDS", 0.05)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def hang(worker, progress):
+        if worker.number == 0:
+            begun.set()
+            may_end.wait(20)
+        return worker.number
+
+    def wait(worker, progress):
+        return begun.wait(20)
+
+    _, crew = crew_of([job(hang, 0.01, 0.01)], [job(wait, 0.01, 0.01)])
+    started = time.monotonic()
+    with crew:
+        assert values(reports(crew, 2)) == [True, 1]
+    assert time.monotonic() - started < 10
+    assert crew._threads[0].is_alive()
+    may_end.set()
+    crew._threads[0].join(20)
+    late = crew.reports.get(timeout=20)
+    assert (late.outcome, late.turn.worker) == ("superseded", 0)
+
+
+def test_who_is_overtaken_is_stopped_at_its_next_report_of_progress():
+    """And goes on with something else."""
+    overtaken = threading.Event()
+
+    def crawl(worker, progress):
+        if worker.number == 1:
+            return "sooner"
+        try:
+            while True:
+                progress(1)
+                time.sleep(0.001)
+        finally:
+            overtaken.set()
+
+    def wait(worker, progress):
+        return overtaken.wait(20)
+
+    board, crew = crew_of([job(crawl, 0.01, 0.01, cells=10**6)], [])
+    with crew:
+        found = reports(crew, 2)
+        board.add(job(wait))
+        assert values(reports(crew, 1)) == [True]
+    assert sorted(report.outcome for report in found) == ["done", "superseded"]
+    assert [report.value for report in found if report.outcome == "done"] == ["sooner"]
+
+
+def test_leaving_stops_jobs_at_their_next_report_of_progress():
+    """A job is not waited for to its end, and what it then returns is not reported."""
+    started = threading.Event()
+    ended = []
+
+    def endless(worker, progress):
+        started.set()
+        try:
+            while True:
+                progress(1)
+                time.sleep(0.001)
+        except Stopped:
+            ended.append("stopped")
+            raise
+
+    _, crew = crew_of([job(endless, 1, 1)], [job(endless, 1, 1)])
+    with crew:
+        assert started.wait(20)
+    assert 1 <= len(ended) <= 2
+    assert crew.reports.empty()
+
+
+def test_leaving_begins_no_further_job():
+    """What was not begun is not done, whoever it belongs to."""
+    done = []
+    started, go_on = threading.Event(), threading.Event()
+
+    def first(worker, progress):
+        started.set()
+        go_on.wait(20)
+
+    board, crew = crew_of([job(first, 1), *(job(returns(k, done), 1) for k in range(100))])
+    with crew:
+        assert started.wait(20)
+        board.add(job(returns("added", done)))
+        leaving = threading.Timer(0.05, go_on.set)
+        leaving.start()
+    leaving.join()
+    assert done == []
+
+
+def test_leaving_by_an_error_stops_all_and_lets_the_error_out():
+    """An interrupt in the block ends the threads, and is not replaced by another error."""
+    error = KeyboardInterrupt()
+
+    def endless(worker, progress):
+        while True:
+            progress(0)
+
+    _, crew = crew_of(*([job(endless, 1, 1, 1)] for _ in range(3)))
+    with pytest.raises(KeyboardInterrupt) as caught, crew:
+        raise error
+    assert caught.value is error
+
+
+def test_leaving_wakes_who_has_nothing_to_do():
+    """Idle workers end at once."""
+    _, crew = crew_of([], [], [])
+    started = time.monotonic()
+    with crew:
+        time.sleep(0.02)
+    assert time.monotonic() - started < module.STOP_SECONDS
+    assert not any(thread.is_alive() for thread in crew._threads)
+
+
+def test_a_long_computation_is_not_waited_for(monkeypatch):
+    """Who is stopped has the prompt back at once, whatever a kernel is doing."""
+    monkeypatch.setattr(module, "STOP_SECONDS", 0.05)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def compute(worker, progress):
+        begun.set()
+        may_end.wait(20)
+
+    _, crew = crew_of([job(compute, 1)])
+    started = time.monotonic()
+    with crew:
+        assert begun.wait(20)
+    assert time.monotonic() - started < 10
+    may_end.set()
+    for thread in crew._threads:
+        thread.join(20)

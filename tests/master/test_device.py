@@ -1,0 +1,176 @@
+"""Devices: what each text means on machines with and without GPUs, and how many CPUs there are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from swdual import registry
+from swdual.errors import DeviceError, InputError
+from swdual.master import device as module
+from swdual.master.device import Device, available_threads, crowd, devices_of, gpus, what_computes
+
+CPU = Device("cpu", "simd")
+CARDS = [Device("gpu", "cuda", {"card": number}) for number in range(2)]
+
+
+@pytest.fixture
+def cards(monkeypatch):
+    """Two GPUs."""
+    monkeypatch.setattr(module, "gpus", lambda: CARDS)
+
+
+@pytest.fixture
+def no_cards(monkeypatch):
+    monkeypatch.setattr(module, "gpus", list)
+
+
+@pytest.mark.parametrize(
+    ("text", "threads", "expected"),
+    [
+        ("auto", 8, [CPU] * 6 + CARDS),
+        ("auto", 3, [CPU, *CARDS]),
+        ("auto", 2, [CPU, *CARDS]),
+        ("auto", 1, [CPU, *CARDS]),
+        ("hybrid", 8, [CPU] * 6 + CARDS),
+        ("hybrid", 1, [CPU, *CARDS]),
+        ("cpu", 8, [CPU] * 8),
+        ("cuda", 8, CARDS),
+        ("cuda:0", 8, CARDS[:1]),
+        ("cuda:1", 8, CARDS[1:]),
+        ("cuda:0,1", 8, CARDS),
+        ("cuda:1,0,1", 8, CARDS),
+    ],
+)
+def test_with_two_gpus_a_core_is_reserved_for_each(cards, text, threads, expected):
+    """But one CPU computes at least, unless only GPUs were asked for."""
+    assert devices_of(text, threads) == expected
+
+
+@pytest.mark.parametrize("text", ["auto", "cpu"])
+def test_without_gpus_all_cpus_compute(no_cards, text):
+    """By whatever backend was asked for."""
+    assert devices_of(text, 3) == [CPU] * 3
+    assert devices_of(text, 2, "reference") == [Device("cpu", "reference")] * 2
+
+
+def test_the_backend_is_that_of_the_cpus(cards):
+    """GPUs have their own."""
+    assert devices_of("hybrid", 3, "reference") == [Device("cpu", "reference"), *CARDS]
+
+
+@pytest.mark.parametrize("text", ["cuda", "hybrid", "cuda:0", "cuda:0,1"])
+def test_gpus_that_are_not_there_are_a_device_error(no_cards, text):
+    """Exit code 3, and what to do instead."""
+    with pytest.raises(DeviceError, match="--device cpu") as caught:
+        devices_of(text, 4)
+    assert caught.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("cuda:2", "no GPU 2, of 2"), ("cuda:0,7,5", "no GPU 5, of 2")]
+)
+def test_a_gpu_beyond_the_last_is_a_device_error(cards, text, words):
+    """The first that is missing is named."""
+    with pytest.raises(DeviceError, match=words):
+        devices_of(text, 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "gpu", "CPU", "Auto", "cuda:", "cuda:x", "cuda:-1", "cuda:0,", "cuda: 0", "cuda0", "cpu "],
+)
+def test_a_text_that_means_nothing_is_an_input_error(cards, text):
+    """It is shown, with all that could be meant."""
+    with pytest.raises(InputError, match="none of auto, cpu, cuda, cuda:0,1 or hybrid") as caught:
+        devices_of(text, 4)
+    assert repr(text) in str(caught.value)
+    assert caught.value.exit_code == 1
+
+
+def test_cpus_are_not_kept_waiting_for_gpus(monkeypatch):
+    """Who asks for CPUs gets them though the GPUs' driver is broken."""
+
+    def broken():
+        raise AssertionError("nobody asked for GPUs")
+
+    monkeypatch.setattr(module, "gpus", broken)
+    assert devices_of("cpu", 1) == [CPU]
+
+
+@pytest.mark.parametrize("kind", ["", "tpu", "GPU"])
+def test_a_device_is_a_cpu_or_a_gpu(kind):
+    """Anything else is refused."""
+    with pytest.raises(InputError, match="of kind 'cpu' or 'gpu'"):
+        Device(kind)
+
+
+def test_equal_devices_have_one_name_and_unlike_ones_two():
+    """Whatever the order of their settings."""
+    assert Device("gpu", "x", {"b": 2, "a": 1}).name == Device("gpu", "x", {"a": 1, "b": 2}).name
+    assert len({Device("gpu", "x", {"a": number}).name for number in range(3)}) == 3
+    assert Device().name == "simd"
+
+
+def test_gpus_are_what_the_backends_find(monkeypatch):
+    """Each backend that has `devices` is asked, in the order of their names; others have none."""
+    modules = {
+        "a": SimpleNamespace(bind=None),
+        "b": SimpleNamespace(devices=lambda: CARDS[:1]),
+        "c": SimpleNamespace(devices=list),
+        "d": SimpleNamespace(devices=lambda: CARDS[1:]),
+    }
+    monkeypatch.setattr(registry, "available", lambda package: sorted(modules))
+    monkeypatch.setattr(registry, "load", lambda package, name: modules[name])
+    assert gpus() == CARDS
+
+
+def test_what_computes_is_named_after_the_kinds():
+    """One word for results."""
+    assert what_computes([CPU, CPU]) == "cpu"
+    assert what_computes(CARDS) == "gpu"
+    assert what_computes([CPU, *CARDS]) == "hybrid"
+
+
+def test_a_crowd_is_named_after_what_computes_together():
+    """Whatever the order; unlike crowds have unlike names."""
+    assert crowd([CPU, *CARDS]) == crowd([*CARDS[::-1], CPU])
+    crowds = [[CPU], [CPU, CPU], [CPU, *CARDS], CARDS, CARDS[:1], CARDS[1:], [Device("cpu", "x")]]
+    assert len({crowd(devices) for devices in crowds}) == len(crowds)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("max 100000", 8),
+        ("250000 100000", 3),
+        ("50000 100000", 1),
+        ("9900000 100000", 8),
+        ("", 8),
+        ("100000", 8),
+        (None, 8),
+    ],
+)
+def test_available_threads_obeys_affinity_and_quota(monkeypatch, text, expected):
+    """The smaller of both, at least 1; a quota that is not there limits nothing."""
+
+    def read_text(path):
+        if text is None:
+            raise FileNotFoundError(path)
+        return text
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(Path, "read_text", read_text)
+    assert available_threads() == expected
+
+
+@pytest.mark.parametrize(("cpus", "expected"), [(5, 5), (None, 1)])
+def test_where_there_is_no_affinity_all_cpus_are_available(monkeypatch, cpus, expected):
+    """As on macOS; one, where nobody knows."""
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: cpus)
+    monkeypatch.setattr(Path, "read_text", lambda _: "max 100000")
+    assert available_threads() == expected

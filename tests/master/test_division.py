@@ -1,0 +1,380 @@
+"""How a search is divided: everything once, near the bound, range by range, and planned again."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from swdual import registry
+from swdual.errors import InputError
+from swdual.master import division as module
+from swdual.master import task
+from swdual.master.board import Board, Job
+from swdual.master.cost import Rates
+from swdual.master.device import Device
+from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide, plan_rows
+from swdual.master.worker import Worker
+from swdual.planner import PACKAGE
+
+PLANNERS = registry.available(PACKAGE)
+
+CPU = Rates(2e-5, 1e-9, 1e-9 / np.array([3.0, 6, 8, 9, 9, 9, 9]), 64)
+SLOW = Rates(2e-5, 1e-9, 1e-9 / np.array([1.0, 2, 3, 3, 3, 3, 3]), 32)
+GPU = Rates(1e-4, 2e-10, 1e-9 / np.array([20.0, 60, 100, 130, 150, 150, 150]), 512)
+CREWS = {
+    "one": [CPU],
+    "cpus": [CPU] * 8,
+    "two": [CPU, GPU],
+    "eight": [CPU] * 6 + [GPU] * 2,
+    "24": [CPU] * 20 + [GPU] * 4,
+}
+
+
+class Targets:
+    """What `divide` asks of a database, without residues."""
+
+    def __init__(self, *blocks):
+        self._lengths = [np.sort(np.array(block, np.int64))[::-1] for block in blocks]
+        infos = [SimpleNamespace(sequences=len(x), residues=int(x.sum())) for x in self._lengths]
+        self.manifest = SimpleNamespace(blocks=infos)
+        self.residues = sum(info.residues for info in infos)
+
+    def lengths(self, number):
+        return self._lengths[number]
+
+
+def drawn(count, seed=3):
+    """Return lengths like Swiss-Prot's."""
+    rng = np.random.default_rng(seed)
+    return np.clip(rng.lognormal(np.log(295), 0.63, count), 30, 5000).astype(np.int64)
+
+
+@pytest.fixture(scope="module")
+def large():
+    return Targets(drawn(2_000_000))
+
+
+@pytest.fixture(scope="module")
+def swiss():
+    """Of the size of Swiss-Prot."""
+    return Targets(drawn(570_000))
+
+
+@pytest.fixture(scope="module")
+def small():
+    return Targets(drawn(3000), drawn(1500, 4))
+
+
+def kinds(crew):
+    return ["gpu" if rates is GPU else "cpu" for rates in crew]
+
+
+def divided(lengths, database, crew, planner="dual", sides=1):
+    return divide(lengths, database, kinds(crew), crew, planner, sides)
+
+
+def check(found, lengths, database, crew, sides=1, only=None):
+    """Every query meets every target once, on a worker that exists, in the time that it needs."""
+    counts = [np.zeros((len(lengths), block.sequences), int) for block in database.manifest.blocks]
+    for query, place in found.tasks:
+        block, first, last, *_ = found.ranges[place]
+        counts[block][query, first:last] += 1
+    assert all((count == 1).all() for count in counts)
+    assert found.cells.sum() == sum(lengths) * database.residues * sides
+    assert found.seconds.shape == (len(crew), len(found.tasks))
+    able = np.array([only in (None, kind) for kind in kinds(crew)])
+    assert (np.isfinite(found.seconds[able]) & (found.seconds[able] > 0)).all()
+    assert (found.seconds[~able] == np.inf).all()
+    queued = np.concatenate(found.plan.queues)
+    assert sorted(queued.tolist()) == list(range(len(found.tasks)))
+    for worker, queue in enumerate(found.plan.queues):
+        took = (found.plan.ends - found.plan.starts)[queue]
+        assert took == pytest.approx(found.seconds[worker, queue], rel=0.2)
+
+
+def accepts(planner, crew):
+    return planner not in ("cpu_only", "gpu_only") or planner.partition("_")[0] in kinds(crew)
+
+
+# What comes out.
+
+
+@pytest.mark.parametrize("crew", CREWS)
+@pytest.mark.parametrize("planner", PLANNERS)
+@pytest.mark.parametrize("enough", [0, 1.005])
+def test_everything_is_done_once_by_any_planner(monkeypatch, small, planner, crew, enough):
+    """Coarse or fine, on one or two kinds of workers; a planner for one kind uses that only."""
+    monkeypatch.setattr(task, "SMALLEST_RANGE", 20_000)
+    monkeypatch.setattr(module, "GOOD_ENOUGH", enough)
+    lengths, crew = [300, 40, 5000], CREWS[crew]
+    if not accepts(planner, crew):
+        with pytest.raises(InputError, match=planner):
+            divided(lengths, small, crew, planner)
+        return
+    found = divided(lengths, small, crew, planner)
+    only = planner.partition("_")[0] if planner in ("cpu_only", "gpu_only") else None
+    check(found, lengths, small, crew, only=only)
+    assert only is None or {kinds(crew)[worker] for worker in found.plan.workers} == {only}
+    assert found.plan.on_demand == (planner == "self_scheduling")
+
+
+def test_both_strands_are_twice_the_work(small):
+    """In cells, and but for the layout in seconds."""
+    one, both = (divided([300, 400], small, [CPU], sides=sides) for sides in (1, 2))
+    check(both, [300, 400], small, [CPU], 2)
+    assert (both.cells == 2 * one.cells).all()
+    assert both.seconds == pytest.approx(2 * one.seconds, rel=0.05)
+
+
+def test_seconds_are_those_of_the_rates(small):
+    """A row for each worker, in their order; workers alike have rows alike."""
+    crew = [CPU, SLOW, CPU, GPU]
+    found = divided([300, 5000], small, crew)
+    assert (found.seconds[0] == found.seconds[2]).all()
+    for worker, rates in enumerate(crew):
+        for number, (query, place) in enumerate(found.tasks):
+            each = found.ranges[place]
+            residues = max(each.residues, rates.width * each.longest)
+            expected = float(rates.seconds([300, 5000][query], residues))
+            layout = residues * rates.layout
+            assert expected <= found.seconds[worker, number] * (1 + 1e-9)
+            assert found.seconds[worker, number] <= (expected + layout) * (1 + 1e-9)
+
+
+def test_one_worker_gets_whole_blocks(small, large):
+    """There is nobody to share with."""
+    assert len(divided([300], large, [CPU]).ranges) == 1
+    assert len(divided([300] * 5, small, [GPU]).ranges) == 2
+
+
+def test_few_long_targets_cost_as_much_as_the_width_of_the_longest():
+    """Lanes without a target idle: on a wide worker ten targets cost as much as its width."""
+    titin = Targets([35_213] * 10)
+    found = divided([1000], titin, [CPU, GPU])
+    assert len(found.tasks) == 1
+    for worker, rates in enumerate((CPU, GPU)):
+        wide = rates.width * 35_213
+        assert found.seconds[worker, 0] >= float(rates.seconds(1000, wide))
+    crowd = divided([1000], Targets([300] * 100_000), [CPU])
+    assert crowd.seconds[0, 0] == pytest.approx(float(CPU.seconds(1000, 30_000_000, 1.0)))
+
+
+# Near the bound.
+
+
+@pytest.mark.parametrize("crew", ["cpus", "two", "eight", "24"])
+def test_one_query_is_shared_by_all_workers(large, crew):
+    """The predicted makespan is within 2 % of the lower bound: the load is even."""
+    found = divided([300], large, CREWS[crew])
+    assert found.plan.makespan <= 1.02 * found.plan.lower_bound
+    assert len(found.tasks) <= MOST_TASKS
+
+
+@pytest.mark.parametrize("crew", ["cpus", "two", "eight", "24"])
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        [400] * 40,
+        np.geomspace(4, 35_213, 40).astype(int).tolist(),
+        np.random.default_rng(5).integers(50, 1500, 2000).tolist(),
+    ],
+    ids=["homogeneous", "heterogeneous", "many"],
+)
+def test_many_queries_are_shared_by_all_workers(swiss, crew, lengths):
+    """Alike, of all lengths, or two thousand: within 2 % of the lower bound."""
+    found = divided(lengths, swiss, CREWS[crew])
+    assert found.plan.makespan <= 1.02 * found.plan.lower_bound
+    loads = [found.seconds[k, queue].sum() for k, queue in enumerate(found.plan.queues)]
+    assert max(loads) == pytest.approx(found.plan.makespan, rel=1e-6)
+
+
+def test_workers_of_one_kind_may_differ_in_speed(swiss):
+    """Three fast CPUs and five slow ones: each gets work by its speed."""
+    crew = [CPU] * 3 + [SLOW] * 5
+    found = divided([400] * 40, swiss, crew)
+    loads = [found.seconds[k, queue].sum() for k, queue in enumerate(found.plan.queues)]
+    assert max(loads) <= 1.03 * np.mean(loads)
+    assert found.plan.makespan <= 1.02 * found.plan.lower_bound
+
+
+@pytest.mark.parametrize("count", [1, 2, 40, 512])
+def test_tasks_are_bounded(monkeypatch, swiss, count):
+    """However fine the division that would be best."""
+    monkeypatch.setattr(module, "GOOD_ENOUGH", 0)
+    monkeypatch.setattr(task, "SMALLEST_RANGE", 100)
+    lengths = np.random.default_rng(6).integers(50, 1500, count).tolist()
+    found = divided(lengths, swiss, CREWS["24"])
+    assert len(found.tasks) <= MOST_TASKS
+
+
+# Range by range.
+
+
+@pytest.mark.parametrize("planner", [name for name in PLANNERS if name != "self_scheduling"])
+def test_workers_go_range_by_range(monkeypatch, small, planner):
+    """No range is visited twice, loads and makespan are what the planner gave, without gaps."""
+    monkeypatch.setattr(task, "SMALLEST_RANGE", 20_000)
+    crew = CREWS["eight"]
+    plans = []
+    monkeypatch.setattr(
+        module, "make_plan", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
+    )
+    found = divided([300, 40, 5000, 80, 81], small, crew, planner)
+    before = next(plan for plan in plans if len(plan.workers) == len(found.tasks))
+    assert (found.plan.workers == before.workers).all()
+    assert found.plan.busy == pytest.approx(before.busy)
+    assert found.plan.makespan == pytest.approx(before.makespan, rel=1e-9)
+    for queue in found.plan.queues:
+        places = [place for place, _ in groupby(found.tasks[k].place for k in queue)]
+        assert len(places) == len(set(places))
+        assert found.plan.starts[queue][1:] == pytest.approx(found.plan.ends[queue][:-1])
+        assert (found.plan.starts[queue][:1] == 0).all()
+
+
+make = module.make_plan
+
+
+def test_workers_begin_at_different_ranges(swiss):
+    """So that they do not all wait for the first to be laid out."""
+    found = divided([400] * 8, swiss, [CPU] * 4)
+    assert len(found.ranges) >= 4
+    firsts = [found.tasks[queue[0]].place for queue in found.plan.queues]
+    assert len(set(firsts)) == 4
+
+
+# Planning again.
+
+
+def board_of(count=24, workers=3, gpus=0):
+    """Return a division of equal tasks, their jobs, and the board with the plan's queues."""
+    names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
+    seconds = np.ones((workers, count))
+    plan = plan_rows(seconds, names, "dual")
+    found = module.Division([], [], np.ones(count, np.int64), seconds, plan)
+    jobs = [
+        Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
+    ]
+    crew = [Worker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)]
+    board = Board(crew, [[jobs[k] for k in queue] for queue in plan.queues])
+    return found, jobs, board
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    from swdual.master import board
+
+    found = SimpleNamespace(now=0.0)
+    found.perf_counter = lambda: found.now
+    monkeypatch.setattr(board, "time", found)
+    return found
+
+
+def do_one_each(board, clock, seconds):
+    """Let each worker do a task that takes it so long."""
+    turns = [board.take(worker) for worker in range(len(seconds))]
+    start = clock.now
+    for turn, took in zip(turns, seconds, strict=True):
+        clock.now = start + took
+        board.finished(turn)
+
+
+def queued(board):
+    return [[*queue.jobs] for queue in board._queues]
+
+
+@pytest.mark.parametrize("seconds", [(1, 1, 1), (1, 1, DRIFT - 0.01), (5, 5, 5), (0.3, 0.3, 0.3)])
+def test_workers_that_keep_step_are_not_planned_again(clock, seconds):
+    """All as predicted, or all equally slower or faster."""
+    found, jobs, board = board_of()
+    replanning = Replanning(found, jobs)
+    do_one_each(board, clock, seconds)
+    before = queued(board)
+    replanning.look(board)
+    assert replanning.plans == 0
+    assert queued(board) == before
+
+
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_workers_that_drift_apart_are_planned_again(clock, gpus):
+    """What waits is in the new queues exactly once, and the faster a worker the more it gets."""
+    found, jobs, board = board_of(gpus=gpus)
+    replanning = Replanning(found, jobs)
+    do_one_each(board, clock, (1, 2, 4))
+    begun = board.take(0)
+    waiting = {id(job) for job in board.waiting()}
+    assert len(waiting) == 20
+    replanning.look(board)
+    assert replanning.plans == 1
+    queues = queued(board)
+    assert sorted(id(job) for queue in queues for job in queue) == sorted(waiting)
+    assert begun.job not in [job for queue in queues for job in queue]
+    sizes = [len(queue) for queue in queues]
+    assert sizes[0] > sizes[1] > sizes[2] > 0
+    assert sizes == pytest.approx([20 * 4 / 7, 20 * 2 / 7, 20 / 7], abs=1)
+
+
+def test_queues_are_made_again_only_when_workers_drift_further(clock):
+    """Not at each look: what was planned for is no surprise."""
+    found, jobs, board = board_of(60)
+    replanning = Replanning(found, jobs)
+    do_one_each(board, clock, (1, 1, 2))
+    for _ in range(3):
+        replanning.look(board)
+    assert replanning.plans == 1
+    do_one_each(board, clock, (1, 1, 2))
+    replanning.look(board)
+    assert replanning.plans == 1
+    do_one_each(board, clock, (4, 1, 2))
+    replanning.look(board)
+    assert replanning.plans == 2
+
+
+def test_where_nothing_waits_nothing_is_planned(clock):
+    """The last tasks are running."""
+    found, jobs, board = board_of(3)
+    replanning = Replanning(found, jobs)
+    do_one_each(board, clock, (1, 2, 4))
+    replanning.look(board)
+    assert replanning.plans == 0
+
+
+def test_a_job_is_not_planned_for_the_worker_it_failed_on(clock):
+    """As long as there are others."""
+    found, jobs, board = board_of(workers=2)
+    replanning = Replanning(found, jobs)
+    failed = []
+    for _ in range(3):  # one after the other, so that it stays in service
+        turn = board.take(0)
+        failed.append(turn.job)
+        board.failed(turn, ValueError())
+        turn = board.take(0)
+        clock.now += 0.25
+        board.finished(turn)
+    replanning.look(board)
+    assert replanning.plans == 1
+    assert not {id(job) for job in queued(board)[0]} & {id(job) for job in failed}
+
+
+def test_workers_that_can_do_nothing_are_planned_nothing(clock):
+    """As the planner for one kind has it, also when the others are planned again."""
+    found, _, _ = board_of(workers=4, gpus=2)
+    found.seconds[2:] = np.inf
+    plan = plan_rows(found.seconds, found.plan.kinds, "cpu_only")
+    found = module.Division([], [], found.cells, found.seconds, plan)
+    jobs = [
+        Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
+        for k in range(len(found.cells))
+    ]
+    crew = [Worker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
+    board = Board(crew, [[jobs[k] for k in queue] for queue in plan.queues])
+    replanning = Replanning(found, jobs)
+    do_one_each(board, clock, (1, 3))
+    replanning.look(board)
+    assert replanning.plans == 1
+    sizes = [len(queue) for queue in queued(board)]
+    assert sum(sizes) == 22
+    assert sizes[0] > sizes[1] > 0
+    assert sizes[2:] == [0, 0]

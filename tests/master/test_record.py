@@ -1,0 +1,163 @@
+"""The record: spans as turns ended, plans as they began, and what the rates learn."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from swdual.master import record as module
+from swdual.master.board import Job, Turn
+from swdual.master.cost import Rates
+from swdual.master.crew import Report
+from swdual.master.device import Device, crowd
+from swdual.master.record import Record
+from swdual.master.task import Range
+from swdual.master.worker import Worker
+from swdual.planner import make_plan
+from swdual.timeline import Span
+
+
+class Book:
+    """Notes what is kept and saved."""
+
+    def __init__(self):
+        self.kept, self.saved = [], 0
+
+    def keep(self, name, crowd, rates):
+        self.kept.append((name, crowd, rates))
+
+    def save(self):
+        self.saved += 1
+
+
+class Lessons(Rates):
+    """Notes what it is taught."""
+
+    def learn(self, *columns):
+        self.taught = [*getattr(self, "taught", []), [np.array(x).tolist() for x in columns]]
+
+
+def lessons():
+    return Lessons(0.0, 0.0, np.full(7, 1e-9))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    found = SimpleNamespace(now=1000.0)
+    found.perf_counter = lambda: found.now
+    monkeypatch.setattr(module, "time", found)
+    return found
+
+
+@pytest.fixture
+def workers():
+    """Two alike and one of another kind."""
+    cpu, gpu = lessons(), lessons()
+    device = Device("gpu", "simd", {"lanes": 16})
+    return [
+        Worker(0, "cpu 0", Device(), None, cpu),
+        Worker(1, "cpu 1", Device(), None, cpu),
+        Worker(2, "gpu 0", device, None, gpu),
+    ]
+
+
+PLACE = Range(2, 3, 8, 9, 9)
+PLAN = make_plan([1.0, 2.0], [1.0, 2.0], cpus=2, gpus=1)
+
+
+def report(worker, start, end, outcome="done", seconds=(1.0, 1.0, 0.5), place=PLACE):
+    times = None if seconds is None else np.array(seconds)
+    job = Job(0, "q", place, None, 77, times)
+    return Report(Turn(worker, job, start), end, outcome)
+
+
+def test_spans_tell_what_was_done_and_when(workers, clock):
+    """Scores with their targets, alignments without; times count from the first plan."""
+    record = Record(workers, Book())
+    record.begin(PLAN, [4, 5])
+    record.add(report(2, 1001.0, 1003.5), 4, 100)
+    record.add(report(0, 1002.0, 1002.5, seconds=None, place=None), 5, 100)
+    scored, aligned = record.timeline
+    assert scored == Span(2, "score", 4, 2, 3, 7, 1.0, 3.5, 77, 0.5)
+    assert aligned[:-1] == (0, "align", 5, -1, -1, -1, 2.0, 2.5, 77)
+    assert math.isnan(aligned.predicted)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "superseded"])
+def test_what_came_to_nothing_is_in_the_record_too(workers, clock, outcome):
+    """Under its name, whether it was to score or to align; nothing is learnt from it."""
+    record = Record(workers, Book())
+    record.begin(PLAN, [0, 0])
+    record.add(report(0, 1000.0, 1001.0, outcome), 0, 100)
+    record.add(report(1, 1000.0, 1001.0, outcome, None, None), 0, 100)
+    assert [span.activity for span in record.timeline] == [outcome] * 2
+    record.learn(workers)
+    assert workers[0].rates.taught == [[[], [], []]]
+
+
+def test_without_a_book_nothing_is_predicted_and_nothing_learnt(workers, clock):
+    """Rates that nobody measured predict nothing."""
+    record = Record(workers, None)
+    record.begin(PLAN, [0, 0])
+    record.add(report(0, 1000.0, 1001.0), 0, 100)
+    assert math.isnan(next(iter(record.timeline)).predicted)
+    assert math.isnan(record.timeline.prediction_error())
+    assert record.plans == []
+    record.learn(workers)
+    assert not hasattr(workers[0].rates, "taught")
+
+
+def test_plans_are_kept_with_the_time_at_which_they_began(workers, clock):
+    """The first begins at 0; each has the query numbers of its tasks."""
+    record = Record(workers, Book())
+    record.begin(PLAN, [4, 5])
+    clock.now += 7.0
+    record.begin(PLAN, [6, 6])
+    assert [planned.offset for planned in record.plans] == [0.0, 7.0]
+    assert [planned.queries.tolist() for planned in record.plans] == [[4, 5], [6, 6]]
+    record.add(report(0, 1008.0, 1009.0), 6, 100)
+    assert next(iter(record.timeline))[6:8] == (8.0, 9.0)
+
+
+def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
+    """Once for each device: lengths, predicted and observed seconds of its scores."""
+    book = Book()
+    record = Record(workers, book)
+    record.begin(PLAN, [0, 0])
+    record.add(report(0, 1000.0, 1003.0), 0, 100)
+    record.add(report(1, 1000.0, 1002.0), 0, 50)
+    record.add(report(2, 1000.0, 1001.0), 0, 30)
+    record.add(report(2, 1000.0, 1001.0, seconds=None, place=None), 0, 30)
+    record.learn(workers)
+    cpu, gpu = workers[0].rates, workers[2].rates
+    assert cpu.taught == [[[100, 50], [1.0, 1.0], [3.0, 2.0]]]
+    assert gpu.taught == [[[30], [0.5], [1.0]]]
+    together = crowd(worker.device for worker in workers)
+    assert [each[:2] for each in book.kept] == [("simd", together), ("simd lanes=16", together)]
+    assert [rates for *_, rates in book.kept] == [cpu, gpu]
+    assert book.saved == 1
+
+
+def test_nothing_is_learnt_twice(workers, clock):
+    """The next wave teaches what came since the last."""
+    record = Record(workers, Book())
+    record.begin(PLAN, [0, 0])
+    record.add(report(0, 1000.0, 1003.0), 0, 100)
+    record.learn(workers)
+    record.add(report(0, 1003.0, 1004.0), 0, 200)
+    record.learn(workers)
+    assert workers[0].rates.taught[1] == [[200], [1.0], [1.0]]
+
+
+def test_rates_learn_what_was_observed(clock):
+    """The real ones: a worker that took twice as long is believed to be nearly twice as slow."""
+    rates = Rates.from_dict(1)
+    worker = Worker(0, "cpu 0", Device(), None, rates)
+    record = Record([worker], Book())
+    record.begin(PLAN, [0, 0])
+    record.add(report(0, 1000.0, 1002.0, seconds=(1.0,)), 0, 100)
+    record.learn([worker])
+    assert 1e-9 / rates.cell_seconds == pytest.approx([0.5] * 7)
