@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from swdual.database.makedb import makedb
     from swdual.errors import (
         DatabaseError,
+        DeviceError,
         EngineError,
         InputError,
         MatrixError,
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     )
     from swdual.hits.hit import Hit
     from swdual.hits.query_result import QueryResult
+    from swdual.master.device import Device
     from swdual.master.pair import align
+    from swdual.master.preview import plan
     from swdual.master.search import iter_search, search
+    from swdual.planner import Plan
     from swdual.results import SearchResults
     from swdual.sequences.matrices import SubstitutionMatrix
     from swdual.sequences.scoring import ScoringScheme
@@ -40,6 +44,7 @@ _HOMES = {
     "swdual.database.makedb": ("makedb",),
     "swdual.errors": (
         "DatabaseError",
+        "DeviceError",
         "EngineError",
         "InputError",
         "MatrixError",
@@ -49,8 +54,11 @@ _HOMES = {
     ),
     "swdual.hits.hit": ("Hit",),
     "swdual.hits.query_result": ("QueryResult",),
+    "swdual.master.device": ("Device",),
     "swdual.master.pair": ("align",),
+    "swdual.master.preview": ("plan",),
     "swdual.master.search": ("iter_search", "search"),
+    "swdual.planner": ("Plan",),
     "swdual.results": ("SearchResults",),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
@@ -60,11 +68,14 @@ __all__ = [
     "Alignment",
     "Database",
     "DatabaseError",
+    "Device",
+    "DeviceError",
     "EngineError",
     "Hit",
     "InputError",
     "MatrixError",
     "OutputError",
+    "Plan",
     "QueryResult",
     "ScoringScheme",
     "SearchResults",
@@ -75,6 +86,7 @@ __all__ = [
     "align",
     "iter_search",
     "makedb",
+    "plan",
     "search",
 ]
 

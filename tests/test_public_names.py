@@ -14,11 +14,14 @@ NAMES = [
     "Alignment",
     "Database",
     "DatabaseError",
+    "Device",
+    "DeviceError",
     "EngineError",
     "Hit",
     "InputError",
     "MatrixError",
     "OutputError",
+    "Plan",
     "QueryResult",
     "ScoringScheme",
     "SearchResults",
@@ -29,6 +32,7 @@ NAMES = [
     "align",
     "iter_search",
     "makedb",
+    "plan",
     "search",
 ]
 
@@ -86,10 +90,11 @@ def test_the_search_function_survives_the_import_of_submodules():
     """No module of the package is called like a public name and takes its place."""
     code = (
         "import swdual, swdual.master.search, swdual.cli.search, swdual.cli.align, "
-        "swdual.cli.makedb, swdual.master.pair, swdual.database.makedb; "
-        "print(*(type(x).__name__ for x in (swdual.search, swdual.align, swdual.makedb)))"
+        "swdual.cli.makedb, swdual.cli.plan, swdual.master.pair, swdual.database.makedb; "
+        "names = (swdual.search, swdual.align, swdual.makedb, swdual.plan); "
+        "print(*(type(x).__name__ for x in names))"
     )
-    assert modules_after(code)[0] == "function function function"
+    assert modules_after(code)[0] == "function function function function"
 
 
 def test_an_unknown_name_is_an_attribute_error():

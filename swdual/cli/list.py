@@ -7,7 +7,7 @@ import click
 
 @click.command("list", short_help="List what can be chosen by name.")
 def command() -> None:
-    """List backends, output formats, their fields, and matrices with the gap prices they take."""
+    """List backends, planners, output formats and their fields, and matrices."""
     from swdual import registry
     from swdual.format import NUMBERS
     from swdual.hits.fields import FIELDS
@@ -20,6 +20,7 @@ def command() -> None:
     ]
     for kind, names in (
         ("backends", registry.available("swdual.backends")),
+        ("planners", registry.available("swdual.planners")),
         ("formats", formats),
         ("matrices", matrices.names()),
     ):

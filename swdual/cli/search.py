@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import math
+import os
 import time
-from typing import Any
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command, option, output_options, scheme_options
+
+if TYPE_CHECKING:
+    from swdual.results import Timing
 
 logger = logging.getLogger("swdual")
 
@@ -82,11 +89,20 @@ logger = logging.getLogger("swdual")
 )
 @option(
     "--device",
-    type=click.Choice(["auto", "cpu"]),
     default="auto",
     show_default=True,
-    help="Where to compute.",
+    help="Where to compute: auto, cpu, cuda, cuda:0,1 or hybrid.",
 )
+@option(
+    "--planner",
+    default="dual",
+    show_default=True,
+    metavar="NAME",
+    help="Who plans which worker does what; see 'swdual list'.",
+)
+@option("--replan", is_flag=True, help="Plan the rest again when workers are not as predicted.")
+@option("--trace", type=click.Path(), help="Write what each worker did: Chrome's trace format.")
+@option("--gantt", type=click.Path(), help="Draw plan and reality: SVG, PNG or PDF.")
 @option(
     "--backend",
     default="simd",
@@ -106,7 +122,8 @@ def command(
     align: str | None,
     gapopen: int | None,
     gapextend: int | None,
-    device: str,
+    trace: str | None,
+    gantt: str | None,
     quiet: bool,
     verbose: bool,
     no_progress: bool,
@@ -138,7 +155,10 @@ def command(
         raise click.UsageError("Name one file of queries and one database.")
     if query == db == "-":
         raise click.UsageError("Only one of queries and database can be standard input.")
+    from pathlib import Path
+
     from swdual.format import format_of, parse_format
+    from swdual.gantt import check_path, rendered
     from swdual.master.search import Search
     from swdual.output import replacing
 
@@ -149,9 +169,16 @@ def command(
             f"Format {outfmt!r} shows alignments, but --align none finds none; choose other "
             'fields, such as -f "6 qseqid sseqid score evalue".'
         )
-    from pathlib import Path
-
-    with replacing(out, force=force, inputs=(query, db)) as stream:
+    if gantt is not None:
+        check_path(gantt)
+    _refuse_one_place([out, *(path for path in (trace, gantt) if path is not None)])
+    inputs = (query, db)
+    with ExitStack() as outputs:
+        stream, *drawn = (
+            outputs.enter_context(replacing(path, force=force, inputs=inputs))
+            for path in (out, trace, gantt)
+            if path is not None
+        )
         whole = Search(
             query if query == "-" else Path(query),
             db,
@@ -163,13 +190,40 @@ def command(
         )
         started = time.perf_counter()
         chosen.format.write(whole.results(), stream, chosen.fields, header=header)
-        seconds = time.perf_counter() - started
+        timing = whole.timing(time.perf_counter() - started)
+        if gantt is not None:
+            drawn.pop().write(rendered(timing.panels(), gantt))
+        if trace is not None:
+            drawn.pop().write(json.dumps(timing.trace()).encode())
+    _report(timing, len(whole.queries), len(whole.database))
+
+
+def _refuse_one_place(outputs: list[str]) -> None:
+    """Refuse two outputs that go to one place: the second would replace the first."""
+    places = [path if path == "-" else os.path.realpath(path) for path in outputs]
+    for path, place in zip(outputs, places, strict=True):
+        if places.count(place) > 1:
+            name = "standard output" if place == "-" else path
+            raise click.UsageError(f"Only one output can go to {name}.")
+
+
+def _report(timing: Timing, queries: int, targets: int) -> None:
+    """Say what was done, and how it went against the plan."""
     logger.info(
         "%s x %s: %.1f Gcells in %.2f s: %.1f GCUPS (%s)",
-        counted(len(whole.queries), "query", "queries"),
-        counted(len(whole.database), "target", "targets"),
-        whole.cells / 1e9,
-        seconds,
-        whole.cells / max(seconds, 1e-9) / 1e9,
-        counted(whole.threads, "thread", "threads"),
+        counted(queries, "query", "queries"),
+        counted(targets, "target", "targets"),
+        timing.cells / 1e9,
+        timing.seconds,
+        timing.gcups,
+        counted(len(timing.timeline.workers), "worker", "workers"),
     )
+    error = timing.timeline.prediction_error()
+    if math.isfinite(error):
+        logger.info(
+            "scores took %.3g s, planned %.3g s, workers idle %.1f %%; tasks %.1f %% off",
+            timing.timeline.makespan,
+            timing.planned_seconds,
+            100 * timing.timeline.idle().mean(),
+            100 * error,
+        )

@@ -46,7 +46,7 @@ needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names mu
             ["search", "q.fa", "t.fa", "--backend", "smid"],
         ),
         (["unknown backend '_pack'", "simd"], ["search", "q.fa", "t.fa", "--backend", "_pack"]),
-        (["'--device'", "'auto', 'cpu'"], ["search", "q.fa", "t.fa", "--device", "gpu"]),
+        (["device 'gpu'", "auto, cpu, cuda"], ["search", "q.fa", "t.fa", "--device", "gpu"]),
         (["'--on-invalid'", "'replace'"], ["search", "q.fa", "t.fa", "--on-invalid", "replce"]),
         (["'--dbtype'", "'prot', 'nucl'"], ["makedb", "t.fa", "t.db", "--dbtype", "dna"]),
         (["'--dbtype'", "'prot', 'nucl'"], ["search", "q.fa", "t.fa", "--dbtype", "dna"]),

@@ -1,0 +1,72 @@
+"""Tables of times, for plans without a search."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import sys
+from contextlib import ExitStack
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+
+
+def read_times(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the columns cpu and gpu of a CSV file: seconds of each task, one a line.
+
+    An empty field, or "inf", is a task that cannot run there; other columns are passed over.
+
+    Parameters
+    ----------
+    path
+        The file; "-" is standard input.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, lacks a column, or holds something else than seconds.
+    """
+    name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
+    try:
+        with ExitStack() as files:
+            if os.fspath(path) != "-":
+                raw: IO[bytes] = files.enter_context(open(path, "rb"))
+            elif sys.stdin is None:
+                raise InputError("is closed", file=name)
+            else:
+                raw = sys.stdin.buffer
+            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
+            files.callback(text.detach)
+            return _columns(csv.reader(text), name)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=name) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"is no CSV: {error}", file=name) from error
+
+
+def _columns(reader: Any, file: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two columns of seconds that a reader of CSV finds."""
+    head = [name.strip().lower() for name in next(reader, [])]
+    if not {"cpu", "gpu"} <= set(head):
+        raise InputError("the first line must name the columns cpu and gpu", file=file, line=1)
+    places = head.index("cpu"), head.index("gpu")
+    times: tuple[list[float], list[float]] = ([], [])
+    for row in reader:
+        if not "".join(row).strip() and len(row) < 2:
+            continue
+        texts = [row[place].strip() if place < len(row) else "" for place in places]
+        for column, text in zip(times, texts, strict=True):
+            try:
+                seconds = float(text) if text else math.inf
+            except ValueError:
+                seconds = math.nan
+            if not seconds >= 0:
+                words = f"{text!r} is no number of seconds"
+                raise InputError(words, file=file, line=reader.line_num)
+            column.append(seconds)
+    return np.array(times[0]), np.array(times[1])

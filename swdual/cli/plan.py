@@ -1,0 +1,199 @@
+"""`swdual plan`: who would do what, and how long it would take."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli._options import Command
+
+
+@click.command("plan", cls=Command, short_help="Predict a search, on this or another machine.")
+@click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
+@click.option(
+    "--times",
+    type=click.Path(allow_dash=True),
+    help="Plan a bare table instead: CSV with the columns cpu and gpu, seconds of each task.",
+)
+@click.option("--cpus", type=click.IntRange(min=0), help="CPU workers.  [default: as here]")
+@click.option("--gpus", type=click.IntRange(min=0), help="GPU workers.  [default: as here]")
+@click.option(
+    "--rates",
+    type=click.Path(),
+    help='What workers cost: JSON such as {"cpu": 45, "gpu": 1500}, in GCUPS, or as the file of '
+    "this machine's rates has it.  [default: this machine's]",
+)
+@click.option(
+    "--planner",
+    default="dual",
+    show_default=True,
+    help="Who plans: see 'swdual list'; \"all\" compares them.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with all tasks.")
+@click.option("--gantt", type=click.Path(), help="Draw the plan: SVG, PNG or PDF.")
+@click.option("--force", is_flag=True, help="Replace the drawing.")
+@click.option(
+    "--dbtype",
+    type=click.Choice(["auto", "prot", "nucl"]),
+    default="auto",
+    show_default=True,
+    help="What the letters of a FASTA file mean; a database knows.",
+)
+@click.option(
+    "--strand",
+    type=click.Choice(["both", "plus", "minus"]),
+    help="Strands of a nucleotide query.  [default: both]",
+)
+@click.option(
+    "-k",
+    "--max-target-seqs",
+    type=click.IntRange(min=0),
+    default=500,
+    show_default=True,
+    help="Hits for each query; 0 is all.",
+)
+@on_invalid_option
+@talking
+def command(
+    files: tuple[str, ...],
+    times: str | None,
+    cpus: int | None,
+    gpus: int | None,
+    rates: str | None,
+    planner: str,
+    as_json: bool,
+    gantt: str | None,
+    force: bool,
+    quiet: bool,
+    verbose: bool,
+    no_progress: bool,
+    log: str | None,
+    **options: Any,
+) -> None:
+    """Predict how a search of QUERIES in DB would be divided among workers, and what it would take.
+
+    Nothing is searched, and the machine need not be here: say how many CPUs and GPUs it has, and
+    how fast they are. The lower bound holds for any plan whatever.
+
+    \b
+    swdual plan queries.fasta proteins.db --planner all
+    swdual plan queries.fasta proteins.db --cpus 16 --gpus 4 --rates cluster.json
+    swdual plan --times times.csv --cpus 3 --gpus 1 --json
+    """
+    set_up_messages(quiet=quiet, verbose=verbose, log=log)
+    if (times is None) != (len(files) == 2) or (times is not None and files):
+        raise click.UsageError("Name one file of queries and one database, or --times FILE.")
+    if files == ("-", "-"):
+        raise click.UsageError("Only one of queries and database can be standard input.")
+    from pathlib import Path
+
+    from swdual.gantt import check_path
+
+    if gantt is not None:
+        if planner == "all":
+            raise click.UsageError("--gantt draws one plan, but --planner all makes many.")
+        check_path(gantt)
+    if times is not None:
+        from swdual.cli._times import read_times
+        from swdual.planner import make_plan
+
+        if rates is not None:
+            raise click.UsageError("--rates and --times exclude each other.")
+        columns = read_times(times)
+        plans, refused = _each(
+            planner,
+            lambda name: make_plan(*columns, cpus=cpus or 0, gpus=gpus or 0, planner=name),
+        )
+        facts, lines = {"tasks": len(columns[0])}, [counted(len(columns[0]), "task", "tasks")]
+    else:
+        from swdual.master.preview import Preview
+
+        queries, database = (name if name == "-" else Path(name) for name in files)
+        preview = Preview(queries, database, cpus, gpus, rates, **options)
+        plans, refused = _each(planner, preview.plan)
+        facts, lines = _described(preview)
+    if gantt is not None:
+        plans[0].gantt(gantt, force=force)
+    if as_json:
+        shown = [plan.to_dict() for plan in plans]
+        everything = facts | (
+            shown[0] if planner != "all" else {"plans": shown, "cannot_plan": refused}
+        )
+        click.echo(json.dumps(everything))
+        return
+    for line in lines:
+        click.echo(line)
+    _print_table(plans)
+    for name, why in refused.items():
+        click.echo(f"{name:<17}{why}")
+    if planner != "all":
+        click.echo("")
+        _print_workers(plans[0])
+
+
+def _each(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:
+    """Return the plan of one planner, or of all that can plan this, and why others cannot."""
+    from swdual import registry
+    from swdual.errors import InputError
+    from swdual.planner import PACKAGE
+
+    if planner != "all":
+        return [make(planner)], {}
+    plans, refused = [], {}
+    for name in registry.available(PACKAGE):
+        try:
+            plans.append(make(name))
+        except InputError as error:
+            refused[name] = error.message
+    if not plans:
+        raise InputError(next(iter(refused.values())))
+    return sorted(plans, key=lambda plan: plan.makespan), refused
+
+
+def _described(preview: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return what would be searched, with what, for JSON and as lines."""
+    memory = preview.memory
+    facts = {
+        "queries": len(preview.lengths),
+        "targets": len(preview.database),
+        "cells": preview.cells,
+        "memory": memory.to_dict(),
+        "rates": {kind: rates.to_dict() for kind, rates in preview.rates.items()},
+        "rates_file": preview.rates_file,
+    }
+    lines = [
+        f"{counted(len(preview.lengths), 'query', 'queries')} x "
+        f"{counted(len(preview.database), 'target', 'targets')}: {preview.cells / 1e9:,.1f} Gcells",
+        f"memory    {memory.total / 2**30:.2f} GiB, {memory.database / 2**30:.2f} of them the "
+        "database, which searches share"
+        + (f"; on each GPU {memory.each_gpu / 2**30:.2f}" if memory.each_gpu else ""),
+    ]
+    lines.append(f"rates     {preview.rates_file or 'measured now'}")
+    return facts, [*lines, ""]
+
+
+def _print_table(plans: list[Any]) -> None:
+    click.echo(f"{'planner':<17}{'makespan':>12}{'/ bound':>9}{'mean idle':>11}{'guesses':>9}")
+    for plan in plans:
+        ratio = plan.makespan / plan.lower_bound if plan.lower_bound else 1.0
+        click.echo(
+            f"{plan.planner:<17}{_seconds(plan.makespan):>12}{ratio:>9.3f}"
+            f"{100 * abs(plan.idle.mean()):>9.1f} %{plan.guesses:>9}"
+        )
+    click.echo(f"{'lower bound':<17}{_seconds(min(plan.lower_bound for plan in plans)):>12}")
+
+
+def _print_workers(plan: Any) -> None:
+    click.echo(f"{'worker':<17}{'busy':>12}{'idle':>9}{'tasks':>9}")
+    rows = zip(plan.kinds, plan.busy, plan.idle, plan.queues, strict=True)
+    for number, (kind, busy, idle, queue) in enumerate(rows):
+        click.echo(
+            f"{number:<4}{kind:<13}{_seconds(busy):>12}{100 * abs(idle):>7.1f} %{len(queue):>9}"
+        )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"
