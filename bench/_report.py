@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import platform
@@ -108,6 +109,24 @@ def save(name: str, figures: dict[str, Any], *, kept: bool) -> None:
         path = RESULTS / __version__ / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"machine": machine(), **figures}, indent=1) + "\n")
+        click.echo(f"written to {path}")
+
+
+def kept_figures(name: str) -> dict[str, Any]:
+    """Return what `save` wrote for this release, so that a part can be measured anew."""
+    path = RESULTS / __version__ / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def save_rows(name: str, rows: list[dict[str, Any]], *, kept: bool) -> None:
+    """Write rows with the same keys to ``bench/results/<release>/<name>.csv``, if to be kept."""
+    if kept:
+        path = RESULTS / __version__ / f"{name}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="") as stream:
+            writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
         click.echo(f"written to {path}")
 
 

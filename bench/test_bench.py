@@ -19,6 +19,11 @@ FOLDER = Path(__file__).parent
         ["whole_process.py", "--residues", "3000", "--repeats", "1", "--only", "swdual"],
         ["start.py", "--repeats", "1"],
         ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
+        ["planners.py", "--instances", "10", "--tasks", "100", "--repeats", "1"],
+        [
+            *("papers/swdual.py", "--residues", "3000", "--scale", "0.02", "--db-scale", "0.0002"),
+            *("--planners", "self_scheduling,gpu_only", "--repeats", "1"),
+        ],
     ],
     ids=lambda arguments: arguments[0],
 )
