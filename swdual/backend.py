@@ -28,6 +28,10 @@ class Scorer(Protocol):
     def width(self) -> int:
         """Targets computed side by side: with fewer, or unlike ones, some of it idles."""
 
+    def memory(self, longest_query: int) -> tuple[int, int]:
+        """Return bytes that all callers share, and bytes of each, for queries up to a length."""
+        ...
+
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
     ) -> NDArray[np.int32]:

@@ -283,6 +283,11 @@ def make_plan(
         _speeds("cpus", cpus),
         _speeds("gpus", gpus),
     )
+    return plan_for(instance, planner)
+
+
+def plan_for(instance: Instance, planner: str) -> Plan:
+    """Return the plan for an instance: see `make_plan`."""
     chosen: Any = registry.load(PACKAGE, planner)
     workers, starts, ends, guesses, on_demand = chosen.assign(instance)
     bound = min(lower_bound(instance), float(ends.max(initial=0.0)))
@@ -359,6 +364,29 @@ class Relaxation:
         if work > guess * self._cpu_speed * (1 + ROUNDING):
             return None
         return Split(no_gpu, no_cpu, free, whole)
+
+
+def divisible_bound(instance: Instance) -> float:
+    """Return seconds below which no plan could end even if every task could be cut at will.
+
+    In descending acceleration ratio tasks go to the GPUs until both kinds end together.
+    """
+    relaxation = Relaxation(instance)
+    p, q = (times[relaxation.order] for times in (instance.cpu_times, instance.gpu_times))
+    cpus, gpus = instance.cpu_speeds.sum(), instance.gpu_speeds.sum()
+    if not cpus or not gpus:
+        return float((q if gpus else p).sum() / (cpus + gpus))
+    on_gpus = np.concatenate(([0.0], np.cumsum(q))) / gpus
+    on_cpus = np.concatenate((np.cumsum(p[::-1])[::-1], [0.0])) / cpus
+    last = int(np.argmax(on_gpus >= on_cpus)) - 1
+    if last < 0:
+        return 0.0
+    if np.isinf(p[last]):
+        return float(on_gpus[last + 1])
+    if np.isinf(q[last]):
+        return float(on_cpus[last])
+    part = (on_cpus[last] - on_gpus[last]) / (p[last] / cpus + q[last] / gpus)
+    return float(on_gpus[last] + part * q[last] / gpus)
 
 
 def lower_bound(instance: Instance) -> float:

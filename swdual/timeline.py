@@ -20,6 +20,8 @@ ACTIVITIES = ("score", "align", "failed", "superseded")
 CODES = "ibqiqqddqd"
 """How each field of a span is kept in an array."""
 
+LOST = ACTIVITIES.index("failed")
+
 PLANNED, OBSERVED = 1, 2
 """Process numbers of a trace."""
 
@@ -123,22 +125,23 @@ class Timeline:
         return float(self._array("end")[self._scored()].max(initial=0.0))
 
     def busy(self) -> NDArray[np.float64]:
-        """Return (workers,) seconds that each worker computed, whatever came of it."""
+        """Return (workers,) seconds that each worker computed something that was of use."""
         return self._covered(math.inf)
 
     def idle(self) -> NDArray[np.float64]:
-        """Return (workers,) the part of the makespan, 0 to 1, that each worker did nothing."""
+        """Return (workers,) the part of the makespan, 0 to 1, without anything of use."""
         makespan = self.makespan
         if not makespan:
             return np.zeros(len(self.workers))
         return np.clip(1 - self._covered(makespan) / makespan, 0.0, 1.0)
 
     def _covered(self, until: float) -> NDArray[np.float64]:
-        """Return (workers,) seconds before `until` that lie in at least one span."""
+        """Return (workers,) seconds before `until` that lie in at least one span of use."""
+        useful = self._array("activity") < LOST
         worker, start, end = (self._array(name) for name in ("worker", "start", "end"))
         covered = np.zeros(len(self.workers))
         for number in range(len(covered)):
-            own = np.flatnonzero(worker == number)
+            own = np.flatnonzero((worker == number) & useful)
             own = own[np.argsort(start[own], kind="stable")]
             ends = np.minimum(end[own], until)
             # Spans may overlap: each counts from where all before it have ended.
@@ -170,7 +173,7 @@ class Timeline:
         def label(number: int) -> str:
             return f"{ACTIVITIES[activities[number]]} {_query(queries[number], query_ids)}"
 
-        lost = activities >= ACTIVITIES.index("failed")
+        lost = activities >= LOST
         makespan = self.makespan
         return Panel(
             "measured",
@@ -184,10 +187,6 @@ class Timeline:
             self.idle(),
             label,
         )
-
-    def to_chrome(self, query_ids: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return a trace for chrome://tracing and Perfetto, without plans: see `chrome_trace`."""
-        return chrome_trace(self, (), query_ids)
 
 
 def plan_panel(

@@ -37,6 +37,10 @@ class ReferenceScorer:
         self._scheme = scheme
         self._scores: list[list[int]] = scheme.matrix.scores.tolist()
 
+    def memory(self, longest_query: int) -> tuple[int, int]:
+        """Return bytes: see `Scorer`. Each caller has two rows as long as a target."""
+        return 0, 2 * 32 * self._database.manifest.longest
+
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
     ) -> NDArray[np.int32]:

@@ -63,6 +63,10 @@ class SimdScorer:
         self._packs: dict[tuple[int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
 
+    def memory(self, longest_query: int) -> tuple[int, int]:
+        """Return bytes: see `Scorer`. Ranges are kept laid out; each caller has H and E."""
+        return min(self._database.residues, KEPT_BYTES), 2 * self.width * longest_query
+
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
     ) -> NDArray[np.int32]:

@@ -16,15 +16,16 @@ from swdual.cli._options import Command
 @click.option(
     "--times",
     type=click.Path(allow_dash=True),
-    help="Plan a bare table instead: CSV with the columns cpu and gpu, seconds of each task.",
+    help="Plan a bare table instead, for --cpus and --gpus: CSV with the columns cpu and gpu, "
+    "seconds of each task.",
 )
-@click.option("--cpus", type=click.IntRange(min=0), help="CPU workers.  [default: as here]")
-@click.option("--gpus", type=click.IntRange(min=0), help="GPU workers.  [default: as here]")
+@click.option("--cpus", type=click.IntRange(min=0), help="CPU workers.  [default: as here, or 0]")
+@click.option("--gpus", type=click.IntRange(min=0), help="GPU workers.  [default: as here, or 0]")
 @click.option(
     "--rates",
     type=click.Path(),
-    help='What workers cost: JSON such as {"cpu": 45, "gpu": 1500}, in GCUPS, or as the file of '
-    "this machine's rates has it.  [default: this machine's]",
+    help='What workers cost: JSON such as {"cpu": 45, "gpu": 1500}, in GCUPS, or what --json '
+    "printed on another machine.  [default: this machine's]",
 )
 @click.option(
     "--planner",
@@ -76,7 +77,7 @@ def command(
     """Predict how a search of QUERIES in DB would be divided among workers, and what it would take.
 
     Nothing is searched, and the machine need not be here: say how many CPUs and GPUs it has, and
-    how fast they are. The lower bound holds for any plan whatever.
+    how fast they are. No plan of the same tasks can end before the lower bound.
 
     \b
     swdual plan queries.fasta proteins.db --planner all
@@ -176,14 +177,17 @@ def _described(preview: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _print_table(plans: list[Any]) -> None:
-    click.echo(f"{'planner':<17}{'makespan':>12}{'/ bound':>9}{'mean idle':>11}{'guesses':>9}")
+    click.echo(
+        f"{'planner':<17}{'tasks':>9}{'makespan':>12}{'bound':>12}{'/ bound':>9}"
+        f"{'mean idle':>11}{'guesses':>9}"
+    )
     for plan in plans:
         ratio = plan.makespan / plan.lower_bound if plan.lower_bound else 1.0
         click.echo(
-            f"{plan.planner:<17}{_seconds(plan.makespan):>12}{ratio:>9.3f}"
+            f"{plan.planner:<17}{len(plan.workers):>9}{_seconds(plan.makespan):>12}"
+            f"{_seconds(plan.lower_bound):>12}{ratio:>9.3f}"
             f"{100 * abs(plan.idle.mean()):>9.1f} %{plan.guesses:>9}"
         )
-    click.echo(f"{'lower bound':<17}{_seconds(min(plan.lower_bound for plan in plans)):>12}")
 
 
 def _print_workers(plan: Any) -> None:

@@ -139,6 +139,8 @@ class Board:
         The planned jobs of each worker, in order.
     common
         Jobs for whoever is free, in order.
+    absent
+        Numbers of the workers that are out of service; those who go out of it are added.
     """
 
     def __init__(
@@ -146,13 +148,15 @@ class Board:
         workers: Sequence[Worker],
         queues: Sequence[Iterable[Job]],
         common: Iterable[Job] = (),
+        absent: set[int] | None = None,
     ) -> None:
         self._workers = workers
         self._queues = [_Queue(worker, jobs) for worker, jobs in enumerate(queues)]
         self._common = deque(common)
         self._unplanned: deque[Job] = deque()
         self._running: list[Turn | None] = [None] * len(workers)
-        self._in_service = [True] * len(workers)
+        self._absent = set() if absent is None else absent
+        self._in_service = [number not in self._absent for number in range(len(workers))]
         self._failures = [0] * len(workers)
         self._expected = np.zeros(len(workers))
         self._observed = np.zeros(len(workers))
@@ -198,8 +202,7 @@ class Board:
                 if job is not None:
                     turn = self._running[worker] = Turn(worker, job, time.perf_counter())
                     return turn
-                busy = any(turn is not None for turn in self._running)
-                self._changed.wait(LOOK_SECONDS if busy else None)
+                self._changed.wait(LOOK_SECONDS if self._anything_open() else None)
             return None
 
     def progressed(self, turn: Turn, cells: int) -> None:
@@ -274,6 +277,7 @@ class Board:
             if len(job.failed_on) >= MOST_FAILURES and not job.done:
                 _end(error, f"{job} failed {len(job.failed_on)} times; the last time {words}")
             if not self._in_service[worker]:
+                self._absent.add(worker)
                 logger.warning("%s does nothing more in this search", name)
                 left_over += self._queues[worker].emptied()
             if not any(self._in_service):
@@ -304,6 +308,14 @@ class Board:
                 self._give(job)
             self._changed.notify_all()
 
+    def _anything_open(self) -> bool:
+        """Return whether somebody works or will: then others may have to take over from him."""
+        return (
+            any(turn is not None for turn in self._running)
+            or any(queue.jobs for queue in self._queues)
+            or bool(self._common or self._unplanned)
+        )
+
     def _next(self, worker: int) -> Job | None:
         return (
             self._queues[worker].first()
@@ -318,6 +330,8 @@ class Board:
         now = time.perf_counter()
         for victim in sorted(range(len(self._queues)), key=lambda v: -self._end(v, now)):
             queue = self._queues[victim]
+            while queue.jobs and queue.jobs[-1].done:
+                queue.last()
             if not queue.jobs:
                 continue
             job = queue.jobs[-1]
@@ -402,8 +416,11 @@ class Board:
         return _cost(worker, job) * self._drift(worker)
 
     def _drift(self, worker: int) -> float:
-        expected = self._expected[worker]
-        return float(self._observed[worker] / expected) if expected > 0 else 1.0
+        """Return how much slower than predicted a worker is; as long as that is unknown, as all."""
+        expected, observed = self._expected[worker], self._observed[worker]
+        if expected == 0:
+            expected, observed = self._expected.sum(), self._observed.sum()
+        return float(observed / expected) if expected > 0 else 1.0
 
     def _end(self, worker: int, now: float) -> float:
         """Return when a worker will probably have done its queue."""

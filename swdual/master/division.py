@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,13 +14,18 @@ from swdual.database.database import Database
 from swdual.master.board import Board, Job
 from swdual.master.cost import Rates
 from swdual.master.task import Range, Task, cut, make_tasks
-from swdual.planner import PACKAGE, Plan, make_plan
+from swdual.planner import PACKAGE, Instance, Plan, divisible_bound, plan_for
+
+logger = logging.getLogger("swdual")
 
 GOOD_ENOUGH = 1.005
-"""A makespan, relative to its lower bound, that finer tasks need not improve."""
+"""A makespan, relative to that of tasks cut at will, that finer tasks need not improve."""
 
 TASKS_PER_WORKER = 24
 """Tasks beyond which nobody waits long for another who turns out slower than predicted."""
+
+PATIENCE = 2
+"""Ever finer divisions that may gain nothing before a search for better ones ends."""
 
 WORTH_IT = 1.02
 """How much shorter a makespan must be for tasks to be fewer."""
@@ -36,7 +42,7 @@ class Division:
     """The tasks of a search and who shall do them.
 
     `cells` has the size of each task, `seconds` a row for each worker with what the worker needs
-    for each task.
+    for each task. If tasks could be cut at will, they would take `divisible` seconds at least.
     """
 
     ranges: list[Range]
@@ -44,6 +50,7 @@ class Division:
     cells: NDArray[np.int64]
     seconds: NDArray[np.float64]
     plan: Plan
+    divisible: float
 
 
 def divide(
@@ -53,6 +60,7 @@ def divide(
     rates: Sequence[Rates],
     planner: str,
     sides: int = 1,
+    absent: Collection[int] = (),
 ) -> Division:
     """Return the division with the shortest predicted makespan, among ever finer ones.
 
@@ -68,24 +76,37 @@ def divide(
         Name of the planner.
     sides
         Strands to compare.
+    absent
+        Numbers of the workers that get nothing to do.
     """
-    width = max(each.width for each in rates)
+    present = [number for number in range(len(kinds)) if number not in absent]
+    crew = [kinds[number] for number in present]
+    costs = [rates[number] for number in present]
+    width = max(each.width for each in costs)
 
     def attempt(parts: int) -> Division:
-        ranges = cut(database, parts, shares=len(kinds), width=width)
-        return _planned(lengths, ranges, kinds, rates, planner, sides)
+        ranges = cut(database, parts, shares=len(crew), width=width)
+        return _planned(lengths, ranges, crew, costs, planner, sides)
 
-    if len(kinds) == 1 or not lengths:
+    return _for_all(_best(attempt, len(lengths), len(crew)), present, kinds)
+
+
+def _best(attempt: Callable[[int], Division], queries: int, workers: int) -> Division:
+    """Return the best of ever finer divisions, and of coarser ones where these gain much."""
+    if workers == 1 or not queries:
         return attempt(1)
-    start = -(-TASKS_PER_WORKER * len(kinds) // len(lengths))
-    best = attempt(start)
-    parts = start
-    while best.plan.makespan > GOOD_ENOUGH * best.plan.lower_bound:
+    start = -(-TASKS_PER_WORKER * workers // queries)
+    best = last = attempt(start)
+    parts, in_vain = start, 0
+    while best.plan.makespan > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
         parts *= 2
-        finer = attempt(parts) if parts * len(lengths) <= MOST_TASKS else best
-        if len(finer.ranges) <= len(best.ranges):
+        if parts * queries > MOST_TASKS:
             break
-        best = min(best, finer, key=_makespan)
+        finer = attempt(parts)
+        if len(finer.ranges) == len(last.ranges):
+            break
+        in_vain = 0 if finer.plan.makespan * GOOD_ENOUGH < best.plan.makespan else in_vain + 1
+        best, last = min(best, finer, key=_makespan), finer
     parts = start
     while parts > 1:
         parts //= 2
@@ -94,6 +115,15 @@ def divide(
             break
         best = coarser
     return best
+
+
+def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Division:
+    """Return the division with the absent workers in it, who can do nothing."""
+    seconds = np.full((len(kinds), len(division.tasks)), np.inf)
+    seconds[present] = division.seconds
+    workers = np.array(present, np.int64)[division.plan.workers]
+    plan = replace(division.plan, kinds=tuple(kinds), workers=workers)
+    return replace(division, seconds=seconds, plan=plan)
 
 
 def _makespan(division: Division) -> float:
@@ -124,30 +154,36 @@ def _planned(
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
     if only in kinds:
         seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
-    plan = plan_rows(seconds, kinds, planner)
+    instance = _instance(seconds, kinds)
+    plan = plan_for(instance, planner)
     if not plan.on_demand:
         plan = _range_by_range(plan, places, residues)
     cells = query_lengths * residues[places] * sides
-    return Division(ranges, tasks, cells, seconds, plan)
+    return Division(ranges, tasks, cells, seconds, plan, divisible_bound(instance))
 
 
-def plan_rows(seconds: NDArray[np.float64], kinds: Sequence[str], planner: str) -> Plan:
-    """Return a plan for workers that may all differ: a row of seconds for each.
+def _instance(seconds: NDArray[np.float64], kinds: Sequence[str]) -> Instance:
+    """Return what is to be planned for workers that may all differ: a row of seconds for each.
 
-    A worker's speed is what all tasks would take the first of its kind, over what they would take
-    itself.
+    A worker's speed is what all tasks would take the first able one of its kind, over what they
+    would take itself: where workers of one kind differ otherwise than by a factor, this and all
+    that follows from it is an approximation.
     """
     totals = seconds.sum(axis=1)
-    times, speeds = {}, {}
+    times, speeds = [], []
     for kind in ("cpu", "gpu"):
         mine = [k for k, other in enumerate(kinds) if other == kind]
-        times[kind] = seconds[mine[0]] if mine else np.full(seconds.shape[1], np.inf)
-        speeds[kind] = [
-            float(totals[mine[0]] / totals[k]) if 0 < totals[k] < np.inf else 1.0 for k in mine
-        ]
-    return make_plan(
-        times["cpu"], times["gpu"], cpus=speeds["cpu"], gpus=speeds["gpu"], planner=planner
-    )
+        mine.sort(key=lambda k: not np.isfinite(totals[k]))
+        times.append(seconds[mine[0]] if mine else np.full(seconds.shape[1], np.inf))
+        speeds.append(
+            np.array(
+                [
+                    totals[mine[0]] / totals[k] if 0 < totals[k] < np.inf else 1.0
+                    for k in sorted(mine)
+                ]
+            )
+        )
+    return Instance(*times, *speeds)
 
 
 def _columns(tasks: list[Task]) -> tuple[list[int], list[int]]:
@@ -209,5 +245,15 @@ class Replanning:
         self.plans += 1
         numbers = np.sort(waiting)
         seconds = self._division.seconds[:, numbers] * drifts[:, None]
-        plan = plan_rows(seconds, self._division.plan.kinds, "dual")
-        board.plan_again([[self._jobs[numbers[k]] for k in queue] for queue in plan.queues])
+        able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
+        kinds = self._division.plan.kinds
+        plan = plan_for(_instance(seconds[able], [kinds[worker] for worker in able]), "dual")
+        logger.info(
+            "planned %d waiting tasks again: workers take %s of the predicted time",
+            len(numbers),
+            ", ".join(f"{100 * drift:.0f} %" for drift in drifts),
+        )
+        queues: list[list[Job]] = [[] for _ in kinds]
+        for worker, queue in zip(able, plan.queues, strict=True):
+            queues[worker] = [self._jobs[numbers[k]] for k in queue]
+        board.plan_again(queues)

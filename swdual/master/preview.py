@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from swdual import registry
-from swdual.backends.simd import KEPT_BYTES
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.cost import RateBook, Rates, calibrated
@@ -20,6 +19,7 @@ from swdual.master.division import Division, divide
 from swdual.master.search import chosen_strand, open_database, read_queries, scoring_scheme
 from swdual.master.worker import bind
 from swdual.planner import PACKAGE, Plan
+from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 
 PROGRAM_BYTES = 160 << 20
@@ -27,9 +27,6 @@ PROGRAM_BYTES = 160 << 20
 
 HIT_BYTES = 400
 """What a hit takes, with its alignment."""
-
-TARGET_BYTES_ON_GPU = 16
-"""Offset, length, number and score of a target on a GPU, beside its residues."""
 
 
 def plan(
@@ -51,8 +48,8 @@ def plan(
     cpus, gpus
         How many workers of each kind; by default those of this machine.
     rates
-        What workers cost: {"cpu": GCUPS, "gpu": GCUPS}, or more exactly as in the file that
-        ``swdual plan`` names; a path or a mapping. By default this machine's.
+        What workers cost: {"cpu": GCUPS, "gpu": GCUPS}, or what ``swdual plan --json`` printed on
+        another machine; a path or a mapping. By default this machine's.
     planner
         Name of the planner.
     **options
@@ -71,10 +68,10 @@ def plan(
 
 @dataclass(frozen=True)
 class Memory:
-    """Predicted bytes: in all, and on each GPU. The database's file is shared with other searches.
+    """Predicted bytes. The database's file is shared with other searches.
 
     `ranges` are targets laid out for the workers, `workers` what these compute in, `hits` what is
-    kept.
+    kept. `each_gpu` is what a GPU holds at least, the residues.
     """
 
     program: int
@@ -145,18 +142,22 @@ class Preview:
     def memory(self) -> Memory:
         """What the search would take of it."""
         database = self.database
-        longest = max(self.lengths, default=0)
-        lanes = self.rates["cpu"].width if self._counts["cpu"] else 0
-        residues = min(database.residues, KEPT_BYTES)
-        each_gpu = database.residues + TARGET_BYTES_ON_GPU * len(database)
+        scorer = bind(Device("cpu"), database, default_scheme(database))
+        shared, own = scorer.memory(max(self.lengths, default=0))
+        cpus = self._counts["cpu"]
         return Memory(
             program=PROGRAM_BYTES,
             database=int(database.facts()["bytes"]),
-            ranges=residues if lanes else 0,
-            workers=self._counts["cpu"] * 2 * lanes * longest,
+            ranges=shared if cpus else 0,
+            workers=cpus * own,
             hits=HIT_BYTES * self._kept * len(self.lengths),
-            each_gpu=each_gpu if self._counts["gpu"] else 0,
+            each_gpu=database.residues if self._counts["gpu"] else 0,
         )
+
+
+def default_scheme(database: Database) -> ScoringScheme:
+    """Return a scheme to measure with: rates do not depend on it."""
+    return scoring_scheme(database, None, None, None, None, None)
 
 
 def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
@@ -181,6 +182,8 @@ def _rates(
         given = _read(file)
     elif given is None:
         given = {}
+    if isinstance(given, Mapping) and "rates" in given:
+        given = given["rates"]
     if not isinstance(given, Mapping) or set(given) - {"cpu", "gpu"}:
         raise InputError('rates are {"cpu": ..., "gpu": ...}', file=file)
     found = {}
@@ -199,8 +202,7 @@ def _rates(
                 "there is no GPU here to measure: give its rates, such as --rates FILE with "
                 '{"gpu": 1500} in it, in GCUPS'
             )
-        scheme = scoring_scheme(database, None, None, None, None, None)
-        measure = partial(calibrated, partial(bind, devices[0], scheme=scheme))
+        measure = partial(calibrated, partial(bind, devices[0], scheme=default_scheme(database)))
         together = crowd([Device("cpu")] * counts["cpu"] + gpus()[: counts["gpu"]])
         found[kind] = book.find(devices[0].name, together, measure)
     return found

@@ -64,6 +64,7 @@ class Means:
 
     `statistics` evaluates every query alike; where it is None and the parameters ask for a fit,
     each query is fitted to its own scores, and to those of `shuffled` if the database is small.
+    `absent` are the numbers of the workers that failed too often.
     """
 
     database: Database
@@ -76,6 +77,7 @@ class Means:
     replan: bool
     device: str
     record: Record
+    absent: set[int] = field(default_factory=set)
     bars: dict[int, int] = field(default_factory=dict)
 
     def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
@@ -190,15 +192,17 @@ class Wave:
             [worker.rates for worker in workers],
             means.planner,
             len(means.strands(b"")),
+            means.absent,
         )
         self._tasks_left = np.full(len(queries), len(self._division.ranges))
         jobs = [self._scoring(number) for number in range(len(self._division.tasks))]
         plan = self._division.plan
+        queues = [[jobs[k] for k in queue] for queue in plan.queues]
+        common: list[Job] = []
         if plan.on_demand:
-            order = np.argsort(plan.starts, kind="stable")
-            self._board = Board(workers, [[]] * len(workers), [jobs[k] for k in order])
-        else:
-            self._board = Board(workers, [[jobs[k] for k in queue] for queue in plan.queues])
+            common = [jobs[k] for k in np.argsort(plan.starts, kind="stable")]
+            queues = [[] for _ in workers]
+        self._board = Board(workers, queues, common, means.absent)
         self._replanning = Replanning(self._division, jobs) if means.replan else None
 
     def _scoring(self, number: int) -> Job:

@@ -275,7 +275,7 @@ def test_who_finishes_second_without_noticing_is_told_so(clock):
     clock.now += 100
     assert not board.finished(original)
     assert board.cells_done == 100
-    assert board.drifts[1] == 1.0
+    assert board._observed[1] == 0.0
 
 
 def test_a_done_task_is_left_out_of_a_queue(clock):
@@ -536,6 +536,23 @@ def test_a_job_that_is_given_back_while_others_are_planned_is_not_lost():
     board.failed(turn, ValueError())
     board.plan_again([[], waiting])
     assert sorted(do_all(board, 1)) == ["a", "b"]
+
+
+def test_done_jobs_at_the_end_of_a_queue_do_not_hide_the_others(clock):
+    """Begun anew and done elsewhere, they wait in vain."""
+    jobs = [job(name, 1, 1) for name in "abc"]
+    board = board_of([], jobs)
+    board.take(1)
+    jobs[2].done = True
+    assert board.take(0).job is jobs[1]
+
+
+def test_who_has_finished_nothing_is_as_slow_as_the_others(clock):
+    """What was predicted wrong for one is wrong for all, until something else is known."""
+    board = board_of([job("a", 1, 1)], [job("b", 1, 1)])
+    assert board.drifts.tolist() == [1.0, 1.0]
+    finish(board, board.take(0), 1.5)
+    assert board.drifts.tolist() == [1.5, 1.5]
 
 
 # Workers that hang.

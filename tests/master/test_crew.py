@@ -325,3 +325,34 @@ def test_a_long_computation_is_not_waited_for(monkeypatch):
     may_end.set()
     for thread in crew._threads:
         thread.join(20)
+
+
+def test_who_found_nothing_to_do_comes_back_for_a_worker_that_hangs(monkeypatch):
+    """Though nobody had begun when it looked, and nothing ended since."""
+    monkeypatch.setattr(module, "STOP_SECONDS", 0.05)
+    asked, may_end = threading.Event(), threading.Event()
+
+    def hang_on_one(worker, progress):
+        if worker.number == 1:
+            may_end.wait(20)
+        return worker.number
+
+    place = Range(0, 0, 1, 9, 9)
+    board, crew = crew_of([], [Job(0, "a", place, hang_on_one, 1, np.array([0.02, 0.01]))])
+    take = board.take
+
+    def in_turn(worker):
+        if worker == 1:
+            asked.wait(20)
+            time.sleep(0.1)  # worker 0 waits by now
+        else:
+            asked.set()
+        return take(worker)
+
+    monkeypatch.setattr(board, "take", in_turn)
+    with crew:
+        report = crew.reports.get(timeout=20)
+        assert (report.outcome, report.value) == ("done", 0)
+    may_end.set()
+    for thread in crew._threads:
+        thread.join(20)

@@ -15,9 +15,9 @@ from swdual.master import task
 from swdual.master.board import Board, Job
 from swdual.master.cost import Rates
 from swdual.master.device import Device
-from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide, plan_rows
+from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide
 from swdual.master.worker import Worker
-from swdual.planner import PACKAGE
+from swdual.planner import PACKAGE, plan_for
 
 PLANNERS = registry.available(PACKAGE)
 
@@ -72,8 +72,8 @@ def kinds(crew):
     return ["gpu" if rates is GPU else "cpu" for rates in crew]
 
 
-def divided(lengths, database, crew, planner="dual", sides=1):
-    return divide(lengths, database, kinds(crew), crew, planner, sides)
+def divided(lengths, database, crew, planner="dual", sides=1, absent=()):
+    return divide(lengths, database, kinds(crew), crew, planner, sides, absent)
 
 
 def check(found, lengths, database, crew, sides=1, only=None):
@@ -170,6 +170,7 @@ def test_one_query_is_shared_by_all_workers(large, crew):
     """The predicted makespan is within 2 % of the lower bound: the load is even."""
     found = divided([300], large, CREWS[crew])
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
+    assert found.plan.makespan <= 1.02 * found.divisible
     assert len(found.tasks) <= MOST_TASKS
 
 
@@ -180,15 +181,29 @@ def test_one_query_is_shared_by_all_workers(large, crew):
         [400] * 40,
         np.geomspace(4, 35_213, 40).astype(int).tolist(),
         np.random.default_rng(5).integers(50, 1500, 2000).tolist(),
+        [*[300] * 99, 35_213],
+        [*[350] * 511, 35_213],
     ],
-    ids=["homogeneous", "heterogeneous", "many"],
+    ids=["homogeneous", "heterogeneous", "many", "a giant", "a giant among many"],
 )
 def test_many_queries_are_shared_by_all_workers(swiss, crew, lengths):
-    """Alike, of all lengths, or two thousand: within 2 % of the lower bound."""
+    """Alike, of all lengths, or two thousand: within 2 % even of tasks that were cut at will."""
     found = divided(lengths, swiss, CREWS[crew])
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
+    assert found.plan.makespan <= 1.02 * found.divisible
     loads = [found.seconds[k, queue].sum() for k, queue in enumerate(found.plan.queues)]
     assert max(loads) == pytest.approx(found.plan.makespan, rel=1e-6)
+
+
+def test_absent_workers_get_nothing(swiss):
+    """The others have all, with their own numbers; nothing can be taken over by the absent."""
+    everybody = divided([400] * 40, swiss, CREWS["eight"])
+    absent = {0, 3}
+    found = divided([400] * 40, swiss, CREWS["eight"], absent=absent)
+    assert found.plan.kinds == everybody.plan.kinds
+    assert not set(found.plan.workers.tolist()) & absent
+    assert np.isinf(found.seconds[[0, 3]]).all()
+    assert found.plan.makespan > everybody.plan.makespan
 
 
 def test_workers_of_one_kind_may_differ_in_speed(swiss):
@@ -220,7 +235,7 @@ def test_workers_go_range_by_range(monkeypatch, small, planner):
     crew = CREWS["eight"]
     plans = []
     monkeypatch.setattr(
-        module, "make_plan", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
+        module, "plan_for", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
     )
     found = divided([300, 40, 5000, 80, 81], small, crew, planner)
     before = next(plan for plan in plans if len(plan.workers) == len(found.tasks))
@@ -234,7 +249,7 @@ def test_workers_go_range_by_range(monkeypatch, small, planner):
         assert (found.plan.starts[queue][:1] == 0).all()
 
 
-make = module.make_plan
+make = module.plan_for
 
 
 def test_workers_begin_at_different_ranges(swiss):
@@ -252,8 +267,8 @@ def board_of(count=24, workers=3, gpus=0):
     """Return a division of equal tasks, their jobs, and the board with the plan's queues."""
     names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
     seconds = np.ones((workers, count))
-    plan = plan_rows(seconds, names, "dual")
-    found = module.Division([], [], np.ones(count, np.int64), seconds, plan)
+    plan = plan_for(module._instance(seconds, names), "dual")
+    found = module.Division([], [], np.ones(count, np.int64), seconds, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
@@ -346,6 +361,7 @@ def test_a_job_is_not_planned_for_the_worker_it_failed_on(clock):
     found, jobs, board = board_of(workers=2)
     replanning = Replanning(found, jobs)
     failed = []
+    other = board.take(1)
     for _ in range(3):  # one after the other, so that it stays in service
         turn = board.take(0)
         failed.append(turn.job)
@@ -353,6 +369,8 @@ def test_a_job_is_not_planned_for_the_worker_it_failed_on(clock):
         turn = board.take(0)
         clock.now += 0.25
         board.finished(turn)
+    clock.now += 0.25
+    board.finished(other)
     replanning.look(board)
     assert replanning.plans == 1
     assert not {id(job) for job in queued(board)[0]} & {id(job) for job in failed}
@@ -362,8 +380,8 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     """As the planner for one kind has it, also when the others are planned again."""
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
-    plan = plan_rows(found.seconds, found.plan.kinds, "cpu_only")
-    found = module.Division([], [], found.cells, found.seconds, plan)
+    plan = plan_for(module._instance(found.seconds, found.plan.kinds), "cpu_only")
+    found = module.Division([], [], found.cells, found.seconds, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))

@@ -320,6 +320,20 @@ def test_results_are_the_same_though_a_worker_fails(
     assert faults.struck.is_set()
 
 
+@pytest.mark.parametrize("planner", ["dual", "self_scheduling"])
+def test_a_worker_that_is_gone_is_not_counted_on_again(
+    monkeypatch, caplog, database, same, faults, planner
+):
+    """It dies in the first wave of queries: the later ones are planned without it."""
+    monkeypatch.setattr(master, "WAVE_QUERIES", 2)
+    found = searched(database, [WAITING, faulty("dies", 1), WAITING], planner=planner)
+    same(found)
+    assert caplog.text.count("does nothing more in this search") == 1
+    late = [span for span in found.timing.timeline if span.query >= 2]
+    assert late
+    assert all(span.worker != 1 for span in late)
+
+
 @pytest.mark.parametrize("replan", [False, True])
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling"])
 @pytest.mark.parametrize("first", [1, 3])

@@ -12,7 +12,7 @@ from oracles.makespan import optimum
 
 from swdual import planner
 from swdual.errors import InputError
-from swdual.planner import Instance, Plan, lower_bound, make_plan
+from swdual.planner import Instance, Plan, divisible_bound, lower_bound, make_plan
 
 INF = math.inf
 SLACK = 1 + 1e-9
@@ -298,3 +298,39 @@ def test_a_plan_becomes_json_whole(plan):
 def test_a_plan_shows_what_it_is(plan):
     """Planner, sizes, makespan and bound in a line."""
     assert repr(plan) == "<Plan by hand: 4 tasks, 3 workers, makespan 10 s, bound 7.5 s>"
+
+
+# Tasks that could be cut at will.
+
+
+def test_tasks_cut_at_will_fill_all_workers():
+    """Two tasks of 4 s on two CPUs and a GPU that is twice as fast: 8 s of work for four."""
+
+    instance = Instance(np.full(2, 4.0), np.full(2, 2.0), np.ones(2), np.ones(1))
+    assert divisible_bound(instance) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("cpus", [0, 1, 3])
+@pytest.mark.parametrize("gpus", [0, 1, 2])
+def test_cutting_at_will_takes_no_longer_than_any_plan(cpus, gpus):
+    """Nor longer than the bound that keeps tasks whole; and without giants it is that bound."""
+    if cpus + gpus == 0:
+        return
+    rng = np.random.default_rng(cpus + 10 * gpus)
+    for _ in range(30):
+        n = int(rng.integers(1, 60))
+        p, q = rng.uniform(1, 100, n), rng.uniform(1, 100, n)
+        if cpus and gpus:
+            p[rng.random(n) < 0.1] = np.inf
+        instance = Instance(p, q, np.ones(cpus), np.ones(gpus))
+        assert divisible_bound(instance) <= lower_bound(instance) * (1 + 2e-4)
+    p, q = np.full(4000, 3.0), rng.uniform(1, 2, 4000)
+    instance = Instance(p, q, np.ones(cpus), np.ones(gpus))
+    assert divisible_bound(instance) == pytest.approx(lower_bound(instance), rel=2e-4)
+
+
+def test_no_tasks_take_no_time_however_they_are_cut():
+    """On either kind, or both."""
+    for m, k in ((1, 0), (0, 1), (2, 2)):
+        none = np.empty(0)
+        assert divisible_bound(Instance(none, none, np.ones(m), np.ones(k))) == 0
