@@ -57,12 +57,13 @@ from _report import RESULTS, kept_figures, machine, save, save_rows, table
 
 from swdual import Database, registry
 from swdual.cache import cache_folder
+from swdual.instance import Instance, lower_bound
 from swdual.master.cost import Rates
 from swdual.master.device import Device, available_threads, gpus
 from swdual.master.division import Division, divide
 from swdual.master.search import SMALL_CELLS, Search, open_database
 from swdual.master.worker import Worker
-from swdual.planner import PACKAGE, Instance, lower_bound, make_plan
+from swdual.planner import PACKAGE, make_plan
 from swdual.sequences import synthesis
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences

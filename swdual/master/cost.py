@@ -36,9 +36,9 @@ KNOTS = np.array([32, 100, 320, 1000, 3200, 10_000, 32_000])
 """Query lengths at which the time of a cell is known."""
 
 PROBE_TARGETS, PROBE_LENGTH = 512, 304
-"""The targets that are scored to measure a worker."""
+"""The targets that are scored to measure a worker; more if it computes more side by side."""
 
-PROBE_SECONDS = 0.012
+PROBE_SECONDS = 0.02
 """How long one measurement may take; of as many targets as that allows."""
 
 CALIBRATION_TRUST = 0.05
@@ -178,39 +178,53 @@ def calibrated(bind: Callable[[Database], Scorer]) -> Rates:
     bind
         Returns a scorer for a database.
     """
-    generator = np.random.default_rng(1)
-    codes = generator.integers(0, 20, (PROBE_TARGETS, PROBE_LENGTH), np.uint8)
-    targets = batch_of(Sequence(str(k), row.tobytes()) for k, row in enumerate(codes))
-    scorer = bind(Database.from_batches([targets], PROTEIN, "probe"))
+    scorer = bind(_probe(PROBE_TARGETS))
     width = scorer.width
+    count = max(PROBE_TARGETS, 2 * width) // (2 * width) * 2 * width
+    if count > PROBE_TARGETS:
+        scorer = bind(_probe(count))
+    generator = np.random.default_rng(2)
     query = generator.integers(0, 20, int(KNOTS[-1]), np.uint8).tobytes()
 
-    def measure(length: int, count: int) -> float:
+    def measure(length: int, targets: int) -> float:
         started = time.perf_counter()
-        scorer(query[:length], 0, 0, count, lambda cells: None)
+        scorer(query[:length], 0, 0, targets, lambda cells: None)
         return time.perf_counter() - started
 
-    sizes = sorted({1, min(8, width), width, PROBE_TARGETS})
-    scorer(codes[0].tobytes(), 0, 0, 1, lambda cells: None)  # compiles: its score is a large one
+    own = _probe(1)[0].codes
+    scorer(own, 0, 0, 1, lambda cells: None)  # compiles what large scores need, too
     startup = min(measure(1, 1) for _ in range(5))
     first = measure(int(KNOTS[0]), 1)
     cell = max(first - startup, first / 10) / (int(KNOTS[0]) * PROBE_LENGTH * width)
     layout = 0.0
     seconds = np.full(len(KNOTS), cell)
+    halves = sorted({width, min(8 * width, count // 2), count // 2})
     for number, length in enumerate(KNOTS.tolist()):
         column = PROBE_LENGTH * length
-        fitting = [x for x in sizes if max(x, width) * column * cell <= PROBE_SECONDS]
+        fitting = [half for half in halves if 2 * half * column * cell <= PROBE_SECONDS]
         if not fitting:
             seconds[number:] = cell
             break
-        count = fitting[-1]
-        first = measure(length, count)
-        again = sorted(measure(length, count) for _ in range(3))[1]
-        if count == PROBE_TARGETS and layout == 0.0:
-            layout = max(0.0, first - again) / (count * PROBE_LENGTH)
-        cell = max(again - startup, again / 10) / (max(count, width) * column)
+        half = fitting[-1]
+        measure(length, half)
+        first = measure(length, 2 * half)
+        repeats = 5 if 2 * half * column * cell < PROBE_SECONDS / 10 else 2
+        some, all_of_them = (
+            min(measure(length, targets) for _ in range(repeats)) for targets in (half, 2 * half)
+        )
+        if 2 * half == count and layout == 0.0:
+            layout = max(0.0, first - all_of_them) / (count * PROBE_LENGTH)
+        # The difference: what comes once for each call is no part of a cell.
+        cell = max(all_of_them - some, all_of_them / 10) / (half * column)
         seconds[number] = cell
     return Rates(startup, layout, seconds, width, np.full(len(KNOTS), CALIBRATION_TRUST))
+
+
+def _probe(count: int) -> Database:
+    """Return a database of so many random targets."""
+    codes = np.random.default_rng(1).integers(0, 20, (count, PROBE_LENGTH), np.uint8)
+    targets = batch_of(Sequence(str(k), row.tobytes()) for k, row in enumerate(codes))
+    return Database.from_batches([targets], PROTEIN, "probe")
 
 
 class RateBook:

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.database.database import Database
+from swdual.instance import Instance, divisible_bound
 from swdual.master.board import Board, Job
 from swdual.master.cost import Rates
 from swdual.master.task import Range, Task, cut, make_tasks
-from swdual.planner import PACKAGE, Instance, Plan, divisible_bound, plan_for
+from swdual.planner import PACKAGE, Plan, plan_for
 
 logger = logging.getLogger("swdual")
 
@@ -249,7 +250,8 @@ class Replanning:
         kinds = self._division.plan.kinds
         plan = plan_for(_instance(seconds[able], [kinds[worker] for worker in able]), "dual")
         logger.info(
-            "planned %d waiting tasks again: workers take %s of the predicted time",
+            "plan %d, of the %d tasks left: workers take %s of the predicted time",
+            self.plans + 1,
             len(numbers),
             ", ".join(f"{100 * drift:.0f} %" for drift in drifts),
         )

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from swdual.planner import PRECISION, Assignment, Relaxation, Split
+from swdual.instance import PRECISION, Relaxation, Split
+from swdual.planner import Assignment
 from swdual.planners._lists import Allocations
 
 

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.instance import Instance
 from swdual.jit import kernel
-from swdual.planner import Assignment, Instance
+from swdual.planner import Assignment
 
 
 def list_schedule(

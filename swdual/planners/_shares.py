@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.planner import Assignment, Instance
+from swdual.instance import Instance
+from swdual.planner import Assignment
 from swdual.planners._lists import list_schedule
 
 

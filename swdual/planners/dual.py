@@ -5,7 +5,8 @@ The 2-approximation of Machado Mendonca's thesis, section 2.3.
 
 from __future__ import annotations
 
-from swdual.planner import Assignment, Instance, Relaxation
+from swdual.instance import Instance, Relaxation
+from swdual.planner import Assignment
 from swdual.planners._guesses import offer_split, search
 from swdual.planners._lists import Allocations
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from swdual.planner import Assignment, Instance
+from swdual.instance import Instance
+from swdual.planner import Assignment
 from swdual.planners._lists import on_one_kind
 
 KIND = "gpu"

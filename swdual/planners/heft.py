@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from swdual.planner import Assignment, Instance
+from swdual.instance import Instance
+from swdual.planner import Assignment
 from swdual.planners._lists import on_all_workers
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.instance import Instance
 from swdual.jit import kernel
-from swdual.planner import Assignment, Instance
+from swdual.planner import Assignment
 
 
 def assign(instance: Instance) -> Assignment:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from swdual.planner import Assignment, Instance
+from swdual.instance import Instance
+from swdual.planner import Assignment
 from swdual.planners._shares import acceleration, share_out
 
 

@@ -31,7 +31,8 @@ from oracles.makespan import check, optimum
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.planner import PACKAGE, PRECISION, Instance, lower_bound, make_plan
+from swdual.instance import PRECISION, Instance, lower_bound
+from swdual.planner import PACKAGE, make_plan
 
 PLANNERS = registry.available(PACKAGE)
 SMALL = 360

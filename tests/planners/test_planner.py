@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from oracles.makespan import optimum
 
-from swdual import planner
 from swdual.errors import InputError
-from swdual.planner import Instance, Plan, divisible_bound, lower_bound, make_plan
+from swdual.instance import PRECISION, Instance, divisible_bound, lower_bound
+from swdual.planner import Plan, make_plan
 
 INF = math.inf
 SLACK = 1 + 1e-9
@@ -159,7 +159,7 @@ def test_without_workers_of_a_kind_all_its_times_are_infinite(cpus, gpus, missin
 def test_the_bound_of_simple_instances_is_that_found_by_hand(arguments, bound):
     """To the precision of the search, and never above."""
     found = lower_bound(instance_of(*arguments))
-    assert bound * (1 - 2 * planner.PRECISION) <= found <= bound * SLACK
+    assert bound * (1 - 2 * PRECISION) <= found <= bound * SLACK
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -170,7 +170,7 @@ def test_the_bound_is_the_least_of_the_relaxed_problem(seed):
         problem = random_problem(rng)
         exact = least_guess(*problem)
         found = lower_bound(instance_of(*problem))
-        assert exact * (1 - 2 * planner.PRECISION) <= found <= exact * SLACK, problem
+        assert exact * (1 - 2 * PRECISION) <= found <= exact * SLACK, problem
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -189,7 +189,7 @@ def test_the_bound_is_exact_where_every_worker_can_be_full():
     Moving work to the other kind takes ten times as long, so no schedule is shorter than 1,000.
     """
     p, q = [500] * 4 + [2500] * 4, [5000] * 4 + [250] * 4
-    assert lower_bound(instance_of(p, q, 2, 1)) == pytest.approx(1000, rel=2 * planner.PRECISION)
+    assert lower_bound(instance_of(p, q, 2, 1)) == pytest.approx(1000, rel=2 * PRECISION)
 
 
 def test_a_task_without_duration_on_full_gpus_does_not_disturb_the_bound():

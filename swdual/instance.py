@@ -1,0 +1,190 @@
+"""Instances of the planning problem, and what no plan can beat.
+
+Tasks have a time on a CPU and one on a GPU; workers have a speed. The bounds that plans are held
+against are proven here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+
+PRECISION = 1e-4
+"""How near, relative to each other, the two ends of a search for the right guess must come."""
+
+SHORTEST, LONGEST = 1e-300, 1e150
+"""Seconds that can be added, multiplied and halved without an end of the numbers being near."""
+
+ROUNDING = 1e-9
+"""Relative excess of an area that may be rounding: it refutes no guess."""
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Tasks and workers.
+
+    Parameters
+    ----------
+    cpu_times, gpu_times
+        (tasks,) seconds on a CPU and on a GPU of speed 1; infinite where a task cannot run, and
+        where there is no such worker.
+    cpu_speeds, gpu_speeds
+        Speed of each CPU and each GPU: a task takes its time divided by it.
+
+    Raises
+    ------
+    InputError
+        If there is no worker, or a task that none of them can do.
+    """
+
+    cpu_times: NDArray[np.float64]
+    gpu_times: NDArray[np.float64]
+    cpu_speeds: NDArray[np.float64]
+    gpu_speeds: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.cpu_times.shape != self.gpu_times.shape or self.cpu_times.ndim != 1:
+            raise InputError("each task needs one time on a CPU and one on a GPU")
+        if len(self.speeds) == 0:
+            raise InputError("a plan needs at least one worker")
+        if not (np.isfinite(self.speeds) & (self.speeds > 0)).all():
+            raise InputError("the speed of a worker must be a number above 0")
+        for kind in ("cpu", "gpu"):
+            times = getattr(self, f"{kind}_times")
+            wrong = np.flatnonzero(~(times >= 0))
+            if len(wrong):
+                raise InputError(f"task {wrong[0]} has a time that is negative or no number")
+            extreme = np.flatnonzero(
+                ((times > 0) & (times < SHORTEST)) | ((times > LONGEST) & (times < np.inf))
+            )
+            if len(extreme):
+                raise InputError(
+                    f"task {extreme[0]} takes {times[extreme[0]]:g} seconds, but what is not 0 "
+                    f"must lie between {SHORTEST:g} and {LONGEST:g}"
+                )
+            if len(getattr(self, f"{kind}_speeds")) == 0:
+                object.__setattr__(self, f"{kind}_times", np.full(len(self), np.inf))
+        impossible = np.flatnonzero(np.isinf(np.minimum(self.cpu_times, self.gpu_times)))
+        if len(impossible):
+            raise InputError(f"none of the workers can do task {impossible[0]}")
+
+    def __len__(self) -> int:
+        return len(self.cpu_times)
+
+    @property
+    def speeds(self) -> NDArray[np.float64]:
+        """The speeds of all workers, CPUs first: the order in which workers are numbered."""
+        return np.concatenate((self.cpu_speeds, self.gpu_speeds))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each worker is: "cpu" or "gpu"."""
+        return ("cpu",) * len(self.cpu_speeds) + ("gpu",) * len(self.gpu_speeds)
+
+
+class Split(NamedTuple):
+    """The cheapest way to fill the GPUs under a guess: how many tasks, in the order of the ratio.
+
+    Of the free tasks, in descending acceleration ratio, the first ``whole`` fit the GPUs and the
+    next would fit in part; tasks that fit one kind only are settled beforehand.
+    """
+
+    forced_cpu: NDArray[np.bool_]
+    forced_gpu: NDArray[np.bool_]
+    free: NDArray[np.int64]
+    whole: int
+
+
+class Relaxation:
+    """The problem with one task divisible between the two kinds: which makespans are out of reach.
+
+    In a schedule of length L each task takes at most L, and the work of each kind is at most L
+    times its speed. So a task longer than L on one kind goes to the other, and of the others those
+    with the largest acceleration ratio go to the GPUs: filled to the brim, this leaves the least
+    work to the CPUs. If that is too much, no schedule of length L exists (Machado Mendonca's
+    thesis, section 2.3, equations 2.5 to 2.7, with the knapsack made fractional and with the two
+    forced sides that its proof takes for granted).
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        p, q = instance.cpu_times, instance.gpu_times
+        self._cpu_speed, self._gpu_speed = instance.cpu_speeds.sum(), instance.gpu_speeds.sum()
+        self._fastest_cpu = instance.cpu_speeds.max(initial=0.0)
+        self._fastest_gpu = instance.gpu_speeds.max(initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.where((p == 0) & (q == 0), 1.0, p / q)
+        self.order = np.argsort(-ratios, kind="stable")
+        self._p, self._q = p[self.order], q[self.order]
+
+    def least(self) -> float:
+        """Return a makespan below which a single task is out of reach."""
+        p, q = self._p / (self._fastest_cpu or 1.0), self._q / (self._fastest_gpu or 1.0)
+        return float(np.minimum(p, q).max(initial=0.0))
+
+    def split(self, guess: float) -> Split | None:
+        """Return the cheapest split under a guess, or None: no schedule is as short as that."""
+        no_cpu = self._p > guess * self._fastest_cpu * (1 + ROUNDING)
+        no_gpu = self._q > guess * self._fastest_gpu * (1 + ROUNDING)
+        if (no_cpu & no_gpu).any():
+            return None
+        free = np.flatnonzero(~(no_cpu | no_gpu))
+        room = guess * self._gpu_speed - self._q[no_cpu].sum()
+        if room < -ROUNDING * guess * self._gpu_speed:
+            return None
+        room = max(room, 0.0)
+        filled = np.cumsum(self._q[free])
+        whole = int(np.searchsorted(filled, room, "right"))
+        work = self._p[no_gpu].sum() + self._p[free[whole:]].sum()
+        if whole < len(free):
+            before = filled[whole - 1] if whole else 0.0
+            work -= self._p[free[whole]] * (room - before) / self._q[free[whole]]
+        if work > guess * self._cpu_speed * (1 + ROUNDING):
+            return None
+        return Split(no_gpu, no_cpu, free, whole)
+
+
+def divisible_bound(instance: Instance) -> float:
+    """Return seconds below which no plan could end even if every task could be cut at will.
+
+    In descending acceleration ratio tasks go to the GPUs until both kinds end together.
+    """
+    relaxation = Relaxation(instance)
+    p, q = (times[relaxation.order] for times in (instance.cpu_times, instance.gpu_times))
+    cpus, gpus = instance.cpu_speeds.sum(), instance.gpu_speeds.sum()
+    if not cpus or not gpus:
+        return float((q if gpus else p).sum() / (cpus + gpus))
+    on_gpus = np.concatenate(([0.0], np.cumsum(q))) / gpus
+    on_cpus = np.concatenate((np.cumsum(p[::-1])[::-1], [0.0])) / cpus
+    last = int(np.argmax(on_gpus >= on_cpus)) - 1
+    if last < 0:
+        return 0.0
+    if np.isinf(p[last]):
+        return float(on_gpus[last + 1])
+    if np.isinf(q[last]):
+        return float(on_cpus[last])
+    part = (on_cpus[last] - on_gpus[last]) / (p[last] / cpus + q[last] / gpus)
+    return float(on_gpus[last] + part * q[last] / gpus)
+
+
+def lower_bound(instance: Instance) -> float:
+    """Return seconds below which no plan can end: the least guess that `Relaxation` allows."""
+    relaxation = Relaxation(instance)
+    low = relaxation.least()
+    if relaxation.split(low) is not None:
+        return low
+    high = low or 1.0
+    while relaxation.split(high) is None:
+        low, high = high, 2 * high
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2
+        if relaxation.split(middle) is None:
+            low = middle
+        else:
+            high = middle
+    return low
