@@ -25,6 +25,9 @@ GOOD_ENOUGH = 1.005
 TASKS_PER_WORKER = 24
 """Tasks beyond which nobody waits long for another who turns out slower than predicted."""
 
+LONGEST_TASK = 0.1
+"""Part of the makespan that one task may take."""
+
 PATIENCE = 2
 """Ever finer divisions that may gain nothing before a search for better ones ends."""
 
@@ -99,15 +102,18 @@ def _best(attempt: Callable[[int], Division], queries: int, workers: int) -> Div
     start = -(-TASKS_PER_WORKER * workers // queries)
     best = last = attempt(start)
     parts, in_vain = start, 0
-    while best.plan.makespan > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
+    while not _fine(best, queries) and in_vain < PATIENCE:
         parts *= 2
         if parts * queries > MOST_TASKS:
             break
         finer = attempt(parts)
         if len(finer.ranges) == len(last.ranges):
             break
-        in_vain = 0 if finer.plan.makespan * GOOD_ENOUGH < best.plan.makespan else in_vain + 1
-        best, last = min(best, finer, key=_makespan), finer
+        gained = finer.plan.makespan * GOOD_ENOUGH < best.plan.makespan
+        in_vain = 0 if gained else in_vain + 1
+        if finer.plan.makespan < best.plan.makespan * GOOD_ENOUGH:
+            best = finer
+        last = finer
     parts = start
     while parts > 1:
         parts //= 2
@@ -127,8 +133,16 @@ def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Di
     return replace(division, seconds=seconds, plan=plan)
 
 
-def _makespan(division: Division) -> float:
-    return division.plan.makespan
+def _fine(division: Division, queries: int) -> bool:
+    """Return whether the makespan is good, and no task so long that its error would spoil it.
+
+    The ranges of a single query are large first and small last, which evens errors out.
+    """
+    plan = division.plan
+    longest = float((plan.ends - plan.starts).max(initial=0.0))
+    return plan.makespan <= GOOD_ENOUGH * division.divisible and (
+        queries == 1 or longest <= LONGEST_TASK * plan.makespan
+    )
 
 
 def _planned(
