@@ -118,6 +118,16 @@ def check_path(path: str | os.PathLike[str]) -> None:
     _need_matplotlib()
 
 
+def drawn(
+    panels: Sequence[Panel], path: str | os.PathLike[str] | None, *, force: bool = False
+) -> matplotlib.figure.Figure | None:
+    """Save panels under a name, or return their figure without one: see `save` and `draw`."""
+    if path is None:
+        return draw(panels)
+    save(panels, path, force=force)
+    return None
+
+
 def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Draw panels into a file: SVG, PNG or PDF, as its name ends.
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.gantt import Panel, draw, save, svg
+from swdual.gantt import Panel, drawn, svg
 from swdual.instance import Instance, lower_bound
 
 if TYPE_CHECKING:
@@ -143,10 +143,7 @@ class Plan:
         InputError, OutputError
             If matplotlib is missing, or the file cannot be written.
         """
-        if path is None:
-            return draw([self._panel()])
-        save([self._panel()], path, force=force)
-        return None
+        return drawn([self._panel()], path, force=force)
 
     def _panel(self) -> Panel:
         kinds = self.kinds

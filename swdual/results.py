@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.format import format_of, parse_format, print_bits, print_evalue
 from swdual.formats._arrow import arrow, batches, schema, with_metadata
-from swdual.gantt import Panel, draw, save, svg
+from swdual.gantt import Panel, drawn, svg
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult, SearchParameters
@@ -83,24 +83,8 @@ class Timing:
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw plan and reality one above the other (needs matplotlib).
-
-        Parameters
-        ----------
-        path
-            A file whose name ends in .svg, .png or .pdf; without it the figure is returned.
-        force
-            Replace a file that exists.
-
-        Raises
-        ------
-        InputError, OutputError
-            If matplotlib is missing, or the file cannot be written.
-        """
-        if path is None:
-            return draw(self.panels())
-        save(self.panels(), path, force=force)
-        return None
+        """Draw plan and reality one above the other: takes what `Plan.gantt` takes."""
+        return drawn(self.panels(), path, force=force)
 
     def __repr__(self) -> str:
         return (

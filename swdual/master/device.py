@@ -84,7 +84,7 @@ def devices_of(text: str, threads: int, backend: str = "simd") -> list[Device]:
             raise DeviceError(f"there is no GPU {missing[0]}, of {len(found)}; {REMEDY}")
         return [found[number] for number in sorted(numbers)]
     if not found and text != "auto":
-        raise DeviceError(f"there is no GPU to compute on; {REMEDY}")
+        raise DeviceError(f"there is no GPU that this release can use; {REMEDY}")
     if text == "cuda":
         return found
     return cpus[: max(1, threads - len(found))] + found
