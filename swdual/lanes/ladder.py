@@ -15,7 +15,11 @@ from swdual.sequences.scoring import ScoringScheme
 
 @dataclass(frozen=True)
 class Rung:
-    """One width of numbers: how scores and prices look in it (see `cell` for the terms)."""
+    """One width of numbers: how scores and prices look in it (see `cell` for the terms).
+
+    `low` and `high` hold the bytes of the scores of each query letter with all target letters,
+    `target_low` and `target_high` of each target letter with all query letters.
+    """
 
     bits: int
     lanes: int
@@ -26,6 +30,8 @@ class Rung:
     table: NDArray[np.int64]
     low: NDArray[np.int8]
     high: NDArray[np.int8]
+    target_low: NDArray[np.int8]
+    target_high: NDArray[np.int8]
 
 
 def ladder(scheme: ScoringScheme, lanes: int) -> list[Rung]:
@@ -47,9 +53,10 @@ def ladder(scheme: ScoringScheme, lanes: int) -> list[Rung]:
         limit = highest - largest
         if largest > highest or limit - zero < largest:
             continue
-        table[:, PAD] = max(lowest - zero, -LARGEST_SCORE)
+        table[:, PAD] = table[PAD] = max(lowest - zero, -LARGEST_SCORE)
         wide = lanes * 8 // bits
-        rungs.append(Rung(bits, wide, zero, first_gap, next_gap, limit, table, *_tables(table)))
+        tables = (*_tables(table), *_tables(table.T))
+        rungs.append(Rung(bits, wide, zero, first_gap, next_gap, limit, table, *tables))
     return rungs
 
 

@@ -8,6 +8,7 @@ target a lane, and beside a giant the others line up.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from swdual.sequences.alphabet import ALIGNMENT, PAD
 LARGEST_PACK_BYTES = 4 << 30
 """Memory for interleaved codes: lanes times the longest target, at least."""
 
+SPARSE = 4
+"""What a residue costs by itself, to one in full lanes, if a target is scored for itself."""
+
 
 @dataclass(frozen=True)
 class Pack:
@@ -33,7 +37,9 @@ class Pack:
     """
 
     lanes: int
-    residues: int
+    source: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
     codes: NDArray[np.uint8]
     batch_starts: NDArray[np.int64]
     event_starts: NDArray[np.int64]
@@ -41,10 +47,34 @@ class Pack:
     event_lanes: NDArray[np.int64]
     event_targets: NDArray[np.int64]
 
+    @cached_property
+    def residues(self) -> int:
+        """The residues of all targets."""
+        return int(self.lengths.sum())
+
+    @cached_property
+    def batch_residues(self) -> NDArray[np.int64]:
+        """The residues of each batch's targets."""
+        before = np.concatenate(([0], np.cumsum(self.lengths[self.event_targets])))
+        return np.diff(before[self.event_starts])
+
     @property
     def columns(self) -> int:
         """The columns of all lanes: residues, padding and idle lanes."""
         return len(self.codes)
+
+
+def occupied(lengths: NDArray[np.int64], lanes: int) -> int:
+    """Return the columns of all lanes that targets of these descending lengths would take.
+
+    A batch with few targets counts as `SPARSE` times its residues at most.
+    """
+    groups = -(-lengths // COLUMNS)
+    batch, lane, group = (np.empty(len(lengths), np.int64) for _ in range(3))
+    widths = np.empty(len(lengths), np.int64)
+    batches = _assign(groups, lanes, batch, lane, group, widths)
+    residues = np.bincount(batch, lengths, batches)
+    return int(np.minimum(widths[:batches] * COLUMNS * lanes, SPARSE * residues).sum())
 
 
 def pack(block: Block, targets: NDArray[np.int64], lanes: int) -> Pack:
@@ -70,7 +100,9 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int) -> Pack:
     order = np.lexsort((lane, ends, batch))
     return Pack(
         lanes=lanes,
-        residues=int(lengths.sum()),
+        source=block.residues,
+        starts=starts,
+        lengths=lengths,
         codes=codes,
         batch_starts=batch_starts,
         event_starts=np.searchsorted(batch[order], np.arange(batches + 1)),

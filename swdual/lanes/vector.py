@@ -160,6 +160,18 @@ def reaches(typing: Any, a: Any, b: Any) -> Any:
     return types.boolean(a, b), codegen
 
 
+@intrinsic
+def shifted(typing: Any, vector: Any, filler: Any) -> Any:
+    """Return a vector whose lanes stand one lane higher; the lowest is the filler's lowest."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        count = args[0].type.count
+        order = ir.Constant(ir.VectorType(_INDEX, count), [count, *range(count - 1)])
+        return builder.shuffle_vector(args[0], args[1], order)
+
+    return vector(vector, filler), codegen
+
+
 @intrinsic(prefer_literal=True)
 def scores(
     typing: Any, low: Any, high: Any, row: Any, codes: Any, index: Any, bits: Any, lanes: Any

@@ -63,7 +63,7 @@ class Rates:
     cell_seconds
         (knots,) seconds of a cell for a query of each length in `KNOTS`.
     width
-        Targets that are computed side by side: a range costs at least that many times its longest.
+        Targets that are computed side by side: with too few of them some of it idles.
     trust
         (knots,) seconds of observation behind each.
     """

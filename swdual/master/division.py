@@ -14,7 +14,7 @@ from swdual.database.database import Database
 from swdual.instance import Instance, divisible_bound
 from swdual.master.board import Board, Job
 from swdual.master.cost import Rates
-from swdual.master.task import Range, Task, cut, make_tasks
+from swdual.master.task import Range, Task, columns_of, cut, make_tasks
 from swdual.planner import PACKAGE, Plan, plan_for
 
 logger = logging.getLogger("swdual")
@@ -90,7 +90,7 @@ def divide(
 
     def attempt(parts: int) -> Division:
         ranges = cut(database, parts, shares=len(crew), width=width)
-        return _planned(lengths, ranges, crew, costs, planner, sides)
+        return _planned(lengths, database, ranges, crew, costs, planner, sides)
 
     return _for_all(_best(attempt, len(lengths), len(crew)), present, kinds)
 
@@ -147,6 +147,7 @@ def _fine(division: Division, queries: int) -> bool:
 
 def _planned(
     lengths: Sequence[int],
+    database: Database,
     ranges: list[Range],
     kinds: Sequence[str],
     rates: Sequence[Rates],
@@ -156,13 +157,15 @@ def _planned(
     tasks = make_tasks(lengths, ranges)
     queries, places = (np.array(column, np.int64).reshape(-1) for column in _columns(tasks))
     residues = np.array([each.residues for each in ranges])
-    longest = np.array([each.longest for each in ranges])
     query_lengths = np.asarray(lengths, np.int64)[queries]
     distinct = {id(each): each for each in rates}
     share = min(1.0, len(distinct) / max(1, len(lengths) * sides))
+    columns = {
+        width: np.array([columns_of(database, each, width) for each in ranges])
+        for width in {each.width for each in rates}
+    }
     rows = {
-        key: sides
-        * each.seconds(query_lengths, np.maximum(residues, each.width * longest)[places], share)
+        key: sides * each.seconds(query_lengths, columns[each.width][places], share)
         for key, each in distinct.items()
     }
     seconds = np.array([rows[id(each)] for each in rates])

@@ -8,9 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from swdual.database.database import Database
+from swdual.lanes.pack import SPARSE, occupied
 
 SMALLEST_RANGE = 1 << 18
 """Residues of a range below which there is too little to do for each query."""
+
+MANY = 64
+"""Targets of a range, to those computed side by side, beyond which hardly a lane idles."""
 
 
 class Range(NamedTuple):
@@ -71,6 +75,26 @@ def cut(database: Database, parts: int, *, shares: int = 1, width: int = 1) -> l
             left -= ranges[-1].residues
             first = last
     return ranges
+
+
+def columns_of(database: Database, place: Range, width: int) -> int:
+    """Return the residues of a range as they cost: lanes that idle beside others are counted.
+
+    Parameters
+    ----------
+    database
+        The targets.
+    place
+        The range.
+    width
+        Targets that are computed side by side.
+    """
+    if place.last - place.first > MANY * width:
+        return max(place.residues, min(width * place.longest, SPARSE * place.residues))
+    if width == 1:
+        return place.residues
+    lengths = database.lengths(place.block)[place.first : place.last]
+    return occupied(lengths.astype(np.int64), width)
 
 
 def make_tasks(lengths: Sequence[int], ranges: Sequence[Range]) -> list[Task]:

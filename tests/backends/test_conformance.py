@@ -24,12 +24,29 @@ from swdual.sequences.sequence import Sequence, batch_of
 LETTERS = len(PROTEIN.letters)
 LANES = (16, 32, 64, 128)
 BLOSUM62 = matrices.load("BLOSUM62").scores
+
+
+class Together(simd.SimdScorer):
+    """Scores all targets side by side, however many lanes idle."""
+
+    def _sparse(self, packed, rung, rows, vectors):
+        return np.zeros(len(packed.batch_residues), bool)
+
+
+class Alone(simd.SimdScorer):
+    """Scores all targets one by one."""
+
+    def _sparse(self, packed, rung, rows, vectors):
+        return np.ones(len(packed.batch_residues), bool)
+
+
 BACKENDS = {
     **{
         name: registry.load("swdual.backends", name).bind
         for name in registry.available("swdual.backends")
     },
-    **{f"simd-{lanes}": partial(simd.bind, lanes=lanes) for lanes in LANES},
+    **{f"simd-together-{lanes}": partial(Together, lanes=lanes) for lanes in LANES},
+    **{f"simd-alone-{lanes}": partial(Alone, lanes=lanes) for lanes in LANES},
 }
 PRICES = [
     (11, 1),

@@ -19,6 +19,21 @@ LANES = 16
 A, C = PROTEIN.encode("AC")
 
 
+@pytest.fixture(autouse=True, params=["together", "alone", "as it pays"])
+def kernels(request, monkeypatch):
+    """Every test runs with each kernel, and with the choice between them."""
+    if request.param != "as it pays":
+        alone = request.param == "alone"
+        monkeypatch.setattr(
+            simd.SimdScorer, "_sparse", lambda self, packed, *_: np.full(batches(packed), alone)
+        )
+    return request.param
+
+
+def batches(packed):
+    return len(packed.batch_starts) - 1
+
+
 def scheme_of(scores, gap_open=11, gap_extend=1):
     matrix = matrices.SubstitutionMatrix("test", PROTEIN, np.array(scores, np.int16))
     return ScoringScheme(matrix, gap_open, gap_extend)
@@ -290,9 +305,38 @@ def test_ranges_dropped_and_taken_up_again_score_the_same():
     )
 
 
-def test_work_counts_real_cells_and_the_cells_of_all_lanes():
-    """Three targets in sixteen lanes: the real cells are query times residues, the others more."""
+def test_work_counts_real_cells_and_the_cells_of_all_lanes(kernels):
+    """Three targets in sixteen lanes: the real cells are query times residues, the others more.
+
+    Side by side the query has 10 rows and each lane 12 columns, one by one 16 rows and 20 columns.
+    """
     scorer = Recording([bytes(12), bytes(7), bytes(1)], usual_scheme())
     scorer.scores(bytes(10))
     assert scorer.work.cells == 10 * 20
-    assert scorer.work.lane_cells == 10 * 12 * LANES
+    assert scorer.work.lane_cells == (16 * 20 if kernels == "alone" else 10 * 12 * LANES)
+
+
+@pytest.mark.parametrize("kernels", ["as it pays"], indirect=True)
+def test_few_targets_are_scored_one_by_one_and_many_side_by_side():
+    """Beside a full batch, one with a single target; a short query is not worth a column each."""
+    rng = np.random.default_rng(10)
+    targets = [rng.integers(0, 20, n, np.uint8).tobytes() for n in [100] * LANES + [90]]
+    scorer = simd.SimdScorer(database_of(targets), usual_scheme(), LANES)
+    packed = pack(scorer._database.block(0), np.arange(len(targets)), LANES)
+    assert scorer._sparse(packed, scorer.rungs[0], 1000, 63).tolist() == [False, True]
+    assert scorer._sparse(packed, scorer.rungs[0], 10, 1).tolist() == [False, False]
+
+
+def test_gaps_run_through_all_lanes_of_a_query(kernels):
+    """A deletion of most of the query: F crosses every lane, and rows that another F has reached.
+
+    The two ends of the query score more than the gap costs.
+    """
+    rng = np.random.default_rng(11)
+    query = rng.integers(0, 20, 400, np.uint8).tobytes()
+    for gap_open, gap_extend in ((11, 1), (0, 0), (3, 0), (0, 1), (20, 0)):
+        scheme = ScoringScheme(matrices.load("BLOSUM62"), gap_open, gap_extend)
+        targets = [query[:keep] + query[-keep:] for keep in (1, 5, 20, 60, 120, 190)] + [
+            query[:90] + query[150:200] + query[300:]
+        ]
+        assert Recording(targets, scheme).scores(query) == expected(query, targets, scheme)

@@ -10,12 +10,14 @@ import pytest
 
 from swdual import registry
 from swdual.errors import InputError
+from swdual.lanes.pack import SPARSE
 from swdual.master import division as module
 from swdual.master import task
 from swdual.master.board import Board, Job
 from swdual.master.cost import Rates
 from swdual.master.device import Device
 from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide
+from swdual.master.task import columns_of
 from swdual.master.worker import Worker
 from swdual.planner import PACKAGE, plan_for
 
@@ -137,7 +139,7 @@ def test_seconds_are_those_of_the_rates(small):
     for worker, rates in enumerate(crew):
         for number, (query, place) in enumerate(found.tasks):
             each = found.ranges[place]
-            residues = max(each.residues, rates.width * each.longest)
+            residues = columns_of(small, each, rates.width)
             expected = float(rates.seconds([300, 5000][query], residues))
             layout = residues * rates.layout
             assert expected <= found.seconds[worker, number] * (1 + 1e-9)
@@ -150,14 +152,14 @@ def test_one_worker_gets_whole_blocks(small, large):
     assert len(divided([300] * 5, small, [GPU]).ranges) == 2
 
 
-def test_few_long_targets_cost_as_much_as_the_width_of_the_longest():
-    """Lanes without a target idle: on a wide worker ten targets cost as much as its width."""
+def test_few_targets_cost_more_than_their_residues():
+    """Lanes without a target idle, or targets are scored one by one, which is dearer."""
     titin = Targets([35_213] * 10)
     found = divided([1000], titin, [CPU, GPU])
     assert len(found.tasks) == 1
     for worker, rates in enumerate((CPU, GPU)):
-        wide = rates.width * 35_213
-        assert found.seconds[worker, 0] >= float(rates.seconds(1000, wide))
+        columns = SPARSE * 352_130
+        assert found.seconds[worker, 0] == pytest.approx(float(rates.seconds(1000, columns, 1.0)))
     crowd = divided([1000], Targets([300] * 100_000), [CPU])
     assert crowd.seconds[0, 0] == pytest.approx(float(CPU.seconds(1000, 30_000_000, 1.0)))
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from swdual.database import build
 from swdual.database.database import Database
+from swdual.lanes.pack import SPARSE, pack
 from swdual.master import task
-from swdual.master.task import Range, Task, cut, make_tasks
+from swdual.master.task import Range, Task, columns_of, cut, make_tasks
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -180,3 +181,43 @@ def test_equal_queries_stay_in_their_order():
     assert make_tasks([7, 9, 7], ranges) == [
         Task(query, place) for place in (0, 1) for query in (1, 0, 2)
     ]
+
+
+@settings(max_examples=100, deadline=None)
+@given(targets=lengths_of_targets, width=st.sampled_from([1, 16, 64]))
+def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(targets, width):
+    """As they are laid out batch by batch, and never fewer than the residues."""
+    database = database_of(targets)
+    (block,) = database.blocks()
+    place = cut(database, 1)[0]
+    found = columns_of(database, place, width)
+    assert (
+        place.residues
+        <= found
+        <= max(place.residues + 3 * width * len(targets), SPARSE * place.residues)
+    )
+    if width > 1:
+        packed = pack(block, np.arange(len(targets)), width)
+        columns = np.diff(packed.batch_starts) * 4 * width
+        expected = np.minimum(columns, SPARSE * packed.batch_residues)
+        assert found == expected.sum()
+
+
+def test_many_targets_cost_their_residues_or_a_vector_of_the_longest():
+    """Nobody lays out what hardly idles; a giant among them is counted."""
+    many = Targets([300] * 2000)
+    assert columns_of(many, Range(0, 0, 2000, 600_000, 300), 16) == 600_000
+    giant = Targets([30_000] + [300] * 1100)
+    assert columns_of(giant, Range(0, 0, 1101, 360_000, 30_000), 16) == 480_000
+    assert columns_of(giant, Range(0, 0, 1101, 360_000, 30_000), 1) == 360_000
+
+
+class Targets:
+    """What `columns_of` asks of a database."""
+
+    def __init__(self, lengths):
+        self._lengths = np.array(lengths)
+
+    def lengths(self, number):
+        assert number == 0
+        return self._lengths

@@ -1,0 +1,127 @@
+"""The intra-sequence kernel: one target at a time, the query's rows spread over the lanes.
+
+For the few targets that would leave most lanes of the inter-sequence kernel idle. After Farrar
+(Bioinformatics 23 (2007) 156-161): row i of the query stands in lane ``i // rows`` of vector
+``i % rows``, where `rows` is the number of vectors, so that neighbouring rows lie in neighbouring
+vectors and the profile of a letter is read in order. The recurrence and its numbers are those of
+`swdual.lanes.cell`; F runs down a column in two steps::
+
+    h = max(H_diagonal + S, zero, E - gx)      without F
+    H = max(h, F - gx)
+    F = max(F - ge, h)                         for the next row, since F - gx <= F - ge
+
+A lane begins each column as if nothing came from the lane above. What did come is run down again
+afterwards, for as long as any F exceeds by its next gap price what the row has from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.jit import kernel
+from swdual.lanes.vector import (
+    TABLE_BYTES,
+    add,
+    load,
+    maximum,
+    reaches,
+    scores,
+    shifted,
+    splat,
+    store,
+    subtract,
+)
+from swdual.sequences.alphabet import CODES, PAD
+
+
+def striped(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
+    """Return the query's codes vector by vector, filled up with `PAD`.
+
+    >>> striped(np.arange(3), 2).tolist()
+    [0, 2, 1, 31]
+    """
+    rows = -(-len(query) // lanes)
+    codes = np.full(rows * lanes, PAD, np.uint8)
+    codes[: len(query)] = query
+    return codes.reshape(lanes, rows).T.ravel()
+
+
+@cache
+def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
+    """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    BITS, LANES = bits, lanes
+
+    @kernel
+    def score_targets(
+        residues: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        query: NDArray[np.uint8],
+        low: NDArray[np.int8],
+        high: NDArray[np.int8],
+        scales: tuple[int, int, int, int],
+        H: NDArray[np.signedinteger],
+        E: NDArray[np.signedinteger],
+        profile: NDArray[np.signedinteger],
+        lane_best: NDArray[np.signedinteger],
+        out: NDArray[np.int32],
+    ) -> None:
+        """Score a query, as `striped` gave it, against some targets of a pack.
+
+        `low` and `high`: the tables of the target's letters; H, E: len(query) numbers; profile: 32
+        times as many; lane_best: one vector. ``out[targets]`` are set, -1 beyond the limit.
+        """
+        zero_number, gx_number, ge_number, limit = scales
+        zero = splat(zero_number, BITS, LANES)
+        gx = splat(gx_number, BITS, LANES)
+        ge = splat(ge_number, BITS, LANES)
+        one = splat(1, BITS, LANES)
+        size = len(query)
+        for letter in range(CODES):
+            for v in range(0, size, LANES):
+                row = scores(low, high, letter * TABLE_BYTES, query, v, BITS, LANES)
+                store(profile, letter * size + v, row)
+        for target in targets:
+            for v in range(0, size, LANES):
+                store(H, v, zero)
+                store(E, v, zero)
+            best = zero
+            for place in range(starts[target], starts[target] + lengths[target]):
+                at = np.int64(residues[place]) * size
+                diagonal = shifted(load(H, size - LANES, LANES), zero)
+                f = zero
+                for v in range(0, size, LANES):
+                    e = load(E, v, LANES)
+                    step = maximum(add(diagonal, load(profile, at + v, LANES)), zero)
+                    without_f = maximum(step, subtract(e, gx))
+                    h = maximum(without_f, subtract(f, gx))
+                    f = maximum(subtract(f, ge), without_f)
+                    diagonal = load(H, v, LANES)
+                    store(H, v, h)
+                    store(E, v, maximum(subtract(e, ge), h))
+                    best = maximum(best, h)
+                for _ in range(LANES):
+                    f = shifted(f, zero)
+                    v = 0
+                    while v < size:
+                        h = load(H, v, LANES)
+                        further = subtract(f, ge)
+                        if not reaches(further, add(h, one)):
+                            break
+                        h = maximum(h, subtract(f, gx))
+                        store(H, v, h)
+                        store(E, v, maximum(load(E, v, LANES), h))
+                        f = maximum(further, zero)
+                        v += LANES
+                    if v < size:
+                        break
+            store(lane_best, 0, best)
+            number = np.int64(lane_best.max())
+            out[target] = -1 if number > limit else number - zero_number
+
+    return score_targets
