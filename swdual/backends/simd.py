@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from swdual.backend import TOO_LARGE, Progress
 from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import striped, target_kernel
-from swdual.database.database import Database
+from swdual.database.database import Block, Database
 from swdual.errors import EngineError
 from swdual.lanes.cell import COLUMNS
 from swdual.lanes.ladder import Rung, aligned, ladder
@@ -29,10 +29,11 @@ CALL_CELLS = 4_000_000_000
 KEPT_BYTES = 1 << 30
 """Memory for ranges of targets that are kept interleaved, for the next query."""
 
+TWO_REGISTERS = 1.8
 TARGET_COLUMN, TARGET_VECTOR = 40.0, 1.5
-"""Time of a column where one target is scored, and of each of its vectors.
+"""Time of two registers of cells, and where one target is scored, of a column and of each vector.
 
-In units of one register of cells in the other kernel; 2-core EPYC (Zen 5): 30, 1.15 and 0.78 ns.
+All in units of one register of cells by itself: on a 2-core EPYC (Zen 5) 0.78 ns.
 """
 
 
@@ -91,7 +92,7 @@ class SimdScorer:
             overflowed = np.flatnonzero(scores < 0)
             if len(overflowed) == 0:
                 return scores
-            again = pack(self._database.block(block), overflowed + first, rung.lanes)
+            again = _packed_again(self._database.block(block), overflowed + first, rung, len(query))
             scores[overflowed] = self._score(letters, again, rung, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
             raise EngineError(TOO_LARGE)
@@ -130,9 +131,8 @@ class SimdScorer:
     ) -> NDArray[np.int32]:
         """Return scores in the order of the pack's targets; -1 where one does not fit the rung."""
         out = np.empty(len(packed.lengths), np.int32)
-        lanes = min(rung.lanes, register_bytes() * 8 // rung.bits)
-        rows = -(-len(query) // lanes)
-        sparse = self._sparse(packed, rung, len(query), rows)
+        sparse = self._sparse(packed, rung.bits, len(query))
+        lanes = min(packed.lanes, register_bytes() * 8 // rung.bits)
         for first, last in _runs(sparse):
             if sparse[first]:
                 targets = packed.event_targets[slice(*packed.event_starts[[first, last]])]
@@ -141,18 +141,35 @@ class SimdScorer:
                 calls = _score_batches(query, packed, rung, first, last, out)
             for cells in calls:
                 progress(cells)
-        columns = int(np.diff(packed.batch_starts)[~sparse].sum()) * COLUMNS * rung.lanes
-        alone = int(packed.batch_residues[sparse].sum()) * rows * lanes
+        columns = int(np.diff(packed.batch_starts)[~sparse].sum()) * COLUMNS * packed.lanes
+        alone = int(packed.batch_residues[sparse].sum()) * -(-len(query) // lanes) * lanes
         with self._lock:
             self.work.cells += packed.residues * len(query)
             self.work.lane_cells += columns * len(query) + alone
         return out
 
-    def _sparse(self, packed: Pack, rung: Rung, rows: int, vectors: int) -> NDArray[np.bool_]:
+    def _sparse(self, packed: Pack, bits: int, rows: int) -> NDArray[np.bool_]:
         """Return which batches have so few targets that each is sooner scored by itself."""
-        registers = max(1.0, rung.lanes * rung.bits / 8 / register_bytes())
-        together = np.diff(packed.batch_starts) * COLUMNS * rows * registers
-        return packed.batch_residues * (TARGET_COLUMN + TARGET_VECTOR * vectors) < together
+        together, alone = _costs(packed, bits, rows)
+        return alone < together
+
+
+def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each batch costs side by side, and one by one (see `TARGET_COLUMN`)."""
+    registers = packed.lanes * bits / 8 / register_bytes()
+    cells = 1.0 if registers <= 1 else TWO_REGISTERS * registers / 2
+    vectors = -(-rows // min(packed.lanes, register_bytes() * 8 // bits))
+    together = np.diff(packed.batch_starts) * (COLUMNS * rows * cells)
+    return together, packed.batch_residues * (TARGET_COLUMN + TARGET_VECTOR * vectors)
+
+
+def _packed_again(block: Block, targets: NDArray[np.int64], rung: Rung, rows: int) -> Pack:
+    """Return targets laid out for wider numbers, in half as many lanes if these are fuller."""
+    packed = pack(block, targets, rung.lanes)
+    if rung.lanes * rung.bits // 8 <= register_bytes():
+        return packed
+    halved = pack(block, targets, rung.lanes // 2)
+    return min(packed, halved, key=lambda each: np.minimum(*_costs(each, rung.bits, rows)).sum())
 
 
 def _score_batches(
@@ -165,8 +182,9 @@ def _score_batches(
 ) -> Iterator[int]:
     """Score some batches, a target in each lane; the cells of each call come out."""
     kind = np.dtype(f"i{rung.bits // 8}")
-    rows, group = len(query) * rung.lanes, COLUMNS * rung.lanes
-    scratch = [aligned(n, kind) for n in (rows, rows, CODES * group, rung.lanes, rung.lanes)]
+    lanes = packed.lanes
+    rows, group = len(query) * lanes, COLUMNS * lanes
+    scratch = [aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
     numbers = (rung.zero, rung.first_gap, rung.next_gap, rung.limit)
     used = np.unique(query)
     step = max(1, CALL_CELLS // max(1, len(query) * group))
@@ -174,7 +192,7 @@ def _score_batches(
         end = packed.batch_starts[first] + step
         fitting = int(np.searchsorted(packed.batch_starts, end, "right")) - 1
         after = min(last, max(first + 1, fitting))
-        score_kernel(rung.bits, rung.lanes)(
+        score_kernel(rung.bits, lanes)(
             packed.codes,
             packed.batch_starts,
             packed.event_starts,

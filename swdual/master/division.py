@@ -20,19 +20,19 @@ from swdual.planner import PACKAGE, Plan, plan_for
 logger = logging.getLogger("swdual")
 
 GOOD_ENOUGH = 1.005
-"""A makespan, relative to that of tasks cut at will, that finer tasks need not improve."""
+"""A makespan, relative to that of tasks cut at will, that finer tasks need not improve.
+
+Also how much shorter a finer division must make it for still finer ones to be looked at.
+"""
 
 TASKS_PER_WORKER = 24
 """Tasks beyond which nobody waits long for another who turns out slower than predicted."""
 
-LONGEST_TASK = 0.1
-"""Part of the makespan that one task may take."""
+UNSURE = 0.1
+"""Part of its predicted time by which a task may take longer."""
 
 PATIENCE = 2
 """Ever finer divisions that may gain nothing before a search for better ones ends."""
-
-WORTH_IT = 1.02
-"""How much shorter a makespan must be for tasks to be fewer."""
 
 DRIFT = 1.1
 """How much the workers' speeds may change against each other before they are planned again."""
@@ -96,31 +96,32 @@ def divide(
 
 
 def _best(attempt: Callable[[int], Division], queries: int, workers: int) -> Division:
-    """Return the best of ever finer divisions, and of coarser ones where these gain much."""
+    """Return the best of ever finer divisions, or of coarser ones."""
     if workers == 1 or not queries:
         return attempt(1)
     start = -(-TASKS_PER_WORKER * workers // queries)
     best = last = attempt(start)
+    least = _price(best, queries)
     parts, in_vain = start, 0
-    while not _fine(best, queries) and in_vain < PATIENCE:
+    while least > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
         parts *= 2
         if parts * queries > MOST_TASKS:
             break
         finer = attempt(parts)
         if len(finer.ranges) == len(last.ranges):
             break
-        gained = finer.plan.makespan * GOOD_ENOUGH < best.plan.makespan
-        in_vain = 0 if gained else in_vain + 1
-        if finer.plan.makespan < best.plan.makespan * GOOD_ENOUGH:
-            best = finer
-        last = finer
+        price, last = _price(finer, queries), finer
+        in_vain = 0 if price * GOOD_ENOUGH < least else in_vain + 1
+        if price < least:
+            best, least = finer, price
     parts = start
     while parts > 1:
         parts //= 2
         coarser = attempt(parts)
-        if coarser.plan.makespan * WORTH_IT > best.plan.makespan:
+        price = _price(coarser, queries)
+        if price >= least:
             break
-        best = coarser
+        best, least = coarser, price
     return best
 
 
@@ -133,16 +134,14 @@ def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Di
     return replace(division, seconds=seconds, plan=plan)
 
 
-def _fine(division: Division, queries: int) -> bool:
-    """Return whether the makespan is good, and no task so long that its error would spoil it.
+def _price(division: Division, queries: int) -> float:
+    """Return the predicted makespan, and how much later the longest task may make it.
 
     The ranges of a single query are large first and small last, which evens errors out.
     """
     plan = division.plan
     longest = float((plan.ends - plan.starts).max(initial=0.0))
-    return plan.makespan <= GOOD_ENOUGH * division.divisible and (
-        queries == 1 or longest <= LONGEST_TASK * plan.makespan
-    )
+    return plan.makespan + (UNSURE * longest if queries > 1 else 0.0)
 
 
 def _planned(

@@ -29,14 +29,14 @@ BLOSUM62 = matrices.load("BLOSUM62").scores
 class Together(simd.SimdScorer):
     """Scores all targets side by side, however many lanes idle."""
 
-    def _sparse(self, packed, rung, rows, vectors):
+    def _sparse(self, packed, bits, rows):
         return np.zeros(len(packed.batch_residues), bool)
 
 
 class Alone(simd.SimdScorer):
     """Scores all targets one by one."""
 
-    def _sparse(self, packed, rung, rows, vectors):
+    def _sparse(self, packed, bits, rows):
         return np.ones(len(packed.batch_residues), bool)
 
 
