@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,28 @@ class Scorer(Protocol):
         ------
         EngineError
             If a score is larger than `LARGEST`.
+        """
+        ...
+
+
+ScoringTask = tuple[bytes, int, int, int]
+"""Query, block, first and last: what a scorer is called with."""
+
+
+@runtime_checkable
+class ForesightedScorer(Scorer, Protocol):
+    """One that works ahead, and that finds a query's best targets without all scores."""
+
+    def expect(self, upcoming: Sequence[ScoringTask]) -> None:
+        """Take note of the tasks that will probably come, in their order, the next one first."""
+
+    def best(
+        self, query: bytes, block: int, first: int, last: int, bar: int, progress: Progress
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the scores that reach a bar, and the places in the block of their targets.
+
+        The highest come first, equal ones in the order of the database's input. Parameters and
+        errors are otherwise those of a call, which returns all scores.
         """
         ...
 

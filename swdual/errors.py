@@ -61,6 +61,12 @@ class DeviceError(EngineError):
     """A device that was asked for and is not there."""
 
 
+class DeviceMemoryError(DeviceError, MemoryError):
+    """A device that has too little memory, even for the smallest share of the work."""
+
+    exit_code = 4
+
+
 class OutputError(SwdualError, OSError):
     """A result that cannot be written."""
 

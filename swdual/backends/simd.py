@@ -159,8 +159,9 @@ def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDA
     registers = packed.lanes * bits / 8 / register_bytes()
     cells = 1.0 if registers <= 1 else TWO_REGISTERS * registers / 2
     vectors = -(-rows // min(packed.lanes, register_bytes() * 8 // bits))
-    together = np.diff(packed.batch_starts) * (COLUMNS * rows * cells)
-    return together, packed.batch_residues * (TARGET_COLUMN + TARGET_VECTOR * vectors)
+    columns = np.diff(packed.batch_starts).astype(np.float64) * COLUMNS
+    residues = packed.batch_residues.astype(np.float64)
+    return columns * (rows * cells), residues * (TARGET_COLUMN + TARGET_VECTOR * vectors)
 
 
 def _packed_again(block: Block, targets: NDArray[np.int64], rung: Rung, rows: int) -> Pack:

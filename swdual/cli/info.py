@@ -1,4 +1,4 @@
-"""`swdual info`: what a database holds, and whether it is whole."""
+"""`swdual info`: what a database holds, and whether it is whole; or what this machine has."""
 
 from __future__ import annotations
 
@@ -7,12 +7,33 @@ import json
 import click
 
 
-@click.command("info", short_help="Show what a database holds.")
-@click.argument("db", type=click.Path())
+@click.command("info", short_help="Show what a database holds, or what this machine has.")
+@click.argument("db", type=click.Path(), required=False)
 @click.option("--check", is_flag=True, help="Verify every checksum, and count the letters.")
+@click.option("--system", is_flag=True, help="Show versions, processors and GPUs instead.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON object instead of lines.")
-def command(db: str, check: bool, as_json: bool) -> None:
-    """Show what the database DB holds."""
+def command(db: str | None, check: bool, system: bool, as_json: bool) -> None:
+    """Show what the database DB holds, or with --system what this machine computes with."""
+    if system == (db is not None) or (system and check):
+        raise click.UsageError("give a database, or --system by itself or with --json")
+    if db is None:
+        _show_system(as_json)
+    else:
+        _show_database(db, check, as_json)
+
+
+def _show_system(as_json: bool) -> None:
+    from swdual.cli._system import system_facts, system_lines
+
+    facts = system_facts()
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in system_lines(facts):
+        click.echo(f"{name:<15}{value}")
+
+
+def _show_database(db: str, check: bool, as_json: bool) -> None:
     from swdual.database.database import Database
 
     with Database.open(db, check=check) as database:

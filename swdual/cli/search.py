@@ -14,6 +14,7 @@ import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command, option, output_options, scheme_options
+from swdual.cli._size import Size
 
 if TYPE_CHECKING:
     from swdual.results import Timing
@@ -92,6 +93,11 @@ logger = logging.getLogger("swdual")
     default="auto",
     show_default=True,
     help="Where to compute: auto, cpu, cuda, cuda:0,1 or hybrid.",
+)
+@option(
+    "--gpu-memory-limit",
+    type=Size(1024),
+    help="Memory of each GPU to use at most, such as 8G.  [default: what is free, less a tenth]",
 )
 @option(
     "--planner",

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
-FACTORS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-"""What the suffixes of a size stand for."""
-
-
-class Size(click.ParamType[int]):
-    """A positive number with an optional suffix: 650k, 20M, 1G."""
-
-    name = "size"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
-        """Return the number; fail with a message that shows how to write one."""
-        match = re.fullmatch(r"(0*[1-9][0-9]*)([kmg]?)", str(value), re.ASCII | re.IGNORECASE)
-        if not match:
-            self.fail(f"{value!r} is no size; write for example 5000, 650k, 20M or 1G", param, ctx)
-        return int(match[1]) * FACTORS[match[2].lower()]
+from swdual.cli._size import Size
 
 
 @click.command("synth", short_help="Make artificial protein families.")
-@click.argument("residues", type=Size())
+@click.argument("residues", type=Size(1000))
 @click.option(
     "-o",
     "--out",

@@ -7,6 +7,7 @@ what another is so slow at that it would still be sooner. What fails is given to
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.errors import DeviceError, EngineError, SwdualError
+from swdual.backend import ScoringTask
+from swdual.errors import DeviceMemoryError, EngineError, SwdualError
 from swdual.master.task import Range
 from swdual.master.worker import Worker
 
@@ -38,6 +40,10 @@ MUCH_SOONER = 2.0
 
 HANGS = 20.0
 """A worker that is silent for so many times what its turn should take is not counted on."""
+
+
+LOOK_AHEAD = 16
+"""Jobs that a worker is told of in advance."""
 
 
 class Stopped(Exception):
@@ -64,6 +70,8 @@ class Job:
         Its size, as the progress of the search counts it.
     seconds
         (workers,) what each would need, infinite where it cannot; None if nobody knows.
+    tasks
+        What a scorer will be called with, for those that work ahead.
     """
 
     query: int
@@ -72,6 +80,7 @@ class Job:
     run: Callable[[Worker, Progress], Any]
     cells: int = 0
     seconds: NDArray[np.float64] | None = None
+    tasks: tuple[ScoringTask, ...] = ()
     done: bool = False
     failed_on: list[int] = field(default_factory=list)
 
@@ -205,6 +214,12 @@ class Board:
                 self._changed.wait(LOOK_SECONDS if self._anything_open() else None)
             return None
 
+    def upcoming(self, turn: Turn) -> list[Job]:
+        """Return the job of a turn, and what its worker will probably do next, in order."""
+        with self._changed:
+            jobs = itertools.chain(self._queues[turn.worker].jobs, self._common)
+            return [turn.job, *itertools.islice((x for x in jobs if not x.done), LOOK_AHEAD)]
+
     def progressed(self, turn: Turn, cells: int) -> None:
         """Note what a turn has done since it last told.
 
@@ -263,7 +278,7 @@ class Board:
         SwdualError, MemoryError
             The error itself, if it would be the same everywhere.
         """
-        if isinstance(error, SwdualError) and not isinstance(error, DeviceError):
+        if isinstance(error, SwdualError) and not isinstance(error, DeviceMemoryError):
             raise error
         with self._changed:
             worker, job = turn.worker, turn.job
@@ -273,12 +288,12 @@ class Board:
             left_over = [job]
             job.failed_on.append(worker)
             name, words = self._workers[worker].name, _words(error)
-            logger.warning("%s failed at %s: %s", name, job, words)
+            end = "" if self._in_service[worker] else f"; {name} does nothing more in this search"
+            logger.warning("%s failed at %s: %s%s", name, job, words, end)
             if len(job.failed_on) >= MOST_FAILURES and not job.done:
                 _end(error, f"{job} failed {len(job.failed_on)} times; the last time {words}")
             if not self._in_service[worker]:
                 self._absent.add(worker)
-                logger.warning("%s does nothing more in this search", name)
                 left_over += self._queues[worker].emptied()
             if not any(self._in_service):
                 _end(error, f"no worker is left; the last one failed at {job}: {words}")

@@ -9,6 +9,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
+from swdual.backend import ForesightedScorer
+from swdual.errors import DeviceMemoryError
 from swdual.master.board import Board, Stopped, Superseded, Turn
 from swdual.master.worker import Worker
 
@@ -68,6 +70,8 @@ class Crew:
         """Do one turn; whatever ends the search gets out."""
         board = self._board
         try:
+            if isinstance(worker.scorer, ForesightedScorer):
+                worker.scorer.expect([task for job in board.upcoming(turn) for task in job.tasks])
             value = turn.job.run(worker, partial(board.progressed, turn))
         except Stopped:
             raise
@@ -76,7 +80,8 @@ class Crew:
             self.reports.put(Report(turn, time.perf_counter(), "superseded"))
         except BaseException as error:
             self.reports.put(Report(turn, time.perf_counter(), "failed"))
-            board.failed(turn, error, dead=not isinstance(error, Exception))
+            lost = isinstance(error, DeviceMemoryError) or not isinstance(error, Exception)
+            board.failed(turn, error, dead=lost)
         else:
             outcome = "done" if board.finished(turn) else "superseded"
             self.reports.put(Report(turn, time.perf_counter(), outcome, value))

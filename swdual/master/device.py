@@ -50,7 +50,9 @@ class Device:
         return " ".join([self.backend, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
 
 
-def devices_of(text: str, threads: int, backend: str = "simd") -> list[Device]:
+def devices_of(
+    text: str, threads: int, backend: str = "simd", gpu_memory_limit: int | None = None
+) -> list[Device]:
     """Return the devices that are meant.
 
     Parameters
@@ -62,29 +64,35 @@ def devices_of(text: str, threads: int, backend: str = "simd") -> list[Device]:
         CPUs to use. With GPUs, one of them feeds each GPU.
     backend
         The backend of the CPUs.
+    gpu_memory_limit
+        Bytes of each GPU's memory to use at most.
 
     Raises
     ------
     InputError
-        If the text means nothing.
+        If the text means nothing, or the backend is for GPUs.
     DeviceError
         If there are no such GPUs.
     """
+    if hasattr(registry.load(PACKAGE, backend), "devices"):
+        raise InputError(f"backend {backend!r} is for GPUs: choose it with --device cuda")
     cpus = [Device("cpu", backend)] * threads
     if text == "cpu":
         return cpus
     chosen = re.fullmatch(r"cuda:(\d+(?:,\d+)*)", text)
     if not chosen and text not in ("auto", "cuda", "hybrid"):
         raise InputError(f"device {text!r} is none of {CHOICES}")
-    found = gpus()
-    if chosen:
-        numbers = {int(number) for number in chosen[1].split(",")}
-        missing = sorted(numbers - set(range(len(found))))
-        if missing:
-            raise DeviceError(f"there is no GPU {missing[0]}, of {len(found)}; {REMEDY}")
-        return [found[number] for number in sorted(numbers)]
+    found = gpus(gpu_memory_limit)
     if not found and text != "auto":
-        raise DeviceError(f"there is no GPU that this release can use; {REMEDY}")
+        raise DeviceError(f"{why_no_gpu()}; or {REMEDY}")
+    if chosen:
+        numbered = {device.settings["number"]: device for device in found}
+        numbers = {int(number) for number in chosen[1].split(",")}
+        missing = sorted(numbers - set(numbered))
+        if missing:
+            usable = ", ".join(f"cuda:{number}" for number in numbered)
+            raise DeviceError(f"there is no GPU {missing[0]} to be used, but {usable}; {REMEDY}")
+        return [numbered[number] for number in sorted(numbers)]
     if text == "cuda":
         return found
     return cpus[: max(1, threads - len(found))] + found
@@ -106,10 +114,27 @@ def crowd(devices: Iterable[Device]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts)
 
 
-def gpus() -> list[Device]:
-    """Return the GPUs of this machine, as the backends that drive them find them."""
+def gpus(memory_limit: int | None = None) -> list[Device]:
+    """Return the GPUs of this machine, as the backends that drive them find them.
+
+    Parameters
+    ----------
+    memory_limit
+        Bytes of each GPU's memory to use at most.
+    """
+    limits = {} if memory_limit is None else {"memory_limit": memory_limit}
+    return [
+        Device("gpu", name, {**settings, **limits})
+        for name in registry.available(PACKAGE)
+        for settings in getattr(registry.load(PACKAGE, name), "devices", list)()
+    ]
+
+
+def why_no_gpu() -> str:
+    """Return what is missing to use a GPU, and how to get it."""
     modules = (registry.load(PACKAGE, name) for name in registry.available(PACKAGE))
-    return [device for module in modules for device in getattr(module, "devices", list)()]
+    reasons = (module.why_not() for module in modules if hasattr(module, "why_not"))
+    return "; ".join(filter(None, reasons))
 
 
 def available_threads() -> int:

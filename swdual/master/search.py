@@ -68,6 +68,7 @@ class SearchOptions(TypedDict, total=False):
     align: bool
     threads: int | None
     device: str | Iterable[Device]
+    gpu_memory_limit: int | None
     backend: str
     planner: str
     replan: bool
@@ -134,7 +135,10 @@ def iter_search(
     threads
         Number of CPU threads; by default as many as the process may use.
     device
-        "auto", "cpu", "cuda", "cuda:0,1" or "hybrid"; or the `Device` of each worker.
+        "auto", "cpu", "cuda", "cuda:0,1" or "hybrid"; or the `Device` of each worker. "auto" is
+        all GPUs and CPUs, but no GPU where starting one takes longer than the search.
+    gpu_memory_limit
+        Bytes of each GPU's memory to use at most; by default what is free, less a tenth.
     backend
         What CPUs compute with: "simd", or "reference", which is slow and shares no code with it.
     planner
@@ -189,6 +193,7 @@ class Search:
         align: bool = True,
         threads: int | None = None,
         device: str | Iterable[Device] = "auto",
+        gpu_memory_limit: int | None = None,
         backend: str = "simd",
         planner: str = "dual",
         replan: bool = False,
@@ -203,6 +208,7 @@ class Search:
             ("min_score", min_score, 0),
             ("dbsize", dbsize, 1),
             ("threads", threads, 1),
+            ("gpu_memory_limit", gpu_memory_limit, 1),
         ):
             if value is not None and not value >= least:
                 raise InputError(f"{name} is {value}, but it must be at least {least}")
@@ -211,8 +217,9 @@ class Search:
         if stats == "none" and (evalue is not None or min_score or dbsize):
             raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
         registry.load(planners, planner)
+        cpus = threads or available_threads()
         devices = (
-            devices_of(device, threads or available_threads(), backend)
+            devices_of(device, cpus, backend, gpu_memory_limit)
             if isinstance(device, str)
             else list(device)
         )
@@ -237,6 +244,8 @@ class Search:
         self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
         self.cells = sum(self._cells)
         self._book = RateBook() if self.cells >= SMALL_CELLS else None
+        if device == "auto" and self._book is None:
+            devices = devices_of("cpu", cpus, backend)
         self.workers = register(devices, database, scheme, self._book)
         self._record = Record(self.workers, self._book)
         copies = shuffled(database) if stats == "fit" else None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
-from swdual.backend import LARGEST, Scorer
+from swdual.backend import LARGEST, ForesightedScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult, SearchParameters
@@ -90,31 +90,41 @@ class Means:
 
     def score(self, codes: bytes, place: Range, worker: Worker, progress: Progress) -> Scored:
         """Score one query against one range of targets."""
-        scores, strands = self._scores(worker.scorer, codes, place, progress)
+        scorer, bar = worker.scorer, self._bar(len(codes))
         block = self.database.block(place.block)
-        here = slice(place.first, place.last)
-        lengths = block.lengths[here]
-        limit, least = self.params.max_target_seqs, self.params.min_raw_score
-        found = Candidates(scores, block.ordinals[here], lengths, strands)
+        counts = None
+        if isinstance(scorer, ForesightedScorer) and self.params.stats != "fit":
+            scores, strands, places = self._best(scorer, codes, place, bar, progress)
+        else:
+            scores, strands = self._scores(scorer, codes, place, progress)
+            if self.params.stats == "fit":
+                counts = histogram(scores, block.lengths[place.first : place.last])
+            places = np.flatnonzero(scores >= bar)
+            scores, strands, places = scores[places], strands[places], places + place.first
+        found = Candidates(scores, block.ordinals[places], block.lengths[places], strands)
         if self.statistics is not None and math.isfinite(self.params.evalue):
             found = self._significant(found, len(codes), self.statistics)
-        kept = best_of(found, limit, least)
-        return Scored(kept, histogram(scores, lengths) if self.params.stats == "fit" else None)
+        return Scored(best_of(found, self.params.max_target_seqs, bar), counts)
 
     def _significant(
         self, found: Candidates, query_length: int, statistics: Statistics
     ) -> Candidates:
         """Return the targets that pass the E-value, so that others do not take their places."""
-        bar = self.bars.get(query_length)
-        if bar is None:
-            bar = self.bars[query_length] = self._bar(query_length, statistics)
-        places = np.flatnonzero(found.scores >= bar)
-        scores, lengths = found.scores[places].astype(np.int64), found.lengths[places]
-        _, log_evalues = statistics.evaluate(scores, query_length, lengths.astype(np.int64))
-        passing = places[log_evalues <= _log(self.params.evalue)]
+        scores, lengths = found.scores.astype(np.int64), found.lengths.astype(np.int64)
+        _, log_evalues = statistics.evaluate(scores, query_length, lengths)
+        passing = log_evalues <= _log(self.params.evalue)
         return Candidates(*(column[passing] for column in found))
 
-    def _bar(self, query_length: int, statistics: Statistics) -> int:
+    def _bar(self, query_length: int) -> int:
+        """Return a score below which no target of a query is wanted."""
+        least = self.params.min_raw_score
+        if self.statistics is None or not math.isfinite(self.params.evalue):
+            return least
+        if query_length not in self.bars:
+            self.bars[query_length] = self._significant_score(query_length, self.statistics)
+        return max(least, self.bars[query_length])
+
+    def _significant_score(self, query_length: int, statistics: Statistics) -> int:
         """Return a score below which no target has a small enough E-value, whatever its length.
 
         For one score the E-value grows with the target's length, so a few lengths bound them all.
@@ -146,6 +156,27 @@ class Means:
             better = others > scores
             scores[better], strands[better] = others[better], strand
         return scores, strands
+
+    def _best(
+        self,
+        scorer: ForesightedScorer,
+        codes: bytes,
+        place: Range,
+        bar: int,
+        progress: Progress,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
+        """Return scores from the bar on, the better strand of each, and places in the block."""
+        found = [
+            (strand, *scorer.best(query, place.block, place.first, place.last, bar, progress))
+            for strand, query in self.strands(codes)
+        ]
+        strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in found])
+        scores = np.concatenate([scores for _, scores, _ in found])
+        places = np.concatenate([places for _, _, places in found])
+        # The best of each place comes first; of equals the earlier strand, as the sort is stable.
+        order = np.lexsort((-scores.astype(np.int64), places))
+        best = order[np.unique(places[order], return_index=True)[1]]
+        return scores[best], strands[best], places[best]
 
     def statistics_of(self, codes: bytes, counts: NDArray[np.int64] | None) -> Statistics | None:
         """Return what evaluates the hits of a query."""
@@ -216,6 +247,10 @@ class Wave:
             partial(self._means.score, self._queries[query].codes, division.ranges[place]),
             int(division.cells[number]),
             division.seconds[:, number],
+            tuple(
+                (codes, *division.ranges[place][:3])
+                for _, codes in self._means.strands(self._queries[query].codes)
+            ),
         )
 
     def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:

@@ -45,7 +45,7 @@ def many(here, tmp_path_factory, monkeypatch):
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU, wherever this runs."""
-    monkeypatch.setattr("swdual.master.device.gpus", lambda: [])
+    monkeypatch.setattr("swdual.master.device.gpus", lambda limit=None: [])
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ def test_a_search_that_is_stopped_leaves_neither_trace_nor_drawing(run, here, mo
 @pytest.mark.parametrize("device", ["cuda", "hybrid", "cuda:0", "cuda:0,1", "cuda:7"])
 def test_a_gpu_that_is_not_there_is_refused(refuses, no_gpu, unsearched, device):
     """Exit code 3 and a way out."""
-    words = ["swdual: error: there is no GPU", "use --device cpu"]
+    words = ["swdual: error: ", "no NVIDIA driver", "pip install", "use --device cpu"]
     outcome = refuses(3, words, *SEARCH, "-o", "hits.tsv", "--device", device)
     assert outcome.err.count("\n") == 1
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swdual.errors import DeviceError, EngineError, InputError
+from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
 from swdual.master import board as module
 from swdual.master.board import Board, Job, Stopped, Superseded
 from swdual.master.device import Device
@@ -388,7 +388,7 @@ def test_three_failures_of_a_job_end_the_search(workers, planned):
     assert caught.value.__cause__ is error
 
 
-@pytest.mark.parametrize("error", [MemoryError(), DeviceError("gone")])
+@pytest.mark.parametrize("error", [MemoryError(), DeviceMemoryError("full")])
 def test_errors_that_say_what_happened_come_out_themselves(error):
     """After three attempts, as any other failure; but not as something else."""
     board = board_of([job("a", 1)])
@@ -399,7 +399,9 @@ def test_errors_that_say_what_happened_come_out_themselves(error):
     assert caught.value is error
 
 
-@pytest.mark.parametrize("error", [EngineError("too large"), InputError("wrong")])
+@pytest.mark.parametrize(
+    "error", [EngineError("too large"), InputError("wrong"), DeviceError("broken")]
+)
 def test_errors_that_would_be_the_same_everywhere_come_out_at_once(error):
     """A score that is too large is so on every worker."""
     board = board_of([job("a", 1, 1)], [])

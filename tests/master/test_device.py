@@ -11,21 +11,29 @@ import pytest
 from swdual import registry
 from swdual.errors import DeviceError, InputError
 from swdual.master import device as module
-from swdual.master.device import Device, available_threads, crowd, devices_of, gpus, what_computes
+from swdual.master.device import (
+    Device,
+    available_threads,
+    crowd,
+    devices_of,
+    gpus,
+    what_computes,
+    why_no_gpu,
+)
 
 CPU = Device("cpu", "simd")
-CARDS = [Device("gpu", "cuda", {"card": number}) for number in range(2)]
+CARDS = [Device("gpu", "cuda", {"number": number}) for number in range(2)]
 
 
 @pytest.fixture
 def cards(monkeypatch):
     """Two GPUs."""
-    monkeypatch.setattr(module, "gpus", lambda: CARDS)
+    monkeypatch.setattr(module, "gpus", lambda limit=None: CARDS)
 
 
 @pytest.fixture
 def no_cards(monkeypatch):
-    monkeypatch.setattr(module, "gpus", list)
+    monkeypatch.setattr(module, "gpus", lambda limit=None: [])
 
 
 @pytest.mark.parametrize(
@@ -71,7 +79,8 @@ def test_gpus_that_are_not_there_are_a_device_error(no_cards, text):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("cuda:2", "no GPU 2, of 2"), ("cuda:0,7,5", "no GPU 5, of 2")]
+    ("text", "words"),
+    [("cuda:2", "no GPU 2 to be used, but cuda:0, cuda:1"), ("cuda:0,7,5", "no GPU 5 to be used")],
 )
 def test_a_gpu_beyond_the_last_is_a_device_error(cards, text, words):
     """The first that is missing is named."""
@@ -119,13 +128,31 @@ def test_gpus_are_what_the_backends_find(monkeypatch):
     """Each backend that has `devices` is asked, in the order of their names; others have none."""
     modules = {
         "a": SimpleNamespace(bind=None),
-        "b": SimpleNamespace(devices=lambda: CARDS[:1]),
-        "c": SimpleNamespace(devices=list),
-        "d": SimpleNamespace(devices=lambda: CARDS[1:]),
+        "b": SimpleNamespace(devices=lambda: [{"number": 0}, {"number": 2}]),
+        "c": SimpleNamespace(devices=list, why_not=lambda: "no driver; install it"),
+        "d": SimpleNamespace(devices=lambda: [{"number": 1}], why_not=lambda: None),
     }
     monkeypatch.setattr(registry, "available", lambda package: sorted(modules))
     monkeypatch.setattr(registry, "load", lambda package, name: modules[name])
-    assert gpus() == CARDS
+    names = [(device.kind, device.name) for device in gpus()]
+    assert names == [("gpu", "b number=0"), ("gpu", "b number=2"), ("gpu", "d number=1")]
+    assert [each.settings["memory_limit"] for each in gpus(5 << 30)] == [5 << 30] * 3
+    assert why_no_gpu() == "no driver; install it"
+
+
+def test_gpus_are_chosen_by_the_numbers_of_the_driver(monkeypatch):
+    """Where the first is too old, the second is still number 1."""
+    second = Device("gpu", "cuda", {"number": 1})
+    monkeypatch.setattr(module, "gpus", lambda limit=None: [second])
+    assert devices_of("cuda:1", 2) == [second]
+    with pytest.raises(DeviceError, match="no GPU 0 to be used, but cuda:1"):
+        devices_of("cuda:0", 2)
+
+
+def test_cpus_compute_with_the_backends_of_cpus():
+    """GPUs are chosen as devices."""
+    with pytest.raises(InputError, match="--device cuda"):
+        devices_of("cpu", 2, "cuda")
 
 
 def test_what_computes_is_named_after_the_kinds():

@@ -14,7 +14,7 @@ from swdual import registry
 from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
-from swdual.errors import DeviceError, EngineError, InputError
+from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
 from swdual.master import crew, division, task
 from swdual.master import search as master
 from swdual.master.cost import Rates
@@ -265,8 +265,11 @@ class Faults:
     def always(self):
         raise RuntimeError("always")
 
-    def gone(self):
-        raise DeviceError("the card fell off")
+    def broken(self):
+        raise DeviceError("illegal address")
+
+    def full(self):
+        raise DeviceMemoryError("the card is full")
 
     def memory(self):
         raise MemoryError
@@ -307,7 +310,7 @@ WAITING = Device("cpu", "reference", {"waits": 1})
 @pytest.mark.parametrize(
     ("fault", "first"),
     [
-        *(("once", 1), ("once", 5), ("always", 1), ("always", 4), ("gone", 1), ("gone", 3)),
+        *(("once", 1), ("once", 5), ("always", 1), ("always", 4), ("full", 1), ("full", 3)),
         *(("memory", 1), ("dies", 1), ("dies", 4), ("slow", 1)),
     ],
 )
@@ -413,10 +416,26 @@ def test_lack_of_memory_everywhere_is_a_memory_error(database, faults, count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_devices_that_are_all_gone_are_a_device_error(database, faults, count):
-    """The last error itself."""
-    with pytest.raises(DeviceError, match="the card fell off"):
-        searched(database, [faulty("gone", 2)] * count)
+def test_devices_that_are_all_full_are_a_memory_error(database, faults, count):
+    """The last error itself, exit code 4."""
+    with pytest.raises(DeviceMemoryError, match="the card is full") as caught:
+        searched(database, [faulty("full", 2)] * count)
+    assert caught.value.exit_code == 4
+
+
+def test_a_full_device_leaves_its_work_to_the_others_with_one_warning(database, faults, caplog):
+    """It is not asked again."""
+    expected = searched(database, [CPU])
+    caplog.clear()
+    assert searched(database, [CPU, faulty("full", 1)]) == expected
+    warnings = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    assert [each for each in warnings if "the card is full" in each] == warnings[:1]
+
+
+def test_a_device_that_fails_ends_the_search(database, faults):
+    """Who knows what it computed before: that is no warning."""
+    with pytest.raises(DeviceError, match="illegal address"):
+        searched(database, [CPU, faulty("broken", 1)])
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from oracles.smith_waterman import local_score_gotoh
 
-from swdual import registry
 from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
@@ -149,7 +148,7 @@ def test_output_is_the_same_for_any_lanes(monkeypatch, database, table, lanes):
     assert written(scores_only(database, max_target_seqs=7, device=devices)) == expected(table, 7)
 
 
-@pytest.mark.parametrize("backend", registry.available("swdual.backends"))
+@pytest.mark.parametrize("backend", ["reference", "simd"])
 def test_output_is_the_same_for_any_backend(monkeypatch, database, table, backend):
     """Every backend, with one thread and with two that share ranges."""
     for threads, smallest in ((1, 1 << 18), (2, 300)):
@@ -232,7 +231,7 @@ def test_nucleotides_are_scored_by_reward_and_penalty():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("backend", registry.available("swdual.backends"))
+@pytest.mark.parametrize("backend", ["reference", "simd"])
 @pytest.mark.parametrize("block_bytes", [1024, 64 << 20])
 def test_progress_rises_to_the_cells_of_the_search(monkeypatch, threads, backend, block_bytes):
     """The cells done never fall, never pass the total, and end at it: query times residues."""

@@ -1,0 +1,159 @@
+"""Scorers that work ahead: they are told what comes, and asked for the best targets only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import swdual
+from swdual.backends import reference, simd
+from swdual.errors import DeviceError
+from swdual.master import division
+from swdual.master.board import LOOK_AHEAD, Board, Job
+from swdual.master.device import Device
+from swdual.sequences import synthesis
+
+AHEAD = Device("cpu", "reference")
+"""A device whose scorer works ahead, by the fixture `ahead`."""
+
+
+class Ahead:
+    """A scorer that works ahead; keeps what it was told and asked."""
+
+    width = 1
+
+    def __init__(self, database, scheme):
+        self._database = database
+        self._score = simd.bind(database, scheme)
+        self.told = []
+        self.asked = []
+        self.bars = []
+
+    def memory(self, longest_query):
+        return 0, 0
+
+    def expect(self, upcoming):
+        self.told.append(list(upcoming))
+
+    def __call__(self, query, block, first, last, progress):
+        self.asked.append((query, block, first, last))
+        return self._score(query, block, first, last, progress)
+
+    def best(self, query, block, first, last, bar, progress):
+        self.bars.append(bar)
+        scores = self(query, block, first, last, progress)
+        places = np.flatnonzero(scores >= bar)
+        ordinals = self._database.block(block).ordinals[first:last][places]
+        order = np.lexsort((ordinals, -scores[places].astype(np.int64)))
+        return scores[places[order]], places[order] + first
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    """The scorers that are bound, in the order of their making."""
+    found = []
+
+    def bind(database, scheme):
+        found.append(Ahead(database, scheme))
+        return found[-1]
+
+    monkeypatch.setattr(reference, "bind", bind)
+    return found
+
+
+@pytest.fixture
+def small_ranges(monkeypatch):
+    monkeypatch.setattr("swdual.master.task.SMALLEST_RANGE", 300)
+    monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
+
+
+PROTEINS = dict(synthesis.synthesize(9000, seed=3))
+QUERIES = dict(list(PROTEINS.items())[:6])
+rng = np.random.default_rng(4)
+GENES = {f"g{k}": "".join(rng.choice(list("ACGT"), 90)) for k in range(12)}
+REVERSED = {
+    **{k: v for k, v in GENES.items() if k != "g3"},
+    "g3": GENES["g3"][::-1].translate(str.maketrans("ACGT", "TGCA")),
+    "both": GENES["g5"] + GENES["g5"][::-1].translate(str.maketrans("ACGT", "TGCA")),
+}
+
+
+def table(results):
+    """Return all that a search has found."""
+    return [
+        [
+            (hit.id, hit.score, hit.strand, hit.evalue, hit.alignment and hit.alignment.cigar)
+            for hit in result
+        ]
+        for result in results
+    ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"evalue": 1e-3},
+        {"evalue": 1e6, "max_target_seqs": 3},
+        {"stats": "none", "min_raw_score": 40},
+        {"stats": "none", "max_target_seqs": 0, "align": False},
+        {"stats": "fit", "evalue": 10},
+    ],
+)
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_best_are_those_among_all_scores(ahead, small_ranges, options, workers):
+    """The same hits in the same order as from a scorer that gives all scores."""
+    found = table(swdual.search(QUERIES, PROTEINS, device=[AHEAD] * workers, **options))
+    assert ahead[0].asked
+    assert bool(ahead[0].bars) == (options.get("stats") != "fit")
+    assert found == table(swdual.search(QUERIES, PROTEINS, device="cpu", **options))
+    assert any(found)
+
+
+@pytest.mark.parametrize("strand", ["both", "plus", "minus"])
+def test_of_two_strands_the_better_counts_and_plus_of_equals(ahead, strand):
+    """As where all scores of both are compared."""
+    options = {"dbtype": "nucl", "strand": strand, "max_target_seqs": 5}
+    found = table(swdual.search(GENES, REVERSED, device=[AHEAD], **options))
+    assert ahead[0].bars
+    assert found == table(swdual.search(GENES, REVERSED, device="cpu", **options))
+    strands = {hit[2] for hits in found for hit in hits}
+    assert strands == {"both": {1, -1}, "plus": {1}, "minus": {-1}}[strand]
+
+
+@pytest.mark.parametrize("planner", ["dual", "self_scheduling"])
+def test_it_is_told_what_comes_before_each_call(ahead, small_ranges, planner):
+    """The present task first; a single worker is then asked for just those, in that order."""
+    swdual.search(QUERIES, PROTEINS, device=[AHEAD], planner=planner, align=False)
+    (scorer,) = ahead
+    assert len(scorer.told) == len(scorer.asked) > 5
+    for number, told in enumerate(scorer.told):
+        assert told == scorer.asked[number : number + LOOK_AHEAD + 1]
+
+
+def test_both_strands_of_a_query_are_told_one_after_the_other(ahead):
+    """As they will be asked for."""
+    swdual.search(GENES, REVERSED, dbtype="nucl", device=[AHEAD], align=False)
+    (scorer,) = ahead
+    assert scorer.told[0][:2] == scorer.asked[:2]
+    assert scorer.told[0][0][0] != scorer.told[0][1][0]
+
+
+def test_what_is_done_already_is_not_told():
+    """Others may have taken it over meanwhile."""
+    jobs = [Job(k, f"q{k}", None, lambda *_: None, 1, np.ones(1)) for k in range(3)]
+    board = Board([None], [jobs])
+    turn = board.take(0)
+    jobs[1].done = True
+    assert board.upcoming(turn) == [jobs[0], jobs[2]]
+
+
+def test_an_error_of_the_hint_ends_the_search_like_one_of_the_call(ahead, monkeypatch):
+    """The search does not hang."""
+
+    def broken(self, upcoming):
+        raise DeviceError("lost")
+
+    monkeypatch.setattr(Ahead, "expect", broken)
+    with pytest.raises(DeviceError, match="lost"):
+        swdual.search(QUERIES, PROTEINS, device=[AHEAD])
