@@ -12,22 +12,16 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import ScoringTask
 from swdual.errors import DeviceMemoryError, EngineError, SwdualError
-from swdual.master.task import Range
+from swdual.master.job import Job, Stopped, Superseded, Turn
 from swdual.master.worker import Worker
 
 logger = logging.getLogger("swdual")
-
-Progress = Callable[[int], None]
-"""Called by a job with what it did since the last call; raises where the job is to be given up."""
 
 MOST_FAILURES = 3
 """Failures of one job that end the search, and of one worker in a row that end its service."""
@@ -41,66 +35,8 @@ MUCH_SOONER = 2.0
 HANGS = 20.0
 """A worker that is silent for so many times what its turn should take is not counted on."""
 
-
 LOOK_AHEAD = 16
 """Jobs that a worker is told of in advance."""
-
-
-class Stopped(Exception):
-    """Raised inside a job that is to be given up because the search ends."""
-
-
-class Superseded(Exception):
-    """Raised inside a job that another worker has done meanwhile."""
-
-
-@dataclass(eq=False)
-class Job:
-    """Something to do.
-
-    Parameters
-    ----------
-    query, name
-        The query's number among those searched together, and its identifier.
-    place
-        The range that it is scored against; None if it is aligned.
-    run
-        Does it, on a worker.
-    cells
-        Its size, as the progress of the search counts it.
-    seconds
-        (workers,) what each would need, infinite where it cannot; None if nobody knows.
-    tasks
-        What a scorer will be called with, for those that work ahead.
-    """
-
-    query: int
-    name: str
-    place: Range | None
-    run: Callable[[Worker, Progress], Any]
-    cells: int = 0
-    seconds: NDArray[np.float64] | None = None
-    tasks: tuple[ScoringTask, ...] = ()
-    done: bool = False
-    failed_on: list[int] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        if self.place is None:
-            return f"aligning the hits of query {self.name}"
-        block, first, last, *_ = self.place
-        return f"scoring query {self.name} against targets {first} to {last - 1} of block {block}"
-
-
-@dataclass(eq=False)
-class Turn:
-    """One go of a worker at a job, the cells it has told, and when; by `time.perf_counter`."""
-
-    worker: int
-    job: Job
-    start: float
-    cells: int = 0
-    told: float = 0.0
-    superseded: bool = False
 
 
 class _Queue:
@@ -109,13 +45,13 @@ class _Queue:
     def __init__(self, worker: int, jobs: Iterable[Job]) -> None:
         self._worker = worker
         self.jobs = deque(jobs)
-        self.seconds = sum(_cost(worker, job) for job in self.jobs)
+        self.seconds = sum(job.cost(worker) for job in self.jobs)
 
     def first(self) -> Job | None:
         """Take the first job that is not done yet."""
         while self.jobs:
             job = self.jobs.popleft()
-            self.seconds -= _cost(self._worker, job)
+            self.seconds -= job.cost(self._worker)
             if not job.done:
                 return job
         return None
@@ -123,13 +59,13 @@ class _Queue:
     def last(self) -> Job:
         """Take the last job."""
         job = self.jobs.pop()
-        self.seconds -= _cost(self._worker, job)
+        self.seconds -= job.cost(self._worker)
         return job
 
     def put_first(self, job: Job) -> None:
         """Put a job before the others."""
         self.jobs.appendleft(job)
-        self.seconds += _cost(self._worker, job)
+        self.seconds += job.cost(self._worker)
 
     def emptied(self) -> list[Job]:
         """Take all."""
@@ -394,10 +330,10 @@ class Board:
 
     def _may(self, worker: int, job: Job) -> bool:
         """Return whether a worker can do a job, and did not fail at it while others could do it."""
-        if job.done or not _able(worker, job):
+        if job.done or not job.able(worker):
             return False
         return worker not in job.failed_on or not any(
-            there and other not in job.failed_on and _able(other, job) and not self._hangs(other)
+            there and other not in job.failed_on and job.able(other) and not self._hangs(other)
             for other, there in enumerate(self._in_service)
         )
 
@@ -428,7 +364,7 @@ class Board:
         self._queues[best].put_first(job)
 
     def _seconds(self, worker: int, job: Job) -> float:
-        return _cost(worker, job) * self._drift(worker)
+        return job.cost(worker) * self._drift(worker)
 
     def _drift(self, worker: int) -> float:
         """Return how much slower than predicted a worker is; as long as that is unknown, as all."""
@@ -442,15 +378,6 @@ class Board:
         turn = self._running[worker]
         free = now if turn is None else now + self._left(turn, now)
         return free + self._queues[worker].seconds * self._drift(worker)
-
-
-def _able(worker: int, job: Job) -> bool:
-    return job.seconds is None or bool(np.isfinite(job.seconds[worker]))
-
-
-def _cost(worker: int, job: Job) -> float:
-    """Return the predicted seconds of a job on a worker; 0 if nobody knows."""
-    return 0.0 if job.seconds is None else float(job.seconds[worker])
 
 
 def _words(error: BaseException) -> str:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from swdual.backend import ForesightedScorer
 from swdual.errors import DeviceMemoryError
-from swdual.master.board import Board, Stopped, Superseded, Turn
+from swdual.master.board import Board
+from swdual.master.job import Stopped, Superseded, Turn
 from swdual.master.worker import Worker
 
 STOP_SECONDS = 1.0

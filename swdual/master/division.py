@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.database.database import Database
 from swdual.instance import Instance, divisible_bound
-from swdual.master.board import Board, Job
+from swdual.master.board import Board
 from swdual.master.cost import Rates
+from swdual.master.job import Job
 from swdual.master.task import Range, Task, columns_of, cut, make_tasks
 from swdual.planner import PACKAGE, Plan, plan_for
 

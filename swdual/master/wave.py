@@ -19,10 +19,11 @@ from swdual.backend import LARGEST, ForesightedScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult, SearchParameters
-from swdual.master.board import Board, Job, Progress
+from swdual.master.board import Board
 from swdual.master.candidates import Candidates, best_of, merge
 from swdual.master.crew import Crew, Report
 from swdual.master.division import Replanning, divide
+from swdual.master.job import Job, Progress
 from swdual.master.record import Record
 from swdual.master.task import Range, cut
 from swdual.master.worker import Worker

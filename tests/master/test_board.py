@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
 from swdual.master import board as module
-from swdual.master.board import Board, Job, Stopped, Superseded
+from swdual.master.board import Board
 from swdual.master.device import Device
+from swdual.master.job import Job, Stopped, Superseded
 from swdual.master.task import Range
 from swdual.master.worker import Worker
 

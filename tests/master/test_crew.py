@@ -10,9 +10,10 @@ import pytest
 
 from swdual.errors import EngineError
 from swdual.master import crew as module
-from swdual.master.board import Board, Job, Stopped
+from swdual.master.board import Board
 from swdual.master.crew import Crew, Report
 from swdual.master.device import Device
+from swdual.master.job import Job, Stopped
 from swdual.master.task import Range
 from swdual.master.worker import Worker
 

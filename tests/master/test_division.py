@@ -13,10 +13,11 @@ from swdual.errors import InputError
 from swdual.lanes.pack import SPARSE
 from swdual.master import division as module
 from swdual.master import task
-from swdual.master.board import Board, Job
+from swdual.master.board import Board
 from swdual.master.cost import Rates
 from swdual.master.device import Device
 from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide
+from swdual.master.job import Job
 from swdual.master.task import columns_of
 from swdual.master.worker import Worker
 from swdual.planner import PACKAGE, plan_for

@@ -9,8 +9,9 @@ import swdual
 from swdual.backends import reference, simd
 from swdual.errors import DeviceError
 from swdual.master import division
-from swdual.master.board import LOOK_AHEAD, Board, Job
+from swdual.master.board import LOOK_AHEAD, Board
 from swdual.master.device import Device
+from swdual.master.job import Job
 from swdual.sequences import synthesis
 
 AHEAD = Device("cpu", "reference")

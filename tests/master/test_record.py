@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from swdual.master import record as module
-from swdual.master.board import Job, Turn
 from swdual.master.cost import Rates
 from swdual.master.crew import Report
 from swdual.master.device import Device, crowd
+from swdual.master.job import Job, Turn
 from swdual.master.record import Record
 from swdual.master.task import Range
 from swdual.master.worker import Worker
