@@ -160,6 +160,7 @@ def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDA
     cells = 1.0 if registers <= 1 else TWO_REGISTERS * registers / 2
     vectors = -(-rows // min(packed.lanes, register_bytes() * 8 // bits))
     columns = np.diff(packed.batch_starts).astype(np.float64) * COLUMNS
+    columns[columns == 0] = np.inf
     residues = packed.batch_residues.astype(np.float64)
     return columns * (rows * cells), residues * (TARGET_COLUMN + TARGET_VECTOR * vectors)
 

@@ -22,6 +22,9 @@ from swdual.sequences.alphabet import ALIGNMENT, PAD
 LARGEST_PACK_BYTES = 4 << 30
 """Memory for interleaved codes: lanes times the longest target, at least."""
 
+EMPTY, LARGE_BYTES = 32, 1 << 20
+"""Columns to each residue, and in all, beyond which a batch is not laid out: a few genomes, say."""
+
 SPARSE = 4
 """What a residue costs by itself, to one in full lanes, if a target is scored for itself."""
 
@@ -30,7 +33,8 @@ SPARSE = 4
 class Pack:
     """Some targets of a block, interleaved: byte ``c * lanes + l`` is column c of lane l.
 
-    Batch b takes the column groups from ``batch_starts[b]`` to ``batch_starts[b + 1]``. Its events
+    Batch b takes the column groups from ``batch_starts[b]`` to ``batch_starts[b + 1]``; it takes
+    none if nearly all lanes would idle: its targets are to be scored one by one. Its events
     ``event_starts[b]`` to ``event_starts[b + 1]`` say that after group `event_groups` (counted
     from the batch's first) lane `event_lanes` has come to the end of target `event_targets`
     (counted in the order given to `pack`).
@@ -85,6 +89,9 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int) -> Pack:
     batch, lane, group = (np.empty(len(targets), np.int64) for _ in range(3))
     widths = np.empty(len(targets), np.int64)
     batches = _assign(groups, lanes, batch, lane, group, widths)
+    columns = widths[:batches] * COLUMNS * lanes
+    empty = np.bincount(batch, lengths, batches) * EMPTY < columns
+    widths[:batches][empty & (columns > LARGE_BYTES)] = 0
     batch_starts = np.concatenate(([0], np.cumsum(widths[:batches])))
     size = int(batch_starts[-1]) * COLUMNS * lanes
     if size > LARGEST_PACK_BYTES:
@@ -93,8 +100,15 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int) -> Pack:
             "other; split it into overlapping pieces"
         )
     codes = np.full(size, PAD, np.uint8)
+    laid = widths[batch] > 0
     _interleave(
-        block.residues, starts, lengths, batch_starts[batch] + group, lane, lanes * COLUMNS, codes
+        block.residues,
+        starts[laid],
+        lengths[laid],
+        (batch_starts[batch] + group)[laid],
+        lane[laid],
+        lanes * COLUMNS,
+        codes,
     )
     ends = group + groups - 1
     order = np.lexsort((lane, ends, batch))

@@ -1,4 +1,4 @@
-"""Every backend, and the simd one at every vector width, scores as the oracle does."""
+"""Every backend scores as the oracle does: simd at every vector width, cuda on a stand-in."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from backends.cuda.standin import StandIn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles.smith_waterman import best_ungapped, local_score_gotoh
 
 from swdual import registry
 from swdual.backends import reference, simd
+from swdual.backends.cuda import CudaScorer
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError
@@ -45,6 +47,8 @@ BACKENDS = {
         name: registry.load("swdual.backends", name).bind
         for name in registry.available("swdual.backends")
     },
+    "cuda": lambda database, scheme: CudaScorer(database, scheme, StandIn()),
+    "cuda-8.6": lambda database, scheme: CudaScorer(database, scheme, StandIn(capability=(8, 6))),
     **{f"simd-together-{lanes}": partial(Together, lanes=lanes) for lanes in LANES},
     **{f"simd-alone-{lanes}": partial(Alone, lanes=lanes) for lanes in LANES},
 }

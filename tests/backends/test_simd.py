@@ -327,6 +327,21 @@ def test_few_targets_are_scored_one_by_one_and_many_side_by_side():
     assert scorer._sparse(packed, 8, 10).tolist() == [False, False]
 
 
+@pytest.mark.parametrize("kernels", ["as it pays"], indirect=True)
+@pytest.mark.parametrize("residues", [4, 3000])
+def test_giants_take_no_lanes(residues):
+    """Three in 128 lanes, and what stands beside them, are read where they lie."""
+    rng = np.random.default_rng(12)
+    giants = [rng.integers(0, 20, n, np.uint8).tobytes() for n in (9000, 8000, 7001)]
+    query = giants[1][100 : 100 + residues]
+    for others in (0, 20):
+        targets = [*giants, *(rng.integers(0, 20, 30, np.uint8).tobytes() for _ in range(others))]
+        scorer = Recording(targets, usual_scheme(), 128)
+        packed = pack(scorer.database.block(0), np.arange(len(targets)), 128)
+        assert packed.columns == 0
+        assert scorer.scores(query) == expected(query, targets, usual_scheme())
+
+
 def test_gaps_run_through_all_lanes_of_a_query(kernels):
     """A deletion of most of the query: F crosses every lane, and rows that another F has reached.
 
