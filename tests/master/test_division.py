@@ -18,7 +18,7 @@ from swdual.master.cost import Rates
 from swdual.master.device import Device
 from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide
 from swdual.master.job import Job
-from swdual.master.task import columns_of
+from swdual.master.task import EDGE, columns_of
 from swdual.master.worker import Worker
 from swdual.planner import PACKAGE, plan_for
 
@@ -159,10 +159,12 @@ def test_few_targets_cost_more_than_their_residues():
     found = divided([1000], titin, [CPU, GPU])
     assert len(found.tasks) == 1
     for worker, rates in enumerate((CPU, GPU)):
-        columns = SPARSE * 352_130
+        columns = SPARSE * 352_130 + EDGE * rates.width
         assert found.seconds[worker, 0] == pytest.approx(float(rates.seconds(1000, columns, 1.0)))
     crowd = divided([1000], Targets([300] * 100_000), [CPU])
-    assert crowd.seconds[0, 0] == pytest.approx(float(CPU.seconds(1000, 30_000_000, 1.0)))
+    assert crowd.seconds[0, 0] == pytest.approx(
+        float(CPU.seconds(1000, 30_000_000 + 64 * EDGE, 1.0))
+    )
 
 
 # Near the bound.

@@ -16,6 +16,7 @@ from swdual.cache import cache_folder
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, InputError
 from swdual.master.preview import Memory, Preview, plan
+from swdual.master.task import EDGE
 from swdual.planner import PACKAGE, Plan
 from swdual.registry import available
 from swdual.sequences.alphabet import PROTEIN
@@ -107,7 +108,7 @@ def test_startup_layout_and_length_count():
     """The formula of the module of costs, by hand for one query on one worker."""
     detail = {"gcups": {"10": 1, "1000": 5}, "startup": 0.25, "layout": 1e-3, "width": 4}
     found = plan("MKVLAWGGHE", TARGETS, cpus=1, gpus=0, rates={"cpu": detail})
-    residues = max(43, 4 * 24)  # four targets side by side, columns in groups of four
+    residues = max(43, 4 * 24) + 4 * EDGE  # four targets side by side, columns in groups of four
     # 10 residues are below the first length that is kept, 32: a fourth of the way to 1000.
     cell = np.interp(np.log(32), np.log([10, 1000]), [1e-9, 2e-10])
     assert found.makespan == pytest.approx(0.25 + residues * (1e-3 + 10 * cell))

@@ -13,7 +13,7 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.lanes.pack import SPARSE, pack
 from swdual.master import task
-from swdual.master.task import Range, Task, columns_of, cut, make_tasks
+from swdual.master.task import EDGE, Range, Task, columns_of, cut, make_tasks
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -190,7 +190,7 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
     database = database_of(targets)
     (block,) = database.blocks()
     place = cut(database, 1)[0]
-    found = columns_of(database, place, width)
+    found = columns_of(database, place, width) - EDGE * width
     assert (
         place.residues
         <= found
@@ -206,9 +206,9 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
 def test_many_targets_cost_their_residues_or_a_vector_of_the_longest():
     """Nobody lays out what hardly idles; a giant among them is counted."""
     many = Targets([300] * 2000)
-    assert columns_of(many, Range(0, 0, 2000, 600_000, 300), 16) == 600_000
+    assert columns_of(many, Range(0, 0, 2000, 600_000, 300), 16) == 600_000 + 16 * EDGE
     giant = Targets([30_000] + [300] * 1100)
-    assert columns_of(giant, Range(0, 0, 1101, 360_000, 30_000), 16) == 480_000
+    assert columns_of(giant, Range(0, 0, 1101, 360_000, 30_000), 16) == 480_000 + 16 * EDGE
     assert columns_of(giant, Range(0, 0, 1101, 360_000, 30_000), 1) == 360_000
 
 
