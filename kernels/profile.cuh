@@ -1,0 +1,103 @@
+// Query profiles in shared memory: the score of each query column with each of the 32 codes.
+//
+// A tile is WIDTH = LANES * COLUMNS query columns; lane l of a group has the COLUMNS columns from
+// l * COLUMNS on. A profile has a row for each code, cut into blocks of 16 bytes a lane: all lanes'
+// first blocks, then all lanes' second blocks, and so on. Eight lanes side by side read 128
+// consecutive bytes at a time, so that they never meet in a bank, whatever codes they look up.
+#pragma once
+#include "arithmetic.cuh"
+#include "search.cuh"
+
+// The score of a query's column with a code, plus the price of a gap's first residue, because that
+// is what H wants that the tile keeps. Columns past the query's end align with nothing.
+template <class Number>
+static __device__ __forceinline__ int score_of(
+    const Search& search, int query, unsigned int column, int code)
+{
+    const unsigned int other =
+        column < search.query_lengths[query] ? search.queries[query][column] : PAD;
+    return max(search.matrix[other * CODES + code], Number::LOWEST) + search.gap_first;
+}
+
+// Two queries, or one with numbers of 32 bits, against one target: a word a column.
+template <class Number_, int LANES_, int COLUMNS_> struct QueryProfile {
+    using Number = Number_;
+    static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
+    static constexpr int QUERIES = Number::HALVES, TARGETS = 1;
+    static constexpr int ROW_BYTES = COLUMNS / 4 * LANES * 16;
+
+    static __device__ __forceinline__ void build(
+        uint4* profile, const Search& search, unsigned int first_column)
+    {
+        unsigned int* const words = reinterpret_cast<unsigned int*>(profile);
+        for (int i = threadIdx.x; i < CODES * ROW_BYTES / 4; i += blockDim.x) {
+            const int code = i / (ROW_BYTES / 4), block = i / 4 % (ROW_BYTES / 16);
+            const unsigned int column =
+                first_column + block % LANES * COLUMNS + block / LANES * 4 + i % 4;
+            const int low = score_of<Number>(search, 0, column, code);
+            words[i] = Number::pack(
+                low, QUERIES == 2 ? score_of<Number>(search, 1, column, code) : 0);
+        }
+    }
+
+    // Sets `scores` to those of columns `column` to `column + 3`, a multiple of four.
+    __device__ __forceinline__ void read(
+        const char* const (&rows)[TARGETS], int column, unsigned int (&scores)[4])
+    {
+        const uint4 a = *reinterpret_cast<const uint4*>(rows[0] + column / 4 * LANES * 16);
+        scores[0] = a.x;
+        scores[1] = a.y;
+        scores[2] = a.z;
+        scores[3] = a.w;
+    }
+};
+
+// One query against two targets, whose scores are put together when they are read. The last eight
+// columns lie two in a word and are picked out by byte permutations, on the pipe of the maxima. The
+// others have a word each, which takes twice the reads, and are put together by multiplications.
+// So neither the pipe nor the shared memory has to wait long for the other.
+template <class Number_, int LANES_, int COLUMNS_> struct PairProfile {
+    using Number = Number_;
+    static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
+    static constexpr int QUERIES = 1, TARGETS = 2;
+    static constexpr int SINGLE = COLUMNS - 8;
+    static constexpr int ROW_BYTES = (SINGLE / 4 + 1) * LANES * 16;
+
+    uint4 blocks[TARGETS];
+
+    static __device__ __forceinline__ void build(
+        uint4* profile, const Search& search, unsigned int first_column)
+    {
+        unsigned int* const words = reinterpret_cast<unsigned int*>(profile);
+        for (int i = threadIdx.x; i < CODES * ROW_BYTES / 4; i += blockDim.x) {
+            const int code = i / (ROW_BYTES / 4), block = i / 4 % (ROW_BYTES / 16);
+            const int word = block / LANES * 4 + i % 4;
+            const int low = word < SINGLE ? word : 2 * word - SINGLE;
+            const unsigned int first = first_column + block % LANES * COLUMNS;
+            words[i] = Number::pack(score_of<Number>(search, 0, first + low, code),
+                word < SINGLE ? 0 : score_of<Number>(search, 0, first + low + 1, code));
+        }
+    }
+
+    __device__ __forceinline__ void read(
+        const char* const (&rows)[TARGETS], int column, unsigned int (&scores)[4])
+    {
+        if (column <= SINGLE)
+            for (int target = 0; target < TARGETS; ++target)
+                blocks[target] =
+                    *reinterpret_cast<const uint4*>(rows[target] + column / 4 * LANES * 16);
+        const uint4 &a = blocks[0], &b = blocks[1];
+        if (column < SINGLE) {
+            scores[0] = b.x * 0x10000 + a.x;
+            scores[1] = b.y * 0x10000 + a.y;
+            scores[2] = b.z * 0x10000 + a.z;
+            scores[3] = b.w * 0x10000 + a.w;
+        } else {
+            const bool second = column > SINGLE;
+            scores[0] = __byte_perm(second ? a.z : a.x, second ? b.z : b.x, 0x5410);
+            scores[1] = __byte_perm(second ? a.z : a.x, second ? b.z : b.x, 0x7632);
+            scores[2] = __byte_perm(second ? a.w : a.y, second ? b.w : b.y, 0x5410);
+            scores[3] = __byte_perm(second ? a.w : a.y, second ? b.w : b.y, 0x7632);
+        }
+    }
+};

@@ -1,0 +1,10 @@
+// Two queries against each target, in whole numbers of 16 bits.
+#include "profile.cuh"
+#include "work.cuh"
+
+template <int LANES, int COLUMNS, int THREADS>
+__global__ void __launch_bounds__(THREADS, 1) q2_s16(const Search search)
+{
+    SHARED_MEMORY(profile);
+    search_all<QueryProfile<S16, LANES, COLUMNS>>(search, profile);
+}

@@ -1,0 +1,10 @@
+// One query against two targets at a time, in whole numbers of 16 bits.
+#include "profile.cuh"
+#include "work.cuh"
+
+template <int LANES, int COLUMNS, int THREADS>
+__global__ void __launch_bounds__(THREADS, 1) s2_s16(const Search search)
+{
+    SHARED_MEMORY(profile);
+    search_all<PairProfile<S16, LANES, COLUMNS>>(search, profile);
+}

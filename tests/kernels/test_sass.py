@@ -1,0 +1,122 @@
+"""The machine code is what the kernels' speed rests on: so many instructions for a pair of cells.
+
+A pair is one register: two cells. The count takes in all that a loop over rows does, divided by
+the pairs of its four rows. There are two such loops: that of a query in one tile, and that of one
+in several, which also reads and writes the border.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+
+import pytest
+
+from kernels import nvrtc, sass
+from swdual.backends._cuda_kernels import KERNELS, Tile
+
+ROWS = 4
+
+TILES = [
+    (kernel, tile)
+    for kernel in (KERNELS["q2_s16"], KERNELS["s2_s16"])
+    for tile in kernel.tiles_on(90)
+]
+NAMES = [f"{kernel.name}-{tile.lanes}-{tile.columns}" for kernel, tile in TILES]
+
+LIMITS = {"q2_s16": (6.6, 6.7), "s2_s16": (7.9, 8.2)}
+"""Instructions for a pair of cells, in one tile and in several."""
+
+SLOWER = {"q2_s16": 3.8, "s2_s16": 4.4}
+"""Of these, instructions on the pipe of the maxima, which is the busiest by far."""
+
+FUSED = ("vimax3_s16x2_relu(f, e, __vadd2(d, s))", "vimax3_s16x2_relu(__vadd2(d, s), e, f)")
+"""An edit after which the compiler adds on the pipe of the maxima."""
+
+
+@functools.cache
+def listings(folder, kernel, tiles, edit=None):
+    expressions = tuple(kernel.expression(*tile) for tile in tiles)
+    build = nvrtc.build(kernel.file, expressions, 90, edit)
+    found = sass.disassemble(build.cubin, folder)
+    return {tile: found[build.names[kernel.expression(*tile)]] for tile in tiles}
+
+
+@pytest.fixture(scope="module")
+def listing_of(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sass")
+
+    def listing(kernel, tile, edit=None):
+        tiles = kernel.tiles_on(90) if edit is None else (tile,)
+        return listings(folder, kernel, tiles, edit)[tile]
+
+    return listing
+
+
+def per_pair(opcodes, columns, *starts):
+    """Return how many instructions of these kinds, or of all, a pair of cells takes."""
+    number = sass.count(opcodes, *starts) if starts else opcodes.total()
+    return number / (ROWS * columns)
+
+
+def row_loops(listing):
+    """Return the loops of a query in one tile, and of one in several."""
+    loops = listing.row_loops
+    assert len(loops) == 2
+    return sorted(loops, key=lambda opcodes: sass.count(opcodes, "STG"))
+
+
+@pytest.mark.parametrize(("kernel", "tile"), TILES, ids=NAMES)
+def test_a_pair_of_cells_takes_few_instructions(listing_of, kernel, tile):
+    loops = row_loops(listing_of(kernel, tile))
+    assert [sass.count(loop, "STG") for loop in loops] == [0, ROWS]
+    for loop, limit in zip(loops, LIMITS[kernel.name], strict=True):
+        assert per_pair(loop, tile.columns) <= limit
+        assert per_pair(loop, tile.columns, *sass.SLOWER_PIPE) <= SLOWER[kernel.name]
+
+
+@pytest.mark.parametrize(("kernel", "tile"), TILES, ids=NAMES)
+def test_sums_have_a_pipe_of_their_own(listing_of, kernel, tile):
+    for loop in row_loops(listing_of(kernel, tile)):
+        assert per_pair(loop, tile.columns, "VIADD.16x2") == 2
+        assert per_pair(loop, tile.columns, "VIADDMNMX.S16x2") == 2
+        assert per_pair(loop, tile.columns, "VIMNMX3.S16x2") == 1.5
+
+
+@pytest.mark.parametrize(("kernel", "tile"), TILES, ids=NAMES)
+def test_nothing_lies_in_local_memory(listing_of, kernel, tile):
+    assert sass.count(listing_of(kernel, tile).opcodes, "LDL", "STL") == 0
+
+
+def test_a_fused_sum_is_noticed(listing_of):
+    kernel, tile = KERNELS["q2_s16"], Tile(16, 28, 512)
+    for loop in row_loops(listing_of(kernel, tile, FUSED)):
+        assert per_pair(loop, tile.columns, "VIADD.16x2") < 2
+        assert per_pair(loop, tile.columns, *sass.SLOWER_PIPE) > SLOWER[kernel.name]
+
+
+LISTING = """
+.text._Z4kernel:
+.L_x_0:
+        /*0000*/                   S2R R0, SR_TID.X ;
+.L_x_1:
+{rows}
+        /*0800*/              @!P0 LDS.128 R4, [R2] ;
+        /*0810*/              @P1 BRA `(.L_x_1) ;
+        /*0820*/                   BRA `(.L_x_2) ;
+        /*0830*/               @P2 BRA `(.L_x_0) ;
+.L_x_2:
+        /*0840*/                   EXIT ;
+"""
+
+
+def test_the_innermost_loop_with_maxima_is_that_over_rows():
+    rows = "        /*0010*/                   VIMNMX3.S16x2 R1, R2, R3, R4, !PT ;\n" * 70
+    listing = sass.parse(LISTING.format(rows=rows))["_Z4kernel"]
+    assert listing.loops == [(1, 72), (0, 74)]
+    assert listing.row_loops == [Counter({"VIMNMX3.S16x2": 70, "LDS.128": 1, "BRA": 1})]
+
+
+def test_loops_without_maxima_are_not_looked_at():
+    listing = sass.parse(LISTING.format(rows=""))["_Z4kernel"]
+    assert listing.row_loops == []
