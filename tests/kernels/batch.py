@@ -1,0 +1,199 @@
+"""Queries and targets laid out as a kernel wants them, and scored on the emulator."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import weakref
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernels import emulator
+from swdual.backends._cuda_kernels import KERNELS, SEARCH, sources
+
+ALIGNMENT = 16
+GUARD = 64
+PAD = 31
+NEVER = -(2**30)
+"""What a matrix gives for a pair with `PAD`."""
+
+
+RESCUE = KERNELS["q1_s32"]
+"""What scores a list of pieces again."""
+
+LIBC = ctypes.CDLL(None)
+LIBC.malloc.restype = ctypes.c_void_p
+LIBC.malloc.argtypes = [ctypes.c_size_t]
+LIBC.free.argtypes = [ctypes.c_void_p]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A gap of k residues costs gap_first + (k - 1) * gap_next."""
+
+    matrix: np.ndarray
+    gap_first: int
+    gap_next: int
+
+    @property
+    def largest(self):
+        """The best score of a pair of residues, at least 0."""
+        return max(0, int(self.matrix.max()))
+
+    def suits(self, kernel):
+        """Return whether a kernel's numbers can hold this scheme."""
+        return kernel.holds(self.matrix[:PAD, :PAD], self.gap_first, self.gap_next)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Windows of targets, longest first: places in `residues` in units of `ALIGNMENT`."""
+
+    residues: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+    targets: np.ndarray
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a search is launched."""
+
+    ctas: int = 2
+    seed: int = 0
+    threads: int | None = None
+    chunk: int = 40
+    window: int | None = None
+    overlap: int = 0
+    sanitized: bool = False
+
+
+@dataclass(frozen=True)
+class Found:
+    """Scores of (query, target), and for each query the targets that were scored twice."""
+
+    scores: np.ndarray
+    rescued: list[list[int]]
+
+
+def cut(targets, window=None, overlap=0):
+    """Return the pieces of some targets: windows that share at least `overlap` residues."""
+    residues, pieces, place = [], [], 0
+    for number, target in enumerate(targets):
+        length = len(target)
+        step = length if window is None else window - overlap
+        step = max(ALIGNMENT, step // ALIGNMENT * ALIGNMENT)
+        for start in range(0, max(1, length), step):
+            end = length if window is None else min(start + window, length)
+            if end > start:
+                pieces.append((end - start, (place + start) // ALIGNMENT, number))
+            if end == length:
+                break
+        stored = -(-length // ALIGNMENT) * ALIGNMENT
+        residues.append(target.ljust(stored, bytes([PAD])))
+        place += stored
+    residues.append(bytes([PAD]) * GUARD)
+    pieces.sort(key=lambda piece: -piece[0])
+    lengths, starts, numbers = np.array(pieces, np.uint32).reshape(-1, 3).T
+    return Pieces(np.frombuffer(b"".join(residues), np.uint8), starts, lengths, numbers)
+
+
+def exact(array):
+    """Return a copy in memory of exactly its size, so that a sanitizer sees what lies outside."""
+    array = np.ascontiguousarray(array)
+    address = LIBC.malloc(array.nbytes or 1)
+    view = np.frombuffer((ctypes.c_char * array.nbytes).from_address(address), array.dtype)
+    view = view.reshape(array.shape)
+    weakref.finalize(view.base, LIBC.free, address)
+    view[...] = array
+    return view
+
+
+@functools.cache
+def library(kernel, tile, sanitized=False):
+    """Return the library of one instance of a kernel."""
+    emulator.need()
+    call = f"{kernel.expression(*tile)}(*search)"
+    source = f'#include "{kernel.file}"\n' + emulator.launcher("run", "const Search* search", call)
+    flags = emulator.SANITIZED if sanitized else emulator.PLAIN
+    return emulator.Library(source, sources(), flags)
+
+
+@functools.cache
+def keys_library():
+    """Return the library of the kernel that selects candidates."""
+    emulator.need()
+    parameters = (
+        "const int* scores, const unsigned* ordinals, unsigned targets, int bar, "
+        "unsigned long long* found, unsigned capacity, unsigned* count"
+    )
+    call = "keys(scores, ordinals, targets, bar, found, capacity, count)"
+    source = '#include "keys.cu"\n' + emulator.launcher("run", parameters, call)
+    return emulator.Library(source, sources())
+
+
+def score(kernel, tile, queries, targets, scheme, run):
+    """Return the scores of one or two queries, overflows scored again with 32 bits."""
+    pieces = cut(targets, run.window, run.overlap)
+    scores = [exact(np.zeros(len(targets), np.int32)) for _ in range(2)]
+    lists = launch(kernel, tile, queries, pieces, scheme, scores, run)
+    rescued = []
+    for query, into, listed in zip(queries, scores, lists, strict=False):
+        rescued.append(sorted(pieces.targets[listed].tolist()))
+        if len(listed):
+            tile = RESCUE.tiles[-(run.seed % 2)]
+            launch(RESCUE, tile, [query], pieces, scheme, [into], run, listed)
+    return Found(np.stack(scores[: len(queries)]), rescued)
+
+
+def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
+    """Launch a kernel, which adds to `scores`; return the pieces for rescue of each query."""
+    count = len(pieces.starts)
+    threads = run.threads or tile.threads
+    chunk = max(1, run.chunk // kernel.targets) * kernel.targets
+    chunks = np.append(np.arange(0, count, chunk), count)
+    held = min(chunk, count)
+    if listed is not None:
+        held = threads // tile.lanes * kernel.targets
+    longest = int(pieces.lengths[0]) if count else 0
+    border_rows = kernel.border_rows(tile, held, longest)
+    arrays = {
+        "residues": pieces.residues,
+        "piece_starts": pieces.starts,
+        "piece_lengths": pieces.lengths,
+        "piece_targets": pieces.targets,
+        "chunks": chunks.astype(np.uint32),
+        "matrix": scheme.matrix.astype(np.int32),
+        "rescue_count": np.zeros(2, np.uint32),
+        "next": np.zeros(1, np.uint32),
+        "border": np.full((run.ctas * border_rows, 2), 0xDEADBEEF, np.uint32),
+    }
+    if listed is not None:
+        arrays["list"] = listed.astype(np.uint32)
+        arrays["list_count"] = np.array([len(listed)], np.uint32)
+    arrays = {name: exact(array) for name, array in arrays.items()}
+    codes = [exact(np.frombuffer(query, np.uint8)) for query in queries]
+    rescue = [exact(np.full(count, 0xFFFFFFFF, np.uint32)) for _ in queries]
+
+    search = np.zeros((), SEARCH)
+    for name, array in arrays.items():
+        search[name] = array.ctypes.data
+    for k in range(len(queries)):
+        search["queries"][k] = codes[k].ctypes.data
+        search["query_lengths"][k] = len(queries[k])
+        search["scores"][k] = scores[k].ctypes.data
+        search["rescue"][k] = rescue[k].ctypes.data
+    search["chunk_count"] = len(chunks) - 1
+    search["border_rows"] = border_rows
+    search["gap_first"], search["gap_next"] = scheme.gap_first, scheme.gap_next
+    search["limit"] = kernel.limit(scheme.largest)
+    library(kernel, tile, run.sanitized)(
+        "run",
+        search,
+        ctas=run.ctas,
+        threads=threads,
+        shared_bytes=kernel.shared_bytes(*tile),
+        seed=run.seed,
+    )
+    return [listed[:n].copy() for listed, n in zip(rescue, arrays["rescue_count"], strict=False)]

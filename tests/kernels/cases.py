@@ -1,0 +1,158 @@
+"""Random searches that try a kernel's edges, and the check that it finds the exact scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernels import oracle
+from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, score
+
+PRICES = [
+    (0, 0), (1, 0), (1, 1), (2, 1), (5, 5), (10, 0), (11, 2), (12, 1), (12, 1), (12, 1), (40, 3),
+    (127, 127), (128, 1), (700, 1), (700, 700), (1900, 2), (16000, 9), (30000, 30000),
+    (65536, 1), (2**24, 2**24),
+]  # fmt: skip
+USUAL = Run()
+SIZES = [2, 6, 11, 11, 40, 127, 400, 2000, 15000, 10**6]
+"""The largest scores and prices: each kernel gets those that it can hold."""
+
+
+def matrix_of(rng, size):
+    """Return scores of at most this size: usual ones more often than odd ones."""
+    kind = rng.integers(8)
+    scores = rng.integers(-size, size + 1, (32, 32))
+    if kind < 3:
+        scores = np.minimum(scores, scores.T) - size // 3
+        np.fill_diagonal(scores, rng.integers(1, size + 1, 32))
+    elif kind == 3:
+        scores = np.where(np.eye(32), size, -rng.integers(size + 1))
+    elif kind == 4:
+        scores = np.full((32, 32), rng.choice([-size, -1, 0, 1, size]))
+    elif kind == 5:
+        scores = rng.choice([-size, size], (32, 32))
+    scores = np.clip(scores, -size, size).astype(np.int64)
+    scores[PAD] = scores[:, PAD] = NEVER
+    return scores.astype(np.int32)
+
+
+def scheme_of(rng, kernel):
+    """Return a scheme that the kernel can hold."""
+    while True:
+        prices = PRICES[rng.integers(len(PRICES))]
+        scheme = Scheme(matrix_of(rng, SIZES[rng.integers(len(SIZES))]), *prices)
+        if scheme.suits(kernel):
+            return scheme
+
+
+def sequence_of(rng, length, letters=None):
+    """Return random codes: few letters so that ties abound, or all, sometimes PAD too."""
+    letters = letters or rng.choice([1, 2, 4, 20, 31, 32])
+    return rng.integers(0, letters, length).astype(np.uint8).tobytes()
+
+
+def relative_of(rng, sequence, length):
+    """Return about `length` codes: part of a sequence with substitutions, insertions, losses."""
+    start = rng.integers(max(1, len(sequence) - length + 1))
+    codes = bytearray(sequence[start : start + length])
+    for _ in range(rng.integers(1 + len(codes) // 4)):
+        if not codes:
+            break
+        place, kind = rng.integers(len(codes)), rng.integers(3)
+        run = 1 + rng.geometric(0.4)
+        if kind == 0:
+            codes[place] = rng.integers(31)
+        elif kind == 1:
+            codes[place:place] = rng.integers(0, 31, run).astype(np.uint8).tobytes()
+        else:
+            del codes[place : place + run]
+    return bytes(codes) or sequence_of(rng, 1)
+
+
+def edge_lengths(tile):
+    """Return lengths of queries about which a tile may go wrong: its lanes, columns, borders."""
+    lanes, columns, width = tile.lanes, tile.columns, tile.lanes * tile.columns
+    places = (4, lanes, columns, width - columns, width, 2 * width)
+    near = [place + off for place in places for off in (-1, 0, 1)]
+    return sorted({1, 2, *near, width + columns, 3 * width + 5})
+
+
+def query_length(rng, tile):
+    """Return a length: mostly within a tile, at times at an edge, at times of several tiles."""
+    width = tile.lanes * tile.columns
+    draw = rng.random()
+    if draw < 0.3:
+        return int(rng.choice(edge_lengths(tile)))
+    return int(rng.integers(1, width + 1 if draw < 0.9 else 4 * width))
+
+
+def target_lengths(rng, count):
+    """Return short lengths, for that is where rows begin and end, and some long ones."""
+    lengths = 1 + rng.geometric(1 / rng.choice([5, 20, 60]), count)
+    lengths[rng.random(count) < 0.02] = rng.integers(200, 700)
+    return lengths
+
+
+def check_random(kernel, tile, count, seed, sanitized=False):
+    """Search `count` pairs, drawn from a seed; return cells and how many were scored twice."""
+    rng = np.random.default_rng(seed)
+    scheme = scheme_of(rng, kernel)
+    queries = [sequence_of(rng, query_length(rng, tile)) for _ in range(kernel.queries)]
+    if len(queries) == 2 and rng.random() < 0.1:
+        queries.pop()
+    targets = []
+    for length in target_lengths(rng, -(-count // len(queries))):
+        parent = queries[rng.integers(len(queries))]
+        related = rng.random() < 0.5
+        targets.append(relative_of(rng, parent, length) if related else sequence_of(rng, length))
+    several = max(map(len, queries)) > tile.lanes * tile.columns
+    run = Run(
+        ctas=int(rng.integers(1, 4)),
+        seed=int(rng.integers(2**62)),
+        threads=int(rng.choice([32, 96, tile.threads])),
+        chunk=int(rng.integers(20 if several else 1, 150)),
+        sanitized=sanitized,
+        **window_of(rng, queries, targets, scheme),
+    )
+    rescued = check(kernel, tile, queries, targets, scheme, run)
+    return sum(map(len, queries)) * sum(map(len, targets)), rescued
+
+
+def window_of(rng, queries, targets, scheme):
+    """Return windows that some target is longer than, in a quarter of the cases."""
+    span = span_of(queries, scheme)
+    longest = max(map(len, targets))
+    if rng.random() < 0.75 or span is None or span + 16 > longest:
+        return {}
+    return {"window": int(rng.integers(span + 16, longest + 1)), "overlap": span}
+
+
+def span_of(queries, scheme):
+    """Return how many residues an alignment may cover; None if gaps cost nothing."""
+    if scheme.gap_next == 0:
+        return None
+    longest = max(map(len, queries))
+    return longest + longest * scheme.largest // scheme.gap_next
+
+
+def check(kernel, tile, queries, targets, scheme, run=USUAL):
+    """Fail unless all scores are exact, and exactly those too large were scored twice.
+
+    Returns how many those were.
+    """
+    found = score(kernel, tile, queries, targets, scheme, run)
+    expected = np.stack([oracle.scores(query, targets, scheme) for query in queries])
+    wrong = np.argwhere(found.scores != expected)
+    if len(wrong):
+        k, t = min(wrong.tolist(), key=lambda pair: len(queries[pair[0]]) + len(targets[pair[1]]))
+        raise AssertionError(
+            f"{len(wrong)} of {expected.size} scores of {kernel.expression(*tile)} are wrong; "
+            f"query {k}, target {t}: {found.scores[k, t]} for {expected[k, t]}\n"
+            f"{queries[k].hex()}\n{targets[t].hex()}\n{scheme}\n{run}"
+        )
+    too_large = np.zeros_like(expected, bool)
+    if kernel is not RESCUE:
+        too_large = expected >= kernel.limit(scheme.largest)
+    for k, rescued in enumerate(found.rescued):
+        assert sorted(set(rescued)) == np.flatnonzero(too_large[k]).tolist()
+        assert run.window or len(set(rescued)) == len(rescued)
+    return int(too_large.sum())

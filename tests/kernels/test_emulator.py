@@ -1,0 +1,280 @@
+"""The shipped kernels, built for the CPU, give the exact scores: every kernel, every tile.
+
+`SWDUAL_KERNEL_PAIRS` sets the number of random pairs for each configuration; `kernels/bulk.py`
+does the same by hand, with any seed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracles.smith_waterman import local_score_gotoh
+
+from kernels import bulk, cases, emulator, oracle
+from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme
+from swdual.backends._cuda_kernels import KERNELS
+from swdual.sequences import matrices
+
+PAIRS = int(os.environ.get("SWDUAL_KERNEL_PAIRS", "240"))
+TESTS = Path(__file__).parents[1]
+ALL = [(kernel, tile) for kernel in KERNELS.values() for tile in kernel.tiles]
+SOME = [
+    (kernel, tile)
+    for kernel in KERNELS.values()
+    for tile in (kernel.tiles[0], kernel.tiles[len(kernel.tiles) // 2])
+]
+LIMITED = [(kernel, tile) for kernel, tile in SOME if kernel is not RESCUE]
+
+
+def over(configurations):
+    """Run a test for each kernel and tile of a list."""
+    names = [kernel.expression(*tile) for kernel, tile in configurations]
+    return pytest.mark.parametrize(("kernel", "tile"), configurations, ids=names)
+
+
+@pytest.fixture
+def rng(request):
+    """Numbers that are the same in every run of a test, and others in another test."""
+    return np.random.default_rng(list(request.node.name.encode()))
+
+
+def scheme_of(scores, gap_first, gap_next):
+    """Return a scheme of some scores, in which PAD aligns with nothing."""
+    matrix = np.array(scores, np.int32)
+    matrix[PAD] = matrix[:, PAD] = NEVER
+    return Scheme(matrix, gap_first, gap_next)
+
+
+def identity(match, mismatch, gap_first, gap_next):
+    return scheme_of(np.where(np.eye(32), match, mismatch), gap_first, gap_next)
+
+
+def blosum62():
+    scores = matrices.load("BLOSUM62").scores
+    matrix = np.full((32, 32), -4)
+    matrix[: len(scores), : len(scores)] = scores
+    return scheme_of(matrix, 12, 1)
+
+
+def queries_of(kernel, *sequences):
+    return list(sequences[: kernel.queries])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_oracle_gives_what_another_gives(seed):
+    rng = np.random.default_rng(seed)
+    scheme = cases.scheme_of(rng, RESCUE)
+    query = cases.sequence_of(rng, 60)
+    targets = [cases.relative_of(rng, query, length) for length in range(1, 61, 3)]
+    open_ = scheme.gap_first - scheme.gap_next
+    expected = [
+        local_score_gotoh(list(query), list(target), scheme.matrix, open_, scheme.gap_next)
+        for target in targets
+    ]
+    np.testing.assert_array_equal(oracle.scores(query, targets, scheme), expected)
+
+
+@over(ALL)
+def test_random_searches(kernel, tile):
+    """Schemes, lengths, relatives, windows, grids and orders of threads drawn by lot."""
+    bulk.run(kernel, tile, PAIRS, seed=tile.lanes * tile.columns, a_launch=40)
+
+
+@over(ALL)
+def test_lengths_at_the_edges_of_lanes_columns_and_tiles(kernel, tile, rng):
+    """Queries about a tile's edges against targets about multiples of four and of the lanes."""
+    lanes = tile.lanes
+    lengths = sorted({*range(1, 10), *(k * lanes + d for k in (1, 2) for d in (-1, 0, 1)), 97})
+    queries = [cases.sequence_of(rng, length, 4) for length in cases.edge_lengths(tile)]
+    ends = [query[-length:] for query in queries[-1:] for length in lengths]
+    targets = [*(cases.sequence_of(rng, length, 4) for length in lengths), *ends]
+    for k in range(0, len(queries), kernel.queries):
+        mine = queries[k : k + kernel.queries]
+        cases.check(kernel, tile, mine, [*targets, *(query[-40:] for query in mine)], blosum62())
+
+
+@over(SOME)
+def test_a_query_of_nothing_scores_nothing(kernel, tile):
+    targets = [bytes([1, 2, 3]), bytes([4])]
+    cases.check(kernel, tile, [b""], targets, blosum62())
+    if kernel.queries == 2:
+        cases.check(kernel, tile, [bytes([1, 2, 3]), b""], targets, blosum62())
+        cases.check(kernel, tile, [b"", bytes([1, 2, 3])], targets, blosum62())
+
+
+@over(SOME)
+def test_queries_of_very_different_lengths(kernel, tile, rng):
+    """One of a pair may be done after one tile, the other after four."""
+    long = cases.sequence_of(rng, 3 * tile.lanes * tile.columns + 7, 20)
+    short = long[-30:]
+    targets = [long[-200:], short, long[5:90], short + long[:50]]
+    for pair in ([long, short], [short, long]):
+        cases.check(kernel, tile, queries_of(kernel, *pair), targets, blosum62())
+
+
+@over(SOME)
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 33])
+def test_any_number_of_targets(kernel, tile, count, rng):
+    """Also none, and odd ones, where a pair of targets or a warp is not full; some are empty."""
+    query = cases.sequence_of(rng, 50, 20)
+    targets = [query[: rng.integers(1, 50)] for _ in range(count)]
+    scores = queries_of(kernel, query, query[::-1])
+    cases.check(kernel, tile, scores, targets, blosum62(), Run(chunk=2))
+    cases.check(kernel, tile, scores, [*targets, b"", query], blosum62())
+
+
+@over(SOME)
+def test_all_codes(kernel, tile):
+    """Every code against every other, PAD too, each with a score of its own; not symmetrical."""
+    scores = np.arange(32 * 32).reshape(32, 32) % 113 - 20
+    targets = [bytes([a, b]) for a in range(32) for b in (a, 31, 0)]
+    for first in range(0, 32, kernel.queries):
+        queries = [bytes([code]) for code in range(first, first + kernel.queries)]
+        cases.check(kernel, tile, queries, targets, scheme_of(scores, 300, 300))
+    every = bytes(range(32))
+    both = queries_of(kernel, every, every[::-1])
+    cases.check(kernel, tile, both, [every, every[::-1], *targets], scheme_of(scores, 30, 2))
+
+
+@over(SOME)
+def test_prices_of_gaps(kernel, tile, rng):
+    """Free gaps, gaps dearer than any score, gaps of one price a residue; in several tiles too."""
+    schemes = [scheme_of(rng.integers(-6, 7, (32, 32)), *prices) for prices in set(cases.PRICES)]
+    schemes = [scheme for scheme in schemes if scheme.suits(kernel)]
+    assert len(schemes) > 12
+    for scheme in schemes:
+        long = cases.sequence_of(rng, tile.lanes * tile.columns + 40)
+        for query in (cases.sequence_of(rng, 70), long):
+            targets = [cases.relative_of(rng, query, length) for length in range(1, 60)]
+            cases.check(kernel, tile, queries_of(kernel, query, query[7:]), targets, scheme)
+
+
+@over(SOME)
+def test_scores_as_far_apart_as_the_numbers_allow(kernel, tile, rng):
+    """The largest matches with the largest mismatches and prices that the kernel says it holds."""
+    schemes = [
+        identity(match, -mismatch, first, following)
+        for match in (1, 127, 1000, 1023, 2000, 16000, 32000, 2**24)
+        for mismatch in (0, 1, 127, 128, 2047, 2048, 32767, 32768, 2**24)
+        for first, following in ((0, 0), (1, 1), (1000, 1000), (2000, 0), (16000, 1), (32767, 1))
+    ]
+    schemes = [scheme for scheme in schemes if scheme.suits(kernel)]
+    assert len(schemes) > 20
+    for scheme in schemes:
+        query = cases.sequence_of(rng, 60, 4)
+        targets = [cases.relative_of(rng, query, length) for length in range(1, 61, 4)]
+        cases.check(kernel, tile, queries_of(kernel, query, query[::-1]), targets, scheme)
+
+
+@over(LIMITED)
+def test_scores_too_large_are_noticed_exactly(kernel, tile, rng):
+    """Totals one by one about the limit, and about the largest number of the type.
+
+    Code 0 is worth 1 and any other 100, so that a target has the total that we want, and passes the
+    limit by small steps or by a large one. No other alignment comes near.
+    """
+    scheme = scheme_of(
+        np.where(np.eye(32), np.minimum(100, 1 + 99 * np.arange(32)), -1000), 700, 700
+    )
+    limit = kernel.limit(100)
+    totals = {*range(limit - 30, limit + 30), *range(limit + 70, limit + 130), *range(2030, 2061)}
+    if limit > 2048:
+        totals |= {*range(31990, 32800, 13), 40000, 65530, 65536, 65540, 70000}
+    hundreds, ones = rng.integers(1, 21, 701).astype(np.uint8).tobytes(), bytes(99)
+    query = ones + hundreds + ones
+    targets = []
+    for total in sorted(totals):
+        many, few = total // 100, total % 100
+        targets += [ones[:few] + hundreds[:many], hundreds[-many:] + ones[:few]]
+    queries = queries_of(kernel, query, query[50:])
+    rescued = cases.check(kernel, tile, queries, targets, scheme, Run(ctas=3))
+    assert rescued >= 160
+
+
+@over(LIMITED)
+def test_the_best_of_many_overflows_beside_scores_that_fit(kernel, tile, rng):
+    """Overflows in one half leave the other alone, and in one piece the pieces beside it."""
+    scheme = identity(100, -90, 200, 20)
+    least = kernel.limit(100) // 100
+    family, other = cases.sequence_of(rng, least + 40, 20), cases.sequence_of(rng, least // 2, 20)
+    targets = []
+    for _ in range(40):
+        targets += [family, cases.relative_of(rng, family, 12), other, family[3:] + other]
+    run = Run(chunk=7)
+    assert cases.check(kernel, tile, queries_of(kernel, family, other), targets, scheme, run) == 80
+    twice = cases.check(kernel, tile, queries_of(kernel, other, family), targets, scheme, run)
+    assert twice == (80 if kernel.queries == 2 else 0)
+
+
+def test_32_bits_hold_what_is_too_large_for_16(rng):
+    """Up to the largest number that a score may be, 2**31 - 1, in one tile and in several."""
+    for tile in RESCUE.tiles[::3]:
+        for match, length in ((2**30 - 1, 2), ((2**31 - 1) // 200, 200), (30000, 2000)):
+            scheme = identity(match, -match, 2**20, 2**10)
+            assert scheme.suits(RESCUE)
+            query = cases.sequence_of(rng, length, 20)
+            targets = [query, query[1:], query[:-1], query[: length // 2] + query]
+            cases.check(RESCUE, tile, [query], targets, scheme)
+
+
+@over(SOME)
+@pytest.mark.parametrize("price", [(12, 1), (2, 2), (3, 1)], ids=str)
+def test_windows_of_a_target_hold_its_score(kernel, tile, price, rng):
+    """Whatever windows a target is cut into, if they overlap by the span of an alignment."""
+    scheme = identity(3, -2, *price)
+    queries = queries_of(kernel, *(cases.sequence_of(rng, length, 4) for length in (23, 17)))
+    span = cases.span_of(queries, scheme)
+    noise = [cases.sequence_of(rng, int(n), 4) for n in rng.integers(0, 400, 12)]
+    targets = [
+        noise[k][: rng.integers(400)] + cases.relative_of(rng, queries[0], 23) + noise[k + 1]
+        for k in range(11)
+    ]
+    for window in (span + 16, span + 23, span + 64, 2 * span + 5):
+        run = Run(window=window, overlap=span, chunk=5)
+        cases.check(kernel, tile, queries, targets, scheme, run)
+
+
+@over(SOME)
+@pytest.mark.parametrize(
+    ("ctas", "threads", "chunk"),
+    [(1, 32, 1), (2, 64, 3), (3, None, 50), (8, 96, 5), (5, None, 1000)],
+)
+def test_any_grid_any_chunks_any_order(kernel, tile, ctas, threads, chunk, rng):
+    """CTAs, warps, chunks and the order in which threads run change nothing."""
+    query = cases.sequence_of(rng, 2 * tile.lanes * tile.columns + 30, 20)
+    targets = [cases.relative_of(rng, query, length) for length in cases.target_lengths(rng, 40)]
+    targets += [query, query[9:]]
+    for length in (60, len(query)):
+        queries = queries_of(kernel, query[:length], query[::-1][:length])
+        for seed in range(3):
+            run = Run(ctas=ctas, threads=threads, chunk=chunk, seed=seed)
+            cases.check(kernel, tile, queries, targets, blosum62(), run)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_memory_is_used_as_it_should_be(name):
+    """No array is read or written outside, and no number overflows that must not."""
+    emulator.need()
+    command = [
+        sys.executable,
+        "-m",
+        "kernels.bulk",
+        "--sanitized",
+        "--pairs",
+        "480",
+        "--seed",
+        "21",
+    ]
+    command += ["--kernel", name]
+    for kernel, tile in SOME:
+        if kernel.name == name:
+            command += ["--tile", f"{tile.lanes},{tile.columns}"]
+    environment = {**emulator.sanitizer(), "PYTHONPATH": f"{TESTS.parent}:{TESTS}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.count("all exact") == 2
