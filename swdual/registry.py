@@ -18,7 +18,7 @@ def available(package: str) -> list[str]:
     """Return the sorted names of the implementations in a plug-in package.
 
     >>> available("swdual.backends")
-    ['reference', 'simd']
+    ['cuda', 'reference', 'simd']
     """
     path = importlib.import_module(package).__path__
     return sorted(m.name for m in pkgutil.iter_modules(path) if not m.name.startswith("_"))

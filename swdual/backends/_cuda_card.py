@@ -1,0 +1,385 @@
+"""A GPU as the host sees it: memory, streams and kernels; the only file that imports CuPy.
+
+Streams do what they are told in their order, and later than they are told: an array given to
+`upload` may be written to again, and one given to `download` read, only after an event that was
+recorded behind it was waited for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backends import _cuda_kernels
+from swdual.cache import cache_folder
+
+OUT_OF_MEMORY = 2
+"""What CUDA calls a lack of memory on the card."""
+
+_ENVIRONMENT = threading.Lock()
+
+
+class CardError(Exception):
+    """A call of CUDA that failed."""
+
+
+class CardMemory(CardError):
+    """There is too little memory on the card."""
+
+
+class Program(NamedTuple):
+    """A kernel: its source file, and its name with its template's arguments."""
+
+    file: str
+    expression: str
+
+
+class Buffer(Protocol):
+    """Memory on the card."""
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+
+    def free(self) -> None:
+        """Give it back."""
+        ...
+
+
+class Event(Protocol):
+    """A point in what a stream does."""
+
+    def wait(self) -> None:
+        """Return when the stream has come to it."""
+        ...
+
+
+class Stream(Protocol):
+    """What the card does one after the other."""
+
+    def upload(self, buffer: Buffer, offset: int, array: NDArray[Any]) -> None:
+        """Copy an array in pinned memory to the card."""
+        ...
+
+    def download(self, array: NDArray[Any], buffer: Buffer, offset: int) -> None:
+        """Copy from the card to an array in pinned memory."""
+        ...
+
+    def clear(self, buffer: Buffer, offset: int, size: int) -> None:
+        """Set bytes on the card to 0."""
+        ...
+
+    def launch(
+        self, program: Program, grid: int, threads: int, shared: int, arguments: Sequence[Any]
+    ) -> None:
+        """Run a kernel; arguments are NumPy scalars, or arrays of one structure."""
+        ...
+
+    def record(self) -> Event:
+        """Return an event that comes when all that was told so far is done."""
+        ...
+
+    def wait(self, event: Event) -> None:
+        """Do what is told from now on only after an event of another stream."""
+        ...
+
+
+class Card(Protocol):
+    """A GPU."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """Its compute capability."""
+
+    @property
+    def processors(self) -> int:
+        """Its multiprocessors."""
+
+    @property
+    def shared_bytes(self) -> int:
+        """The shared memory that a CTA can have."""
+
+    def memory(self) -> tuple[int, int]:
+        """Return how many bytes of its memory are free, and how many it has."""
+        ...
+
+    def selected(self) -> AbstractContextManager[object]:
+        """Make it the one that this thread's calls go to."""
+        ...
+
+    def allocate(self, size: int) -> Buffer:
+        """Return new memory on the card.
+
+        Raises
+        ------
+        CardMemory
+            If there is too little.
+        """
+        ...
+
+    def pinned(self, size: int) -> NDArray[np.uint8]:
+        """Return new memory of the host that the card can copy from and to by itself."""
+        ...
+
+    def stream(self) -> Stream:
+        """Return a new stream."""
+        ...
+
+    def synchronize(self) -> None:
+        """Return when all streams have done all."""
+        ...
+
+
+@contextmanager
+def _kernels_kept(anywhere: bool = True) -> Iterator[None]:
+    """Have CuPy keep compiled kernels in our folder, unless the user chose one, or nowhere."""
+    folder = cache_folder()
+    here = {}
+    if "CUPY_CACHE_DIR" not in os.environ:
+        here["CUPY_CACHE_DIR"] = str(folder / "cupy" if folder else tempfile.gettempdir())
+    if not anywhere or (here and folder is None):
+        here["CUPY_CACHE_IN_MEMORY"] = "1"
+    with _ENVIRONMENT:
+        before = {name: os.environ.get(name) for name in here}
+        os.environ.update(here)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+def cupy_facts() -> dict[str, str]:
+    """Return the versions of CuPy, and of the CUDA parts that it found.
+
+    Raises
+    ------
+    Exception
+        Whatever CuPy raises where it is broken.
+    """
+    with _kernels_kept():
+        import cupy
+        from cupy_backends.cuda.libs import nvrtc
+    runtime = cupy.cuda.runtime.runtimeGetVersion()
+    major, minor = nvrtc.getVersion()
+    return {
+        "CuPy": cupy.__version__,
+        "CUDA runtime": f"{runtime // 1000}.{runtime % 1000 // 10}",
+        "CUDA compiler": f"{major}.{minor}",
+    }
+
+
+def open_card(number: int) -> Card:
+    """Return one of this machine's GPUs.
+
+    Raises
+    ------
+    CardError
+        If it cannot be used.
+    """
+    try:
+        with _kernels_kept():
+            import cupy
+        return CupyCard(cupy, number)
+    except CardError:
+        raise
+    except Exception as error:
+        raise CardError(_words(error)) from error
+
+
+def _words(error: BaseException) -> str:
+    """Return the first line of an error's message; CUDA's own repeat their name in it."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+class CupyCard:
+    """A GPU through CuPy."""
+
+    def __init__(self, cupy: Any, number: int) -> None:
+        self._cupy = cupy
+        self._runtime = cupy.cuda.runtime
+        self._device = cupy.cuda.Device(number)
+        with self.caught():
+            properties = self._runtime.getDeviceProperties(number)
+        self.name: str = f"{properties['name'].decode()} (GPU {number})"
+        self.capability: tuple[int, int] = (properties["major"], properties["minor"])
+        self.processors: int = properties["multiProcessorCount"]
+        self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
+        self._functions: dict[tuple[Program, int], Any] = {}
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Turn what CuPy raises into ours."""
+        try:
+            yield
+        except CardError:
+            raise
+        except self._cupy.cuda.memory.OutOfMemoryError as error:
+            raise CardMemory(_words(error)) from error
+        except self._runtime.CUDARuntimeError as error:
+            kind = CardMemory if error.status == OUT_OF_MEMORY else CardError
+            raise kind(_words(error)) from error
+        except self._cupy.cuda.driver.CUDADriverError as error:
+            kind = CardMemory if "OUT_OF_MEMORY" in str(error) else CardError
+            raise kind(_words(error)) from error
+
+    def selected(self) -> AbstractContextManager[object]:
+        """Make it the one that this thread's calls go to: see `Card`."""
+        selected: AbstractContextManager[object] = self._device
+        return selected
+
+    def memory(self) -> tuple[int, int]:
+        """Return free and all bytes: see `Card`."""
+        with self.caught():
+            free, total = self._runtime.memGetInfo()
+            return int(free), int(total)
+
+    def allocate(self, size: int) -> CupyBuffer:
+        """Return new memory on the card: see `Card`."""
+        with self.caught():
+            return CupyBuffer(self._cupy.cuda.Memory(size))
+
+    def pinned(self, size: int) -> NDArray[np.uint8]:
+        """Return new pinned memory: see `Card`."""
+        with self.caught():
+            memory = self._cupy.cuda.PinnedMemory(size)
+        pointer = self._cupy.cuda.PinnedMemoryPointer(memory, 0)
+        return np.frombuffer(pointer, np.uint8, size)
+
+    def stream(self) -> CupyStream:
+        """Return a new stream: see `Card`."""
+        with self.caught():
+            return CupyStream(self, self._cupy, self._cupy.cuda.Stream(non_blocking=True))
+
+    def synchronize(self) -> None:
+        """Return when all streams have done all: see `Card`."""
+        with self.caught():
+            self._runtime.deviceSynchronize()
+
+    def function(self, program: Program, shared: int) -> Any:
+        """Return a compiled kernel that may have so much shared memory."""
+        found = self._functions.get((program, shared))
+        if found is None:
+            try:
+                try:
+                    found = self._compiled(program, anywhere=True)
+                except OSError:  # the folder cannot be written to, or is full
+                    found = self._compiled(program, anywhere=False)
+            except Exception as error:
+                raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
+            with self.caught():
+                found.max_dynamic_shared_size_bytes = shared
+            self._functions[program, shared] = found
+        return found
+
+    def _compiled(self, program: Program, anywhere: bool) -> Any:
+        """Return a kernel that CuPy has compiled, and kept somewhere or not."""
+        folder = _cuda_kernels.sources()
+        digest = hashlib.sha256()
+        for file in sorted(folder.glob("*.cu*")):
+            digest.update(file.read_bytes())
+        # CuPy knows a compiled kernel by its text and options, not by what the text includes.
+        options = ("--std=c++17", f"-I{folder}", f"-DSWDUAL_SOURCES={digest.hexdigest()}")
+        with _kernels_kept(anywhere):
+            module = self._cupy.RawModule(
+                code=(folder / program.file).read_text(),
+                options=options,
+                name_expressions=(program.expression,),
+            )
+            return module.get_function(program.expression)
+
+
+class CupyBuffer:
+    """Memory on the card, from CuPy."""
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+        self.address: int = memory.ptr
+        self.size: int = memory.size
+
+    def free(self) -> None:
+        """Give it back: see `Buffer`."""
+        self._memory = None
+
+
+class CupyEvent:
+    """A point in what a stream does, from CuPy."""
+
+    def __init__(self, card: CupyCard, event: Any) -> None:
+        self._card = card
+        self.event = event
+
+    def wait(self) -> None:
+        """Return when the stream has come to it: see `Event`."""
+        with self._card.caught():
+            self.event.synchronize()
+
+
+class CupyStream:
+    """A stream of CuPy's."""
+
+    def __init__(self, card: CupyCard, cupy: Any, stream: Any) -> None:
+        self._card = card
+        self._cupy = cupy
+        self._runtime = cupy.cuda.runtime
+        self._stream = stream
+
+    def upload(self, buffer: Buffer, offset: int, array: NDArray[Any]) -> None:
+        """Copy to the card: see `Stream`."""
+        self._copy(buffer.address + offset, array.ctypes.data, array.nbytes, "HostToDevice")
+
+    def download(self, array: NDArray[Any], buffer: Buffer, offset: int) -> None:
+        """Copy from the card: see `Stream`."""
+        self._copy(array.ctypes.data, buffer.address + offset, array.nbytes, "DeviceToHost")
+
+    def _copy(self, to: int, from_: int, size: int, way: str) -> None:
+        with self._card.caught():
+            kind = getattr(self._runtime, f"memcpy{way}")
+            self._runtime.memcpyAsync(to, from_, size, kind, self._stream.ptr)
+
+    def clear(self, buffer: Buffer, offset: int, size: int) -> None:
+        """Set bytes to 0: see `Stream`."""
+        with self._card.caught():
+            self._runtime.memsetAsync(buffer.address + offset, 0, size, self._stream.ptr)
+
+    def launch(
+        self, program: Program, grid: int, threads: int, shared: int, arguments: Sequence[Any]
+    ) -> None:
+        """Run a kernel: see `Stream`."""
+        function = self._card.function(program, shared)
+        with self._card.caught(), self._stream:
+            function((grid,), (threads,), tuple(arguments), shared_mem=shared)
+
+    def record(self) -> CupyEvent:
+        """Return an event: see `Stream`."""
+        with self._card.caught():
+            # Waiting threads sleep: the core is another worker's.
+            event = self._cupy.cuda.Event(block=True, disable_timing=True)
+            event.record(self._stream)
+            return CupyEvent(self._card, event)
+
+    def wait(self, event: Event) -> None:
+        """Wait for another stream: see `Stream`."""
+        assert isinstance(event, CupyEvent)
+        with self._card.caught():
+            self._stream.wait_event(event.event)

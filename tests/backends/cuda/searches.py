@@ -1,0 +1,108 @@
+"""Small databases, what is asked of them, and what the definition answers."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from kernels.batch import Scheme
+
+from kernels import oracle
+from swdual.backends import _cuda_memory, _cuda_slot, cuda
+from swdual.database import build
+from swdual.database.database import Database
+from swdual.sequences import matrices
+from swdual.sequences.alphabet import CODES, PROTEIN
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence, batch_of
+
+BLOSUM62 = ScoringScheme(matrices.load("BLOSUM62"), 11, 1)
+
+
+def ignore(cells):
+    """Take no notice of progress."""
+
+
+def scheme_of(match, mismatch, gap_open, gap_extend):
+    """Return a scheme of two scores."""
+    scores = np.full((CODES, CODES), mismatch, np.int16)
+    np.fill_diagonal(scores, match)
+    return ScoringScheme(matrices.SubstitutionMatrix("test", PROTEIN, scores), gap_open, gap_extend)
+
+
+def database_of(targets):
+    """Return a database in memory."""
+    batch = batch_of(Sequence(f"t{k}", codes) for k, codes in enumerate(targets))
+    return Database.from_batches([batch], PROTEIN, "test")
+
+
+def random_codes(rng, length, letters=20):
+    """Return a random sequence."""
+    return rng.integers(0, letters, int(length), np.uint8).tobytes()
+
+
+def family(rng, query, count, longest=60):
+    """Return targets, every other one with a part of the query in it."""
+    targets = []
+    for k in range(count):
+        begin = int(rng.integers(0, len(query)))
+        target = random_codes(rng, rng.integers(1, longest))
+        targets.append(target + query[begin : begin + 40] * (k % 2))
+    return targets
+
+
+@contextmanager
+def small_parts(block_bytes=2048):
+    """Have everything in proportion to databases of some kilobytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "BLOCK_BYTES", block_bytes)
+        patch.setattr(_cuda_slot, "MOST_KEYS", 8)
+        patch.setattr(_cuda_memory, "STAGE_BYTES", 700)
+        patch.setattr(cuda, "LEAST_BYTES", 1 << 10)
+        yield
+
+
+def tasks_of(database, queries):
+    """Return every query against every block, block by block."""
+    return [
+        (query, number, 0, info.sequences)
+        for number, info in enumerate(database.manifest.blocks)
+        for query in queries
+    ]
+
+
+def expected(database, scheme, tasks):
+    """Return the scores of tasks by the definition."""
+    prices = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
+    definition = Scheme(scheme.matrix.scores, *prices)
+    found = []
+    for query, number, first, last in tasks:
+        block = database.block(number)
+        starts = block.starts[first:last].astype(np.int64) * 16
+        ends = starts + block.lengths[first:last]
+        targets = [block.residues[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
+        found.append(oracle.scores(query, targets, definition).tolist())
+    return found
+
+
+def in_turn(scorer, tasks, *, hints=True):
+    """Return the scores of tasks, one after the other, each with those that follow announced."""
+    found = []
+    for number, task in enumerate(tasks):
+        if hints:
+            scorer.expect(tasks[number:])
+        found.append(scorer(*task, ignore).tolist())
+    return found
+
+
+def best_of(database, task, scores, bar):
+    """Return what `best` should make of the scores of a task."""
+    _, block, first, _ = task
+    ordinals = database.block(block).ordinals
+    chosen = sorted(
+        (-score, int(ordinals[first + k]), first + k)
+        for k, score in enumerate(scores)
+        if score >= bar
+    )
+    return [-score for score, _, _ in chosen], [place for _, _, place in chosen]

@@ -1,0 +1,349 @@
+"""A GPU that is none: its memory is NumPy's, its kernels follow the definition, and it is late.
+
+Nothing that a stream is told happens before somebody waits for it, or chance wants it to, and what
+different streams are told happens in any order that their events allow: where the host forgets to
+wait, it finds garbage. Accesses beyond what was allocated, or after it was freed, are errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from contextlib import nullcontext
+from threading import RLock
+
+import numpy as np
+from kernels.batch import Scheme
+
+from kernels import oracle
+from swdual.backends._cuda_card import CardError, CardMemory
+from swdual.backends._cuda_kernels import BORDER_BYTES, KERNELS, Tile
+
+ALIGNMENT = 256
+GARBAGE = 0xA5
+SEARCH_NAME = re.compile(r"(\w+)<(\d+), (\d+), (\d+)>")
+
+
+class StandIn:
+    """A card.
+
+    Parameters
+    ----------
+    total
+        Bytes of its memory.
+    taken
+        Bytes of it that others have taken, which it does not tell.
+    capability, processors, shared_bytes
+        What it is.
+    seed
+        Of everything that is left to chance.
+    eagerness
+        How likely something that a stream was told happens at once.
+    """
+
+    name = "stand-in"
+
+    def __init__(
+        self,
+        total=64 << 20,
+        taken=0,
+        capability=(9, 0),
+        processors=3,
+        shared_bytes=227 << 10,
+        seed=0,
+        eagerness=0.3,
+    ):
+        self.total, self.taken = total, taken
+        self.capability, self.processors = capability, processors
+        self.shared_bytes = shared_bytes
+        self.rng = np.random.default_rng(seed)
+        self.eagerness = eagerness
+        self.live = {}
+        self.pinned_arrays = []
+        self.streams = []
+        self.peak = self.used = 0
+        self.allocations = self.operations = 0
+        self.failing_allocations = set()
+        self.failing_operation = None
+        self.launches = []
+        self.uploaded = 0
+        self.lost = False
+        self.lock = RLock()
+
+    # What the host calls.
+
+    def memory(self):
+        self.operation()
+        return self.total - self.used, self.total
+
+    def selected(self):
+        return nullcontext()
+
+    def allocate(self, size):
+        self.operation()
+        self.allocations += 1
+        assert size > 0
+        if self.allocations in self.failing_allocations or (
+            self.used + size > self.total - self.taken
+        ):
+            raise CardMemory("out of memory")
+        return Memory(self, size)
+
+    def pinned(self, size):
+        self.operation()
+        array = np.full(size, GARBAGE, np.uint8)
+        self.pinned_arrays.append(array)
+        return array
+
+    def stream(self):
+        self.operation()
+        self.streams.append(Queue(self))
+        return self.streams[-1]
+
+    def synchronize(self):
+        self.operation()
+        with self.lock:
+            while any(stream.tasks for stream in self.streams):
+                self.step()
+
+    # How it works.
+
+    def operation(self):
+        """Count a call of the host; let some of what is queued happen, and fail on cue."""
+        self.operations += 1
+        if self.failing_operation is not None and self.operations >= self.failing_operation:
+            self.lost = True
+        if self.lost:
+            raise CardError("an illegal memory access was encountered")
+        with self.lock:
+            while self.rng.random() < self.eagerness and self.runnable():
+                self.step()
+
+    def runnable(self):
+        return [stream for stream in self.streams if stream.tasks and stream.tasks[0].ready()]
+
+    def step(self):
+        """Do one thing that some stream was told."""
+        able = self.runnable()
+        assert able, "all streams wait for each other"
+        able[self.rng.integers(len(able))].tasks.popleft()()
+
+    def view(self, address, dtype, count):
+        """Return memory of the card."""
+        size = np.dtype(dtype).itemsize * int(count)
+        with self.lock:
+            for begin, array in self.live.items():
+                if begin <= address and address + size <= begin + len(array):
+                    return array[address - begin : address - begin + size].view(dtype)
+        raise AssertionError(f"{size} bytes at {address:#x} belong to nobody")
+
+    def check_pinned(self, array):
+        begin, end = array.ctypes.data, array.ctypes.data + array.nbytes
+        assert any(
+            each.ctypes.data <= begin and end <= each.ctypes.data + each.nbytes
+            for each in self.pinned_arrays
+        ), "the host's memory is not pinned"
+
+    def run(self, program, grid, threads, shared, arguments):
+        """Run a kernel."""
+        self.launches.append((program.expression, grid))
+        if program.expression == "keys":
+            self.gather(*arguments)
+            return
+        name, *tile = SEARCH_NAME.fullmatch(program.expression).groups()
+        kernel, tile = KERNELS[name], Tile(*map(int, tile))
+        (search,) = arguments
+        capability = 10 * self.capability[0] + self.capability[1]
+        low, high = kernel.numbers.capabilities
+        assert low <= capability < high
+        assert program.file == kernel.file
+        assert tile in kernel.tiles_on(capability)
+        assert threads % 32 == 0
+        assert threads == tile.threads or (search["list"] and threads < tile.threads)
+        assert shared == kernel.shared_bytes(*tile) <= self.shared_bytes
+        assert 1 <= grid <= self.processors
+        self.check(kernel, tile, grid, threads, search)
+        self.search(kernel, tile, grid, threads, search)
+
+    def check(self, kernel, tile, grid, threads, search):
+        """Compare what a kernel is given with what it asks for."""
+        matrix = self.view(int(search["matrix"]), np.int32, 1024).reshape(32, 32)
+        assert kernel.holds(matrix[:31, :31], int(search["gap_first"]), int(search["gap_next"]))
+        assert matrix[31].max() < -(1 << 28)
+        assert matrix[:, 31].max() < -(1 << 28)
+        assert search["residues"] % 16 == 0
+        assert search["limit"] == kernel.limit(int(matrix.max()))
+        assert self.view(int(search["next"]), np.uint32, 1)[0] == 0
+        edges = self.view(int(search["chunks"]), np.uint32, search["chunk_count"] + 1)
+        lengths = self.view(int(search["piece_lengths"]), np.uint32, edges[-1])
+        assert edges[0] == 0
+        assert (np.diff(edges.astype(np.int64)) > 0).all()
+        assert (np.diff(lengths.astype(np.int64)) <= 0).all()
+        assert (np.diff(edges.astype(np.int64))[:-1] % kernel.targets == 0).all()
+        if search["query_lengths"].max() > tile.lanes * tile.columns:
+            each = threads // tile.lanes * kernel.targets
+            chunks = (
+                [(each, lengths[0])]
+                if search["list"]
+                else zip(np.diff(edges), lengths[edges[:-1]], strict=True)
+            )
+            rows = max(kernel.border_rows(tile, int(n), int(longest)) for n, longest in chunks)
+            assert rows <= search["border_rows"]
+            scratch = grid * int(search["border_rows"])
+            border = self.view(int(search["border"]), np.uint8, BORDER_BYTES * scratch)
+            border[:] = GARBAGE
+
+    def search(self, kernel, tile, grid, threads, search):
+        """Score pieces by the definition, in any order."""
+        matrix = self.view(int(search["matrix"]), np.int32, 1024).reshape(32, 32)
+        scheme = Scheme(matrix, int(search["gap_first"]), int(search["gap_next"]))
+        count = self.view(int(search["chunks"]), np.uint32, search["chunk_count"] + 1)[-1]
+        starts, lengths, targets = (
+            self.view(int(search[name]), np.uint32, count)
+            for name in ("piece_starts", "piece_lengths", "piece_targets")
+        )
+        numbers = np.arange(count)
+        if search["list"]:
+            count = self.view(int(search["list_count"]), np.uint32, 1)[0]
+            numbers = self.view(int(search["list"]), np.uint32, count)
+            assert len(set(numbers.tolist())) == len(numbers)
+        numbers = self.rng.permutation(numbers)
+        self.view(int(search["next"]), np.uint32, 1)[:] = len(numbers)
+        residues = [self.residues(search, starts[k], lengths[k]) for k in numbers]
+        for side, length in enumerate(search["query_lengths"].tolist()):
+            if length == 0 or not len(numbers):
+                continue
+            query = self.view(int(search["queries"][side]), np.uint8, length).tobytes()
+            scores = oracle.scores(query, residues, scheme)
+            assert scores.max() < 2**31
+            for k, score in zip(numbers, scores, strict=True):
+                if kernel.name != "q1_s32" and score >= search["limit"]:
+                    at = self.view(int(search["rescue_count"]) + 4 * side, np.uint32, 1)
+                    place = int(search["rescue"][side]) + 4 * int(at[0])
+                    self.view(place, np.uint32, 1)[:] = k
+                    at += 1
+                else:
+                    place = int(search["scores"][side]) + 4 * int(targets[k])
+                    best = self.view(place, np.int32, 1)
+                    assert best[0] >= 0
+                    best[0] = max(best[0], score)
+
+    def residues(self, search, start, length):
+        """Return the codes of a piece, sometimes with the rest of its last word."""
+        extra = -int(length) % 4 * int(self.rng.integers(2))
+        address = int(search["residues"]) + 16 * int(start)
+        return self.view(address, np.uint8, int(length) + extra).tobytes()
+
+    def gather(self, scores, ordinals, targets, bar, keys, capacity, count):
+        """Do what the kernel `keys` does."""
+        counter = self.view(int(count), np.uint32, 1)
+        assert counter[0] == 0
+        values = self.view(int(scores), np.int32, targets)
+        places = self.view(int(ordinals), np.uint32, targets)
+        chosen = self.rng.permutation(np.flatnonzero(values >= bar))
+        counter[0] = len(chosen)
+        chosen = chosen[: int(capacity)]
+        high = values[chosen].astype(np.uint64) << np.uint64(32)
+        low = (~places[chosen]).astype(np.uint64)
+        self.view(int(keys), np.uint64, len(chosen))[:] = high | low
+
+
+class Memory:
+    """Memory of the card, which begins as garbage."""
+
+    def __init__(self, card, size):
+        self.card, self.size = card, size
+        room = np.full(size + ALIGNMENT, GARBAGE, np.uint8)
+        skip = -room.ctypes.data % ALIGNMENT
+        self.address = room.ctypes.data + skip
+        self.held = True
+        with card.lock:
+            card.live[self.address] = room[skip : skip + size]
+            card.used += size
+            card.peak = max(card.peak, card.used)
+
+    def free(self):
+        with self.card.lock:
+            if self.held:
+                self.held = False
+                del self.card.live[self.address]
+                self.card.used -= self.size
+
+    __del__ = free
+
+
+class Task:
+    """Something that a stream was told."""
+
+    def __init__(self, do, after=None):
+        self.do, self.after = do, after
+
+    def ready(self):
+        return self.after is None or self.after.come
+
+    def __call__(self):
+        self.do()
+
+
+class Point:
+    """An event."""
+
+    def __init__(self, card):
+        self.card, self.come = card, False
+
+    def arrive(self):
+        self.come = True
+
+    def wait(self):
+        self.card.operation()
+        with self.card.lock:
+            while not self.come:
+                self.card.step()
+
+
+class Queue:
+    """A stream."""
+
+    def __init__(self, card):
+        self.card, self.tasks = card, deque()
+
+    def tell(self, do, after=None):
+        self.card.operation()
+        self.tasks.append(Task(do, after))
+
+    def upload(self, buffer, offset, array):
+        self.card.check_pinned(array)
+        address, size = buffer.address + offset, array.nbytes
+        self.card.view(address, np.uint8, size)
+        self.card.uploaded += size
+
+        def copy():
+            self.card.view(address, np.uint8, size)[:] = array.view(np.uint8)
+
+        self.tell(copy)
+
+    def download(self, array, buffer, offset):
+        self.card.check_pinned(array)
+        address, size = buffer.address + offset, array.nbytes
+        array[:] = GARBAGE
+
+        def copy():
+            array.view(np.uint8)[:] = self.card.view(address, np.uint8, size)
+
+        self.tell(copy)
+
+    def clear(self, buffer, offset, size):
+        address = buffer.address + offset
+        self.tell(lambda: self.card.view(address, np.uint8, size).fill(0))
+
+    def launch(self, program, grid, threads, shared, arguments):
+        given = [np.copy(each) for each in arguments]
+        self.tell(lambda: self.card.run(program, grid, threads, shared, given))
+
+    def record(self):
+        point = Point(self.card)
+        self.tell(point.arrive)
+        return point
+
+    def wait(self, event):
+        self.tell(lambda: None, event)

@@ -1,0 +1,208 @@
+"""The card through CuPy: what is asked of it, and what its errors become."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from backends.cuda.fakes import (
+    CompileException,
+    CUDADriverError,
+    CUDARuntimeError,
+    FakeCupy,
+    OutOfMemoryError,
+)
+from backends.cuda.searches import (
+    BLOSUM62,
+    best_of,
+    database_of,
+    expected,
+    family,
+    ignore,
+    in_turn,
+    random_codes,
+    tasks_of,
+)
+
+from kernels import emulator
+from swdual.backends import _cuda_card, _cuda_kernels, cuda
+from swdual.backends._cuda_card import CardError, CardMemory, CupyCard, Program
+from swdual.backends.cuda import CudaScorer
+from swdual.errors import DeviceError, DeviceMemoryError
+
+
+def test_searches_through_cupy_score_by_the_definition():
+    """Copies, events, structures by value, kernels: everything that a search asks of CuPy."""
+    emulator.need()
+    rng = np.random.default_rng(1)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 30))
+    cupy = FakeCupy()
+    scorer = CudaScorer(database, BLOSUM62, CupyCard(cupy, 0))
+    tasks = tasks_of(database, [query, query[:55], query[:20]])
+    scores = expected(database, BLOSUM62, tasks)
+    assert in_turn(scorer, tasks) == scores
+    found = tuple(each.tolist() for each in scorer.best(*tasks[0], 90, ignore))
+    assert found == best_of(database, tasks[0], scores[0], 90)
+    assert cupy.device.depth == 0
+    assert cupy.launched == 4
+
+
+def test_a_kernel_is_compiled_once_with_all_that_it_depends_on():
+    """Its text, the folder of what it includes, and the hash of all of that."""
+    cupy = FakeCupy()
+    card = CupyCard(cupy, 0)
+    program = Program("q2_s16.cu", "q2_s16<16, 28, 512>")
+    assert card.function(program, 1000) is card.function(program, 1000)
+    assert card.function(program, 1000).max_dynamic_shared_size_bytes == 1000
+    ((text, options, names),) = cupy.modules
+    folder = _cuda_kernels.sources()
+    assert text == (folder / "q2_s16.cu").read_text()
+    assert names == ("q2_s16<16, 28, 512>",)
+    assert options[:2] == ("--std=c++17", f"-I{folder}")
+    assert len(options[2].partition("=")[2]) == 64
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (OutOfMemoryError("Out of memory allocating 5 bytes"), CardMemory),
+        (CUDARuntimeError(2, "cudaErrorMemoryAllocation: out of memory"), CardMemory),
+        (CUDADriverError("CUDA_ERROR_OUT_OF_MEMORY: out of memory"), CardMemory),
+        (CUDARuntimeError(700, "cudaErrorIllegalAddress: an illegal access"), CardError),
+        (CUDADriverError("CUDA_ERROR_LAUNCH_FAILED: unspecified"), CardError),
+    ],
+)
+def test_errors_of_cupy_become_ours(raised, kind):
+    """Lack of memory is one kind, everything else the other; the first line says what it is."""
+    cupy = FakeCupy()
+    card = CupyCard(cupy, 0)
+    cupy.failure = raised
+    with pytest.raises(CardError, match=str(raised).splitlines()[0].split(":")[0]) as caught:
+        card.allocate(5)
+    assert type(caught.value) is kind
+    assert "\n" not in str(caught.value)
+    assert caught.value.__cause__ is raised
+
+
+def test_a_lost_card_stays_lost():
+    """The cause is named, then and later."""
+    cupy = FakeCupy()
+    scorer = CudaScorer(database_of([bytes(5)]), BLOSUM62, CupyCard(cupy, 0))
+    cupy.failure = CUDARuntimeError(719, "cudaErrorLaunchFailure: unspecified launch failure")
+    for _ in range(2):
+        with pytest.raises(DeviceError, match=r"Fake \(GPU 0\) failed: cudaErrorLaunchFailure"):
+            scorer(bytes(5), 0, 0, 1, ignore)
+        cupy.failure = None
+
+
+def test_a_card_without_any_memory_is_said_to_have_too_little():
+    """Every allocation fails."""
+    cupy = FakeCupy()
+    scorer = CudaScorer(database_of([bytes(5)]), BLOSUM62, CupyCard(cupy, 0))
+    cupy.cuda.Memory = lambda size: cupy.checked(None) or _raise(OutOfMemoryError("none"))
+    with pytest.raises(DeviceMemoryError, match="Fake"):
+        scorer(bytes(5), 0, 0, 1, ignore)
+
+
+def _raise(error):
+    raise error
+
+
+def test_a_card_that_cannot_be_opened_is_a_device_error(monkeypatch):
+    """Whatever CuPy says, in one line, with the remedy."""
+
+    def fail(number):
+        raise CardError("cudaErrorInsufficientDriver")
+
+    monkeypatch.setattr(cuda, "open_card", fail)
+    with pytest.raises(DeviceError, match=r"GPU 3 .*InsufficientDriver.*--device cpu"):
+        cuda.bind(database_of([bytes(5)]), BLOSUM62, 3)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_whatever_importing_cupy_raises_becomes_ours(monkeypatch, installed):
+    """It may be missing, or broken in a way of its own."""
+    monkeypatch.setitem(__import__("sys").modules, "cupy", object() if installed else None)
+    with pytest.raises(CardError):
+        _cuda_card.open_card(0)
+
+
+@pytest.mark.parametrize(
+    "error", [CompileException("a.cu(3): error: no\nmore"), ImportError("no libnvrtc")]
+)
+def test_a_kernel_that_cannot_be_compiled_is_an_error_of_the_card(error):
+    """With the compiler's first line, or whatever else went wrong."""
+    cupy = FakeCupy()
+    card = CupyCard(cupy, 0)
+    cupy.failure = error
+    with pytest.raises(CardError, match=r"q2_s16\.cu cannot be compiled") as caught:
+        card.function(Program("q2_s16.cu", "q2_s16<8, 16, 512>"), 1)
+    assert str(error).splitlines()[0] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_keeps_no_kernel_from_being_compiled(monkeypatch):
+    """What CuPy cannot write down it compiles again the next time."""
+    cupy = FakeCupy()
+    modes = []
+
+    def compiled(**_):
+        modes.append(os.environ.get("CUPY_CACHE_IN_MEMORY"))
+        if len(modes) == 1:
+            raise OSError("No space left on device")
+        return FakeCupy.RawModule(cupy, **_)
+
+    monkeypatch.setattr(cupy, "RawModule", compiled, raising=False)
+    monkeypatch.delenv("CUPY_CACHE_IN_MEMORY", raising=False)
+    assert CupyCard(cupy, 0).function(Program("q2_s16.cu", "q2_s16<8, 16, 512>"), 1)
+    assert modes == [None, "1"]
+
+
+def test_compiled_kernels_are_kept_in_our_folder(monkeypatch, tmp_path):
+    """As long as CuPy is asked, and only then; its own folder may not be there to write to."""
+    monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
+    monkeypatch.delenv("CUPY_CACHE_IN_MEMORY", raising=False)
+    monkeypatch.setattr(_cuda_card, "cache_folder", lambda: tmp_path)
+    with _cuda_card._kernels_kept():
+        assert os.environ["CUPY_CACHE_DIR"] == str(tmp_path / "cupy")
+        assert "CUPY_CACHE_IN_MEMORY" not in os.environ
+    assert "CUPY_CACHE_DIR" not in os.environ
+
+
+def test_without_a_folder_kernels_are_compiled_each_time(monkeypatch):
+    """Nothing can be written anywhere, and still it works."""
+    monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
+    monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "0")
+    monkeypatch.setattr(_cuda_card, "cache_folder", lambda: None)
+    with _cuda_card._kernels_kept():
+        assert os.environ["CUPY_CACHE_IN_MEMORY"] == "1"
+    assert os.environ["CUPY_CACHE_IN_MEMORY"] == "0"
+    assert "CUPY_CACHE_DIR" not in os.environ
+
+
+def test_a_folder_that_the_user_chose_is_kept(monkeypatch):
+    """CuPy's own variable counts."""
+    monkeypatch.setenv("CUPY_CACHE_DIR", "/mine")
+    with _cuda_card._kernels_kept():
+        assert os.environ["CUPY_CACHE_DIR"] == "/mine"
+
+
+def test_cupy_has_what_is_asked_of_it():
+    """The names that the card uses, in the CuPy that is installed."""
+    pytest.importorskip("cupy", reason="CuPy is not installed")
+    assert _cuda_card.cupy_facts()["CuPy"]
+    import cupy
+
+    for path in (
+        *("Device", "Memory", "PinnedMemory", "PinnedMemoryPointer", "Stream", "Event"),
+        *("memory.OutOfMemoryError", "driver.CUDADriverError", "compiler.CompileException"),
+        *("runtime.CUDARuntimeError", "runtime.memcpyHostToDevice", "runtime.memcpyDeviceToHost"),
+        *("runtime.memcpyAsync", "runtime.memsetAsync", "runtime.memGetInfo"),
+        *("runtime.deviceSynchronize", "runtime.getDeviceProperties"),
+    ):
+        found = cupy.cuda
+        for name in path.split("."):
+            found = getattr(found, name)
+    assert cupy.RawModule

@@ -1,0 +1,102 @@
+"""The host side with the true kernels, run by the emulator: what a card would compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from backends.cuda.emulated import Emulated
+from backends.cuda.searches import (
+    BLOSUM62,
+    best_of,
+    database_of,
+    expected,
+    family,
+    ignore,
+    in_turn,
+    random_codes,
+    scheme_of,
+    small_parts,
+    tasks_of,
+)
+
+from kernels import emulator
+from swdual.backends import _cuda_launch
+from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends.cuda import CudaScorer
+
+MEBIBYTE = 1 << 20
+
+CAPABILITIES = [(8, 6), (9, 0)]
+
+
+@pytest.fixture(autouse=True)
+def compiler():
+    emulator.need()
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+@pytest.mark.parametrize("seed", range(4))
+def test_searches_score_by_the_definition(capability, seed):
+    """Queries alone and in pairs against blocks that stay and blocks that pass through."""
+    rng = np.random.default_rng(seed)
+    whole = random_codes(rng, 130)
+    queries = [whole[:n] for n in (130, 121, 90, 70, 7, 1)]
+    with small_parts():
+        database = database_of(family(rng, whole, 120, longest=90))
+        card = Emulated(total=150_000, capability=capability, processors=2, seed=seed)
+        tasks = tasks_of(database, queries)
+        assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == expected(
+            database, BLOSUM62, tasks
+        )
+    assert len({name.partition("<")[0] for name, _ in card.launches}) == 2
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_candidates_are_gathered_on_the_card(capability):
+    """The best of each query, from keys and, where these are too many, from all scores."""
+    rng = np.random.default_rng(5)
+    query = random_codes(rng, 60)
+    with small_parts():
+        database = database_of(family(rng, query, 60))
+        card = Emulated(total=MEBIBYTE, capability=capability)
+        scorer = CudaScorer(database, BLOSUM62, card)
+        tasks = tasks_of(database, [query, query[:55]])
+        for number, (task, bar) in enumerate(zip(tasks, (90, 80, 120, 0, 95, 60), strict=False)):
+            scorer.expect(tasks[number:])
+            (scores,) = expected(database, BLOSUM62, [task])
+            found = tuple(each.tolist() for each in scorer.best(*task, bar, ignore))
+            assert found == best_of(database, task, scores, bar)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+def test_overflows_are_rescued_on_the_card(capability):
+    """Scores around what 16 bits hold, in windows of long targets, too."""
+    rng = np.random.default_rng(6)
+    match = 90 if capability < (9, 0) else 1100
+    scheme = scheme_of(match, -match + 10, match // 3, match // 9)
+    query = random_codes(rng, 50, 4)
+    targets = [query[:n] for n in range(15, 50, 3)]
+    targets += [random_codes(rng, 900, 4) + query[:30] + random_codes(rng, 700, 4)]
+    database = database_of(targets)
+    card = Emulated(total=8 * MEBIBYTE, capability=capability)
+    tasks = tasks_of(database, [query, query[:45]])
+    assert in_turn(CudaScorer(database, scheme, card), tasks) == expected(database, scheme, tasks)
+    assert {name.partition("<")[0] for name, _ in card.launches} >= {"q1_s32"}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("length", [100, 1000])
+def test_each_kernel_alone_scores_by_the_definition(monkeypatch, name, length):
+    """In one tile and in several, with little scratch memory and with much."""
+    kernel = KERNELS[name]
+    monkeypatch.setattr(_cuda_launch, "KERNELS", {name: kernel, "q1_s32": KERNELS["q1_s32"]})
+    rng = np.random.default_rng(length)
+    query = random_codes(rng, length)
+    low, _ = kernel.numbers.capabilities
+    database = database_of([query[: length // 2], *family(rng, query, 30, longest=200)])
+    tasks = tasks_of(database, [query, query[length // 9 :]])
+    scores = expected(database, BLOSUM62, tasks)
+    for total in (2 * MEBIBYTE, 16 * MEBIBYTE):
+        card = Emulated(total=total, capability=divmod(low, 10))
+        assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == scores
+        assert name in {expression.partition("<")[0] for expression, _ in card.launches}

@@ -1,0 +1,573 @@
+"""The host side of the GPU backend: exact whatever is asked in what order, with what memory."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from backends.cuda.searches import (
+    BLOSUM62,
+    best_of,
+    database_of,
+    expected,
+    family,
+    ignore,
+    in_turn,
+    random_codes,
+    scheme_of,
+    small_parts,
+    tasks_of,
+)
+from backends.cuda.standin import StandIn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from swdual.backends import _cuda_launch, cuda
+from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends.cuda import CudaScorer
+from swdual.errors import DeviceError, DeviceMemoryError
+
+MEBIBYTE = 1 << 20
+
+
+@pytest.fixture
+def small():
+    with small_parts():
+        yield
+
+
+def kernels_of(card):
+    """Return the names of the kernels that ran, and how often."""
+    names = [expression.partition("<")[0] for expression, _ in card.launches]
+    return {name: names.count(name) for name in names}
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
+    """Ranges, queries, bars, hints that are right, wrong or missing, memory from tight to ample."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    draw = data.draw
+    with small_parts(draw(st.sampled_from([700, 2048, 1 << 20]))):
+        whole = random_codes(rng, 90)
+        queries = [whole[: draw(st.integers(1, 90))] for _ in range(draw(st.integers(1, 5)))]
+        database = database_of(family(rng, whole, draw(st.integers(1, 60))))
+        tasks = []
+        for _ in range(draw(st.integers(1, 12))):
+            block = draw(st.integers(0, len(database.manifest.blocks) - 1))
+            count = database.manifest.blocks[block].sequences
+            first = draw(st.integers(0, count - 1))
+            tasks.append((draw(st.sampled_from(queries)), block, first, count))
+        card = StandIn(
+            total=draw(st.sampled_from([40_000, 100_000, MEBIBYTE])),
+            seed=draw(st.integers(0, 99)),
+            eagerness=draw(st.sampled_from([0.0, 0.3, 0.9])),
+            capability=draw(st.sampled_from([(7, 5), (9, 0), (12, 0)])),
+        )
+        scorer = CudaScorer(database, BLOSUM62, card)
+        for number, task in enumerate(tasks):
+            hint = draw(st.sampled_from(["right", "wrong", "none"]))
+            if hint != "none":
+                scorer.expect(tasks[number:] if hint == "right" else tasks[::-1])
+            (scores,) = expected(database, BLOSUM62, [task])
+            if draw(st.booleans()):
+                assert scorer(*task, ignore).tolist() == scores
+            else:
+                bar = draw(st.integers(0, 120))
+                found = scorer.best(*task, bar, ignore)
+                assert tuple(each.tolist() for each in found) == best_of(
+                    database, task, scores, bar
+                )
+
+
+def test_neighbours_in_length_are_computed_together(small):
+    """Four queries of like length take two launches a block, and one that is unlike goes alone."""
+    rng = np.random.default_rng(1)
+    whole = random_codes(rng, 100)
+    queries = [whole, whole[:95], whole[:80], whole[:78], whole[:30]]
+    database = database_of(family(rng, whole, 80))
+    tasks = tasks_of(database, queries)
+    blocks = len(database.manifest.blocks)
+    assert blocks > 1
+    card = StandIn(total=8 * MEBIBYTE)
+    assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == expected(
+        database, BLOSUM62, tasks
+    )
+    assert kernels_of(card) == {"q2_s16": 2 * blocks, "s2_s16": blocks}
+
+
+def test_the_nearest_in_length_is_the_partner(small):
+    """Whatever order queries come in, a pair wastes little."""
+    rng = np.random.default_rng(2)
+    whole = random_codes(rng, 100)
+    queries = [whole, whole[:80], whole[:99], whole[:79]]
+    database = database_of(family(rng, whole, 8))
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    tasks = tasks_of(database, queries)
+    scorer.expect(tasks)
+    scorer(*tasks[0], ignore)
+    assert [len(query) for query, _ in scorer._pipeline._found] == [100, 99]
+    (flight,) = scorer._pipeline._flights
+    assert [len(query) for query in flight.queries] == [80, 79]
+
+
+@pytest.mark.parametrize("hints", [True, False])
+def test_without_hints_every_query_goes_alone(small, hints):
+    """The scores are the same, and the launches more."""
+    rng = np.random.default_rng(3)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 30))
+    tasks = tasks_of(database, [query, query[1:]])
+    card = StandIn(total=8 * MEBIBYTE)
+    found = in_turn(CudaScorer(database, BLOSUM62, card), tasks, hints=hints)
+    assert found == expected(database, BLOSUM62, tasks)
+    assert kernels_of(card) == ({"q2_s16": len(tasks) // 2} if hints else {"s2_s16": len(tasks)})
+
+
+def test_the_next_launch_is_queued_before_scores_are_returned(small):
+    """The card has work while the host deals with the scores, and no more than two launches."""
+    rng = np.random.default_rng(4)
+    whole = random_codes(rng, 100)
+    queries = [whole[: 100 - 20 * (k // 2) - k % 2] for k in range(8)]
+    database = database_of(family(rng, whole, 8))
+    tasks = tasks_of(database, queries)
+    card = StandIn(total=8 * MEBIBYTE, eagerness=0.0)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    for number, task in enumerate(tasks):
+        scorer.expect(tasks[number:])
+        scorer(*task, ignore)
+        left = len(tasks) - (number // 2 + 1) * 2
+        assert len(scorer._pipeline._flights) == min(2, left // 2)
+
+
+def test_the_next_block_is_copied_while_this_one_is_computed(small):
+    """It is on its way when the first scores come back, though other queries come before it."""
+    rng = np.random.default_rng(29)
+    whole = random_codes(rng, 100)
+    queries = [whole[: 100 - 20 * (k // 2) - k % 2] for k in range(8)]
+    database = database_of(family(rng, whole, 400))
+    tasks = tasks_of(database, queries)
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
+    scorer.expect(tasks)
+    scorer(*tasks[0], ignore)
+    assert {stretch.block for stretch in scorer._pipeline.shelf.uploaded} == {0, 1}
+
+
+def test_a_partner_that_never_comes_is_forgotten(small):
+    """Neither its scores nor a launch that nobody asks for stay."""
+    rng = np.random.default_rng(5)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 40))
+    here, there = (query, 0, 0, 5), (query[:59], 0, 0, 5)
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
+    scorer.expect([here, there])
+    scorer(*here, ignore)
+    assert {task for task, _ in scorer._pipeline._found} == {query, query[:59]}
+    scorer.expect([(query, 1, 0, 3)])
+    scorer(query, 1, 0, 3, ignore)
+    assert {part.stretch.block for _, part in scorer._pipeline._found} == {1}
+
+
+def test_a_database_beyond_the_cache_is_uploaded_once_a_visit(small):
+    """Eight queries against a database three times the cache: blocks that stay are sent once, the
+    others once for each pass, however many queries look at them."""
+    rng = np.random.default_rng(6)
+    whole = random_codes(rng, 60)
+    queries = [whole[: 60 - k] for k in range(8)]
+    with small_parts(8192):
+        database = database_of(family(rng, whole, 2500))
+    sizes = [s.bytes for s in database.manifest.sections if s.name.startswith("residues/")]
+    total = sum(sizes)
+    card = StandIn(total=8 * MEBIBYTE, seed=1)
+    scorer = CudaScorer(database, BLOSUM62, card, memory_limit=total // 3 + 160_000)
+    tasks = tasks_of(database, queries)
+    for passes in (1, 2, 3):
+        in_turn(scorer, tasks)
+        shelf = scorer._pipeline.shelf
+        staying = {stretch.block for stretch in shelf._staying}
+        uploads = {}
+        for stretch, count in shelf.uploaded.items():
+            uploads.setdefault(stretch.block, set()).add(count)
+        assert 0 < len(staying) < len(sizes)
+        for block in range(len(sizes)):
+            assert uploads[block] == ({1} if block in staying else {passes})
+    assert card.peak <= total // 3 + 160_000
+
+
+def test_a_database_that_fits_is_uploaded_once(small):
+    """However often it is searched."""
+    rng = np.random.default_rng(7)
+    query = random_codes(rng, 50)
+    database = database_of(family(rng, query, 200))
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
+    tasks = tasks_of(database, [query])
+    first, second = in_turn(scorer, tasks), in_turn(scorer, tasks)
+    assert first == second == expected(database, BLOSUM62, tasks)
+    assert set(scorer._pipeline.shelf.uploaded.values()) == {1}
+
+
+@pytest.mark.parametrize("limit", [30_000, 50_000, 100_000, 300_000, 8 * MEBIBYTE])
+def test_no_more_memory_is_used_than_allowed(small, limit):
+    """From what hardly does to plenty: the same scores, and never a byte more."""
+    rng = np.random.default_rng(8)
+    whole = random_codes(rng, 90)
+    database = database_of(family(rng, whole, 400))
+    tasks = tasks_of(database, [whole, whole[:85], whole[:20]])
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, BLOSUM62, card, memory_limit=limit)
+    assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
+    assert 0 < card.peak <= limit
+
+
+def test_memory_that_others_took_is_noticed_and_done_without(small):
+    """The card says that it is free, but it is not: less is tried until it does."""
+    rng = np.random.default_rng(9)
+    whole = random_codes(rng, 60)
+    database = database_of(family(rng, whole, 400))
+    tasks = tasks_of(database, [whole, whole[:55]])
+    card = StandIn(total=MEBIBYTE, taken=MEBIBYTE - 60_000)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
+    assert card.peak <= 60_000
+
+
+def test_each_allocation_in_turn_may_fail(small):
+    """Whichever it is, the scores are right, and progress sums to the cells."""
+    rng = np.random.default_rng(10)
+    whole = random_codes(rng, 60)
+    database = database_of(family(rng, whole, 60))
+    tasks = tasks_of(database, [whole, whole[:55], whole[:20]])
+    scores = expected(database, BLOSUM62, tasks)
+    number = allocations = 0
+    while number <= allocations:
+        number += 1
+        card = StandIn(total=8 * MEBIBYTE, seed=number)
+        card.failing_allocations = {number, number + 4}
+        scorer = CudaScorer(database, BLOSUM62, card)
+        for k, task in enumerate(tasks):
+            scorer.expect(tasks[k:])
+            told = []
+            assert scorer(*task, told.append).tolist() == scores[k]
+            residues = database.lengths(task[1])[task[2] : task[3]].sum()
+            assert sum(told) == len(task[0]) * residues
+        allocations = card.allocations
+    assert number > 10
+
+
+def test_too_little_memory_is_said_with_the_remedy(small):
+    """How much there is, how much was allowed, and what to do; then the next call tries again."""
+    rng = np.random.default_rng(11)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 60))
+    card = StandIn(total=8 * MEBIBYTE, taken=8 * MEBIBYTE - 3000)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    with pytest.raises(DeviceMemoryError) as caught:
+        scorer(query, 0, 0, 5, ignore)
+    assert caught.value.exit_code == 4
+    assert isinstance(caught.value, (DeviceError, MemoryError))
+    for words in ("stand-in", "8 MiB are free", "--gpu-memory-limit", "--device cpu"):
+        assert words in str(caught.value)
+    assert card.used == 0
+    card.taken = 0
+    assert (
+        scorer(query, 0, 0, 5, ignore).tolist()
+        == expected(database, BLOSUM62, [(query, 0, 0, 5)]).pop()
+    )
+
+
+def test_a_budget_that_is_too_small_is_said_at_once(small):
+    """It is not the card that has too little, so trying less would not help."""
+    rng = np.random.default_rng(12)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 60))
+    card = StandIn(total=8 * MEBIBYTE)
+    with pytest.raises(DeviceMemoryError, match="0 were allowed"):
+        CudaScorer(database, BLOSUM62, card, memory_limit=5000)(query, 0, 0, 5, ignore)
+    assert card.used == 0
+
+
+def test_each_operation_in_turn_may_fail(small):
+    """An error of the card comes out as a DeviceError, then and ever after; no memory is kept."""
+    rng = np.random.default_rng(13)
+    query = random_codes(rng, 40)
+    database = database_of(family(rng, query, 20))
+    tasks = tasks_of(database, [query, query[:38]])
+    healthy = StandIn(total=MEBIBYTE, eagerness=0.0)
+    scorer = CudaScorer(database, BLOSUM62, healthy)
+    in_turn(scorer, tasks)
+    for number in range(1, healthy.operations + 1):
+        card = StandIn(total=MEBIBYTE, eagerness=0.0)
+        card.failing_operation = number
+        scorer = CudaScorer(database, BLOSUM62, card)
+        with pytest.raises(
+            DeviceError, match="stand-in failed: an illegal memory access"
+        ) as caught:
+            in_turn(scorer, tasks)
+        assert caught.value.exit_code == 3
+        assert caught.value.__cause__ is not None
+        card.lost, card.failing_operation = False, None
+        with pytest.raises(DeviceError, match="stand-in failed: an illegal memory access"):
+            scorer(*tasks[0], ignore)
+        del caught
+        assert card.used == 0
+
+
+def test_no_memory_is_kept_by_a_scorer_that_is_gone(small):
+    """Also where launches were still queued."""
+    rng = np.random.default_rng(14)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 60))
+    tasks = tasks_of(database, [query, query[1:], query[30:]])
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    scorer.expect(tasks)
+    scorer(*tasks[0], ignore)
+    assert card.used > 0
+    del scorer
+    assert card.used == 0
+
+
+@pytest.mark.parametrize("gap_extend", [0, 1, 5])
+def test_long_targets_are_cut_into_windows_and_score_the_same(gap_extend):
+    """One long target would keep one group busy; where gaps cost nothing more it stays whole."""
+    rng = np.random.default_rng(15)
+    query = random_codes(rng, 20)
+    long = b"".join(random_codes(rng, 150) + query[k % 9 : 11 + k % 9] for k in range(30))
+    database = database_of([long, *family(rng, query, 20)])
+    scheme = scheme_of(5, -4, 3, gap_extend)
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, scheme, card)
+    task = (query, 0, 0, 21)
+    assert scorer(*task, ignore).tolist() == expected(database, scheme, [task]).pop()
+    (table,) = scorer._pipeline.shelf._tables.values()
+    assert (table.about[0] > 21) == (gap_extend > 0)
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (8, 9), (9, 0), (10, 0), (12, 1)])
+def test_scores_beyond_16_bits_are_found_again_with_32(capability):
+    """Some targets overflow, most do not; of either of two queries."""
+    rng = np.random.default_rng(16)
+    scheme = scheme_of(900, -700, 300, 20)
+    if capability < (9, 0):
+        scheme = scheme_of(90, -70, 30, 2)
+    query = random_codes(rng, 60, 4)
+    database = database_of(family(rng, query, 40))
+    tasks = tasks_of(database, [query, query[:55]])
+    card = StandIn(total=8 * MEBIBYTE, capability=capability)
+    found = in_turn(CudaScorer(database, scheme, card), tasks)
+    assert found == expected(database, scheme, tasks)
+    kinds = kernels_of(card)
+    assert kinds.pop("q1_s32") == 2
+    assert kinds == ({"q2_s16": 1} if capability >= (9, 0) else {"q2_h2": 1})
+
+
+def test_short_queries_need_no_second_run():
+    """Where no score can pass 16 bits, nothing looks for one."""
+    rng = np.random.default_rng(17)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 20))
+    card = StandIn(total=8 * MEBIBYTE)
+    in_turn(CudaScorer(database, BLOSUM62, card), tasks_of(database, [query]))
+    assert set(kernels_of(card)) == {"s2_s16"}
+
+
+def test_schemes_that_16_bits_do_not_hold_go_to_32_at_once():
+    """Large prices: `q1_s32` alone, without pairs."""
+    rng = np.random.default_rng(18)
+    query = random_codes(rng, 30)
+    database = database_of(family(rng, query, 20))
+    scheme = scheme_of(5, -4, 40_000, 1)
+    tasks = tasks_of(database, [query, query[1:]])
+    card = StandIn(total=8 * MEBIBYTE)
+    assert in_turn(CudaScorer(database, scheme, card), tasks) == expected(database, scheme, tasks)
+    assert set(kernels_of(card)) == {"q1_s32"}
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("length", [9, 700, 1500])
+def test_each_kernel_alone_scores_by_the_definition(monkeypatch, name, length):
+    """Chosen by force, in one tile and in several; a pair of queries, of which one is shorter."""
+    kernel = KERNELS[name]
+    some = {name: kernel, "q1_s32": KERNELS["q1_s32"]}
+    monkeypatch.setattr(_cuda_launch, "KERNELS", some)
+    rng = np.random.default_rng(length)
+    query = random_codes(rng, length)
+    database = database_of([query[: length // 2], *family(rng, query, 12)])
+    tasks = tasks_of(database, [query, query[length // 9 :]])
+    low, _ = kernel.numbers.capabilities
+    card = StandIn(total=64 * MEBIBYTE, capability=divmod(low, 10))
+    assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == expected(
+        database, BLOSUM62, tasks
+    )
+    together = kernel.queries == 2
+    assert kernels_of(card)[name] >= (1 if together else 2)
+    if length == 9:
+        assert kernels_of(card) == {name: 1 if together else 2}
+
+
+def test_long_queries_share_scratch_that_fits():
+    """Several tiles in little memory: fewer CTAs, the same scores."""
+    rng = np.random.default_rng(19)
+    query = random_codes(rng, 1100)
+    with small_parts(1 << 20):
+        database = database_of(family(rng, query, 120, longest=300))
+        tasks = tasks_of(database, [query])
+        scores = expected(database, BLOSUM62, tasks)
+        grids = []
+        for limit in (400_000, 1_200_000, 8 * MEBIBYTE):
+            card = StandIn(total=8 * MEBIBYTE, processors=60)
+            assert in_turn(CudaScorer(database, BLOSUM62, card, limit), tasks) == scores
+            assert card.peak <= limit
+            grids.append(max(grid for _, grid in card.launches))
+    assert 1 < grids[0] < grids[1] < grids[2] == 60
+
+
+def test_a_query_too_large_for_the_memory_spoils_no_other():
+    """What is known to come is queued in advance, but fails only when it is asked for."""
+    rng = np.random.default_rng(20)
+    query, giant = random_codes(rng, 50), random_codes(rng, 3000)
+    with small_parts(1 << 20):
+        database = database_of(family(rng, query, 20, longest=1500))
+        scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 60_000)
+        tasks = [(query, 0, 0, 5), (giant, 0, 0, 5), (query, 0, 0, 4)]
+        scorer.expect(tasks)
+        assert [scorer(*tasks[0], ignore).tolist()] == expected(database, BLOSUM62, tasks[:1])
+        with pytest.raises(DeviceMemoryError, match="border"):
+            scorer(*tasks[1], ignore)
+        assert [scorer(*tasks[2], ignore).tolist()] == expected(database, BLOSUM62, tasks[2:])
+
+
+def test_best_takes_all_scores_where_many_pass(small):
+    """More candidates than keys have room for: the same answer, from all scores."""
+    rng = np.random.default_rng(21)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 60))
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    task = tasks_of(database, [query])[0]
+    (scores,) = expected(database, BLOSUM62, [task])
+    for bar in (200, 100, 60, 30, 0, -5, 2**31 - 1, 2**40):
+        found = tuple(each.tolist() for each in scorer.best(*task, bar, ignore))
+        assert found == best_of(database, task, scores, bar)
+    assert kernels_of(card)["keys"] >= 1
+
+
+def test_a_higher_bar_needs_no_new_launch(small):
+    """What was gathered for a lower bar holds what a higher one asks for."""
+    rng = np.random.default_rng(22)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 20))
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    tasks = tasks_of(database, [query, query[:58], query[:50], query[:49]])[:4]
+    scores = expected(database, BLOSUM62, tasks)
+    for number, (task, bar) in enumerate(zip(tasks, (60, 70, 80, 90), strict=True)):
+        scorer.expect(tasks[number:])
+        found = scorer.best(*task, bar, ignore)
+        assert [each.tolist() for each in found] == [*best_of(database, task, scores[number], bar)]
+    card.synchronize()
+    assert kernels_of(card) == {"q2_s16": 2, "keys": 4}
+
+
+def test_progress_that_raises_stops_the_call_and_spoils_nothing(small):
+    """The next call finds the card in order."""
+    rng = np.random.default_rng(23)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 60))
+    tasks = tasks_of(database, [query, query[1:]])
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
+
+    def stop(cells):
+        raise KeyError("stop")
+
+    for number, task in enumerate(tasks):
+        scorer.expect(tasks[number:])
+        with pytest.raises(KeyError):
+            scorer(*task, stop)
+    assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
+
+
+def test_a_range_in_several_stretches_is_told_part_by_part(small):
+    """Each part tells its cells when it is done, so that a stop is noticed."""
+    rng = np.random.default_rng(24)
+    query = random_codes(rng, 30)
+    with small_parts(1 << 20):
+        database = database_of(family(rng, query, 600))
+    (info,) = database.manifest.blocks
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 60_000)
+    told = []
+    task = (query, 0, 3, info.sequences)
+    scorer.expect([task, (query[1:], 0, 3, info.sequences)])
+    assert [scorer(*task, told.append).tolist()] == expected(database, BLOSUM62, [task])
+    assert len(told) > 2
+    assert sum(told) == 30 * database.lengths(0)[3:].sum()
+
+
+def test_several_threads_may_share_a_scorer(small):
+    """With hints of their own, in any order."""
+    rng = np.random.default_rng(25)
+    whole = random_codes(rng, 60)
+    database = database_of(family(rng, whole, 100))
+    tasks = tasks_of(database, [whole[: 60 - 9 * k] for k in range(4)])
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
+
+    def score(number):
+        scorer.expect(tasks[number:])
+        return scorer(*tasks[number], ignore).tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(score, range(len(tasks))))
+    assert found == expected(database, BLOSUM62, tasks)
+
+
+def test_two_cards_do_not_disturb_each_other(small):
+    """Each thread has a scorer and a card of its own, as the workers of two GPUs have."""
+    rng = np.random.default_rng(26)
+    whole = random_codes(rng, 60)
+    database = database_of(family(rng, whole, 100))
+    tasks = tasks_of(database, [whole, whole[:55]])
+    scorers = [CudaScorer(database, BLOSUM62, StandIn(seed=k)) for k in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda scorer: in_turn(scorer, tasks), scorers)
+    assert first == second == expected(database, BLOSUM62, tasks)
+
+
+def test_what_31_bits_might_not_hold_is_scored_on_the_cpu(monkeypatch):
+    """Where it is noticed; what cannot be too large goes to the card, whatever the scheme."""
+    monkeypatch.setattr(cuda, "LARGEST", 999)
+    rng = np.random.default_rng(28)
+    query = random_codes(rng, 60)
+    database = database_of([query, query[:9], *family(rng, query, 9)])
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, scheme_of(30, -20, 10, 1), card)
+    task, small = (query, 0, 0, 11), (query[:9], 0, 2, 11)
+    (scores,) = expected(database, scheme_of(30, -20, 10, 1), [task])
+    assert max(scores) == 1800
+    assert scorer(*task, ignore).tolist() == scores
+    found = tuple(each.tolist() for each in scorer.best(query, 0, 2, 11, 60, ignore))
+    assert found == best_of(database, (query, 0, 2, 11), scores[2:], 60)
+    assert card.launches == []
+    assert [scorer(*small, ignore).tolist()] == expected(
+        database, scheme_of(30, -20, 10, 1), [small]
+    )
+    assert card.launches
+
+
+def test_host_memory_is_stated():
+    """What all share grows with the block, and no caller has more."""
+    database = database_of([bytes(100)] * 50)
+    shared, each = CudaScorer(database, BLOSUM62, StandIn()).memory(1000)
+    assert shared > 16 * MEBIBYTE
+    assert each == 0
+
+
+def test_equal_queries_are_both_answered(small):
+    """The same sequence twice among the queries."""
+    rng = np.random.default_rng(27)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 30))
+    tasks = tasks_of(database, [query, query, query[:50]])
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
+    assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)

@@ -1,0 +1,80 @@
+"""A whole search on stand-ins for GPUs gives what it gives on the CPU, byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+from backends.cuda.standin import StandIn
+
+from swdual.backends import cuda
+from swdual.backends.cuda import CudaScorer
+from swdual.master import worker
+from swdual.master.cost import Rates
+
+DEVICES = ("cuda", "cuda:1", "hybrid")
+
+
+@pytest.fixture
+def cards(monkeypatch):
+    """Two GPUs, which remember what was launched on them."""
+    found = [StandIn(total=64 << 20, seed=number) for number in range(2)]
+
+    def bind(database, scheme, number=0, memory_limit=None):
+        return CudaScorer(database, scheme, found[number], memory_limit)
+
+    monkeypatch.setattr(cuda, "devices", lambda: [{"number": 0}, {"number": 1}])
+    monkeypatch.setattr(cuda, "bind", bind)
+    monkeypatch.setattr(worker, "calibrated", lambda *_: Rates.from_dict({"gcups": 1}))
+    return found
+
+
+@pytest.fixture
+def files(run):
+    """A database of families, and queries of many lengths."""
+    assert run("synth", "60k", "--seed", "3", "-o", "s.fa").code == 0
+    assert run("synth", "60k", "--seed", "3", "--queries", "6", "-o", "r.fa").code == 0
+    assert run("makedb", "s.fa", "s.db").code == 0
+    return "r.fa", "s.db"
+
+
+@pytest.mark.parametrize("options", [(), ("--stats", "fit"), ("-k", "3", "-e", "1e-5")])
+def test_proteins_are_found_on_gpus_as_on_the_cpu(run, cards, files, options):
+    """All scores for a fit, the best of them otherwise, with alignments."""
+    arguments = ("search", *files, "-f", "7 std", "--threads", "2", *options)
+    expected = run(*arguments, "--device", "cpu")
+    assert expected.code == 0, expected.err
+    for device in DEVICES:
+        outcome = run(*arguments, "--device", device)
+        assert outcome.code == 0, outcome.err
+        assert outcome.out == expected.out
+    assert all(card.launches for card in cards)
+
+
+def test_both_strands_of_nucleotides_are_compared_on_gpus(run, cards, here):
+    """They are a pair of queries of the same length."""
+    (here / "n.fa").write_text(
+        ">t1\nACGTTGCAACGGTACGATCGAT\n>t2\nATCGATCGTACCGTTGCAACGT\n>t3\nAAAA\n"
+    )
+    arguments = ("search", "n.fa", "n.fa", "--dbtype", "nucl", "--stats", "none", "-f", "6 std")
+    expected = run(*arguments, "--device", "cpu")
+    assert expected.code == 0, expected.err
+    assert run(*arguments, "--device", "cuda:0").out == expected.out
+    assert "q2_s16" in cards[0].launches[0][0]
+
+
+def test_the_limit_reaches_the_card(run, cards, files):
+    """What the command line allows is all that is used."""
+    arguments = ("search", *files, "--device", "cuda:0", "--gpu-memory-limit", "8M")
+    assert run(*arguments).code == 0
+    assert 0 < cards[0].peak <= 8 << 20
+
+
+def test_a_card_without_memory_is_done_without_in_a_hybrid(run, cards, files):
+    """With a warning; where nothing else was allowed, the search ends with exit code 4."""
+    for card in cards:
+        card.taken = card.total
+    arguments = ("search", *files, "-f", "6 std", "--threads", "3")
+    expected = run(*arguments, "--device", "cpu")
+    outcome = run(*arguments, "--device", "hybrid")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out == expected.out
+    assert run(*arguments, "--device", "cuda").code == 4

@@ -1,0 +1,75 @@
+"""`swdual info --system`: what this machine computes with, or why it does without a GPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+
+import swdual
+from swdual.backends import cuda
+from swdual.master.device import available_threads
+
+
+def lines_of(out):
+    """Return name and value of each line."""
+    return {line[:15].strip(): line[15:] for line in out.splitlines()}
+
+
+def test_versions_and_processors_are_shown(run):
+    """One fact a line."""
+    facts = lines_of(run("info", "--system").out)
+    assert facts["swdual"] == swdual.__version__
+    assert facts["Python"] == ".".join(map(str, sys.version_info[:3]))
+    assert facts["threads"] == str(available_threads())
+    for name in ("NumPy", "Numba", "system", "processor", "vectors", "cache"):
+        assert facts[name]
+
+
+def test_the_facts_are_given_as_json(run):
+    """The same ones, and GPUs as a list."""
+    facts = json.loads(run("info", "--system", "--json").out)
+    assert facts["threads"] == available_threads()
+    assert facts["gpus"] == [] or facts["gpus"][0]["name"]
+    assert facts["missing"] == cuda.why_not()
+
+
+def test_a_gpu_is_shown_with_its_kernels(run, monkeypatch):
+    """Name, memory, capability, and what will be used on it."""
+    gpu = {
+        "number": 1,
+        "name": "Quick",
+        "memory": 80 << 30,
+        "compute capability": "9.0",
+        "kernels": ["q2_s16", "s2_s16"],
+    }
+    found = {"gpus": [gpu], "missing": None, "driver": "for CUDA 13.0", "CuPy": "14.2.0"}
+    monkeypatch.setattr(cuda, "facts", lambda: found)
+    facts = lines_of(run("info", "--system").out)
+    assert facts["GPU 1"] == "Quick, 80 GiB, compute capability 9.0, kernels q2_s16 s2_s16"
+    assert facts["driver"] == "for CUDA 13.0"
+    assert facts["CuPy"] == "14.2.0"
+    assert "no GPU" not in facts
+
+
+def test_why_there_is_no_gpu_is_said_in_one_line(run, monkeypatch):
+    """With the way to get one, where that is all that is missing."""
+    reason = "CuPy is not installed: pip install 'swdual[cuda13]'"
+    monkeypatch.setattr(cuda, "facts", lambda: {"gpus": [], "missing": reason})
+    assert lines_of(run("info", "--system").out)["no GPU"] == reason
+
+
+@pytest.mark.skipif(bool(cuda.devices()), reason="this machine has a GPU")
+def test_a_machine_without_a_gpu_says_so(spawn):
+    """In a process of its own, as a user sees it."""
+    outcome = spawn("info", "--system", env={"SWDUAL_CACHE_DIR": os.devnull})
+    assert outcome.code == 0, outcome.err
+    assert lines_of(outcome.out)["no GPU"] == cuda.why_not()
+
+
+@pytest.mark.parametrize("arguments", [(), ("--system", "x.db"), ("--system", "--check")])
+def test_info_is_about_a_database_or_the_machine(refuses, arguments):
+    """One of them."""
+    refuses(1, ["give a database, or --system"], "info", *arguments)
