@@ -1,0 +1,115 @@
+"""The model of a multiprocessor of compute capability 9.0 by which kernels are predicted.
+
+Each of its four schedulers issues one instruction of a warp a clock, to a pipe that is then busy
+for two: the one of maxima, or one of two for products, of which one alone does whole numbers. All
+four share the pipe to shared memory, which does 128 bytes, or a shuffle, a clock. A loop takes as
+long as its busiest pipe, or as its issue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backends._cuda_kernels import Kernel, Tile
+
+CAPABILITIES = range(90, 120)
+"""Compute capabilities, ten times, whose kernels hold these instructions."""
+
+SCHEDULERS, WARP = 4, 32
+
+WAVEFRONT = 4
+"""Clocks of a scheduler for 128 bytes of shared memory, because four schedulers wait for them."""
+
+PIPES: tuple[tuple[int, frozenset[str]], ...] = (
+    (1, frozenset(["maximum"])),
+    (1, frozenset(["product"])),
+    (2, frozenset(["product", "half"])),
+    (1, frozenset(["shuffle", "quad"])),
+)
+"""Numbers of pipes, and the kinds of instructions that have no others."""
+
+BUSY = {"maximum": 2, "product": 2, "half": 2, "shuffle": WAVEFRONT, "quad": 4 * WAVEFRONT}
+"""Clocks that a pipe is busy with an instruction; a `quad` loads four words for each lane."""
+
+
+def clocks(counts: Mapping[str, float]) -> float:
+    """Return the clocks of a scheduler that so many instructions of each kind take.
+
+    >>> clocks({"maximum": 7, "product": 4}), clocks({"product": 1, "half": 4, "other": 1})
+    (14.0, 6.0)
+    """
+    pipes = (
+        sum(BUSY[kind] * counts.get(kind, 0) for kind in kinds) / number for number, kinds in PIPES
+    )
+    return float(max(*pipes, sum(counts.values())))
+
+
+class Loop(NamedTuple):
+    """Instructions of a kernel's loop over rows: for each column of a lane, and for each row."""
+
+    column: Mapping[str, float]
+    row: Mapping[str, float]
+
+    def counts(self, columns: int) -> dict[str, float]:
+        """Return the instructions of one row."""
+        return {
+            kind: columns * self.column.get(kind, 0) + self.row.get(kind, 0)
+            for kind in {**self.column, **self.row}
+        }
+
+
+LOOPS = {
+    "q2_s16": Loop(
+        {"maximum": 3.5, "product": 2, "quad": 1 / 4},
+        {"maximum": 2, "product": 6, "shuffle": 2, "other": 1},
+    ),
+    "s2_s16": Loop(
+        {"maximum": 3.5, "product": 3, "quad": 1 / 2},
+        {"maximum": 11.5, "product": 1, "quad": -2, "shuffle": 2, "other": 1.5},
+    ),
+    "q2_h2": Loop(
+        {"maximum": 3.5, "half": 4, "quad": 1 / 4},
+        {"maximum": 4.5, "product": 5, "shuffle": 2, "other": 1},
+    ),
+    "s2_h2": Loop(
+        {"maximum": 4.1, "product": 0.4, "half": 4, "quad": 1 / 2},
+        {"maximum": 6, "product": 6, "quad": -2, "shuffle": 2, "other": 2},
+    ),
+    "q1_s32": Loop(
+        {"maximum": 4.5, "product": 1, "quad": 1 / 4},
+        {"maximum": 2, "product": 4.5, "shuffle": 2, "other": 1},
+    ),
+}
+"""What the compiler makes of the kernels, for queries in one tile; test_gpu.py counts it again."""
+
+
+def seconds(
+    kernel: Kernel,
+    tile: Tile,
+    query_length: int,
+    lengths: NDArray[np.uint32],
+    processors: int,
+    hertz: float,
+) -> float:
+    """Return how long a launch takes if no multiprocessor ever waits.
+
+    Parameters
+    ----------
+    kernel, tile
+        What computes.
+    query_length
+        Residues; of two queries, those of the longer.
+    lengths
+        Of the targets.
+    processors, hertz
+        Multiprocessors, and their clock.
+    """
+    tiles = -(-query_length // (tile.lanes * tile.columns))
+    words = -(-lengths.astype(np.int64) // 4)
+    rows = float((4 * words + tile.lanes).sum()) * tile.lanes / WARP / kernel.targets * tiles
+    row = clocks(LOOPS[kernel.name].counts(tile.columns))
+    return rows * row / (SCHEDULERS * processors * hertz)

@@ -1,0 +1,153 @@
+"""Searches in this process with the backend's own scorer: what a search does between files."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from _card import TimedCard
+from _data import SCHEME
+from _pipes import CAPABILITIES, seconds
+
+from swdual import Database
+from swdual.backend import ScoringTask
+from swdual.backends._cuda_kernels import KERNELS, choose
+from swdual.backends.cuda import CudaScorer
+
+LAMBDA, K = 0.267, 0.041
+"""Of BLOSUM62 with 11 and 1 (Altschul and Gish 1996), for the bar of an E-value of 10."""
+
+EVALUE = 10
+
+UPCOMING = 64
+"""Tasks that are announced."""
+
+
+class Scanned(NamedTuple):
+    """Seconds of a scan and of its kernels, bytes sent to the card, best scores of each query."""
+
+    seconds: float
+    kernel_seconds: float
+    uploaded: int
+    scores: list[list[int]]
+
+
+class Limits(NamedTuple):
+    """Seconds that no scan can fall below: by operations, if the model holds, and by memory."""
+
+    operations: float | None
+    memory: float
+
+
+def limits(
+    card: TimedCard, database: Database, lengths: Sequence[int], hertz: float, *, pairs: bool
+) -> Limits:
+    """Return the limits of a scan.
+
+    Parameters
+    ----------
+    card, database
+        What is searched where.
+    lengths
+        Of the queries.
+    hertz
+        The clock of the multiprocessors.
+    pairs
+        Whether two queries are computed together, but for the last of an odd number.
+    """
+    capability = card.capability_number
+    left = sorted(lengths)
+    launches = []
+    while left:
+        two = pairs and len(left) > 1
+        launches.append((KERNELS["q2_s16" if two else "s2_s16"], left.pop()))
+        if two:
+            left.pop()
+    memory = len(launches) * (database.residues + 4 * len(database)) / card.memory_rate
+    if capability not in CAPABILITIES:
+        return Limits(None, memory)
+    operations = 0.0
+    for block in database.blocks():
+        mean = float(block.lengths.mean())
+        for kernel, length in launches:
+            tile = choose(kernel, capability, length, mean, card.shared_bytes)
+            operations += seconds(kernel, tile, length, block.lengths, card.processors, hertz)
+    return Limits(operations, memory)
+
+
+class Scan:
+    """Searches one database on one card again and again.
+
+    Parameters
+    ----------
+    database
+        What is searched.
+    card
+        The card.
+    top
+        Scores to find for each query.
+    memory_limit
+        Bytes of the card's memory to use at most.
+    """
+
+    def __init__(
+        self, database: Database, card: TimedCard, top: int, memory_limit: int | None = None
+    ) -> None:
+        self.card = card
+        self._database, self._top = database, top
+        self._scorer = CudaScorer(database, SCHEME, card, memory_limit)
+
+    def bar(self, query: bytes) -> int:
+        """Return about the lowest score that a search reports."""
+        expected = K * len(query) * self._database.residues / EVALUE
+        return max(1, math.ceil(math.log(max(expected, 1)) / LAMBDA))
+
+    def everything(self, queries: Sequence[bytes]) -> list[list[int]]:
+        """Return the best scores of each query, taken from the scores of all targets."""
+        best: list[list[int]] = [[] for _ in queries]
+        tasks = self._tasks(queries)
+        for place, (number, task) in enumerate(tasks):
+            self._scorer.expect([each for _, each in tasks[place : place + UPCOMING]])
+            scores = self._scorer(*task, lambda cells: None)
+            highest = np.sort(scores)[-self._top :].tolist()
+            best[number] = sorted(best[number] + highest, reverse=True)[: self._top]
+        return best
+
+    def _tasks(self, queries: Sequence[bytes]) -> list[tuple[int, ScoringTask]]:
+        """Return number of query, and task, block by block."""
+        return [
+            (number, (query, block, 0, info.sequences))
+            for block, info in enumerate(self._database.manifest.blocks)
+            for number, query in enumerate(queries)
+        ]
+
+    def scan(self, queries: Sequence[bytes]) -> Scanned:
+        """Return what a search with all these queries at once takes and finds."""
+        tasks = self._tasks(queries)
+        self.card.launched()
+        self.card.uploaded = 0
+        bars = [self.bar(query) for query in queries]
+        best: list[list[int]] = [[] for _ in queries]
+        started = time.perf_counter()
+        for place, (number, task) in enumerate(tasks):
+            self._scorer.expect([each for _, each in tasks[place : place + UPCOMING]])
+            scores, _ = self._scorer.best(*task, bars[number], lambda cells: None)
+            found = best[number] + scores[: self._top].tolist()
+            best[number] = sorted(found, reverse=True)[: self._top]
+            if len(best[number]) == self._top:
+                bars[number] = max(bars[number], best[number][-1])
+        taken = time.perf_counter() - started
+        kernels = sum(each.seconds for each in self.card.launched())
+        return Scanned(taken, kernels, self.card.uploaded, best)
+
+    def expected(self, queries: Sequence[bytes], best: list[list[int]]) -> list[list[int]]:
+        """Return the scores that a scan finds, of all that there are."""
+        bars = map(self.bar, queries)
+        return [[x for x in scores if x >= bar] for bar, scores in zip(bars, best, strict=True)]

@@ -1,0 +1,219 @@
+"""Which kernel and which tile is the fastest for a query of a length, and how near the limit is it?
+
+    python bench/gpu/kernels.py --keep
+
+Every tile of every kernel on a database of protein families that lies on the card. GCUPS are of
+kernels alone, the second run of `q1_s32` over what overflowed included, padding not counted, as
+CUDA's events tell their time. The limit is what the model (_pipes.py) says of the same launches if
+no multiprocessor ever waits. The scores of a sample are compared with the CPU's.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+from _card import Clocks, TimedCard, the_card
+from _data import SCHEME, Sample, codes_of, database_of, families, queries
+from _pipes import CAPABILITIES, seconds
+from _report import save, table
+
+from swdual import Database
+from swdual.backends._cuda_kernels import KERNELS, Kernel, Tile, choose
+from swdual.backends._cuda_launch import Launcher
+from swdual.backends._cuda_memory import Shelf
+from swdual.backends._cuda_slot import Slot
+
+FREE_PART = 0.8
+"""How much of the free memory is used."""
+
+LENGTHS = "100,144,222,375,567,1000,2005,5478"
+
+
+class Sweep(Launcher):
+    """Launches one kernel, with one tile, where a launcher would choose."""
+
+    def __init__(self, card: TimedCard, database: Database) -> None:
+        super().__init__(card, Shelf(card, database, int(card.memory()[0] * FREE_PART)), SCHEME)
+        self._database = database
+        self._slot = Slot(self._shelf)
+        self._timed = card
+        self.kernel, self.tile = KERNELS["q1_s32"], KERNELS["q1_s32"].tiles[0]
+
+    def take(self, kernel: Kernel, tile: Tile) -> None:
+        """Launch another kernel from now on."""
+        self.kernel, self.tile = kernel, tile
+        self._single = self._pair = kernel
+
+    def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
+        if kernel is self.kernel:
+            return self.tile
+        return super()._tile(kernel, query_length, lengths)
+
+    def run(self, batch: Sequence[bytes]) -> tuple[float, NDArray[np.int32]]:
+        """Return the seconds of all kernels, and scores of shape (queries, sequences)."""
+        self._timed.launched()
+        scores = np.empty((len(batch), len(self._database)), np.int32)
+        for number, info in enumerate(self._database.manifest.blocks):
+            ordinals = self._shelf.block(number).ordinals
+            for part in self._shelf.parts(number, 0, info.sequences):
+                self.launch(self._slot, batch, part, None).wait()
+                for each in range(len(batch)):
+                    scores[each, ordinals[part.first : part.last]] = self._slot.scores(each)
+        return sum(each.seconds for each in self._timed.launched()), scores
+
+
+def limit(
+    kernel: Kernel, tile: Tile, length: int, database: Database, card: TimedCard, hertz: float
+) -> float | None:
+    """Return the GCUPS that no run can exceed; None where the model does not hold."""
+    if card.capability_number not in CAPABILITIES:
+        return None
+    time = sum(
+        seconds(kernel, tile, length, block.lengths, card.processors, hertz)
+        for block in database.blocks()
+    )
+    return kernel.queries * length * database.residues / time / 1e9
+
+
+def kernels_for(card: TimedCard, names: str | None) -> list[Kernel]:
+    """Return the kernels that the card can run, also if it is not meant to, or those named."""
+    return [
+        kernel
+        for kernel in KERNELS.values()
+        if card.capability_number >= kernel.numbers.capabilities[0]
+        and (names is None or kernel.name in names.split(","))
+    ]
+
+
+def tiles_for(kernel: Kernel, card: TimedCard, wanted: str | None) -> list[Tile]:
+    """Return the tiles that the card has room for, or those of them that are named."""
+    return [
+        tile
+        for tile in kernel.tiles_on(card.capability_number)
+        if kernel.shared_bytes(*tile) <= card.shared_bytes
+        and (wanted is None or f"{tile.lanes}x{tile.columns}" in wanted.split(","))
+    ]
+
+
+@click.command()
+@click.option("--number", default=0, help="Which GPU.")
+@click.option("--residues", default=100_000_000, help="Size of the database.")
+@click.option("--lengths", default=LENGTHS, help="Lengths of the queries.")
+@click.option("--kernels", "names", help="Kernels, with commas; by default all that run here.")
+@click.option("--tiles", help="Tiles as 16x28, with commas; by default all.")
+@click.option("--sample", default=200, help="Targets whose scores are compared with the CPU's.")
+@click.option("--repeats", default=3)
+@click.option("--keep", is_flag=True, help="Write bench/results.")
+def main(
+    number: int,
+    residues: int,
+    lengths: str,
+    names: str | None,
+    tiles: str | None,
+    sample: int,
+    repeats: int,
+    keep: bool,
+) -> None:
+    card = the_card(number)
+    database = database_of(families(residues))
+    wanted = [int(length) for length in lengths.split(",")]
+    checked = Sample(database, sample)
+    pairs = {n: codes_of([*queries([n]), *queries([n], seed=2)]) for n in wanted}
+    known = {n: np.stack([checked.scores(query) for query in pairs[n]]) for n in wanted}
+    measured: dict[tuple[str, Tile, int], list[float]] = {}
+    with card.selected(), Clocks(card) as clocks:
+        sweep = Sweep(card, database)
+        for kernel in kernels_for(card, names):
+            for tile in tiles_for(kernel, card, tiles):
+                sweep.take(kernel, tile)
+                for length in wanted:
+                    batch = pairs[length][: kernel.queries]
+                    _, scores = sweep.run(batch)  # warm; the others are checked with it
+                    if not np.array_equal(scores[:, checked.ordinals], known[length][: len(batch)]):
+                        raise click.ClickException(f"{kernel.name} {tile}: wrong scores")
+                    for _ in range(repeats):
+                        time, again = sweep.run(batch)
+                        if not np.array_equal(again, scores):
+                            raise click.ClickException(f"{kernel.name} {tile}: scores vary")
+                        measured.setdefault((kernel.name, tile, length), []).append(time)
+    report(card, database, clocks, measured, len(checked.ordinals), keep)
+
+
+def report(
+    card: TimedCard,
+    database: Database,
+    clocks: Clocks,
+    measured: dict[tuple[str, Tile, int], list[float]],
+    sample: int,
+    keep: bool,
+) -> None:
+    """Print all tiles, then the best for each length beside the chosen ones."""
+    rows, figures, rates = [], [], {}
+    for (name, tile, length), times in measured.items():
+        kernel = KERNELS[name]
+        work = kernel.queries * length * database.residues / 1e9
+        rate = rates[name, tile, length] = work / statistics.median(times)
+        most = limit(kernel, tile, length, database, card, clocks.hertz)
+        share = "-" if most is None else f"{rate / most:.0%}"
+        shape = f"{tile.lanes}x{tile.columns}"
+        spread = work / max(times), work / min(times)
+        rows.append((name, shape, length, rate, *spread, most or "-", share))
+        figures.append(
+            {"kernel": name, "tile": shape, "threads": tile.threads, "query": length,
+             "gcups": rate, "spread": spread, "limit": most}
+        )  # fmt: skip
+    click.echo(f"swdual on {card.name}; {clocks}")
+    click.echo(
+        f"{len(database)} sequences, {database.residues} residues; the scores of {sample} of them "
+        "are the CPU's, and all are the same in all runs"
+    )
+    head = ("kernel", "tile", "query", "GCUPS", "least", "most", "limit", "of it")
+    table([head, *rows])
+    best = best_tiles(card, database, rates)
+    table([("kernel", "query", "best", "GCUPS", "chosen", "GCUPS", "less"), *best])
+    bound = memory_limits(card, database, sorted({length for _, _, length in rates}))
+    table([("query", "memory allows GCUPS, one query", "two"), *bound])
+    about = {"device": card.facts(), "clocks": clocks.facts(), "residues": database.residues}
+    found = {"tiles": figures, "best": [list(map(str, row)) for row in best]}
+    save(f"gpu_kernels_{card.short_name}", {**about, **found}, kept=keep)
+
+
+def best_tiles(
+    card: TimedCard, database: Database, rates: dict[tuple[str, Tile, int], float]
+) -> list[tuple[Any, ...]]:
+    """Return, for each kernel and length, the best tile and the one that swdual would choose."""
+    mean, rows = database.residues / len(database), []
+    for name, length in dict.fromkeys((name, length) for name, _, length in rates):
+        here = {tile: rate for (k, tile, n), rate in rates.items() if (k, n) == (name, length)}
+        best = max(here, key=here.__getitem__)
+        kernel = KERNELS[name]
+        chosen = choose(kernel, card.capability_number, length, mean, card.shared_bytes)
+        shapes = [f"{tile.lanes}x{tile.columns}" for tile in (best, chosen)]
+        rate = here.get(chosen)
+        lost = "-" if rate is None else f"{1 - rate / here[best]:.1%}"
+        rows.append((name, length, shapes[0], here[best], shapes[1], rate or "-", lost))
+    return rows
+
+
+def memory_limits(
+    card: TimedCard, database: Database, lengths: Sequence[int]
+) -> list[tuple[int, float, float]]:
+    """Return the GCUPS at which the card's memory could no longer deliver residues and scores."""
+    size = database.residues + 4 * len(database)
+    whole = size / card.memory_rate * 1e9
+    each = [(n, n * database.residues / whole) for n in lengths]
+    return [(n, rate, 2 * rate) for n, rate in each]
+
+
+if __name__ == "__main__":
+    main()
