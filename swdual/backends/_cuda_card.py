@@ -12,7 +12,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -178,7 +178,10 @@ def cupy_facts() -> dict[str, str]:
     """
     with _kernels_kept():
         import cupy
+        from cuda.pathfinder import find_nvidia_header_directory
         from cupy_backends.cuda.libs import nvrtc
+    if find_nvidia_header_directory("cudart") is None:  # without them CuPy compiles nothing
+        raise ImportError("CUDA's headers are missing")
     runtime = cupy.cuda.runtime.runtimeGetVersion()
     major, minor = nvrtc.getVersion()
     return {
@@ -243,10 +246,19 @@ class CupyCard:
             kind = CardMemory if "OUT_OF_MEMORY" in str(error) else CardError
             raise kind(_words(error)) from error
 
-    def selected(self) -> AbstractContextManager[object]:
+    @contextmanager
+    def selected(self) -> Iterator[None]:
         """Make it the one that this thread's calls go to: see `Card`."""
-        selected: AbstractContextManager[object] = self._device
-        return selected
+        with self.caught():
+            self._device.__enter__()
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # a card that fails fails here, too
+                self._device.__exit__(None, None, None)
+            raise
+        with self.caught():
+            self._device.__exit__(None, None, None)
 
     def memory(self) -> tuple[int, int]:
         """Return free and all bytes: see `Card`."""
@@ -261,8 +273,11 @@ class CupyCard:
 
     def pinned(self, size: int) -> NDArray[np.uint8]:
         """Return new pinned memory: see `Card`."""
-        with self.caught():
-            memory = self._cupy.cuda.PinnedMemory(size)
+        try:
+            with self.caught():
+                memory = self._cupy.cuda.PinnedMemory(size)
+        except CardMemory as error:
+            raise MemoryError(f"no {size >> 20} MiB of pinned memory: {error}") from error
         pointer = self._cupy.cuda.PinnedMemoryPointer(memory, 0)
         return np.frombuffer(pointer, np.uint8, size)
 
@@ -281,10 +296,13 @@ class CupyCard:
         found = self._functions.get((program, shared))
         if found is None:
             try:
-                try:
-                    found = self._compiled(program, anywhere=True)
-                except OSError:  # the folder cannot be written to, or is full
-                    found = self._compiled(program, anywhere=False)
+                with self.caught():
+                    try:
+                        found = self._compiled(program, anywhere=True)
+                    except OSError:  # the folder cannot be written to, or is full
+                        found = self._compiled(program, anywhere=False)
+            except CardError:
+                raise
             except Exception as error:
                 raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
             with self.caught():

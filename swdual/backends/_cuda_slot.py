@@ -39,7 +39,10 @@ class Slot:
         self._targets = 0
 
     def lay_out(self, queries: Sequence[bytes], targets: int, rows: int) -> None:
-        """Make room for these queries, so many targets and so many pieces."""
+        """Make room for these queries, so many targets and so many pieces.
+
+        What was launched before has been waited for.
+        """
         sizes = [("counters", COUNTER_BYTES * (COUNTERS["key_count"] + 2))]
         sizes += [("scores", 4 * targets)] * len(queries)
         sizes += [("keys", 8 * self.most_keys)] * len(queries)
@@ -55,7 +58,6 @@ class Slot:
         self._targets = targets
         if self._buffer is None or self._buffer.size < size:
             if self._buffer is not None:
-                self._shelf.card.synchronize()
                 self._shelf.budget.free(self._buffer)
                 self._buffer = None
             self._buffer = self._shelf.budget.allocate(rounded_up(size))

@@ -136,6 +136,7 @@ class CudaScorer:
         The highest come first, equal ones in the order of the database's input. Parameters and
         errors are otherwise those of a call, which returns all scores.
         """
+        bar = max(bar, 0)
         found = self._scored((query, block, first, last), bar, progress)
         best = [each.best(bar) for _, each in found]
         scores = np.concatenate([each for each, _ in best])
@@ -149,30 +150,40 @@ class CudaScorer:
     def _scored(
         self, task: ScoringTask, bar: int | None, progress: Progress
     ) -> list[tuple[Part, Found]]:
-        """Return what is found for a task, part by part; with less memory if it was too much."""
-        with self._lock, self._card.selected():
-            tasks, told = self._tasks(task), 0
-            while True:
-                if self._broken is not None:
-                    raise DeviceError(self._broken)
-                try:
-                    pipeline = self._ready()
-                    if pipeline.most(task) > LARGEST:
-                        return self._on_cpu(task, progress)
-                    found, done = [], 0
-                    for part, each in pipeline.scored(tasks, bar):
-                        found.append((part, each))
-                        done += len(task[0]) * pipeline.residues(part)
-                        if done > told:
-                            progress(done - told)
-                            told = done
-                    return found
-                except OverBudget as error:
-                    raise self._too_little(str(error)) from error
-                except CardMemory as error:
-                    self._shrink(error)
-                except CardError as error:
-                    raise self._lost(error) from error
+        """Return what is found for a task, part by part."""
+        with self._lock:
+            if self._broken is not None:
+                raise DeviceError(self._broken)
+            try:
+                with self._card.selected():
+                    return self._scored_here(task, bar, progress)
+            except CardMemory as error:
+                raise self._too_little(str(error), free=0) from error
+            except CardError as error:
+                raise self._lost(error) from error
+
+    def _scored_here(
+        self, task: ScoringTask, bar: int | None, progress: Progress
+    ) -> list[tuple[Part, Found]]:
+        """Return what is found for a task; with less memory if it was too much."""
+        tasks, told = self._tasks(task), 0
+        while True:
+            try:
+                pipeline = self._ready()
+                if pipeline.most(task) > LARGEST:
+                    return self._on_cpu(task, progress)
+                found, done = [], 0
+                for part, each in pipeline.scored(tasks, bar):
+                    found.append((part, each))
+                    done += len(task[0]) * pipeline.residues(part)
+                    if done > told:
+                        progress(done - told)
+                        told = done
+                return found
+            except OverBudget as error:
+                raise self._too_little(str(error), self._let_go()) from error
+            except CardMemory as error:
+                self._shrink(error)
 
     def _tasks(self, task: ScoringTask) -> list[ScoringTask]:
         """Return a task and those that are expected after it."""
@@ -197,23 +208,21 @@ class CudaScorer:
         DeviceMemoryError
             If that would be too little.
         """
-        assert self._bytes is not None
-        free = self._let_go()
-        smaller = int(min(self._bytes, free) * SMALLER)
+        free, allowed = self._let_go(), self._bytes or 0
+        smaller = int(min(allowed, free) * SMALLER)
         if smaller < LEAST_BYTES:
-            raise self._too_little(str(error)) from error
+            raise self._too_little(str(error), free) from error
         logger.info(
             "%s: %s; trying with %d MiB instead of %d",
             self._card.name,
             error,
             smaller >> 20,
-            self._bytes >> 20,
+            allowed >> 20,
         )
         self._bytes = smaller
 
-    def _too_little(self, cause: str) -> DeviceMemoryError:
+    def _too_little(self, cause: str, free: int) -> DeviceMemoryError:
         """Return the error that says how much memory there is; the next call begins anew."""
-        free = self._let_go()
         allowed, self._bytes = self._bytes or 0, None
         return DeviceMemoryError(
             f"{self._card.name} has too little memory ({cause}): {free >> 20} MiB are free, "
@@ -224,12 +233,12 @@ class CudaScorer:
     def _let_go(self) -> int:
         """Give all memory of the card back; return how much is free then."""
         pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            pipeline.shelf.clear()
         try:
-            if pipeline is not None:
-                pipeline.shelf.clear()
             return self._card.memory()[0]
-        except CardError as error:
-            raise self._lost(error) from error
+        except CardMemory:
+            return 0
 
     def _lost(self, error: CardError) -> DeviceError:
         """Return the error that every call ends with from now on."""

@@ -103,7 +103,7 @@ class Rates:
         """
         if not len(observed):
             return
-        observed = np.clip(observed, predicted / MOST_SURPRISE, predicted * MOST_SURPRISE)
+        observed = np.minimum(observed, predicted * MOST_SURPRISE)
         nearest = np.abs(np.log(query_lengths)[:, None] - np.log(KNOTS)).argmin(axis=1)
         expected = np.bincount(nearest, predicted, len(KNOTS))
         found = np.bincount(nearest, observed, len(KNOTS))
@@ -193,6 +193,7 @@ def calibrated(bind: Callable[[Database], Scorer]) -> Rates:
 
     own = _probe(1)[0].codes
     scorer(own, 0, 0, 1, lambda cells: None)  # compiles what large scores need, too
+    measure(int(KNOTS[0]), 1)  # likewise for another length of queries
     startup = min(measure(1, 1) for _ in range(5))
     first = measure(int(KNOTS[0]), 1)
     cell = max(first - startup, first / 10) / (int(KNOTS[0]) * PROBE_LENGTH * width)

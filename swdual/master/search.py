@@ -46,6 +46,9 @@ WAVE_CANDIDATES = 16 << 20
 SMALL_CELLS = 100_000_000
 """Cells of a search below which nobody need know how fast the workers are."""
 
+GPU_CELLS = 20_000_000_000
+"""Cells below which CPUs are done sooner than a GPU has started."""
+
 STATS = ("table", "fit", "none")
 STRANDS = ("plus", "minus", "both")
 
@@ -244,7 +247,7 @@ class Search:
         self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
         self.cells = sum(self._cells)
         self._book = RateBook() if self.cells >= SMALL_CELLS else None
-        if device == "auto" and self._book is None:
+        if device == "auto" and self.cells < GPU_CELLS:
             devices = devices_of("cpu", cpus, backend)
         self.workers = register(devices, database, scheme, self._book)
         self._record = Record(self.workers, self._book)
@@ -259,7 +262,7 @@ class Search:
             Tracer(scheme) if align else None,
             planner,
             replan,
-            what_computes(devices),
+            what_computes([worker.device for worker in self.workers]),
             self._record,
         )
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from swdual import registry
-from swdual.backend import Scorer
+from swdual.backend import ForesightedScorer, Scorer
 from swdual.database.database import Database
-from swdual.errors import InputError
+from swdual.errors import DeviceMemoryError, InputError
 from swdual.master.cost import RateBook, Rates, calibrated
 from swdual.master.device import PACKAGE, Device, crowd
 from swdual.sequences.scoring import ScoringScheme
+
+logger = logging.getLogger("swdual")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,8 @@ def register(
 ) -> list[Worker]:
     """Return a worker for each device.
 
+    A device that has too little memory is left out, with a warning, where there are CPUs.
+
     Parameters
     ----------
     devices
@@ -66,19 +71,34 @@ def register(
         raise InputError("a search needs at least one device")
     scorers: dict[str, Scorer] = {}
     rates: dict[str, Rates] = {}
-    for device in devices:
-        if device.name in scorers:
-            continue
-        scorers[device.name] = bind(device, database, scheme)
-        measure = partial(calibrated, partial(bind, device, scheme=scheme))
-        rates[device.name] = (
-            Rates.from_dict({"gcups": 1})
-            if book is None
-            else book.find(device.name, crowd(devices), measure)
-        )
+    for device in dict.fromkeys(devices):
+        try:
+            scorer = bind(device, database, scheme)
+            if isinstance(scorer, ForesightedScorer):
+                _warm_up(scorer, database)
+            measure = partial(calibrated, partial(bind, device, scheme=scheme))
+            rates[device.name] = (
+                Rates.from_dict({"gcups": 1})
+                if book is None
+                else book.find(device.name, crowd(devices), measure)
+            )
+        except DeviceMemoryError as error:
+            if all(each.kind == "gpu" for each in devices):
+                raise
+            logger.warning("%s; it does nothing in this search", error)
+        else:
+            scorers[device.name] = scorer
     workers: list[Worker] = []
     for kind in ("cpu", "gpu"):
-        for place, device in enumerate(each for each in devices if each.kind == kind):
+        able = (each for each in devices if each.kind == kind and each.name in scorers)
+        for place, device in enumerate(able):
             worker = (scorers[device.name], rates[device.name])
             workers.append(Worker(len(workers), f"{kind} {place}", device, *worker))
     return workers
+
+
+def _warm_up(scorer: Scorer, database: Database) -> None:
+    """Have a device do what it does once, so that its first task takes no longer than others."""
+    block = len(database.manifest.blocks) - 1
+    last = database.manifest.blocks[block].sequences
+    scorer(bytes(1), block, last - 1, last, lambda cells: None)

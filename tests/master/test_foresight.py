@@ -127,16 +127,17 @@ def test_it_is_told_what_comes_before_each_call(ahead, small_ranges, planner):
     """The present task first; a single worker is then asked for just those, in that order."""
     swdual.search(QUERIES, PROTEINS, device=[AHEAD], planner=planner, align=False)
     (scorer,) = ahead
-    assert len(scorer.told) == len(scorer.asked) > 5
+    _, *asked = scorer.asked  # after a short one to warm up
+    assert len(scorer.told) == len(asked) > 5
     for number, told in enumerate(scorer.told):
-        assert told == scorer.asked[number : number + LOOK_AHEAD + 1]
+        assert told == asked[number : number + LOOK_AHEAD + 1]
 
 
 def test_both_strands_of_a_query_are_told_one_after_the_other(ahead):
     """As they will be asked for."""
     swdual.search(GENES, REVERSED, dbtype="nucl", device=[AHEAD], align=False)
     (scorer,) = ahead
-    assert scorer.told[0][:2] == scorer.asked[:2]
+    assert scorer.told[0][:2] == scorer.asked[1:3]
     assert scorer.told[0][0][0] != scorer.told[0][1][0]
 
 

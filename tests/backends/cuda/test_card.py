@@ -106,6 +106,58 @@ def test_a_card_without_any_memory_is_said_to_have_too_little():
         scorer(bytes(5), 0, 0, 1, ignore)
 
 
+def test_a_card_without_room_for_a_context_is_said_to_have_too_little(monkeypatch):
+    """Not even its memory can be asked for, or the card be chosen."""
+    full = CUDARuntimeError(2, "cudaErrorMemoryAllocation: out of memory")
+    for what in ("memory", "choice"):
+        cupy = FakeCupy()
+        scorer = CudaScorer(database_of([bytes(5)]), BLOSUM62, CupyCard(cupy, 0))
+        if what == "memory":
+            cupy.failure = full
+        else:
+            monkeypatch.setattr(type(cupy.device), "__enter__", lambda self: _raise(full))
+        with pytest.raises(DeviceMemoryError, match="Fake"):
+            scorer(bytes(5), 0, 0, 1, ignore)
+    monkeypatch.undo()
+    cupy.failure = None
+    assert scorer(bytes(5), 0, 0, 1, ignore).tolist() == [20]
+
+
+def test_memory_that_a_kernel_lacks_when_it_is_loaded_is_no_lost_card():
+    """The next call begins anew."""
+    cupy = FakeCupy()
+    scorer = CudaScorer(database_of([bytes(5)]), BLOSUM62, CupyCard(cupy, 0))
+    load, cupy.RawModule = (
+        cupy.RawModule,
+        lambda **_: _raise(CUDADriverError("CUDA_ERROR_OUT_OF_MEMORY: out of memory")),
+    )
+    with pytest.raises(DeviceMemoryError, match="OUT_OF_MEMORY"):
+        scorer(bytes(5), 0, 0, 1, ignore)
+    cupy.RawModule = load
+    assert scorer(bytes(5), 0, 0, 1, ignore).tolist() == [20]
+
+
+def test_an_error_is_not_replaced_when_the_card_is_left(monkeypatch):
+    """A card that has failed fails there, too."""
+    cupy = FakeCupy()
+    scorer = CudaScorer(database_of([bytes(5)]), BLOSUM62, CupyCard(cupy, 0))
+    cupy.failure = CUDARuntimeError(719, "cudaErrorLaunchFailure: unspecified launch failure")
+    monkeypatch.setattr(type(cupy.device), "__exit__", lambda *_: _raise(ValueError("replaced")))
+    with pytest.raises(DeviceError, match="cudaErrorLaunchFailure"):
+        scorer(bytes(5), 0, 0, 1, ignore)
+
+
+def test_lack_of_pinned_memory_is_the_hosts():
+    """A smaller budget of the card would not help."""
+    cupy = FakeCupy()
+    cupy.cuda.PinnedMemory = lambda size: _raise(
+        CUDARuntimeError(2, "cudaErrorMemoryAllocation: out of memory")
+    )
+    with pytest.raises(MemoryError, match="pinned") as caught:
+        CupyCard(cupy, 0).pinned(1 << 20)
+    assert not isinstance(caught.value, CardError)
+
+
 def _raise(error):
     raise error
 

@@ -233,26 +233,29 @@ def test_memory_that_others_took_is_noticed_and_done_without(small):
     assert card.peak <= 60_000
 
 
-def test_each_allocation_in_turn_may_fail(small):
-    """Whichever it is, the scores are right, and progress sums to the cells."""
+@pytest.mark.parametrize("limit", [8 * MEBIBYTE, 60_000])
+def test_each_allocation_in_turn_may_fail(limit):
+    """Whichever it is, the scores are right, and progress never falls and sums to the cells."""
     rng = np.random.default_rng(10)
     whole = random_codes(rng, 60)
-    database = database_of(family(rng, whole, 60))
-    tasks = tasks_of(database, [whole, whole[:55], whole[:20]])
-    scores = expected(database, BLOSUM62, tasks)
-    number = allocations = 0
-    while number <= allocations:
-        number += 1
-        card = StandIn(total=8 * MEBIBYTE, seed=number)
-        card.failing_allocations = {number, number + 4}
-        scorer = CudaScorer(database, BLOSUM62, card)
-        for k, task in enumerate(tasks):
-            scorer.expect(tasks[k:])
-            told = []
-            assert scorer(*task, told.append).tolist() == scores[k]
-            residues = database.lengths(task[1])[task[2] : task[3]].sum()
-            assert sum(told) == len(task[0]) * residues
-        allocations = card.allocations
+    with small_parts(16_384):
+        database = database_of(family(rng, whole, 400))
+        tasks = tasks_of(database, [whole, whole[:55], whole[:20]])
+        scores = expected(database, BLOSUM62, tasks)
+        number = allocations = 0
+        while number <= allocations:
+            number += 1
+            card = StandIn(total=8 * MEBIBYTE, seed=number)
+            card.failing_allocations = {number, number + 4}
+            scorer = CudaScorer(database, BLOSUM62, card, limit)
+            for k, task in enumerate(tasks):
+                scorer.expect(tasks[k:])
+                told = []
+                assert scorer(*task, told.append).tolist() == scores[k]
+                residues = database.lengths(task[1])[task[2] : task[3]].sum()
+                assert sum(told) == len(task[0]) * residues
+                assert min(told) >= 0
+            allocations = card.allocations
     assert number > 10
 
 
@@ -327,6 +330,46 @@ def test_no_memory_is_kept_by_a_scorer_that_is_gone(small):
     assert card.used > 0
     del scorer
     assert card.used == 0
+
+
+def test_a_scorer_that_is_gone_leaves_nothing_to_do(small):
+    """Copies that are still queued would end in memory that is somebody else's by then."""
+    rng = np.random.default_rng(30)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 100))
+    tasks = tasks_of(database, [query])
+    card = StandIn(total=8 * MEBIBYTE, eagerness=0.0)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    scorer.expect(tasks)
+    scorer(*tasks[0], ignore)
+    assert any(stream.tasks for stream in card.streams)
+    del scorer
+    assert not any(stream.tasks for stream in card.streams)
+
+
+def test_scratch_grows_while_nobody_uses_it():
+    """The second launch needs more than the first, which is queued and has not begun."""
+    rng = np.random.default_rng(31)
+    query = random_codes(rng, 1300)
+    with small_parts(4096):
+        database = database_of(family(rng, query, 80, longest=200))
+        tasks = tasks_of(database, [query])[::-1]
+        card = StandIn(total=16 * MEBIBYTE, eagerness=0.0)
+        found = in_turn(CudaScorer(database, BLOSUM62, card), tasks)
+    assert found == expected(database, BLOSUM62, tasks)
+
+
+def test_tables_make_room_while_nobody_uses_them():
+    """Those of many ranges do not fit; the oldest may belong to a launch that has not begun."""
+    rng = np.random.default_rng(32)
+    query = random_codes(rng, 30)
+    with small_parts(1 << 20):
+        database = database_of(family(rng, query, 800))
+        tasks = [(query, 0, first, first + 130) for first in range(0, 650, 3)]
+        card = StandIn(total=MEBIBYTE, eagerness=0.0)
+        scorer = CudaScorer(database, BLOSUM62, card, 160_000)
+        assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
+        assert 1 < len(scorer._pipeline.shelf._tables) < 20
 
 
 @pytest.mark.parametrize("gap_extend", [0, 1, 5])

@@ -1,0 +1,129 @@
+"""What lies on the card: nothing is overwritten or given back while it is in use."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from backends.cuda.searches import database_of, random_codes, small_parts
+from backends.cuda.standin import StandIn
+
+from swdual.backends import _cuda_memory
+from swdual.backends._cuda_memory import BAYS, OverBudget, Part, Shelf, Stretch
+
+
+def shelf_of(lengths, limit, block_bytes=1 << 20, **card):
+    """Return a shelf for random targets of some lengths."""
+    rng = np.random.default_rng(1)
+    with small_parts(block_bytes):
+        database = database_of([random_codes(rng, length) for length in lengths])
+        return Shelf(StandIn(total=1 << 20, **card), database, limit), database
+
+
+def reader(shelf, place, size):
+    """Queue a kernel's look at a place; return the stream, and what will have been seen."""
+    stream, seen = shelf.card.stream(), []
+    stream.wait(place.arrived)
+    address = place.buffer.address
+    stream.tell(lambda: seen.append(shelf.card.view(address, np.uint8, size).copy()))
+    place.used = stream.record()
+    return seen
+
+
+def residues_of(database, stretch):
+    """Return the codes of a stretch, as the database has them."""
+    block = database.block(stretch.block)
+    begin, last = int(block.starts[stretch.first]) * 16, stretch.last - 1
+    return block.residues[begin : int(block.starts[last]) * 16 + int(block.lengths[last])]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("longest", [100, 3000])
+def test_a_bay_is_used_again_only_after_its_last_use(longest, seed):
+    """Every stretch is seen as it is, though the ring takes the next before anybody looks."""
+    lengths = [*[100] * 300, longest, longest]
+    shelf, database = shelf_of(lengths, 8000 + longest, eagerness=0.0, seed=seed)
+    parts = shelf.parts(0, 0, 302)
+    assert len(parts) > 2 * BAYS
+    looks = []
+    for part in parts[::-1]:  # the short ones first, so that bays have to grow
+        expected = residues_of(database, part.stretch)
+        looks.append((reader(shelf, shelf.hold(part.stretch), len(expected)), expected))
+    shelf.card.synchronize()
+    for seen, expected in looks:
+        (copy,) = seen
+        assert (copy == expected).all()
+
+
+def test_what_is_asked_for_first_stays():
+    """The ring takes the others, in turns; nothing is sent twice while it lies there."""
+    shelf, database = shelf_of([100] * 300, 20_000, block_bytes=1000)
+    stretches = [
+        part.stretch
+        for number, info in enumerate(database.manifest.blocks)
+        for part in shelf.parts(number, 0, info.sequences)
+    ]
+    for _ in range(2):
+        for stretch in stretches:
+            assert shelf.hold(stretch) is shelf.hold(stretch)
+    assert stretches[0] in shelf._staying
+    assert len(shelf._staying) < len(stretches) - BAYS
+    for stretch in stretches:
+        assert shelf.uploaded[stretch] == (1 if stretch in shelf._staying else 2)
+    assert shelf.budget.used <= 20_000
+
+
+def test_ranges_are_cut_at_the_ends_of_stretches():
+    """A part lies in one stretch; together they are the range."""
+    shelf, _ = shelf_of([100] * 300, 20_000)
+    first, *others = shelf.parts(0, 0, 300)
+    assert first.stretch == Stretch(0, 0, first.last)
+    assert [part.first for part in others] == [part.last for part in [first, *others][:-1]]
+    middle = shelf.parts(0, first.last - 2, first.last + 1)
+    assert middle == [
+        Part(first.stretch, first.last - 2, first.last),
+        Part(others[0].stretch, first.last, first.last + 1),
+    ]
+
+
+def test_a_table_is_sent_once_as_long_as_there_is_room():
+    """It is made when it is asked for and not there; the one that was asked for last stays."""
+    shelf, _ = shelf_of([100] * 30, 40_000)
+    made = []
+
+    def make(number):
+        def table():
+            made.append(number)
+            return [np.full(300, number, np.uint32)], (number,)
+
+        return table
+
+    for number in (1, 2, 1, 3, 4, 5, 1):
+        assert shelf.table(number, make(number)).about == (number,)
+    assert made == [1, 2, 3, 4, 5, 1]
+    shelf.card.synchronize()
+    last = shelf.table(1, make(1)).buffer.address
+    assert (shelf.card.view(last, np.uint32, 300) == 1).all()
+
+
+def test_no_more_is_taken_than_the_limit():
+    """And what is given back can be taken again."""
+    shelf, _ = shelf_of([100], 10_000)
+    buffer = shelf.budget.allocate(9_000)
+    with pytest.raises(OverBudget, match="bytes are needed"):
+        shelf.budget.allocate(2_000)
+    shelf.budget.free(buffer)
+    shelf.budget.allocate(2_000)
+    shelf.clear()
+    assert shelf.budget.used == shelf.card.used == 0
+
+
+def test_copies_in_several_goes_arrive_whole(monkeypatch):
+    """More than a stage holds, and not a multiple of it."""
+    monkeypatch.setattr(_cuda_memory, "STAGE_BYTES", 512)
+    rng = np.random.default_rng(2)
+    database = database_of([random_codes(rng, 5000)])
+    shelf = Shelf(StandIn(total=1 << 20, eagerness=0.0), database, 1 << 20)
+    array = rng.integers(0, 1 << 31, 1001).astype(np.uint32)
+    place = shelf.keep(array)
+    place.arrived.wait()
+    assert (shelf.card.view(place.buffer.address, np.uint32, 1001) == array).all()
