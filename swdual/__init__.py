@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from swdual.errors import (
         DatabaseError,
         DeviceError,
+        DeviceMemoryError,
         EngineError,
         InputError,
         MatrixError,
@@ -45,6 +46,7 @@ _HOMES = {
     "swdual.errors": (
         "DatabaseError",
         "DeviceError",
+        "DeviceMemoryError",
         "EngineError",
         "InputError",
         "MatrixError",
@@ -70,6 +72,7 @@ __all__ = [
     "DatabaseError",
     "Device",
     "DeviceError",
+    "DeviceMemoryError",
     "EngineError",
     "Hit",
     "InputError",

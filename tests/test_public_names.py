@@ -16,6 +16,7 @@ NAMES = [
     "DatabaseError",
     "Device",
     "DeviceError",
+    "DeviceMemoryError",
     "EngineError",
     "Hit",
     "InputError",

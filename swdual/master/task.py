@@ -16,11 +16,12 @@ SMALLEST_RANGE = 1 << 18
 MANY = 64
 """Targets of a range, to those computed side by side, beyond which hardly a lane idles."""
 
-EDGE = 200
+EDGE = 400
 """Columns of all lanes that a range costs besides: where it ends, and where scores overflow.
 
-With 128 lanes the same search took 6, 12 and 13 % longer in 2, 4 and 5 ranges than in one of 1.5
-million residues (2-core EPYC, Zen 5), where the lanes that idle by layout make up 3 to 4 %.
+With 128 lanes, in 2, 4 and 5 ranges the same queries took 6, 12 and 13 % longer than in one of 1.5
+million residues, and in 4 ranges 7 % longer than in 2 of 2.5 million (2-core EPYC, Zen 5; many of
+their scores overflow). The lanes that idle by layout make up a third of that.
 """
 
 
