@@ -29,7 +29,7 @@ Also how much shorter a finer division must make it for still finer ones to be l
 TASKS_PER_WORKER = 24
 """Tasks beyond which nobody waits long for another who turns out slower than predicted."""
 
-UNSURE = 0.1
+UNSURE = 0.2
 """Part of its predicted time by which a task may take longer."""
 
 PATIENCE = 2
