@@ -222,7 +222,7 @@ class Search:
         registry.load(planners, planner)
         cpus = threads or available_threads()
         devices = (
-            devices_of(device, cpus, backend, gpu_memory_limit)
+            devices_of("cpu" if device == "auto" else device, cpus, backend, gpu_memory_limit)
             if isinstance(device, str)
             else list(device)
         )
@@ -247,8 +247,8 @@ class Search:
         self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
         self.cells = sum(self._cells)
         self._book = RateBook() if self.cells >= SMALL_CELLS else None
-        if device == "auto" and self.cells < GPU_CELLS:
-            devices = devices_of("cpu", cpus, backend)
+        if device == "auto" and self.cells >= GPU_CELLS:
+            devices = devices_of("auto", cpus, backend, gpu_memory_limit)
         self.workers = register(devices, database, scheme, self._book)
         self._record = Record(self.workers, self._book)
         copies = shuffled(database) if stats == "fit" else None

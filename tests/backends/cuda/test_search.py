@@ -78,3 +78,13 @@ def test_a_card_without_memory_is_done_without_in_a_hybrid(run, cards, files):
     assert outcome.code == 0, outcome.err
     assert outcome.out == expected.out
     assert run(*arguments, "--device", "cuda").code == 4
+
+
+def test_auto_takes_gpus_for_large_searches_only(run, cards, files, monkeypatch):
+    """A small search is done before a GPU has started; the bytes are the same."""
+    small = run("search", *files)
+    assert small.code == 0, small.err
+    assert not any(card.launches for card in cards)
+    monkeypatch.setattr("swdual.master.search.GPU_CELLS", 0)
+    assert run("search", *files).out == small.out
+    assert all(card.launches for card in cards)
