@@ -108,7 +108,9 @@ class SimdScorer:
             self._packs[key] = found
         if mine:
             try:
-                found.set_result(pack(self._database.block(block), np.arange(first, last), lanes))
+                found.set_result(
+                    pack(self._database.block(block), np.arange(first, last), lanes, giants=False)
+                )
             except BaseException as error:
                 with self._lock:
                     del self._packs[key]
@@ -167,10 +169,10 @@ def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDA
 
 def _packed_again(block: Block, targets: NDArray[np.int64], rung: Rung, rows: int) -> Pack:
     """Return targets laid out for wider numbers, in half as many lanes if these are fuller."""
-    packed = pack(block, targets, rung.lanes)
+    packed = pack(block, targets, rung.lanes, giants=False)
     if rung.lanes * rung.bits // 8 <= register_bytes():
         return packed
-    halved = pack(block, targets, rung.lanes // 2)
+    halved = pack(block, targets, rung.lanes // 2, giants=False)
     return min(packed, halved, key=lambda each: np.minimum(*_costs(each, rung.bits, rows)).sum())
 
 

@@ -33,8 +33,8 @@ SPARSE = 4
 class Pack:
     """Some targets of a block, interleaved: byte ``c * lanes + l`` is column c of lane l.
 
-    Batch b takes the column groups from ``batch_starts[b]`` to ``batch_starts[b + 1]``; it takes
-    none if nearly all lanes would idle: its targets are to be scored one by one. Its events
+    Batch b takes the column groups from ``batch_starts[b]`` to ``batch_starts[b + 1]``; it may
+    take none if nearly all lanes would idle: its targets are to be scored one by one. Its events
     ``event_starts[b]`` to ``event_starts[b + 1]`` say that after group `event_groups` (counted
     from the batch's first) lane `event_lanes` has come to the end of target `event_targets`
     (counted in the order given to `pack`).
@@ -81,8 +81,11 @@ def occupied(lengths: NDArray[np.int64], lanes: int) -> int:
     return int(np.minimum(widths[:batches] * COLUMNS * lanes, SPARSE * residues).sum())
 
 
-def pack(block: Block, targets: NDArray[np.int64], lanes: int) -> Pack:
-    """Lay targets of a block (indices in descending length) into lanes."""
+def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool = True) -> Pack:
+    """Lay targets of a block (indices in descending length) into lanes.
+
+    Without `giants`, large batches that would leave nearly all lanes idle are not laid out.
+    """
     starts = block.starts[targets].astype(np.int64) * ALIGNMENT
     lengths = block.lengths[targets].astype(np.int64)
     groups = -(-lengths // COLUMNS)
@@ -91,7 +94,8 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int) -> Pack:
     batches = _assign(groups, lanes, batch, lane, group, widths)
     columns = widths[:batches] * COLUMNS * lanes
     empty = np.bincount(batch, lengths, batches) * EMPTY < columns
-    widths[:batches][empty & (columns > LARGE_BYTES)] = 0
+    if not giants:
+        widths[:batches][empty & (columns > LARGE_BYTES)] = 0
     batch_starts = np.concatenate(([0], np.cumsum(widths[:batches])))
     size = int(batch_starts[-1]) * COLUMNS * lanes
     if size > LARGEST_PACK_BYTES:

@@ -337,8 +337,10 @@ def test_giants_take_no_lanes(residues):
     for others in (0, 20):
         targets = [*giants, *(rng.integers(0, 20, 30, np.uint8).tobytes() for _ in range(others))]
         scorer = Recording(targets, usual_scheme(), 128)
-        packed = pack(scorer.database.block(0), np.arange(len(targets)), 128)
+        everything = np.arange(len(targets))
+        packed = pack(scorer.database.block(0), everything, 128, giants=False)
         assert packed.columns == 0
+        assert pack(scorer.database.block(0), everything, 128).columns == 9000 * 128
         assert scorer.scores(query) == expected(query, targets, usual_scheme())
 
 
