@@ -194,9 +194,7 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
     if width == 1:
         assert found == place.residues
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("swdual.lanes.pack.LARGE_BYTES", 1 << 40)  # all batches are laid out
-        packed = pack(block, np.arange(len(targets)), width)
+    packed = pack(block, np.arange(len(targets)), width)
     columns = np.diff(packed.batch_starts) * 4 * width
     assert found - EDGE * width == np.minimum(columns, SPARSE * packed.batch_residues).sum()
 
