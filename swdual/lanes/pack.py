@@ -73,12 +73,9 @@ def occupied(lengths: NDArray[np.int64], lanes: int) -> int:
 
     A batch with few targets counts as `SPARSE` times its residues at most.
     """
-    groups = -(-lengths // COLUMNS)
-    batch, lane, group = (np.empty(len(lengths), np.int64) for _ in range(3))
-    widths = np.empty(len(lengths), np.int64)
-    batches = _assign(groups, lanes, batch, lane, group, widths)
-    residues = np.bincount(batch, lengths, batches)
-    return int(np.minimum(widths[:batches] * COLUMNS * lanes, SPARSE * residues).sum())
+    batch, _, _, widths = _assigned(lengths, lanes)
+    residues = np.bincount(batch, lengths, len(widths))
+    return int(np.minimum(widths * COLUMNS * lanes, SPARSE * residues).sum())
 
 
 def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool = True) -> Pack:
@@ -88,15 +85,12 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool =
     """
     starts = block.starts[targets].astype(np.int64) * ALIGNMENT
     lengths = block.lengths[targets].astype(np.int64)
-    groups = -(-lengths // COLUMNS)
-    batch, lane, group = (np.empty(len(targets), np.int64) for _ in range(3))
-    widths = np.empty(len(targets), np.int64)
-    batches = _assign(groups, lanes, batch, lane, group, widths)
-    columns = widths[:batches] * COLUMNS * lanes
-    empty = np.bincount(batch, lengths, batches) * EMPTY < columns
+    batch, lane, group, widths = _assigned(lengths, lanes)
     if not giants:
-        widths[:batches][empty & (columns > LARGE_BYTES)] = 0
-    batch_starts = np.concatenate(([0], np.cumsum(widths[:batches])))
+        columns = widths * COLUMNS * lanes
+        empty = np.bincount(batch, lengths, len(widths)) * EMPTY < columns
+        widths[empty & (columns > LARGE_BYTES)] = 0
+    batch_starts = np.concatenate(([0], np.cumsum(widths)))
     size = int(batch_starts[-1]) * COLUMNS * lanes
     if size > LARGEST_PACK_BYTES:
         raise EngineError(
@@ -114,7 +108,7 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool =
         lanes * COLUMNS,
         codes,
     )
-    ends = group + groups - 1
+    ends = group + -(-lengths // COLUMNS) - 1
     order = np.lexsort((lane, ends, batch))
     return Pack(
         lanes=lanes,
@@ -123,11 +117,19 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool =
         lengths=lengths,
         codes=codes,
         batch_starts=batch_starts,
-        event_starts=np.searchsorted(batch[order], np.arange(batches + 1)),
+        event_starts=np.searchsorted(batch[order], np.arange(len(batch_starts))),
         event_groups=ends[order],
         event_lanes=lane[order],
         event_targets=order,
     )
+
+
+def _assigned(lengths: NDArray[np.int64], lanes: int) -> tuple[NDArray[np.int64], ...]:
+    """Return batch, lane and first group of each target, and the groups of each batch."""
+    groups = -(-lengths // COLUMNS)
+    batch, lane, group, widths = (np.empty(len(lengths), np.int64) for _ in range(4))
+    batches = _assign(groups, lanes, batch, lane, group, widths)
+    return batch, lane, group, widths[:batches]
 
 
 @kernel
