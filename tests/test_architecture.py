@@ -18,7 +18,7 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 OWNERS = {
     "numba": {"jit.py", "lanes/vector.py", "lanes/cell.py"},
     "llvmlite": {"lanes/vector.py"},
-    "cupy": {"backends/_cuda_card.py"},
+    "cupy": {"backends/_cuda_cupy.py"},
     "pandas": {"results.py"},
     "polars": {"results.py"},
     "matplotlib": {"results.py", "gantt.py", "planner.py"},

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from swdual.backends import _cuda_driver
-from swdual.backends._cuda_card import cupy_facts
+from swdual.backends._cuda_cupy import cupy_facts
 from swdual.backends._cuda_driver import DriverError, Gpu
 from swdual.backends._cuda_kernels import KERNELS, sources
 from swdual.backends._cuda_launch import kernels_on

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.backend import LARGEST, Progress, Scorer, ScoringTask
-from swdual.backends._cuda_card import Card, CardError, CardMemory, open_card
+from swdual.backends._cuda_card import Card, CardError, CardMemory
+from swdual.backends._cuda_cupy import open_card
 from swdual.backends._cuda_memory import STAGE_BYTES, OverBudget, Part, Stretch
 from swdual.backends._cuda_pipeline import SLOTS, Found, Pipeline
 from swdual.backends._cuda_usable import devices, facts, why_not

@@ -26,8 +26,9 @@ from backends.cuda.searches import (
 )
 
 from kernels import emulator
-from swdual.backends import _cuda_card, _cuda_kernels, cuda
-from swdual.backends._cuda_card import CardError, CardMemory, CupyCard, Program
+from swdual.backends import _cuda_cupy, _cuda_kernels, cuda
+from swdual.backends._cuda_card import CardError, CardMemory, Program
+from swdual.backends._cuda_cupy import CupyCard
 from swdual.backends.cuda import CudaScorer
 from swdual.errors import DeviceError, DeviceMemoryError
 
@@ -178,7 +179,7 @@ def test_whatever_importing_cupy_raises_becomes_ours(monkeypatch, installed):
     """It may be missing, or broken in a way of its own."""
     monkeypatch.setitem(__import__("sys").modules, "cupy", object() if installed else None)
     with pytest.raises(CardError):
-        _cuda_card.open_card(0)
+        _cuda_cupy.open_card(0)
 
 
 @pytest.mark.parametrize(
@@ -216,8 +217,8 @@ def test_compiled_kernels_are_kept_in_our_folder(monkeypatch, tmp_path):
     """As long as CuPy is asked, and only then; its own folder may not be there to write to."""
     monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
     monkeypatch.delenv("CUPY_CACHE_IN_MEMORY", raising=False)
-    monkeypatch.setattr(_cuda_card, "cache_folder", lambda: tmp_path)
-    with _cuda_card._kernels_kept():
+    monkeypatch.setattr(_cuda_cupy, "cache_folder", lambda: tmp_path)
+    with _cuda_cupy._kernels_kept():
         assert os.environ["CUPY_CACHE_DIR"] == str(tmp_path / "cupy")
         assert "CUPY_CACHE_IN_MEMORY" not in os.environ
     assert "CUPY_CACHE_DIR" not in os.environ
@@ -227,8 +228,8 @@ def test_without_a_folder_kernels_are_compiled_each_time(monkeypatch):
     """Nothing can be written anywhere, and still it works."""
     monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
     monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "0")
-    monkeypatch.setattr(_cuda_card, "cache_folder", lambda: None)
-    with _cuda_card._kernels_kept():
+    monkeypatch.setattr(_cuda_cupy, "cache_folder", lambda: None)
+    with _cuda_cupy._kernels_kept():
         assert os.environ["CUPY_CACHE_IN_MEMORY"] == "1"
     assert os.environ["CUPY_CACHE_IN_MEMORY"] == "0"
     assert "CUPY_CACHE_DIR" not in os.environ
@@ -237,14 +238,14 @@ def test_without_a_folder_kernels_are_compiled_each_time(monkeypatch):
 def test_a_folder_that_the_user_chose_is_kept(monkeypatch):
     """CuPy's own variable counts."""
     monkeypatch.setenv("CUPY_CACHE_DIR", "/mine")
-    with _cuda_card._kernels_kept():
+    with _cuda_cupy._kernels_kept():
         assert os.environ["CUPY_CACHE_DIR"] == "/mine"
 
 
 def test_cupy_has_what_is_asked_of_it():
     """The names that the card uses, in the CuPy that is installed."""
     pytest.importorskip("cupy", reason="CuPy is not installed")
-    assert _cuda_card.cupy_facts()["CuPy"]
+    assert _cuda_cupy.cupy_facts()["CuPy"]
     import cupy
 
     for path in (
