@@ -8,11 +8,12 @@ import numpy as np
 
 from swdual.instance import PRECISION, Relaxation, Split
 from swdual.planner import Assignment
+from swdual.planners._exchange import exchange
 from swdual.planners._lists import Allocations
 
 
 def search(relaxation: Relaxation, answer: Callable[[float, Allocations], bool]) -> Assignment:
-    """Return the best schedule over all guesses.
+    """Return the best schedule over all guesses, and over small changes of that one.
 
     Parameters
     ----------
@@ -37,6 +38,7 @@ def search(relaxation: Relaxation, answer: Callable[[float, Allocations], bool])
         if np.isinf(high):
             guess = 2 * guess
         elif high - low <= PRECISION * high:
+            exchange(allocations, (1 + PRECISION) * low)
             return allocations.schedule()._replace(guesses=guesses)
         else:
             guess = (low + high) / 2

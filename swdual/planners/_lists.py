@@ -87,7 +87,7 @@ class Allocations:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.makespan = np.inf
-        self._on_gpu = np.zeros(len(instance), np.bool_)
+        self.on_gpu = np.zeros(len(instance), np.bool_)
         self._longest_on_cpu = np.argsort(-instance.cpu_times, kind="stable")
         self._longest_on_gpu = np.argsort(-instance.gpu_times, kind="stable")
 
@@ -111,11 +111,11 @@ class Allocations:
         makespan = max(_makespan(*side) for side in sides)
         if makespan < self.makespan:
             self.makespan = makespan
-            self._on_gpu = on_gpu
+            self.on_gpu = on_gpu
 
     def schedule(self) -> Assignment:
         """Return the schedule of the best: each side longest task first (LPT)."""
-        on_gpu = self._on_gpu
+        on_gpu = self.on_gpu
         cpus, workers = len(self.instance.cpu_speeds), len(self.instance.kinds)
         return list_schedule(
             self.instance,
