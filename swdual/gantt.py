@@ -115,7 +115,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
     if _ending(path) not in ENDINGS:
         possible = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise InputError(f"the name of a drawing must end in {possible}", file=path)
-    _need_matplotlib()
+    need_matplotlib()
 
 
 def drawn(
@@ -150,13 +150,33 @@ def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool =
 
 def rendered(panels: Sequence[Panel], path: str | os.PathLike[str]) -> memoryview:
     """Return the content of the file that `save` would write."""
+    return encoded(lambda: draw(panels), path)
+
+
+def encoded(
+    make: Callable[[], matplotlib.figure.Figure], path: str | os.PathLike[str]
+) -> memoryview:
+    """Return the content of a file with a figure: the same figure is the same bytes.
+
+    Parameters
+    ----------
+    make
+        Makes the figure.
+    path
+        What the file is called; its ending is the format.
+
+    Raises
+    ------
+    InputError
+        If the name ends in no format that can be drawn, or matplotlib is missing.
+    """
     check_path(path)
     import matplotlib as mpl
 
     ending = _ending(path)
     drawing = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "swdual"}):
-        draw(panels).savefig(drawing, format=ending[1:], dpi=200, metadata=METADATA[ending])
+        make().savefig(drawing, format=ending[1:], dpi=200, metadata=METADATA[ending])
     return drawing.getbuffer()
 
 
@@ -170,7 +190,7 @@ def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
     InputError
         If matplotlib is missing.
     """
-    _need_matplotlib()
+    need_matplotlib()
     from matplotlib.figure import Figure
 
     heights = [max(1, len(panel.rows)) for panel in panels]
@@ -223,7 +243,8 @@ def _ending(path: str | os.PathLike[str]) -> str:
     return Path(path).suffix.lower()
 
 
-def _need_matplotlib() -> None:
+def need_matplotlib() -> None:
+    """Raise an `InputError` that says how to get matplotlib, if it is missing."""
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError as error:

@@ -34,7 +34,9 @@ def load(package: str, name: str) -> ModuleType:
     """
     names = available(package)
     if name not in names:
-        raise InputError(unknown(package.rpartition(".")[2].rstrip("s"), name, names))
+        folder = package.rpartition(".")[2]
+        kind = f"{folder[:-3]}y" if folder.endswith("ies") else folder[:-1]
+        raise InputError(unknown(kind, name, names))
     return importlib.import_module(f"{package}.{name}")
 
 

@@ -19,9 +19,12 @@ OWNERS = {
     "numba": {"jit.py", "lanes/vector.py", "lanes/cell.py"},
     "llvmlite": {"lanes/vector.py"},
     "cupy": {"backends/_cuda_cupy.py"},
-    "pandas": {"results.py"},
+    "pandas": {
+        *("results.py", "scheduling/schedule.py", "scheduling/comparison.py"),
+        "scheduling/workload/workload.py",
+    },
     "polars": {"results.py"},
-    "matplotlib": {"results.py", "gantt.py", "planner.py"},
+    "matplotlib": {"results.py", "gantt.py", "planner.py", "scheduling/charts.py"},
     "pyarrow": {"results.py", "formats/_arrow.py", "formats/parquet.py"},
     "Bio": {
         *("results.py", "hits/query_result.py", "hits/hit.py"),  # for their types only

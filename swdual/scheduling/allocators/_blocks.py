@@ -1,0 +1,190 @@
+"""Choices among free processors by blocks: the lowest of a block, the first block, the fullest.
+
+Everything takes time by the number of ranges, and that of clusters where they are compared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.jit import kernel
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.processors import Ranges
+
+Sizes = NDArray[np.int64]
+
+
+def lowest(free: Ranges, count: int) -> Ranges | None:
+    """Return the lowest processors of a set, or None if it has too few."""
+    return _some(_lowest(free, 0, free[-1, 1], count)) if len(free) else None
+
+
+def first_range(free: Ranges, count: int) -> Ranges | None:
+    """Return the low end of the lowest range that is long enough, or None."""
+    return _some(_first_range(free, count))
+
+
+def largest_ranges(free: Ranges, count: int) -> Ranges | None:
+    """Return the largest ranges, and of the last one the low end, or None if they are too few."""
+    return _some(_largest_ranges(free, count))
+
+
+def first_block(free: Ranges, size: int, count: int) -> Ranges | None:
+    """Return the lowest processors of the lowest block of `size` that has enough, or None."""
+    block = _first_block(free, size, count)
+    return None if block < 0 else _lowest(free, block * size, (block + 1) * size, count)
+
+
+def fullest_clusters(free: Ranges, count: int, platform: Platform, most: int) -> Ranges | None:
+    """Return the processors of the clusters that have most, and the lowest ones of the last.
+
+    None if these are more than `most` clusters, or all clusters together have too few.
+    """
+    size = platform.cluster_size
+    return _some(_fullest(free, count, size, platform.clusters_needed(platform.processors), most))
+
+
+def _some(ranges: Ranges) -> Ranges | None:
+    return ranges if len(ranges) else None
+
+
+@kernel
+def _lowest(free: Ranges, first: int, stop: int, count: int) -> Ranges:
+    """Return the lowest processors in [first, stop), or none if it has too few."""
+    chosen = np.empty((len(free), 2), np.int64)
+    size = 0
+    left = count
+    for k in range(len(free)):
+        begin, end = max(free[k, 0], first), min(free[k, 1], stop)
+        if begin < end:
+            end = min(end, begin + left)
+            chosen[size, 0] = begin
+            chosen[size, 1] = end
+            size += 1
+            left -= end - begin
+            if left == 0:
+                return chosen[:size].copy()
+    return chosen[:0].copy()
+
+
+@kernel
+def _first_range(free: Ranges, count: int) -> Ranges:
+    chosen = np.empty((1, 2), np.int64)
+    for k in range(len(free)):
+        if free[k, 1] - free[k, 0] >= count:
+            chosen[0, 0] = free[k, 0]
+            chosen[0, 1] = free[k, 0] + count
+            return chosen
+    return chosen[:0].copy()
+
+
+@kernel
+def _largest_first(sizes: Sizes, count: int) -> Sizes:
+    """Return (groups,) how many of each to take: of the largest all, of the last what is left.
+
+    Of equal groups the first come first. The groups hold at least `count` together.
+    """
+    # Bisection for the largest size such that the groups of at least that size hold enough.
+    low, high = 1, 1
+    for size in sizes:
+        high = max(high, size)
+    while low < high:
+        middle = (low + high + 1) // 2
+        held = 0
+        for size in sizes:
+            if size >= middle:
+                held += size
+        if held >= count:
+            low = middle
+        else:
+            high = middle - 1
+    # So the larger ones do not hold enough: all of them are taken.
+    taken = np.zeros(len(sizes), np.int64)
+    for k in range(len(sizes)):
+        if sizes[k] > low:
+            taken[k] = sizes[k]
+            count -= sizes[k]
+    for k in range(len(sizes)):
+        if sizes[k] == low:
+            taken[k] = min(low, count)
+            count -= taken[k]
+    return taken
+
+
+@kernel
+def _largest_ranges(free: Ranges, count: int) -> Ranges:
+    chosen = np.empty((len(free), 2), np.int64)
+    sizes = np.empty(len(free), np.int64)
+    held = made = 0
+    for k in range(len(free)):
+        sizes[k] = free[k, 1] - free[k, 0]
+        held += sizes[k]
+    if held >= count:
+        taken = _largest_first(sizes, count)
+        for k in range(len(free)):
+            if taken[k]:
+                chosen[made, 0] = free[k, 0]
+                chosen[made, 1] = free[k, 0] + taken[k]
+                made += 1
+    return chosen[:made].copy()
+
+
+@kernel
+def _first_block(free: Ranges, size: int, count: int) -> int:
+    """Return the first block of `size` that has at least `count` free processors, or -1."""
+    block = -1
+    held = 0
+    for k in range(len(free)):
+        first, stop = free[k, 0], free[k, 1]
+        while first < stop:
+            if first // size != block:
+                block = first // size
+                held = 0
+            end = min(stop, (block + 1) * size)
+            held += end - first
+            if held >= count:
+                return block
+            first = end
+    return -1
+
+
+@kernel
+def _fullest(free: Ranges, count: int, size: int, clusters: int, most: int) -> Ranges:
+    sizes = np.zeros(clusters, np.int64)
+    held = made = used = 0
+    for k in range(len(free)):
+        first, stop = free[k, 0], free[k, 1]
+        cluster = first // size
+        while first < stop:
+            end = min(stop, (cluster + 1) * size)
+            sizes[cluster] += end - first
+            held += end - first
+            first = end
+            cluster += 1
+    chosen = np.empty((len(free) + clusters, 2), np.int64)
+    if held < count:
+        return chosen[:0].copy()
+    left = _largest_first(sizes, count)
+    for cluster in range(clusters):
+        used += left[cluster] > 0
+    if used > most:
+        return chosen[:0].copy()
+    for k in range(len(free)):
+        first, stop = free[k, 0], free[k, 1]
+        cluster = first // size
+        while first < stop and count > 0:
+            end = min(stop, (cluster + 1) * size)
+            taken = min(left[cluster], end - first)
+            if taken:
+                left[cluster] -= taken
+                count -= taken
+                if made and chosen[made - 1, 1] == first:
+                    chosen[made - 1, 1] = first + taken
+                else:
+                    chosen[made, 0] = first
+                    chosen[made, 1] = first + taken
+                    made += 1
+            first = end
+            cluster += 1
+    return chosen[:made].copy()

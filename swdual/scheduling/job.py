@@ -1,0 +1,34 @@
+"""A rigid parallel job: what a user asked for, and how long it truly runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job of a workload.
+
+    Parameters
+    ----------
+    index
+        Its place in the workload, from 0. Workloads are sorted by submit time and, among equal
+        ones, as they stood in the trace, so that a lower index came first.
+    number
+        What the trace calls it.
+    submit_time
+        Seconds at which it is submitted.
+    run_time
+        Seconds it runs if nobody stops it. Only the engine may look at this.
+    requested_time
+        Seconds after which it is killed, which is what policies decide by.
+    processors
+        How many processors it needs.
+    """
+
+    index: int
+    number: int
+    submit_time: float
+    run_time: float
+    requested_time: float
+    processors: int

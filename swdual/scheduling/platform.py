@@ -1,0 +1,270 @@
+"""Where jobs run: processors, grouped in clusters and in the levels of a tree of switches."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+import re
+import tomllib
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.registry import unknown
+
+PLATFORMS: Mapping[str, tuple[int, ...]] = {
+    "curie": (24, 1152, 40320, 80640),
+    "hpc2n": (24, 120, 240),
+    "kth-sp2": (10, 50, 100),
+    "llnl-thunder": (16, 512, 1024),
+    "metacentrum": (58, 406, 806),
+    "ricc": (16, 256, 4096, 8192),
+    "sdsc-blue": (24, 576, 1152),
+}
+"""Block sizes of the machines of the thesis's traces; the last is all processors (table 5.2).
+
+The thesis prints no other sizes. Its program counts the blocks of each level from the root, and
+then the processors: 1, 2, 70, 3360 and 80640 for Curie, so that a cluster has 80640 / 3360 = 24.
+Metacentrum was 812 processors there and 806 in table 3.1: its last cluster is short here. Thunder
+is the 1024 of table 5.2, where table 3.1 has 4096.
+"""
+
+MOST = 2**31 - 1
+"""Processors that a platform may have."""
+
+KEYS = ("name", "processors", "block_sizes", "cluster_size")
+
+Counts = TypeVar("Counts", int, NDArray[np.int64])
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Processors 0, 1, ... that communicate through a tree of switches.
+
+    A level of the tree divides the processors into blocks of equal size, of which the last may be
+    short. Level 1 has the smallest blocks, the clusters of the thesis's section 5.3.1; the one
+    block of the highest level is the whole platform.
+
+    Parameters
+    ----------
+    processors
+        How many there are.
+    block_sizes
+        The size of a block of each level, ascending: each a multiple of the one before, and the
+        last all processors. None: one level.
+    cluster_size
+        Processors of a cluster, for locality; by default those of a block of level 1. Chapter 4
+        of the thesis leaves it open which level's blocks are called clusters.
+    name
+        What the platform is called; by default how many processors it has.
+
+    Raises
+    ------
+    InputError
+        If there can be no such platform.
+
+    Examples
+    --------
+    >>> Platform(8, (2, 4, 8))
+    Platform(processors=8, block_sizes=(2, 4, 8), cluster_size=2, name='8 processors')
+    """
+
+    processors: int
+    block_sizes: tuple[int, ...] = ()
+    cluster_size: int = 0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.processors <= MOST:
+            raise InputError(f"a platform has 1 to {MOST} processors, not {self.processors}")
+        sizes = tuple(map(operator.index, self.block_sizes)) or (self.processors,)
+        if sizes[-1] != self.processors:
+            raise InputError(
+                f"the last of the block sizes is {sizes[-1]}, but must be all "
+                f"{self.processors} processors"
+            )
+        for position, size in enumerate(sizes):
+            below = sizes[position - 1] if position else 0
+            if size <= below:
+                raise InputError(
+                    f"block size {size} does not come after {below}: sizes ascend from the "
+                    "smallest block, of 1 processor or more, to all processors"
+                )
+            if position < len(sizes) - 1 and below and size % below:
+                raise InputError(
+                    f"blocks of {size} processors do not consist of whole blocks of {below}"
+                )
+        object.__setattr__(self, "processors", operator.index(self.processors))
+        object.__setattr__(self, "block_sizes", sizes)
+        object.__setattr__(self, "cluster_size", operator.index(self.cluster_size) or sizes[0])
+        object.__setattr__(self, "name", self.name or f"{self.processors} processors")
+        if not 1 <= self.cluster_size <= self.processors:
+            raise InputError(
+                f"a cluster has 1 to {self.processors} processors here, not {self.cluster_size}"
+            )
+
+    @classmethod
+    def named(cls, name: str) -> Platform:
+        """Return one of the platforms of the thesis, those in `PLATFORMS`.
+
+        >>> Platform.named("hpc2n").block_sizes
+        (24, 120, 240)
+
+        Raises
+        ------
+        InputError
+            If there is none of this name; the message names the nearest ones.
+        """
+        sizes = PLATFORMS.get(name.lower())
+        if sizes is None:
+            raise InputError(unknown("platform", name, PLATFORMS))
+        return cls(sizes[-1], sizes, name=name.lower())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Platform:
+        """Return the platform that a TOML or JSON file describes.
+
+        The file has ``processors`` and perhaps ``block_sizes``, ``cluster_size`` and ``name``,
+        which mean what they mean here. The name is the file's if it has none.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or there can be no such platform: with the file, and the
+            line if it is not even TOML or JSON.
+        """
+        path = Path(path)
+        values = {"name": path.stem} | _checked(_read(path), path)
+        try:
+            return cls(**values)
+        except InputError as error:
+            raise InputError(error.message, file=path) from error
+
+    def level(self, processors: NDArray[np.int64]) -> int:
+        """Return the lowest level of which one block holds all these processors.
+
+        >>> Platform(8, (2, 4, 8)).level(np.array([[0, 1], [3, 4]]))
+        2
+        """
+        first, last = int(processors[0, 0]), int(processors[-1, 1]) - 1
+        for level, size in enumerate(self.block_sizes, 1):
+            if first // size == last // size:
+                return level
+        raise AssertionError(f"processor {last} is outside")
+
+    def minimum_level(self, count: int) -> int:
+        """Return the lowest level whose blocks have room for so many processors.
+
+        >>> Platform(8, (2, 4, 8)).minimum_level(3)
+        2
+        """
+        return bisect_left(self.block_sizes, count) + 1
+
+    def clusters_used(self, processors: NDArray[np.int64]) -> int:
+        """Return how many clusters have at least one of these processors.
+
+        >>> Platform(8, (2, 4, 8)).clusters_used(np.array([[0, 1], [3, 6]]))
+        3
+        """
+        return int(self.clusters(np.array([0, len(processors)]), processors)[0])
+
+    def clusters_needed(self, count: Counts) -> Counts:
+        """Return the fewest clusters that have so many processors, for one number or many.
+
+        >>> Platform(8, (2, 4, 8)).clusters_needed(3)
+        2
+        """
+        return -(-count // self.cluster_size)
+
+    def levels(self, offsets: NDArray[np.int64], ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (jobs,) the `level` of each of many sets, or 0 for an empty one.
+
+        Parameters
+        ----------
+        offsets, ranges
+            (jobs + 1,) and (ranges, 2), as in a `swdual.scheduling.schedule.Schedule`: set i is
+            the ranges from ``offsets[i]`` to ``offsets[i + 1] - 1``.
+        """
+        some = offsets[1:] > offsets[:-1]
+        first, last = ranges[offsets[:-1][some], 0], ranges[offsets[1:][some] - 1, 1] - 1
+        level = np.ones(len(first), np.int64)
+        for size in self.block_sizes[:-1]:  # blocks are nested: apart here is apart below
+            level += first // size != last // size
+        levels = np.zeros(len(some), np.int64)
+        levels[some] = level
+        return levels
+
+    def minimum_levels(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (jobs,) the `minimum_level` of each number of processors."""
+        return np.searchsorted(self.block_sizes, counts).astype(np.int64) + 1
+
+    def clusters(self, offsets: NDArray[np.int64], ranges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (jobs,) the `clusters_used` of each of many sets: see `levels`."""
+        first, last = ranges[:, 0] // self.cluster_size, (ranges[:, 1] - 1) // self.cluster_size
+        new = last - first + 1
+        # Ranges ascend, so that one shares at most its first cluster with the ranges before it,
+        # and so with the last of them; but the first range of a set shares nothing.
+        shared = np.zeros(len(ranges) + 1, np.int64)
+        shared[1:-1] = first[1:] == last[:-1]
+        shared[offsets[:-1]] = 0
+        total = np.concatenate(([0], np.cumsum(new - shared[:-1])))
+        return total[offsets[1:]] - total[offsets[:-1]]
+
+
+def _read(path: Path) -> Any:
+    """Return what a TOML or JSON file says."""
+    if path.suffix not in {".toml", ".json"}:
+        raise InputError("a platform is described by a file in .toml or .json", file=path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+    except UnicodeDecodeError as error:
+        raise InputError("is not text in UTF-8", file=path) from error
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r" \(at line (\d+), column \d+\)", str(error))
+        line = int(place[1]) if place else None
+        cause = str(error).replace(place[0], "") if place else str(error)
+        raise InputError(f"is no TOML: {cause}", file=path, line=line) from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is no JSON of a platform: {error}", file=path) from error
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of a JSON file, in which no key may come twice."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key comes twice in an object")
+    return made
+
+
+def _checked(values: Any, path: Path) -> dict[str, Any]:
+    """Return what a file says of a platform, if each value is of its type."""
+    if not isinstance(values, dict):
+        raise InputError(f"holds no object with the keys {', '.join(KEYS)}", file=path)
+    for key in values:
+        if key not in KEYS:
+            raise InputError(unknown("key", key, KEYS), file=path)
+    if "processors" not in values:
+        raise InputError("does not say how many processors there are", file=path)
+    for key in ("processors", "cluster_size"):
+        if key in values and (type(values[key]) is not int or values[key] < 1):
+            raise InputError(f"{key} must be a whole number of 1 or more", file=path)
+    sizes = values.get("block_sizes", [])
+    if not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
+        raise InputError("block_sizes must be a list of whole numbers", file=path)
+    if not isinstance(values.get("name", ""), str):
+        raise InputError("name must be a text", file=path)
+    return values | {"block_sizes": tuple(sizes)}

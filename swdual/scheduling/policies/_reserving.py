@@ -1,0 +1,111 @@
+"""Backfilling around reservations that are made anew whenever jobs have ended.
+
+Between two ends nothing becomes free: reservations stay, and what waits goes on waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import Job
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._placing import lacking
+from swdual.scheduling.policy import Start, View
+from swdual.scheduling.processors import Ranges
+from swdual.scheduling.profile import AvailabilityProfile, Choose
+
+
+def chooser(platform: Platform, allocator: Allocator, by_processors: bool) -> Choose | None:
+    """Return what picks processors in a profile: nothing, where it only counts."""
+    if not by_processors:
+        return None
+
+    def choose(free: Ranges, count: int) -> Ranges | None:
+        return allocator.choose(free, count, platform)
+
+    return choose
+
+
+class Reserving:
+    """Goes through the queue: who fits starts, the first others reserve, the rest wait.
+
+    Parameters
+    ----------
+    platform, allocator
+        Where, and what chooses the processors.
+    depth
+        How many jobs hold a reservation: the first ones that cannot start.
+    by_processors
+        Reservations are of particular processors, not only of so many.
+    shortest
+        After the reservations, jobs that request less time are tried first.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        allocator: Allocator,
+        depth: int,
+        by_processors: bool,
+        shortest: bool,
+    ) -> None:
+        self._depth = depth
+        self._shortest = shortest
+        self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
+        self._choose = chooser(platform, allocator, by_processors)
+        self._reserved: list[tuple[float, Job, Ranges | None]] = []
+
+    def decide(self, view: View) -> Iterator[Start]:
+        """Yield what starts now."""
+        profile, now = self._profile, view.now
+        profile.advance(now)
+        for ended in view.ended:
+            profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
+        reserved, candidates = self._reserved, [*view.submitted]
+        if view.ended:
+            for time, job, processors in reserved:
+                profile.give(time, time + job.requested_time, job.processors, processors)
+            reserved.clear()
+            candidates = list(view.queue.values())
+        rest: list[Job] = []
+        for job in candidates:
+            if len(reserved) == self._depth:
+                rest.append(job)
+                continue
+            start = self._start(view, job, backfilled=bool(reserved))
+            if start is not None:
+                yield start
+                continue
+            time, processors = profile.earliest(job.processors, job.requested_time, self._choose)
+            profile.take(time, time + job.requested_time, job.processors, processors)
+            reserved.append((time, job, processors))
+            if len(reserved) == 1:
+                view.promise(job, time)
+            view.note(job, f"{lacking(view, job)}; reserved at {time:g} s")
+        if self._shortest:
+            rest.sort(key=attrgetter("requested_time"))
+        for job in rest:
+            first = next(iter(view.queue))
+            start = self._start(view, job, backfilled=job.index != first)
+            if start is not None:
+                yield start
+            elif view.watching:
+                view.note(job, _refusal(view, job))
+
+    def _start(self, view: View, job: Job, *, backfilled: bool) -> Start | None:
+        if job.processors > view.free_count:
+            return None
+        fits, processors = self._profile.fits_now(job.processors, job.requested_time, self._choose)
+        if not fits:
+            return None
+        self._profile.take(view.now, view.now + job.requested_time, job.processors, processors)
+        view.note(job, "backfilled" if backfilled else "started as the head of the queue")
+        return Start(job, processors, backfilled)
+
+
+def _refusal(view: View, job: Job) -> str:
+    if job.processors > view.free_count:
+        return f"not backfilled: {lacking(view, job)}"
+    return "not backfilled: it would delay a job before it in the queue, which has a reservation"

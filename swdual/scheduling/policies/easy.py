@@ -1,0 +1,149 @@
+"""EASY backfilling: later jobs may start now unless that delays the head of the queue.
+
+D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995; A. Mu'alem and D. Feitelson,
+"Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with
+backfilling", IEEE TPDS 12(6), 2001.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from operator import attrgetter
+
+from swdual.errors import InputError
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import Job
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies import conservative
+from swdual.scheduling.policies._placing import lacking
+from swdual.scheduling.policies._reserving import Reserving
+from swdual.scheduling.policy import Option, Start, View
+
+OPTIONS = {
+    "reserve_depth": Option(
+        "1",
+        "How many of the first waiting jobs nobody may delay: 0, 1, 2, ...; with all, every job "
+        "gets a reservation that is kept, as by the policy conservative.",
+    ),
+    "by": conservative.OPTIONS["by"],
+    "order": Option(
+        "submission",
+        "Which of the later jobs are tried first: those submitted or those requesting least time.",
+        ("submission", "shortest"),
+    ),
+}
+
+
+class Policy:
+    """Starts jobs in the order of submission while there is room, then others that delay nobody.
+
+    The head of the queue has a reservation: the *shadow time* at which, by requested times, enough
+    processors will be free for it. What is then free beyond its need are the *extra* processors. A
+    later job starts now if it fits in the free processors and either ends by the shadow time or
+    takes only extra ones. One sweep through the queue is enough: every start leaves less.
+
+    That counts processors. By processors, the head reserves particular ones, and a later job must
+    leave these alone or end before; with a forced allocator it is always so, as a number of free
+    processors says little then.
+    """
+
+    def __init__(
+        self, platform: Platform, allocator: Allocator, reserve_depth: str, by: str, order: str
+    ) -> None:
+        by_processors = by == "processors" or allocator.FORCED
+        shortest = order == "shortest"
+        self._way: _ByCount | Reserving | conservative.Policy
+        if reserve_depth == "all":
+            if shortest:
+                raise InputError(
+                    "with a reservation for every job none is tried before another; leave "
+                    "order=shortest out, or set reserve_depth"
+                )
+            self._way = conservative.Policy(platform, allocator, by, "textbook")
+        elif not reserve_depth.isdecimal():
+            raise InputError(
+                f"reserve_depth cannot be {reserve_depth!r}: it is 0, 1, 2, ... or all"
+            )
+        elif reserve_depth == "1" and not by_processors:
+            self._way = _ByCount(shortest)
+        else:
+            self._way = Reserving(platform, allocator, int(reserve_depth), by_processors, shortest)
+
+    def decide(self, view: View) -> Iterator[Start]:
+        """Yield what starts now."""
+        return self._way.decide(view)
+
+
+class _ByCount:
+    """One reservation, by count: the shadow time and the extra processors."""
+
+    def __init__(self, shortest: bool) -> None:
+        self._shortest = shortest
+        self._latest_ends: list[tuple[float, int, int]] = []
+
+    def decide(self, view: View) -> Iterator[Start]:
+        now, queue = view.now, view.queue
+        for ended in view.ended:
+            del self._latest_ends[
+                bisect_left(self._latest_ends, (ended.latest_end, ended.job.index))
+            ]
+        while queue:
+            head = next(iter(queue.values()))
+            if head.processors > view.free_count:
+                break
+            view.note(head, "started as the head of the queue")
+            yield self._start(view, head, backfilled=False)
+        else:
+            return
+        shadow, extra = self._reservation(head, view.free_count)
+        view.promise(head, shadow)
+        view.note(head, f"head of the queue: {lacking(view, head)}; reserved at {shadow:g} s")
+        # Where nothing ended, what waited before finds no more room now than it did then.
+        waiting = queue.values() if view.ended else view.submitted
+        free = view.free_count
+        # What is free and extra only becomes less, so that few are left to be looked at in turn.
+        candidates = [
+            job
+            for job in waiting
+            if job.processors <= free
+            and (now + job.requested_time <= shadow or job.processors <= extra)
+            and job.index in queue
+        ]
+        if self._shortest:
+            candidates.sort(key=attrgetter("requested_time"))
+        for job in candidates:
+            beyond = now + job.requested_time > shadow
+            if job.processors <= view.free_count and not (beyond and job.processors > extra):
+                if beyond:
+                    extra -= job.processors
+                view.note(job, f"backfilled: job {head.number}, the head, keeps its reservation")
+                yield self._start(view, job, backfilled=True)
+        if view.watching:
+            for job in view.queue.values():
+                if job is not head:
+                    view.note(job, _refusal(view, job, shadow, extra))
+
+    def _reservation(self, head: Job, free: int) -> tuple[float, int]:
+        """Return the shadow time, and the extra processors; all that end at it are free then."""
+        shadow = -math.inf
+        for latest_end, _, processors in self._latest_ends:
+            if free >= head.processors and latest_end > shadow:
+                break
+            shadow = latest_end
+            free += processors
+        return shadow, free - head.processors
+
+    def _start(self, view: View, job: Job, *, backfilled: bool) -> Start:
+        insort(self._latest_ends, (view.now + job.requested_time, job.index, job.processors))
+        return Start(job, None, backfilled)
+
+
+def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:
+    if job.processors > view.free_count:
+        return f"not backfilled: {lacking(view, job)}"
+    return (
+        f"not backfilled: would run beyond {shadow:g} s, when the head of the queue starts, which "
+        f"then leaves {extra:,} processors, and this needs {job.processors:,}"
+    )

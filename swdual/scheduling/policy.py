@@ -1,0 +1,166 @@
+"""What every policy offers: who starts when. Policies meet the engine here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from swdual import registry
+from swdual.errors import InputError
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import Job
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.processors import Ranges
+
+PACKAGE = "swdual.scheduling.policies"
+
+KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "a word"}
+
+
+class Option(NamedTuple):
+    """Something about a policy that users may choose.
+
+    Parameters
+    ----------
+    default
+        What it is if nobody says; its type is the type of all values.
+    help
+        What it does, in a line.
+    choices
+        Its possible values, if it is a word.
+    """
+
+    default: float | int | str
+    help: str
+    choices: tuple[str, ...] = ()
+
+    def check(self, name: str, value: object) -> float | int | str:
+        """Return a value in the option's type; None is the default.
+
+        Raises
+        ------
+        InputError
+            If the option cannot have that value.
+        """
+        if value is None:
+            return self.default
+        kind = type(self.default)
+        try:
+            known = kind(str(value))
+        except ValueError:
+            raise InputError(
+                f"{name} cannot be {value!r}: it is {KINDS[kind]}, such as {self.default}"
+            ) from None
+        if self.choices and known not in self.choices:
+            raise InputError(registry.unknown(f"value of {name}:", str(value), self.choices))
+        return known
+
+
+class Running(NamedTuple):
+    """A job that runs: since when, until when at most, and on which ranges of processors."""
+
+    job: Job
+    start_time: float
+    latest_end: float
+    processors: Ranges
+
+
+class Start(NamedTuple):
+    """The decision to start a waiting job now.
+
+    Parameters
+    ----------
+    job
+        The job.
+    processors
+        (ranges, 2) free processors, as many as the job needs; None lets the allocator choose.
+    backfilled
+        Whether it overtakes a job that was submitted before it.
+    """
+
+    job: Job
+    processors: Ranges | None = None
+    backfilled: bool = False
+
+
+class View(Protocol):
+    """What a policy sees of an instant, after all its events. It changes as decisions are applied.
+
+    The ends of an instant come before its submissions, and there is one pass for all of them.
+    """
+
+    @property
+    def now(self) -> float:
+        """Seconds."""
+        ...
+
+    @property
+    def platform(self) -> Platform:
+        """Where jobs run."""
+        ...
+
+    @property
+    def allocator(self) -> Allocator:
+        """What chooses processors."""
+        ...
+
+    @property
+    def queue(self) -> Mapping[int, Job]:
+        """The waiting jobs by index, in the order of submission."""
+        ...
+
+    @property
+    def running(self) -> Mapping[int, Running]:
+        """The running jobs by index."""
+        ...
+
+    @property
+    def submitted(self) -> Sequence[Job]:
+        """The jobs that were submitted at this instant."""
+        ...
+
+    @property
+    def ended(self) -> Sequence[Running]:
+        """The jobs that ended at this instant."""
+        ...
+
+    @property
+    def free_count(self) -> int:
+        """How many processors are free."""
+        ...
+
+    @property
+    def watching(self) -> bool:
+        """Whether somebody asked for an explanation of what happens to some job."""
+        ...
+
+    def free(self) -> Ranges:
+        """Return the (ranges, 2) of free processors, [first, stop) each, ascending."""
+        ...
+
+    def promise(self, job: Job, time: float) -> None:
+        """Record that a job is to start at a time at the latest; a schedule keeps the first."""
+        ...
+
+    def note(self, job: Job, why: str) -> None:
+        """Explain what is decided about a job at this instant; without effect if nobody asked."""
+        ...
+
+    def wake(self, time: float) -> None:
+        """Ask for a pass at a time in the future, even if nothing happens then."""
+        ...
+
+
+class Policy(Protocol):
+    """An instance of the class ``Policy`` that each module in ``swdual.scheduling.policies`` has.
+
+    The module's docstring begins with what it does, in a line, and names the source. Its
+    ``OPTIONS``, a dict of `Option` by name, are the keyword arguments of the class; where there
+    are none it may be left out.
+    """
+
+    def __init__(self, platform: Platform, allocator: Allocator, **options: Any) -> None: ...
+
+    def decide(self, view: View) -> Iterator[Start]:
+        """Yield decisions about an instant; each takes effect before the next is asked for."""
+        ...

@@ -1,0 +1,156 @@
+"""Sets of processors, as ranges: (ranges, 2) arrays of [first, stop), ascending, not adjacent.
+
+A job's processors are few ranges even where they are many processors, so everything here takes
+time by the number of ranges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.jit import kernel
+
+Ranges = NDArray[np.int64]
+
+
+def whole(processors: int) -> Ranges:
+    """Return the set of all processors of a platform.
+
+    >>> text(whole(4))
+    '0-3'
+    """
+    return np.array([[0, processors]], np.int64)
+
+
+def count(ranges: Ranges) -> int:
+    """Return how many processors a set has.
+
+    >>> count(parse("0-3 7"))
+    5
+    """
+    return int(_count(ranges))
+
+
+def lowest(ranges: Ranges, number: int) -> Ranges:
+    """Return the lowest processors of a set that has as many.
+
+    >>> text(lowest(parse("0-3 7 9"), 5))
+    '0-3 7'
+    """
+    return _lowest(ranges, number)
+
+
+def union(one: Ranges, other: Ranges) -> Ranges:
+    """Return the processors of two sets that have none in common.
+
+    >>> text(union(parse("0-3 7"), parse("4 9")))
+    '0-4 7 9'
+    """
+    return _union(one, other)
+
+
+def minus(ranges: Ranges, part: Ranges) -> Ranges | None:
+    """Return a set without some of its processors, or None if it does not have them all.
+
+    >>> text(minus(parse("0-3 7"), parse("1 7")))
+    '0 2-3'
+    >>> minus(parse("0-3 7"), parse("6-7")) is None
+    True
+    """
+    left, whole_part = _minus(ranges, part)
+    return left if whole_part else None
+
+
+def text(ranges: Ranges) -> str:
+    """Return a set as Batsim writes it: ``0-3 7``, both ends included."""
+    return " ".join(
+        str(first) if stop == first + 1 else f"{first}-{stop - 1}"
+        for first, stop in ranges.tolist()
+    )
+
+
+def parse(string: str) -> Ranges:
+    """Return the set that a text like ``0-3 7`` means.
+
+    Raises
+    ------
+    InputError
+        If it is none, or not ascending.
+    """
+    ends: list[tuple[int, int]] = []
+    for part in string.split():
+        first, _, last = part.partition("-")
+        if not (first.isdecimal() and (last.isdecimal() or "-" not in part)):
+            raise InputError(f"{part!r} is no range of processors; write 0-3 7 or the like")
+        stop = int(last or first) + 1
+        if stop <= int(first) or (ends and int(first) < ends[-1][1]):
+            raise InputError(f"the ranges {string!r} are not ascending; write 0-3 7 or the like")
+        if ends and ends[-1][1] == int(first):
+            ends[-1] = (ends[-1][0], stop)
+        else:
+            ends.append((int(first), stop))
+    return np.array(ends, np.int64).reshape(-1, 2)
+
+
+@kernel
+def _count(ranges: Ranges) -> int:
+    total = 0
+    for k in range(len(ranges)):
+        total += ranges[k, 1] - ranges[k, 0]
+    return total
+
+
+@kernel
+def _lowest(ranges: Ranges, number: int) -> Ranges:
+    left = number
+    last = 0
+    while left > ranges[last, 1] - ranges[last, 0]:
+        left -= ranges[last, 1] - ranges[last, 0]
+        last += 1
+    chosen = ranges[: last + 1].copy()
+    chosen[last, 1] = chosen[last, 0] + left
+    return chosen
+
+
+@kernel
+def _union(one: Ranges, other: Ranges) -> Ranges:
+    merged = np.empty((len(one) + len(other), 2), np.int64)
+    size = i = j = 0
+    while i < len(one) or j < len(other):
+        if j == len(other) or (i < len(one) and one[i, 0] < other[j, 0]):
+            first, stop = one[i, 0], one[i, 1]
+            i += 1
+        else:
+            first, stop = other[j, 0], other[j, 1]
+            j += 1
+        if size and merged[size - 1, 1] == first:
+            merged[size - 1, 1] = stop
+        else:
+            merged[size, 0] = first
+            merged[size, 1] = stop
+            size += 1
+    return merged[:size].copy()
+
+
+@kernel
+def _minus(ranges: Ranges, part: Ranges) -> tuple[Ranges, bool]:
+    left = np.empty((len(ranges) + len(part), 2), np.int64)
+    size = j = 0
+    for i in range(len(ranges)):
+        first, stop = ranges[i, 0], ranges[i, 1]
+        while j < len(part) and part[j, 0] < stop:
+            if part[j, 0] < first or part[j, 1] > stop:
+                return left[:0].copy(), False
+            if part[j, 0] > first:
+                left[size, 0] = first
+                left[size, 1] = part[j, 0]
+                size += 1
+            first = part[j, 1]
+            j += 1
+        if first < stop:
+            left[size, 0] = first
+            left[size, 1] = stop
+            size += 1
+    return left[:size].copy(), j == len(part)

@@ -1,0 +1,17 @@
+"""Workloads: what was asked of a machine, and when.
+
+Stages, in the order in which a file becomes a workload:
+
+``trace``
+    The lines of a file, as they stand there.
+``swf``
+    The Standard Workload Format, read and written.
+``repair``, ``cleaning``
+    Rules about damaged jobs; what they drop and repair is counted.
+``workload``
+    Sound jobs, sorted by their submit times: what the engine takes.
+``sample``
+    Windows of time and random jobs.
+``lublin``, ``cirne``
+    Synthetic workloads.
+"""

@@ -1,0 +1,287 @@
+"""The Standard Workload Format, version 2.2: traces read and written, plain and as gzip.
+
+A line has 18 numbers and stands for a job; what is not known is -1; lines that begin with ``;``
+are comments, of which those at the top describe the machine (Chapin et al., Benchmarks and
+standards for the evaluation of parallel job schedulers, JSSPP 1999; kept up by the Parallel
+Workloads Archive).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xopen import xopen
+
+from swdual.errors import InputError
+from swdual.output import replacing
+from swdual.scheduling.workload.cleaning import clean
+from swdual.scheduling.workload.repair import Repairs
+from swdual.scheduling.workload.trace import FIELDS, LARGEST, MEASURED, MISSING, Trace
+from swdual.scheduling.workload.workload import Workload
+from swdual.version import __version__
+
+BLOCK_BYTES = 1 << 20
+"""How much is read at a time, and how long a line and the header may be: memory stays bounded."""
+
+MOST_JOBS = 20_000_000
+"""A few bytes of gzip may hold any number of lines; ten times the longest archived trace is a
+sign of mischief."""
+
+WRITTEN_JOBS = 10_000
+
+GZIP = b"\x1f\x8b"
+
+PLAIN = b"0123456789eE+-. \t\r\n"
+"""What numbers are written with: blocks of nothing else are read in bulk."""
+
+NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def read_swf(
+    path: str | os.PathLike[str],
+    repairs: Repairs | str = "standard",
+    processors: int | None = None,
+) -> Workload:
+    """Return the workload in a trace; its ``report`` says what was dropped and repaired.
+
+    Parameters
+    ----------
+    path
+        A file, gzip or not; "-" is standard input.
+    repairs
+        What to do about damage: see `repair.Repairs`, or the name of a rule set.
+    processors
+        The size of the machine, above which jobs are too wide; None lets all jobs pass.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is malformed, or a job too wide: with the line.
+    """
+    return clean(read_trace(path), repairs, processors)
+
+
+def read_trace(path: str | os.PathLike[str]) -> Trace:
+    """Return the lines of a trace as they stand in the file; see `read_swf`."""
+    name = "standard input" if path == "-" else os.fspath(path)
+    header: list[str] = []
+    values: list[NDArray[np.float64]] = []
+    lines: list[NDArray[np.int64]] = []
+    jobs = 0
+    with _opened(path, name) as stream:
+        for first, block in _blocks(stream, name):
+            texts: list[bytes] = []
+            numbers: list[int] = []
+            for number, text in enumerate(block.split(b"\n"), first):
+                start = text.lstrip()
+                if not start:
+                    continue
+                if not start.startswith(b";"):
+                    texts.append(text)
+                    numbers.append(number)
+                elif not texts and not values:
+                    header.append(text.decode(errors="surrogateescape").rstrip("\r"))
+            if sum(map(len, header)) > BLOCK_BYTES:
+                raise InputError("the comments at the top do not end; is this a trace?", file=name)
+            jobs += len(texts)
+            if jobs > MOST_JOBS:
+                raise InputError(f"has more than {MOST_JOBS:,} jobs; cut it in parts", file=name)
+            if texts:
+                values.append(_parsed(texts, numbers, name))
+                lines.append(np.array(numbers, np.int64))
+    if not jobs:
+        raise InputError("has no job lines; is this a trace of the right format?", file=name)
+    called = Path(name).name.removesuffix(".gz").removesuffix(".swf")
+    return Trace(np.concatenate(values), tuple(header), called, name, np.concatenate(lines))
+
+
+def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a trace as it is, or a workload, to a file that appears when it is complete.
+
+    The processors of a workload are written into both fields for them, so that all readers see
+    the same; its header is made anew, that of a trace is kept.
+
+    Parameters
+    ----------
+    jobs
+        What to write.
+    path
+        The file, gzip if its name ends in ``.gz``; "-" is standard output.
+    force
+        Replace a file that exists.
+
+    Raises
+    ------
+    InputError, OutputError
+        If a submit time is negative, or the file cannot be written.
+    """
+    trace = jobs if isinstance(jobs, Trace) else _recorded(jobs)
+    packer = zlib.compressobj(wbits=31) if os.fspath(path).endswith(".gz") else None
+    with replacing(path, force=force) as stream:
+        for piece in _written(trace):
+            stream.write(packer.compress(piece) if packer else piece)
+        if packer:
+            stream.write(packer.flush())
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str], name: str) -> Iterator[BinaryIO]:
+    """Open a file, through gzip if its first bytes say so."""
+    with ExitStack() as files:
+        try:
+            if path == "-":
+                if sys.stdin is None:
+                    raise InputError("is closed", file=name)
+                raw = cast(io.BufferedReader, sys.stdin.buffer)
+            else:
+                raw = files.enter_context(open(path, "rb"))
+            packed = raw.peek(2).startswith(GZIP)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", file=name) from error
+        yield files.enter_context(xopen(raw, "rb", format="gz", threads=0)) if packed else raw
+
+
+def _blocks(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
+    """Cut a stream into blocks of whole lines; each comes with the number of its first line."""
+    first, rest = 1, b""
+    while True:
+        try:
+            data = stream.read(BLOCK_BYTES)
+        except Exception as error:  # each library for gzip has errors of its own
+            raise InputError(
+                f"cannot be read beyond line {first} ({error}); copy or download it again",
+                file=name,
+            ) from error
+        if not data:
+            break
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(rest) + len(data) > BLOCK_BYTES:
+            raise InputError("the line does not end; is this a trace?", file=name, line=first)
+        if cut:
+            block = rest + data[:cut]
+            yield first, block
+            first += block.count(b"\n")
+            rest = b""
+        rest += data[cut:]
+    if rest:
+        yield first, rest
+
+
+def _parsed(texts: list[bytes], numbers: list[int], name: str) -> NDArray[np.float64]:
+    """Return the (jobs, 18) fields of job lines, checked."""
+    body = b"\n".join(texts)
+    if not body.translate(None, PLAIN):
+        with suppress(ValueError):
+            values = np.loadtxt(io.BytesIO(body), comments=None, ndmin=2)
+            if values.shape == (len(texts), len(FIELDS)):
+                return _checked(values, numbers, name)
+    # Without haste, to name the first line that is wrong.
+    rows = [
+        _checked(np.array([_fields(text, number, name)]), [number], name)
+        for text, number in zip(texts, numbers, strict=True)
+    ]
+    return np.concatenate(rows)
+
+
+def _fields(text: bytes, line: int, name: str) -> list[float]:
+    """Return the numbers of a line."""
+    words = text.split()
+    if len(words) != len(FIELDS):
+        raise InputError(
+            f"a job line has {len(FIELDS)} numbers, found {len(words)}; is this the Standard "
+            "Workload Format?",
+            file=name,
+            line=line,
+        )
+    for place, word in enumerate(words):
+        if not NUMBER.fullmatch(word):
+            found = word[:30].decode("ascii", "backslashreplace")
+            raise InputError(
+                f"field {place + 1} ({FIELDS[place]}) is {found!r}; write a number, "
+                "-1 if it is not known",
+                file=name,
+                line=line,
+            )
+    return [float(word) for word in words]
+
+
+def _checked(values: NDArray[np.float64], numbers: list[int], name: str) -> NDArray[np.float64]:
+    """Return the fields of job lines if each of them may be what it is."""
+    whole = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
+    wrong = np.abs(values) > LARGEST
+    wrong[:, whole] |= values[:, whole] != np.floor(values[:, whole])
+    submit = FIELDS.index("submit_time")
+    wrong[:, submit] |= (values[:, submit] < 0) & (values[:, submit] != MISSING)
+    if wrong.any():
+        row, place = divmod(int(wrong.argmax()), len(FIELDS))
+        raise _bad_value(place, float(values[row, place]), name, numbers[row])
+    return values
+
+
+def _bad_value(place: int, value: float, name: str, line: int) -> InputError:
+    field = FIELDS[place]
+    if abs(value) > LARGEST:
+        remedy = f"write a number up to {LARGEST:.0e}, -1 if it is not known"
+    elif field == "submit_time":
+        remedy = "write seconds since the beginning of the trace, -1 if it is not known"
+    else:
+        remedy = "write a whole number, -1 if it is not known"
+    return InputError(f"field {place + 1} ({field}) is {value:g}; {remedy}", file=name, line=line)
+
+
+def _recorded(workload: Workload) -> Trace:
+    """Return the trace that a workload would have left, with a header of its own."""
+    early = np.flatnonzero(workload.submit_time < 0)
+    if len(early):
+        raise InputError(
+            f"job {workload.number[early[0]]} was submitted at "
+            f"{workload.submit_time[early[0]]:g}, and a trace begins at 0; use shifted()"
+        )
+    columns = {name: column for name, column in workload.extra.items() if name in FIELDS}
+    columns |= {
+        "number": workload.number,
+        "submit_time": workload.submit_time,
+        "run_time": workload.run_time,
+        "allocated_processors": workload.processors,
+        "requested_processors": workload.processors,
+        "requested_time": workload.requested_time,
+    }
+    values = np.full((len(workload), len(FIELDS)), float(MISSING))
+    for name, column in columns.items():
+        values[:, FIELDS.index(name)] = column
+    header = [
+        "; Version: 2.2",
+        f"; Conversion: swdual {__version__}",
+        f"; MaxJobs: {len(workload)}",
+        f"; MaxRecords: {len(workload)}",
+        f"; Note: workload {' '.join(workload.name.split())}",
+    ]
+    if workload.machine_processors is not None:
+        header.insert(-1, f"; MaxProcs: {workload.machine_processors}")
+    return Trace(values, tuple(header), workload.name)
+
+
+def _written(trace: Trace) -> Iterator[bytes]:
+    """Yield the text of a trace in pieces."""
+    yield "".join(f"{comment}\n" for comment in trace.header).encode(errors="surrogateescape")
+    for first in range(0, len(trace), WRITTEN_JOBS):
+        columns = trace.values[first : first + WRITTEN_JOBS].T
+        rows = zip(*map(_texts, columns), strict=True)
+        yield "".join(f"{' '.join(row)}\n" for row in rows).encode()
+
+
+def _texts(column: NDArray[np.float64]) -> list[str]:
+    """Return the shortest texts that are read as the same numbers."""
+    if (column == np.floor(column)).all():
+        return list(map(str, column.astype(np.int64).tolist()))
+    return list(map(repr, column.tolist()))

@@ -1,0 +1,90 @@
+"""Recorded workloads as they stand in their file: 18 fields a line, whatever is in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIELDS = (
+    *("number", "submit_time", "wait_time", "run_time", "allocated_processors", "cpu_time"),
+    *("memory", "requested_processors", "requested_time", "requested_memory", "status", "user"),
+    *("group", "executable", "queue", "partition", "preceding_job", "think_time"),
+)
+"""The fields of a line of the Standard Workload Format, version 2.2, in their order."""
+
+MEASURED = frozenset(
+    {
+        *("submit_time", "wait_time", "run_time", "cpu_time", "memory", "requested_time"),
+        *("requested_memory", "think_time"),
+    }
+)
+"""The fields that may hold a fraction. All others count or name something."""
+
+MISSING = -1
+"""What stands in a field that is not known."""
+
+LARGEST = 1e15
+"""The largest number of a field: times up to here add up without rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The lines of a trace, in the order of the file, damage included.
+
+    Parameters
+    ----------
+    values
+        (jobs, 18) the fields of each job line.
+    header
+        The comments before the first job line, each with its ``;``.
+    name
+        What to call the trace.
+    source
+        The file it comes from.
+    lines
+        (jobs,) the line of each job in the file, from 1.
+    """
+
+    values: NDArray[np.float64]
+    header: tuple[str, ...] = ()
+    name: str = "trace"
+    source: str | None = None
+    lines: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, field: str) -> NDArray[np.float64]:
+        return self.values[:, FIELDS.index(field)]
+
+    def __repr__(self) -> str:
+        return f"<Trace {self.name}: {len(self):,} jobs>"
+
+    @property
+    def machine_processors(self) -> int | None:
+        """The size of the machine by the header, None if it says nothing.
+
+        ``MaxProcs`` is left out of headers where each node has one processor; then ``MaxNodes``
+        says the same.
+        """
+        found = self.header_number("MaxProcs")
+        return self.header_number("MaxNodes") if found is None else found
+
+    def header_number(self, label: str) -> int | None:
+        """Return the whole number above 0 that begins the text after a label of the header.
+
+        >>> trace = Trace(np.empty((0, 18)), header=("; MaxNodes: 338 (batch; 512 total)",))
+        >>> trace.header_number("MaxNodes")
+        338
+        """
+        pattern = re.compile(
+            rf"[;\s]*{re.escape(label)}\s*:\s*([0-9][0-9,]{{0,17}})(?![0-9])", re.IGNORECASE
+        )
+        for comment in self.header:
+            found = pattern.match(comment)
+            if found:
+                return int(found[1].replace(",", "")) or None
+        return None

@@ -1,0 +1,257 @@
+"""Sound jobs in the order of their submission: what the engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from swdual.errors import InputError
+from swdual.scheduling.job import Job
+from swdual.scheduling.workload.trace import LARGEST
+
+if TYPE_CHECKING:
+    import pandas
+
+    from swdual.scheduling.workload.cleaning import Report
+
+DAY = 86_400
+"""Seconds."""
+
+COLUMNS = {
+    "number": np.int64,
+    "submit_time": np.float64,
+    "run_time": np.float64,
+    "requested_time": np.float64,
+    "processors": np.int64,
+}
+"""What each job has, and as what it is kept."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload:
+    """Jobs sorted by submit time and, among equal ones, as they stood in the trace.
+
+    ``len``, ``for`` and ``[i]`` give jobs; a slice gives the workload of these jobs. The columns
+    cannot be written to.
+
+    Parameters
+    ----------
+    number
+        What the trace calls each job.
+    submit_time
+        Seconds at which it is submitted, ascending.
+    run_time
+        Seconds it runs if nobody stops it, 0 or more.
+    requested_time
+        Seconds after which it is killed; 0 only if the run time is 0 too.
+    processors
+        How many processors it needs.
+    extra
+        Other fields of the trace by name, one entry a job; see `trace.FIELDS`.
+    name
+        What to call the workload.
+    source
+        The file it comes from.
+    lines
+        The line of each job in that file, from 1.
+    machine_processors
+        The size of the machine that the trace was recorded on, if known.
+    report
+        What was dropped and repaired when the file was read.
+
+    Raises
+    ------
+    InputError
+        If a column has the wrong length or a job is impossible: with the file and line if known.
+    """
+
+    number: NDArray[np.int64]
+    submit_time: NDArray[np.float64]
+    run_time: NDArray[np.float64]
+    requested_time: NDArray[np.float64]
+    processors: NDArray[np.int64]
+    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    name: str = "workload"
+    source: str | None = None
+    lines: NDArray[np.int64] | None = None
+    machine_processors: int | None = None
+    report: Report | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in COLUMNS.items():
+            object.__setattr__(self, name, self._column(name, getattr(self, name), kind))
+        extra = {name: self._column(name, values) for name, values in self.extra.items()}
+        object.__setattr__(self, "extra", extra)
+        if self.lines is not None:
+            object.__setattr__(self, "lines", self._column("lines", self.lines, np.int64))
+        for name in ("submit_time", "run_time", "requested_time"):
+            # The comparison is false for not-a-number, too.
+            self._refuse(
+                ~(np.abs(getattr(self, name)) <= LARGEST),
+                f"has a {name} that is no number or above {LARGEST:.0e} seconds; leave it out",
+            )
+        self._refuse(self.run_time < 0, "has a negative run_time; leave it out")
+        self._refuse(
+            (self.requested_time < 0) | ((self.requested_time == 0) & (self.run_time > 0)),
+            "has no requested_time above 0; request its run_time, or leave it out",
+        )
+        self._refuse(self.processors < 1, "needs fewer than 1 processor; leave it out")
+        self._refuse(
+            np.diff(self.submit_time, prepend=-np.inf) < 0,
+            "was submitted before the job in front of it; sort the jobs by submit_time, "
+            "as Workload.from_arrays does",
+        )
+
+    def _column(self, name: str, values: ArrayLike, kind: Any = None) -> NDArray[Any]:
+        """Return a column as an array of the right kind and length that cannot be written to."""
+        given = np.asarray(values)
+        with np.errstate(invalid="ignore"):
+            column = given if kind is None else given.astype(kind, copy=False)
+        if column.shape != (len(self.number),):
+            raise InputError(
+                f"the column {name} has the shape {column.shape}, but there are "
+                f"{len(self.number)} jobs: give one entry a job",
+                file=self.source,
+            )
+        if kind is np.int64 and column is not given:
+            self._refuse(column != given, f"has a {name} that is no whole number; round it")
+        view = column.view()
+        view.setflags(write=False)
+        return view
+
+    def _refuse(self, wrong: NDArray[np.bool_], why: str) -> None:
+        """Raise an error that names the first of the wrong jobs."""
+        if wrong.any():
+            index = int(wrong.argmax())
+            line = None if self.lines is None else int(self.lines[index])
+            raise InputError(f"job {self.number[index]} {why}", file=self.source, line=line)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        submit_time: ArrayLike,
+        run_time: ArrayLike,
+        processors: ArrayLike,
+        *,
+        requested_time: ArrayLike | None = None,
+        number: ArrayLike | None = None,
+        extra: Mapping[str, ArrayLike] | None = None,
+        name: str = "workload",
+        machine_processors: int | None = None,
+    ) -> Workload:
+        """Return a workload of jobs in any order; a single value is every job's.
+
+        Parameters
+        ----------
+        submit_time, run_time, processors
+            As in the class.
+        requested_time
+            By default the run time.
+        number
+            By default 1, 2, ... in the order given.
+        extra, name, machine_processors
+            As in the class.
+
+        >>> Workload.from_arrays([5, 0], [60, 30], 4)[0]
+        Job(index=0, number=2, submit_time=0.0, run_time=30.0, requested_time=30.0, processors=4)
+        """
+        requested = run_time if requested_time is None else requested_time
+        try:
+            parts = np.broadcast_arrays(
+                *(np.atleast_1d(x) for x in (submit_time, run_time, requested, processors))
+            )
+        except ValueError:
+            raise InputError(
+                "the columns differ in length: give one entry a job, or one for all"
+            ) from None
+        submit, run, requested, wide = parts
+        names = np.arange(1, len(submit) + 1) if number is None else np.asarray(number)
+        others = {key: np.asarray(x) for key, x in (extra or {}).items()}
+        order = np.argsort(submit, kind="stable")
+        for column in (names, *others.values()):
+            if column.shape != submit.shape:
+                raise InputError(
+                    f"the shape of a column is {column.shape}, but there are {len(submit)} jobs: "
+                    "give one entry a job"
+                )
+        return cls(
+            names[order],
+            submit[order],
+            run[order],
+            requested[order],
+            wide[order],
+            {key: column[order] for key, column in others.items()},
+            name,
+            machine_processors=machine_processors,
+        )
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def __iter__(self) -> Iterator[Job]:
+        columns = (getattr(self, name).tolist() for name in COLUMNS)
+        return map(Job, range(len(self)), *columns)
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+    @overload
+    def __getitem__(self, index: slice) -> Workload: ...
+    def __getitem__(self, index: int | slice) -> Job | Workload:
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        place = range(len(self))[index]
+        return Job(place, *(getattr(self, name)[place].item() for name in COLUMNS))
+
+    def __repr__(self) -> str:
+        machine = f" on {self.machine_processors:,} processors" if self.machine_processors else ""
+        return f"<Workload {self.name}: {len(self):,} jobs in {self.span / DAY:,.1f} days{machine}>"
+
+    @property
+    def span(self) -> float:
+        """Seconds from the first submission to the last."""
+        return float(self.submit_time[-1] - self.submit_time[0]) if len(self) else 0.0
+
+    def take(self, chosen: ArrayLike) -> Workload:
+        """Return the workload of some of the jobs, in their order.
+
+        Parameters
+        ----------
+        chosen
+            Their indices, in any order, or a mask with one entry a job.
+        """
+        which = np.asarray(chosen)
+        rows = np.flatnonzero(which) if which.dtype == bool else np.sort(which.astype(np.int64))
+        return replace(
+            self,
+            **{name: getattr(self, name)[rows] for name in COLUMNS},
+            extra={name: column[rows] for name, column in self.extra.items()},
+            lines=None if self.lines is None else self.lines[rows],
+        )
+
+    def shifted(self, seconds: float | None = None) -> Workload:
+        """Return the workload with all submit times later by some seconds.
+
+        By default the first job is submitted at 0.
+        """
+        if seconds is None:
+            seconds = -float(self.submit_time[0]) if len(self) else 0.0
+        return replace(self, submit_time=self.submit_time + seconds)
+
+    def clairvoyant(self) -> Workload:
+        """Return the workload of users who know their run times: each job requests its own."""
+        return replace(self, requested_time=self.run_time)
+
+    def offline(self) -> Workload:
+        """Return the workload with everything known at time 0: all jobs, and their run times."""
+        return replace(self.clairvoyant(), submit_time=np.zeros(len(self)))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with one row a job (needs pandas)."""
+        import pandas as pd
+
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        return pd.DataFrame({**columns, **self.extra})

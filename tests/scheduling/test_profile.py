@@ -1,0 +1,168 @@
+"""The availability profile, against a table of unit time steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scheduling.test_processors import numbers, ranges
+
+from swdual.scheduling import processors as sets
+from swdual.scheduling.profile import AvailabilityProfile
+
+HORIZON = 60
+
+
+class Table:
+    """The free processors of each second; after the horizon all are free."""
+
+    def __init__(self, processors):
+        self.processors = processors
+        self.free = [set(range(processors)) for _ in range(HORIZON)]
+
+    def window(self, start, duration):
+        together = set(range(self.processors))
+        for second in range(start, min(start + duration, HORIZON)):
+            together &= self.free[second]
+        return together
+
+    def least(self, start, duration):
+        counts = [len(self.free[s]) for s in range(start, min(start + duration, HORIZON))]
+        return min([self.processors, *counts])
+
+    def earliest(self, now, count, duration, suits, *, by_processors):
+        for start in range(now, HORIZON + 1):
+            if by_processors:
+                if suits(self.window(start, duration), count):
+                    return start
+            elif self.least(start, duration) >= count:
+                return start
+        raise AssertionError
+
+
+def lowest(free, count):
+    return sets.lowest(free, count)
+
+
+def even_begin(free, count):
+    """A forced choice: a range that begins at an even number."""
+    for first, stop in free.tolist():
+        first += first % 2
+        if stop - first >= count:
+            return np.array([[first, first + count]])
+    return None
+
+
+def suits_lowest(free, count):
+    return len(free) >= count
+
+
+def suits_even(free, count):
+    return any(
+        set(range(first, first + count)) <= free for first in range(0, max(free, default=0) + 1, 2)
+    )
+
+
+RULES = {"lowest": (lowest, suits_lowest), "forced": (even_begin, suits_even)}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(["count", *RULES]), st.integers(1, 70), st.data())
+def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, data):
+    """Through submissions, early ends and the passing of time."""
+    by_processors = rule != "count"
+    choose, suits = RULES.get(rule, (None, None))
+    table = Table(processors)
+    profile = AvailabilityProfile(processors, by_processors=by_processors)
+    now, placed = 0, []
+    profile.advance(now)
+    for _ in range(data.draw(st.integers(1, 12))):
+        count = data.draw(st.integers(1, processors))
+        duration = data.draw(st.integers(1, 9))
+        start, chosen = profile.earliest(count, duration, choose)
+        assert start == table.earliest(now, count, duration, suits, by_processors=by_processors)
+        fits, now_chosen = profile.fits_now(count, duration, choose)
+        assert fits == (start == now)
+        if start + duration < HORIZON:
+            if by_processors:
+                assert sets.count(chosen) == count
+                assert numbers(chosen) <= table.window(int(start), duration)
+                if fits:
+                    assert numbers(now_chosen) == numbers(chosen)
+            else:
+                # A table of seconds has sets only: any that are free each second will do.
+                chosen = None
+            profile.take(start, start + duration, count, chosen)
+            held = []
+            for second in range(int(start), int(start) + duration):
+                mine = numbers(chosen) if by_processors else set(sorted(table.free[second])[:count])
+                table.free[second] -= mine
+                held.append((second, mine))
+            placed.append((start, start + duration, count, chosen, held))
+        if placed and data.draw(st.booleans()):
+            start, end, count, chosen, held = placed.pop(data.draw(st.integers(0, len(placed) - 1)))
+            since = max(start, now)
+            profile.give(since, max(end, since), count, chosen)
+            for second, mine in held:
+                if second >= since:
+                    table.free[second] |= mine
+        now += data.draw(st.integers(0, 3))
+        profile.advance(now)
+        assert profile.slices[0][0] == now
+        for (begin, free), (other, _) in zip(
+            profile.slices, [*profile.slices[1:], (HORIZON, 0)], strict=True
+        ):
+            for second in range(int(begin), min(int(other), HORIZON)):
+                assert free == len(table.free[second])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 8), st.booleans(), st.data())
+def test_a_job_that_is_passed_over_could_not_start_earlier(processors, now_only, data):
+    """And one that is named could, in a profile that counts."""
+    profile = AvailabilityProfile(processors)
+    profile.advance(0)
+    jobs = []
+    for _ in range(data.draw(st.integers(1, 8))):
+        count, duration = data.draw(st.integers(1, processors)), data.draw(st.integers(1, 6))
+        start, _ = profile.earliest(count, duration)
+        profile.take(start, start + duration, count)
+        jobs.append((count, duration, start))
+    # Something ends early, and leaves a hole.
+    count, duration, start = jobs.pop(data.draw(st.integers(0, len(jobs) - 1)))
+    profile.give(start, start + duration, count)
+    counts, durations, starts = (
+        np.array(column, kind)
+        for column, kind in zip(
+            zip(*jobs, strict=True) if jobs else [(), (), ()],
+            (np.int64, np.float64, np.float64),
+            strict=True,
+        )
+    )
+    named, place = [], -1
+    while True:
+        place = profile.improvable(place + 1, counts, durations, starts, now_only=now_only)
+        if place == len(jobs):
+            break
+        named.append(place)
+    for number, (count, duration, start) in enumerate(jobs):
+        profile.give(start, start + duration, count)
+        if now_only:
+            better = profile.fits_now(count, duration)[0] and start > 0
+        else:
+            better = profile.earliest(count, duration)[0] < start
+        profile.take(start, start + duration, count)
+        assert (number in named) == better
+
+
+@pytest.mark.parametrize("by_processors", [False, True])
+def test_what_is_given_back_leaves_no_trace(by_processors):
+    """The slices are joined again: a long simulation needs no more room than a short one."""
+    profile = AvailabilityProfile(100, by_processors=by_processors)
+    profile.advance(0)
+    which = ranges(range(10, 75))
+    for number in range(500):
+        profile.take(number, number + 7, 65, which)
+        profile.give(number, number + 7, 65, which)
+    assert profile.slices == [(0.0, 100)]

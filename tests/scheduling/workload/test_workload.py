@@ -1,0 +1,163 @@
+"""A workload is sound, sorted and cannot be changed."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swdual.errors import InputError
+from swdual.scheduling.job import Job
+from swdual.scheduling.workload.workload import Workload
+
+COLUMNS = ("number", "submit_time", "run_time", "requested_time", "processors")
+
+
+def workload_of(jobs, **others):
+    """Return a workload from rows of number, submit, run, requested, processors."""
+    columns = map(np.array, zip(*jobs, strict=True))
+    return Workload(*columns, **others)
+
+
+SOUND = [(7, 0.0, 5.0, 9.0, 2), (3, 0.0, 0.0, 0.0, 1), (4, 2.5, 8.0, 6.0, 64)]
+
+
+def test_jobs_come_out_as_they_went_in():
+    """By index, from the end, in a loop."""
+    workload = workload_of(SOUND)
+    jobs = [Job(i, *row) for i, row in enumerate(SOUND)]
+    assert list(workload) == jobs
+    assert [workload[i] for i in range(-3, 3)] == jobs + jobs
+    assert len(workload) == 3
+    assert workload.span == 2.5
+    for index in (3, -4):
+        with pytest.raises(IndexError):
+            workload[index]
+    assert {type(getattr(workload[0], name)) for name in Job.__slots__} == {int, float}
+
+
+def test_columns_cannot_be_written_to():
+    """Not even through the arrays that they were made of by slicing; those stay as they were."""
+    given_times = np.zeros(2)
+    workload = Workload.from_arrays(given_times, [1, 2], 1, extra={"user": [1, 2]})
+    for column in (*(getattr(workload, name) for name in COLUMNS), workload.extra["user"]):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+    assert given_times.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "cause"),
+    [
+        (0, 1.5, "number that is no whole number"),
+        (1, math.nan, "submit_time that is no number"),
+        (1, -math.inf, "submit_time that is no number"),
+        (1, 1e16, "above 1e\\+15 seconds"),
+        (1, -1.0, "submitted before the job in front of it; sort"),
+        (2, -1.0, "negative run_time"),
+        (2, math.inf, "run_time that is no number"),
+        (3, 0.0, "no requested_time above 0"),
+        (3, -1.0, "no requested_time above 0"),
+        (3, math.nan, "requested_time that is no number"),
+        (4, 0, "fewer than 1 processor"),
+        (4, 1.5, "processors that is no whole number"),
+        (4, math.nan, "processors that is no whole number"),
+    ],
+)
+def test_an_impossible_job_is_named(place, value, cause):
+    """With its number, and file and line if they are known."""
+    row = list(SOUND[2])
+    row[place] = value
+    jobs = [*SOUND[:2], tuple(row)]
+    with pytest.raises(InputError, match=rf"^job [\d.]+ .*{cause}") as caught:
+        workload_of(jobs)
+    assert caught.value.line is None
+    with pytest.raises(InputError, match=rf"^t.swf:30: job [\d.]+ .*{cause}"):
+        workload_of(jobs, source="t.swf", lines=[10, 20, 30])
+
+
+def test_columns_of_different_lengths_are_refused():
+    """All of them, also the further ones."""
+    sound = {name: [1, 1] for name in COLUMNS}
+    for name in COLUMNS[1:]:
+        with pytest.raises(InputError, match=rf"the column {name} has the shape \(3,\)"):
+            Workload(**{**sound, name: [1, 1, 1]})
+    with pytest.raises(InputError, match="the column user has the shape"):
+        Workload(**sound, extra={"user": [1]})
+    with pytest.raises(InputError, match="the column lines has the shape"):
+        Workload(**sound, lines=[1])
+    with pytest.raises(InputError, match="differ in length"):
+        Workload.from_arrays([0, 1], [1, 2, 3], 1)
+    with pytest.raises(InputError, match="give one entry a job"):
+        Workload.from_arrays([0, 1], [1, 2], 1, number=[1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), max_size=12))
+def test_arrays_are_sorted_and_ties_stay_in_their_order(jobs):
+    """`from_arrays` sorts by submit time, stably, everything alike."""
+    submit, run = ([job[i] for job in jobs] for i in range(2))
+    workload = Workload.from_arrays(submit, run, 2, extra={"double": [2 * x for x in run]})
+    expected = sorted(range(len(jobs)), key=lambda i: submit[i])
+    assert workload.number.tolist() == [i + 1 for i in expected]
+    assert workload.submit_time.tolist() == [submit[i] for i in expected]
+    assert workload.requested_time.tolist() == workload.run_time.tolist()
+    assert workload.extra["double"].tolist() == [2 * run[i] for i in expected]
+    assert [job.index for job in workload] == list(range(len(jobs)))
+
+
+def test_a_part_keeps_the_order_and_everything_about_its_jobs():
+    """By mask, indices in any order, or slice."""
+    workload = Workload.from_arrays(
+        [0, 1, 2, 3], 5, [1, 2, 3, 4], extra={"user": [9, 8, 7, 6]}, name="w", machine_processors=8
+    )
+    for part in (
+        workload.take([3, 1]),
+        workload.take(np.array([False, True, False, True])),
+        workload[1::2],
+    ):
+        assert part.number.tolist() == [2, 4]
+        assert part.processors.tolist() == [2, 4]
+        assert part.extra["user"].tolist() == [8, 6]
+        assert (part.name, part.machine_processors) == ("w", 8)
+        assert [job.index for job in part] == [0, 1]
+    assert len(workload[:0]) == 0
+    assert len(workload.take([])) == 0
+    lined = workload_of(SOUND, lines=[5, 6, 9], source="t.swf")
+    assert lined[1:].lines.tolist() == [6, 9]
+
+
+def test_times_shift_together():
+    """By default to a first submission at 0; nothing else changes."""
+    workload = Workload.from_arrays([10, 15], [1, 2], 1)
+    assert workload.shifted().submit_time.tolist() == [0, 5]
+    assert workload.shifted(-12).submit_time.tolist() == [-2, 3]
+    assert workload.shifted(3).run_time.tolist() == [1, 2]
+    assert len(workload[:0].shifted()) == 0
+
+
+def test_offline_everything_is_known_at_time_0():
+    """Chapter 4: all jobs are there, and request what they run; chapter 5 requests alone."""
+    workload = Workload.from_arrays([10, 15], [1, 8], 1, requested_time=[5, 6])
+    offline, knowing = workload.offline(), workload.clairvoyant()
+    assert offline.submit_time.tolist() == [0, 0]
+    assert offline.requested_time.tolist() == knowing.requested_time.tolist() == [1, 8]
+    assert knowing.submit_time.tolist() == [10, 15]
+    assert offline.number.tolist() == [1, 2]
+
+
+def test_a_workload_says_what_it_is():
+    """Name, jobs, days, machine."""
+    workload = Workload.from_arrays([0, 86_400], 1, 1, name="KTH", machine_processors=1024)
+    assert repr(workload) == "<Workload KTH: 2 jobs in 1.0 days on 1,024 processors>"
+    assert "in 0.0 days>" in repr(Workload.from_arrays([], [], []))
+
+
+def test_a_data_frame_has_a_row_a_job():
+    """All columns, the further ones too."""
+    pytest.importorskip("pandas")
+    frame = Workload.from_arrays([3, 0], [1, 2], 4, extra={"user": [5, 6]}).to_pandas()
+    assert frame.columns.tolist() == [*COLUMNS, "user"]
+    assert frame.loc[0].tolist() == [2, 0, 2, 2, 4, 6]
