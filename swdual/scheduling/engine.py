@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,9 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policy import Policy, Running, Start
+from swdual.scheduling.policy import Policy, Resize, Running, Start, Stop
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.record import Record
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload.workload import Workload
 
@@ -138,7 +139,7 @@ class Engine:
         self.submitted: list[Job] = []
         self.ended: list[Running] = []
         self.free_count = platform.processors
-        self._workload = workload
+        self.workload = workload
         self._penalty = penalty
         self.watching = bool(explain)
         self._explain = explain
@@ -146,12 +147,9 @@ class Engine:
         self._ends: list[tuple[float, int]] = []
         self._wakes: list[float] = []
         jobs = len(workload)
-        self._start_time = np.full(jobs, np.nan)
-        self._finish_time = np.full(jobs, np.nan)
-        self._killed = np.zeros(jobs, np.bool_)
-        self._backfilled = np.zeros(jobs, np.bool_)
-        self._promised = np.full(jobs, np.nan)
-        self._allocations: list[Ranges] = [np.zeros((0, 2), np.int64)] * jobs
+        self._progress: dict[int, _Progress] = {}
+        self._stopped: dict[int, tuple[float, float]] = {}
+        self._record = Record(jobs)
         self._notes: dict[int, list[tuple[float, str]]] = {}
 
     def free(self) -> Ranges:
@@ -160,8 +158,7 @@ class Engine:
 
     def promise(self, job: Job, time: float) -> None:
         """Record a promised start; the first one counts."""
-        if np.isnan(self._promised[job.index]):
-            self._promised[job.index] = time
+        self._record.promise(job.index, time)
 
     def note(self, job: Job, why: str) -> None:
         """Explain a decision about a watched job; what is said again is kept once."""
@@ -185,13 +182,13 @@ class Engine:
         show
             Called with the number of jobs that have ended, and of all jobs.
         """
-        jobs = list(self._workload)
+        jobs = list(self.workload)
         coming = 0
         shown = 0
-        while coming < len(jobs) or self._ends or self.queue:
+        while coming < len(jobs) or self.running or self.queue:
             self.now = min(
                 jobs[coming].submit_time if coming < len(jobs) else np.inf,
-                self._ends[0][0] if self._ends else np.inf,
+                self._next_end(),
                 self._wakes[0] if self._wakes else np.inf,
             )
             if self.now == np.inf:
@@ -208,59 +205,123 @@ class Engine:
                 self.queue[coming] = jobs[coming]
                 self.submitted.append(jobs[coming])
                 coming += 1
-            for start in policy.decide(self):
-                self._start(start)
+            for decision in policy.decide(self):
+                if isinstance(decision, Start):
+                    self._start(decision)
+                elif isinstance(decision, Resize):
+                    self._resize(decision)
+                else:
+                    self._stop(decision)
             if coming - shown >= SHOWN_EVERY:
                 shown = coming
                 show(coming, len(jobs))
 
     def schedule(self, policy: str, allocator: str, options: dict[str, Any]) -> Schedule:
         """Return what happened."""
-        return Schedule(
-            workload=self._workload,
+        return self._record.schedule(
+            workload=self.workload,
             platform=self.platform,
             policy=policy,
             allocator=allocator,
             options=options,
-            start_time=self._start_time,
-            finish_time=self._finish_time,
-            killed=self._killed,
-            backfilled=self._backfilled,
-            promised=self._promised,
-            offsets=np.cumsum([0, *map(len, self._allocations)]),
-            ranges=np.concatenate([np.zeros((0, 2), np.int64), *self._allocations]),
+            penalty=self._penalty,
             notes=self._notes,
         )
 
+    def _next_end(self) -> float:
+        """Return when the next job ends; ends that were put off are dropped."""
+        while self._ends:
+            time, index = self._ends[0]
+            if index in self._progress and self._progress[index].finish == time:
+                return time
+            heapq.heappop(self._ends)
+        return np.inf
+
     def _end_jobs(self) -> None:
         self.ended.clear()
-        while self._ends and self._ends[0][0] <= self.now:
-            ended = self.running.pop(heapq.heappop(self._ends)[1])
+        while self._next_end() <= self.now:
+            index = heapq.heappop(self._ends)[1]
+            progress = self._progress[index]
+            ended = self._release(index)
             self.ended.append(ended)
-            self.free_count += ended.job.processors
-            self._free = sets.union(self._free, ended.processors)
+            self._record.end(index, progress.begin, self.now, progress.killed, ended)
 
     def _start(self, start: Start) -> None:
         job, processors = start.job, start.processors
-        assert self.queue.pop(job.index, None) is job, f"job {job.number} is not waiting"
-        if processors is None:
-            processors = self.allocator.choose(self._free, job.processors, self.platform)
-            assert processors is not None, f"no processors for job {job.number}"
-        left = sets.minus(self._free, processors)
-        assert left is not None, f"job {job.number} is to get processors that are not free"
-        assert sets.count(processors) == job.processors
-        run_time = job.run_time
-        if self._penalty is not None:
-            distance = self.platform.level(processors) - self.platform.minimum_level(job.processors)
-            run_time = self._penalty.run_time(run_time, distance)
         index = job.index
-        finish = self.now + min(run_time, job.requested_time)
+        assert self.queue.pop(index, None) is job, f"job {job.number} is not waiting"
+        if processors is None:
+            count = start.width or job.processors
+            processors = self.allocator.choose(self._free, count, self.platform)
+            assert processors is not None, f"no processors for job {job.number}"
+        left = self._stopped.pop(index, None)
+        work, limit = self._needed(job, processors) if left is None else left
+        self._record.start(index, self.now, start.backfilled)
+        self._begin(Running(job, self.now, 0.0, processors, start.rate), work, limit)
+
+    def _resize(self, resize: Resize) -> None:
+        work, limit = self._interrupt(resize.job, keep=True)
+        changed = self._release(resize.job.index)._replace(
+            processors=resize.processors, rate=resize.rate
+        )
+        self._begin(changed, work, limit)
+
+    def _stop(self, stop: Stop) -> None:
+        left = self._interrupt(stop.job, keep=stop.keep)
+        if stop.keep:
+            self._stopped[stop.job.index] = left
+        self._release(stop.job.index)
+        self.queue[stop.job.index] = stop.job
+
+    def _needed(self, job: Job, processors: Ranges) -> tuple[float, float]:
+        """Return how long a job would run on these processors, and when it would be killed."""
+        count = sets.count(processors)
+        work, limit = job.run_time, job.requested_time
+        if count != job.processors:
+            ratio = self.workload.stretching(job.index, count)
+            work, limit = work * ratio, limit * ratio
+        if self._penalty is not None:
+            distance = self.platform.level(processors) - self.platform.minimum_level(count)
+            work = self._penalty.run_time(work, distance)
+        return work, limit
+
+    def _begin(self, running: Running, work: float, limit: float) -> None:
+        """Let a job hold its processors and run, with so many seconds of work and until killed."""
+        index = running.job.index
+        left = sets.minus(self._free, running.processors)
+        assert left is not None, f"job {running.job.number} is to get processors that are not free"
         self._free = left
-        self.free_count -= job.processors
-        self.running[index] = Running(job, self.now, self.now + job.requested_time, processors)
+        self.free_count -= sets.count(running.processors)
+        finish = self.now + min(work, limit) / running.rate
+        self.running[index] = running._replace(latest_end=self.now + limit / running.rate)
+        self._progress[index] = _Progress(self.now, finish, work, limit)
         heapq.heappush(self._ends, (finish, index))
-        self._start_time[index] = self.now
-        self._finish_time[index] = finish
-        self._killed[index] = run_time > job.requested_time
-        self._backfilled[index] = start.backfilled
-        self._allocations[index] = processors
+
+    def _interrupt(self, job: Job, *, keep: bool) -> tuple[float, float]:
+        """Record what a job has run since its last change; return what is left of it."""
+        running, progress = self.running[job.index], self._progress[job.index]
+        self._record.interrupt(job.index, progress.begin, self.now, running, keep=keep)
+        done = (self.now - progress.begin) * running.rate
+        return progress.work - done, progress.limit - done
+
+    def _release(self, index: int) -> Running:
+        """Take a job off its processors."""
+        running = self.running.pop(index)
+        del self._progress[index]
+        self.free_count += sets.count(running.processors)
+        self._free = sets.union(self._free, running.processors)
+        return running
+
+
+class _Progress(NamedTuple):
+    """How far a running job is: since when as it is now, until when, and what was left then."""
+
+    begin: float
+    finish: float
+    work: float
+    limit: float
+
+    @property
+    def killed(self) -> bool:
+        """Whether it will be killed."""
+        return self.work > self.limit

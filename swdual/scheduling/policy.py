@@ -11,6 +11,7 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.workload.workload import Workload
 
 PACKAGE = "swdual.scheduling.policies"
 
@@ -57,12 +58,27 @@ class Option(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A job that runs: since when, until when at most, and on which ranges of processors."""
+    """A job that runs.
+
+    Parameters
+    ----------
+    job
+        The job.
+    start_time
+        When it first started.
+    latest_end
+        When it will be killed, if nobody stops or resizes it.
+    processors
+        (ranges, 2) what it holds.
+    rate
+        Seconds of its run time that it does in a second.
+    """
 
     job: Job
     start_time: float
     latest_end: float
     processors: Ranges
+    rate: float = 1.0
 
 
 class Start(NamedTuple):
@@ -73,14 +89,57 @@ class Start(NamedTuple):
     job
         The job.
     processors
-        (ranges, 2) free processors, as many as the job needs; None lets the allocator choose.
+        (ranges, 2) free processors; None lets the allocator choose. Only a moldable job may get
+        more or fewer than it needs.
     backfilled
         Whether it overtakes a job that was submitted before it.
+    width
+        How many processors the allocator is to choose; None: as many as the job needs.
+    rate
+        Seconds of its run time that it does in a second.
     """
 
     job: Job
     processors: Ranges | None = None
     backfilled: bool = False
+    width: int | None = None
+    rate: float = 1.0
+
+
+class Resize(NamedTuple):
+    """The decision that a running job goes on with other processors, or at another rate.
+
+    Parameters
+    ----------
+    job
+        The job.
+    processors
+        (ranges, 2) those it goes on with: of its own and of the free ones.
+    rate
+        Seconds of its run time that it does in a second from now on.
+    """
+
+    job: Job
+    processors: Ranges
+    rate: float = 1.0
+
+
+class Stop(NamedTuple):
+    """The decision that a running job waits again.
+
+    Parameters
+    ----------
+    job
+        The job.
+    keep
+        Whether it goes on where it was when it starts again, or begins anew.
+    """
+
+    job: Job
+    keep: bool
+
+
+Decision = Start | Resize | Stop
 
 
 class View(Protocol):
@@ -92,6 +151,11 @@ class View(Protocol):
     @property
     def now(self) -> float:
         """Seconds."""
+        ...
+
+    @property
+    def workload(self) -> Workload:
+        """All jobs, with what else the trace says of them; later ones are nobody's business."""
         ...
 
     @property
@@ -161,6 +225,6 @@ class Policy(Protocol):
 
     def __init__(self, platform: Platform, allocator: Allocator, **options: Any) -> None: ...
 
-    def decide(self, view: View) -> Iterator[Start]:
+    def decide(self, view: View) -> Iterator[Decision]:
         """Yield decisions about an instant; each takes effect before the next is asked for."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swdual.scheduling.schedule import Schedule
 
@@ -23,19 +24,24 @@ def violations(schedule: Schedule) -> list[str]:
 
 
 def _of_each_job(schedule: Schedule) -> Iterator[str]:
-    workload = schedule.workload
-    lasted = schedule.execution_time
+    executions = schedule.executions
     # A finish is a sum of seconds, so a duration is known only as well as these.
     exact = 1e-9 * np.maximum(1.0, np.abs(schedule.finish_time))
-    requested, run = workload.requested_time, workload.run_time
+    done = np.bincount(
+        executions.job,
+        weights=executions.kept * executions.rate * (executions.end - executions.start),
+        minlength=len(schedule),
+    )
+    work, limit = _needed(schedule)
     wrong = {
-        "never ran": ~np.isfinite(lasted),
-        "start before their submission": schedule.start_time < workload.submit_time,
+        "never ran": ~np.isfinite(schedule.finish_time),
+        "start before their submission": schedule.start_time < schedule.workload.submit_time,
         "were killed, but not at their requested time": schedule.killed
-        & (np.abs(lasted - requested) > exact),
-        "ran longer than requested": lasted > requested + exact,
-        "ended before their work was done": ~schedule.killed & (lasted < run - exact),
-        "were killed too late or not at all": ~schedule.killed & (run > requested),
+        & (np.abs(done - limit) > exact),
+        "ran longer than requested": done > limit + exact,
+        "did not end when their work was done": ~schedule.killed & (np.abs(done - work) > exact),
+        "were killed for no reason": schedule.killed & (work <= limit),
+        "were killed too late or not at all": ~schedule.killed & (work > limit),
         "start later than promised": schedule.start_time > schedule.promised,
     }
     for what, jobs in wrong.items():
@@ -43,33 +49,56 @@ def _of_each_job(schedule: Schedule) -> Iterator[str]:
             yield _named(schedule, np.flatnonzero(jobs), what)
 
 
+def _needed(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the seconds that each job needs on its processors, and after which it is killed."""
+    workload, platform = schedule.workload, schedule.platform
+    work, limit = workload.run_time, workload.requested_time
+    counts = schedule.processors
+    if workload.speedup is not None:
+        pairs = zip(range(len(workload)), counts.tolist(), strict=True)
+        ratios = np.array([workload.stretching(index, count) for index, count in pairs])
+        work, limit = work * ratios, limit * ratios
+    if schedule.penalty is not None:
+        levels = platform.levels(schedule.offsets, schedule.ranges)
+        distances = levels - platform.minimum_levels(counts)
+        work = np.array([*map(schedule.penalty.run_time, work.tolist(), distances.tolist())])
+    return work, limit
+
+
 def _of_allocations(schedule: Schedule) -> Iterator[str]:
-    ranges, offsets = schedule.ranges, schedule.offsets
-    sizes = ranges[:, 1] - ranges[:, 0]
-    jobs = np.repeat(np.arange(len(schedule)), np.diff(offsets))
-    held = np.bincount(jobs, weights=sizes, minlength=len(schedule))
-    wrong = np.flatnonzero(held != schedule.workload.processors)
-    if len(wrong):
+    workload, executions = schedule.workload, schedule.executions
+    wrong = np.flatnonzero(schedule.processors != workload.processors)
+    if len(wrong) and workload.speedup is None and not len(schedule.interrupted):
         yield _named(schedule, wrong, "hold more or fewer processors than they need")
-    outside = (ranges[:, 0] < 0) | (ranges[:, 1] > schedule.platform.processors) | (sizes <= 0)
+    jobs = np.repeat(np.arange(len(executions)), np.diff(executions.offsets))
+    ranges = executions.ranges
+    outside = (ranges[:, 0] < 0) | (ranges[:, 1] > schedule.platform.processors)
+    outside |= ranges[:, 0] >= ranges[:, 1]
     if outside.any():
-        yield _named(schedule, jobs[outside], "hold processors that the platform does not have")
+        wrong = np.unique(executions.job[jobs[outside]])
+        yield _named(schedule, wrong, "hold processors that the platform does not have")
         return
     overlapping = []
     busy_until = np.full(schedule.platform.processors, -np.inf)
-    # Of two jobs at one instant the one that ends at once is first: [start, finish) is empty.
-    order = np.lexsort((schedule.finish_time[jobs], schedule.start_time[jobs]))
-    starts, finishes = schedule.start_time[jobs].tolist(), schedule.finish_time[jobs].tolist()
-    for k, (first, stop) in zip(order.tolist(), ranges[order].tolist(), strict=True):
+    starts, ends = executions.start[jobs], executions.end[jobs]
+    # Of two at one instant the one that ends at once is first: [start, end) is empty.
+    order = np.lexsort((ends, starts))
+    for execution, start, end, (first, stop) in zip(
+        jobs[order].tolist(),
+        starts[order].tolist(),
+        ends[order].tolist(),
+        ranges[order].tolist(),
+        strict=True,
+    ):
         held_until = busy_until[first:stop]
-        if held_until.max() > starts[k]:
-            overlapping.append(int(jobs[k]))
-        np.maximum(held_until, finishes[k], out=held_until)
+        if held_until.max() > start:
+            overlapping.append(executions.job[execution])
+        np.maximum(held_until, end, out=held_until)
     if overlapping:
         yield _named(schedule, np.unique(overlapping), "hold processors that another job holds")
 
 
-def _named(schedule: Schedule, jobs: np.ndarray, what: str) -> str:
+def _named(schedule: Schedule, jobs: NDArray[np.int64], what: str) -> str:
     numbers = ", ".join(str(schedule.workload.number[job]) for job in jobs[:SHOWN])
     more = ", ..." if len(jobs) > SHOWN else ""
     return f"{len(jobs):,} jobs {what}: {numbers}{more}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,18 @@ COLUMNS = {
     "processors": np.int64,
 }
 """What each job has, and as what it is kept."""
+
+
+class Speedup(Protocol):
+    """How the run times of a workload's jobs depend on processors."""
+
+    def run_time(self, index: int, processors: int) -> float:
+        """Return the seconds that a job runs on so many processors."""
+        ...
+
+    def take(self, chosen: NDArray[np.int64]) -> Speedup:
+        """Return the same for some of the jobs."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +74,8 @@ class Workload:
         The size of the machine that the trace was recorded on, if known.
     report
         What was dropped and repaired when the file was read.
+    speedup
+        How long each job would run on other numbers of processors; None: the jobs are rigid.
 
     Raises
     ------
@@ -80,6 +94,7 @@ class Workload:
     lines: NDArray[np.int64] | None = None
     machine_processors: int | None = None
     report: Report | None = None
+    speedup: Speedup | None = None
 
     def __post_init__(self) -> None:
         for name, kind in COLUMNS.items():
@@ -230,6 +245,7 @@ class Workload:
             **{name: getattr(self, name)[rows] for name in COLUMNS},
             extra={name: column[rows] for name, column in self.extra.items()},
             lines=None if self.lines is None else self.lines[rows],
+            speedup=None if self.speedup is None else self.speedup.take(rows),
         )
 
     def shifted(self, seconds: float | None = None) -> Workload:
@@ -248,6 +264,16 @@ class Workload:
     def offline(self) -> Workload:
         """Return the workload with everything known at time 0: all jobs, and their run times."""
         return replace(self.clairvoyant(), submit_time=np.zeros(len(self)))
+
+    def stretching(self, index: int, processors: int) -> float:
+        """Return how many times as long a job runs on so many processors as on those it requests.
+
+        It is 1 for jobs that are rigid.
+        """
+        if self.speedup is None:
+            return 1.0
+        on_these = self.speedup.run_time(index, processors)
+        return on_these / self.speedup.run_time(index, int(self.processors[index]))
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with one row a job (needs pandas)."""
