@@ -13,9 +13,9 @@ PACKAGE = "swdual.scheduling.allocators"
 class Allocator(Protocol):
     """A module in ``swdual.scheduling.allocators``.
 
-    A forced allocator refuses what does not suit it and says so with ``FORCED = True``; a best
-    effort takes the next best. Both find room for any job on an empty platform that is large
-    enough.
+    A forced allocator refuses what does not suit it and says so with ``FORCED = True``; if it
+    refuses a set it refuses all its parts. A best effort takes the next best. Both find room for
+    any job on an empty platform that is large enough.
     """
 
     FORCED: bool

@@ -49,7 +49,7 @@ class AvailabilityProfile:
         # A slice's row of words; what lies behind the size are the rows that no slice has.
         self._rows = np.arange(capacity)
         self._words = np.zeros((capacity, words), np.uint64)
-        self._window = np.zeros(words, np.uint64)
+        self.window = np.zeros(words, np.uint64)
         if by_processors:
             _set(self._words[0], whole(processors), True)
 
@@ -91,7 +91,7 @@ class AvailabilityProfile:
             first = self._search(first, processors, duration)
             if choose is None:
                 return float(self._times[first]), None
-            chosen = choose(_ranges(self._window), processors)
+            chosen = choose(_ranges(self.window), processors)
             if chosen is not None:
                 return float(self._times[first]), chosen
             first += 1
@@ -100,12 +100,9 @@ class AvailabilityProfile:
         self, processors: int, duration: float, choose: Choose | None = None
     ) -> tuple[bool, Ranges | None]:
         """Return whether a job can start at the profile's begin, and on which processors."""
-        if not self._fits(0, processors, duration):
+        if not self._fits(processors, duration):
             return False, None
-        if choose is None:
-            return True, None
-        chosen = choose(_ranges(self._window), processors)
-        return chosen is not None, chosen
+        return self.pick(processors, choose)
 
     def take(self, start: float, end: float, processors: int, which: Ranges | None = None) -> None:
         """Take processors, which are free, out of [start, end)."""
@@ -115,9 +112,7 @@ class AvailabilityProfile:
         """Give back processors, which were taken, in [start, end)."""
         self._change(start, end, processors, which)
 
-    def improvable(
-        self, begin: int, processors: Counts, durations: Times, starts: Times, *, now_only: bool
-    ) -> int:
+    def improvable(self, begin: int, processors: Counts, durations: Times, starts: Times) -> int:
         """Return the next of some reserved jobs that may be able to start earlier, or their number.
 
         A job that is passed over cannot; one that is returned can in a profile that counts.
@@ -128,21 +123,52 @@ class AvailabilityProfile:
             The job to begin with.
         processors, durations, starts
             (jobs,) what the jobs need, for how long, and where they are taken out at present.
-        now_only
-            Only look for those that can start at the profile's begin.
         """
-        return int(
-            _improvable(
-                self._times,
-                self._counts,
-                self._size,
-                begin,
-                processors,
-                durations,
-                starts,
-                now_only,
-            )
-        )
+        profile = self._times, self._counts, self._size
+        return int(_improvable(*profile, begin, processors, durations, starts))
+
+    def startable(
+        self,
+        begin: int,
+        processors: Counts,
+        durations: Times,
+        starts: Times,
+        rows: Counts,
+        held: Words,
+        refused: Words,
+    ) -> int:
+        """Return the next of some reserved jobs that can start now, or their number.
+
+        What is free for it all the time is then the `window`.
+
+        Parameters
+        ----------
+        begin, processors, durations, starts
+            As for `improvable`.
+        rows, held, refused
+            (jobs,) and (..., words) row ``rows[i]`` of `held` is what job i has taken out, as
+            `write` wrote it, and of `refused` a set that did not suit it: parts of that will not
+            do either.
+        """
+        profile = self._times, self._counts, self._rows, self._words, self._size, self.window
+        return int(_startable(*profile, begin, processors, durations, starts, rows, held, refused))
+
+    def pick(self, processors: int, choose: Choose | None) -> tuple[bool, Ranges | None]:
+        """Return whether a job can have processors of the window, and which."""
+        if choose is None:
+            return True, None
+        chosen = choose(_ranges(self.window), processors)
+        return chosen is not None, chosen
+
+    def write(self, row: Words, ranges: Ranges) -> None:
+        """Write a set of processors as words, one bit a processor."""
+        row[:] = 0
+        _set(row, ranges, True)
+
+    @property
+    def words(self) -> int:
+        """How many words a set of processors takes; none in a profile that counts."""
+        return len(self.window)
 
     def _search(self, first: int, processors: int, duration: float) -> int:
         return int(
@@ -155,21 +181,21 @@ class AvailabilityProfile:
                 first,
                 processors,
                 duration,
-                self._window,
+                self.window,
             )
         )
 
-    def _fits(self, first: int, processors: int, duration: float) -> bool:
+    def _fits(self, processors: int, duration: float) -> bool:
         blocked = _blocked(
             self._times,
             self._counts,
             self._rows,
             self._words,
             self._size,
-            first,
+            0,
             processors,
             duration,
-            self._window,
+            self.window,
         )
         return bool(blocked < 0)
 
@@ -310,18 +336,7 @@ def _blocked(
     if len(window):
         window[:] = words[rows[first]]
         for k in range(first + 1, last + 1):
-            row = words[rows[k]]
-            free = np.uint64(0)
-            for word in range(len(window)):
-                bits = window[word] & row[word]
-                window[word] = bits
-                bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
-                bits = (bits & np.uint64(0x3333333333333333)) + (
-                    (bits >> np.uint64(2)) & np.uint64(0x3333333333333333)
-                )
-                bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-                free += (bits * np.uint64(0x0101010101010101)) >> np.uint64(56)
-            if free < np.uint64(processors):
+            if _intersect(window, words[rows[k]]) < processors:
                 return first
     return -1
 
@@ -340,7 +355,17 @@ def _search(
 ) -> int:
     """Return the first slice from one on at whose begin a job can start; the last always does."""
     while True:
-        blocked = _blocked(times, counts, rows, words, size, first, processors, duration, window)
+        blocked = _blocked(
+            times,
+            counts,
+            rows,
+            words,
+            size,
+            first,
+            processors,
+            duration,
+            window,
+        )
         if blocked < 0:
             return first
         # No start up to a slice with too few can avoid it.
@@ -356,7 +381,6 @@ def _improvable(
     processors: Counts,
     durations: Times,
     starts: Times,
-    now_only: bool,
 ) -> int:
     for job in range(begin, len(starts)):
         # Within its own reservation it finds its processors, so only what comes before counts.
@@ -369,13 +393,88 @@ def _improvable(
             if times[k] >= since + durations[job]:
                 return job
             if counts[k] < processors[job]:
-                if now_only or k + 1 == size:
+                if k + 1 == size:
                     break
                 since = times[k + 1]
         else:
             if since < starts[job]:
                 return job
     return len(starts)
+
+
+@kernel
+def _startable(
+    times: Times,
+    counts: Counts,
+    rows: Counts,
+    words: Words,
+    size: int,
+    window: Words,
+    begin: int,
+    processors: Counts,
+    durations: Times,
+    starts: Times,
+    held_rows: Counts,
+    held: Words,
+    refused: Words,
+) -> int:
+    # What is free from now to the end of each slice, found when the first job needs to know it.
+    windows = np.empty((size, words.shape[1]), np.uint64)
+    together = np.empty(size, np.int64)
+    windows[0] = words[rows[0]]
+    together[0] = counts[0]
+    known = 1
+    for job in range(begin, len(starts)):
+        if starts[job] <= times[0]:
+            continue
+        end = times[0] + durations[job]
+        last = np.searchsorted(times[:size], end) - 1
+        own = np.searchsorted(times[:size], min(end, starts[job]))
+        while known <= last and together[known - 1] > 0:
+            if words.shape[1]:
+                windows[known] = windows[known - 1]
+                together[known] = _intersect(windows[known], words[rows[known]])
+            else:
+                together[known] = min(together[known - 1], counts[known])
+            known += 1
+        if own > known or together[own - 1] < processors[job]:
+            continue
+        if words.shape[1] == 0:
+            return job
+        # From its own reservation on it finds, besides what is free all the time, its own.
+        before, mine, unsuited = windows[own - 1], held[held_rows[job]], refused[held_rows[job]]
+        free = 0
+        new = False
+        for word in range(len(window)):
+            window[word] = windows[last, word] if last < known else np.uint64(0)
+            if own <= last:
+                window[word] |= before[word] & mine[word]
+            free += _bits(window[word])
+            new |= window[word] & ~unsuited[word] != 0
+        if new and free >= processors[job]:
+            return job
+    return len(starts)
+
+
+@kernel
+def _intersect(window: Words, row: Words) -> int:
+    """Leave in a window what is also in a row, and return how many bits that is."""
+    total = 0
+    for word in range(len(window)):
+        window[word] &= row[word]
+        total += _bits(window[word])
+    return total
+
+
+@kernel
+def _bits(word: np.uint64) -> int:
+    """Return how many bits of a word are set: sums of 2, 4 and 8 bits, then of the bytes."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel

@@ -140,9 +140,14 @@ def test_a_job_that_is_passed_over_could_not_start_earlier(processors, now_only,
             strict=True,
         )
     )
+    no_words = np.zeros((len(jobs), 0), np.uint64)
+    none = np.arange(len(jobs)), no_words, no_words
     named, place = [], -1
     while True:
-        place = profile.improvable(place + 1, counts, durations, starts, now_only=now_only)
+        if now_only:
+            place = profile.startable(place + 1, counts, durations, starts, *none)
+        else:
+            place = profile.improvable(place + 1, counts, durations, starts)
         if place == len(jobs):
             break
         named.append(place)

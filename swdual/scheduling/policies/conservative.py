@@ -6,17 +6,13 @@ A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001; thesis, sections 4.5.1 and 5
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
-
-import numpy as np
 
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._reserving import chooser
 from swdual.scheduling.policy import Option, Start, View
-from swdual.scheduling.processors import Ranges
 from swdual.scheduling.profile import AvailabilityProfile
+from swdual.scheduling.reservations import Reservation, Reservations
 
 OPTIONS = {
     "by": Option(
@@ -33,14 +29,6 @@ OPTIONS = {
 }
 
 
-class Reservation(NamedTuple):
-    """The start of a waiting job, and its processors in a profile that knows them."""
-
-    job: Job
-    start_time: float
-    processors: Ranges | None
-
-
 class Policy:
     """Reserves for each job the earliest time that delays no reservation.
 
@@ -54,7 +42,7 @@ class Policy:
         self._compression = compression
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
         self._choose = chooser(platform, allocator, by_processors)
-        self._reservations: dict[int, Reservation] = {}
+        self._reservations = Reservations(self._profile)
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the jobs whose reserved time has come."""
@@ -65,47 +53,46 @@ class Policy:
             if ended.latest_end > now:
                 profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
                 early = True
-        if early and reservations and self._compression != "none":
+        if early and self._compression == "textbook":
             self._compress(view)
+        elif early and self._compression == "thesis":
+            self._start_early(view)
         for job in view.submitted:
             start, processors = profile.earliest(job.processors, job.requested_time, self._choose)
-            self._reserve(Reservation(job, start, processors))
+            reservations.add(Reservation(job, start, processors))
             view.promise(job, start)
             view.note(job, f"submitted: promised a start at {start:g} s")
-        due = [each for each in reservations.values() if each.start_time <= now]
-        for job, _, processors in due:
-            first = next(iter(reservations))
-            del reservations[job.index]
-            view.note(job, "started" if job.index == first else f"backfilled before job {first}")
-            yield Start(job, processors, backfilled=job.index != first)
+        for job, _, processors in reservations.due(now):
+            first = reservations.first
+            reservations.remove(job)
+            view.note(job, "started" if job is first else f"backfilled before job {first.number}")
+            yield Start(job, processors, backfilled=job is not first)
         if reservations:
-            view.wake(min(each.start_time for each in reservations.values()))
-
-    def _reserve(self, reservation: Reservation) -> None:
-        job, start, processors = reservation
-        self._profile.take(start, start + job.requested_time, job.processors, processors)
-        self._reservations[job.index] = reservation
+            view.wake(reservations.next_start)
 
     def _compress(self, view: View) -> None:
-        profile, now = self._profile, view.now
-        waiting = list(self._reservations.values())
-        counts = np.array([each.job.processors for each in waiting])
-        durations = np.array([each.job.requested_time for each in waiting])
-        starts = np.array([each.start_time for each in waiting])
-        now_only = self._compression == "thesis"
-        place = -1
-        while True:
-            place = profile.improvable(place + 1, counts, durations, starts, now_only=now_only)
-            if place == len(waiting):
-                return
-            job, start, processors = before = waiting[place]
-            profile.give(start, start + job.requested_time, job.processors, processors)
-            if now_only:
-                fits, other = profile.fits_now(job.processors, job.requested_time, self._choose)
-                earlier = now if fits else start
-            else:
-                earlier, other = profile.earliest(job.processors, job.requested_time, self._choose)
-            moved = earlier < start
-            self._reserve(Reservation(job, earlier, other) if moved else before)
-            if moved:
+        profile, reservations = self._profile, self._reservations
+        place = reservations.improvable(0)
+        while place is not None:
+            job, start, _ = before = reservations.release(place)
+            earlier, which = profile.earliest(job.processors, job.requested_time, self._choose)
+            if earlier < start:
+                reservations.put(place, Reservation(job, earlier, which))
                 view.note(job, f"moved from {start:g} s to {earlier:g} s, as a job ended early")
+            else:
+                reservations.put(place, before)
+            place = reservations.improvable(place + 1)
+
+    def _start_early(self, view: View) -> None:
+        profile, reservations = self._profile, self._reservations
+        place = reservations.startable(0)
+        while place is not None:
+            job = reservations[place].job
+            suits, which = profile.pick(job.processors, self._choose)
+            if suits:
+                reservations.release(place)
+                reservations.put(place, Reservation(job, view.now, which))
+                view.note(job, "moved to now, as a job ended early")
+            else:
+                reservations.refuse(place)
+            place = reservations.startable(place + 1)

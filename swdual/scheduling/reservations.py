@@ -1,0 +1,133 @@
+"""The waiting jobs that have a place in a profile, each with a start that it was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from swdual.scheduling.job import Job
+from swdual.scheduling.processors import Ranges
+from swdual.scheduling.profile import AvailabilityProfile
+
+
+class Reservation(NamedTuple):
+    """The start of a waiting job, and its processors in a profile that knows them."""
+
+    job: Job
+    start_time: float
+    processors: Ranges | None
+
+
+class Reservations:
+    """Reservations in the order of submission, taken out of a profile.
+
+    They are also kept as columns, in which the profile finds those that could be earlier.
+
+    Parameters
+    ----------
+    profile
+        What they are taken out of.
+    """
+
+    def __init__(self, profile: AvailabilityProfile) -> None:
+        capacity = 64
+        self._profile = profile
+        self._all: dict[int, Reservation] = {}
+        self._index = np.zeros(capacity, np.int64)
+        self._processors = np.zeros(capacity, np.int64)
+        self._durations = np.zeros(capacity)
+        self._starts = np.zeros(capacity)
+        # A job's row of words; what lies behind the last job are the rows that none has.
+        self._rows = np.arange(capacity)
+        self._held = np.zeros((capacity, profile.words), np.uint64)
+        self._refused = np.zeros_like(self._held)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Reservation]:
+        return iter(self._all.values())
+
+    @property
+    def first(self) -> Job:
+        """The job that was submitted before all others."""
+        return next(iter(self._all.values())).job
+
+    @property
+    def next_start(self) -> float:
+        """The earliest of all starts."""
+        return float(self._starts[: len(self)].min())
+
+    def due(self, now: float) -> list[Reservation]:
+        """Return those whose time has come."""
+        return [self._all[k] for k in self._index[: len(self)][self._starts[: len(self)] <= now]]
+
+    def add(self, reservation: Reservation) -> None:
+        """Reserve for a job that was submitted after all others."""
+        place = len(self)
+        if place == len(self._index):
+            self._grow()
+        self._index[place] = reservation.job.index
+        self._processors[place] = reservation.job.processors
+        self._durations[place] = reservation.job.requested_time
+        self._refused[self._rows[place]] = 0
+        self.put(place, reservation)
+
+    def remove(self, job: Job) -> None:
+        """Forget the reservation of a job that starts; its processors stay taken."""
+        place = int(np.searchsorted(self._index[: len(self)], job.index))
+        row = self._rows[place]
+        for column in (self._index, self._processors, self._durations, self._starts, self._rows):
+            column[place : len(self) - 1] = column[place + 1 : len(self)]
+        self._rows[len(self) - 1] = row
+        del self._all[job.index]
+
+    def release(self, place: int) -> Reservation:
+        """Return a reservation, and give its processors back to the profile for the moment."""
+        reservation = self[place]
+        job, start, which = reservation
+        self._profile.give(start, start + job.requested_time, job.processors, which)
+        return reservation
+
+    def refuse(self, place: int) -> None:
+        """Remember that what the profile found for a job to start now does not suit it."""
+        self._refused[self._rows[place]] = self._profile.window
+
+    def __getitem__(self, place: int) -> Reservation:
+        return self._all[int(self._index[place])]
+
+    def improvable(self, begin: int) -> int | None:
+        """Return the next place from one on whose job may start earlier."""
+        size = len(self)
+        columns = self._processors[:size], self._durations[:size], self._starts[:size]
+        place = self._profile.improvable(begin, *columns)
+        return None if place == size else place
+
+    def startable(self, begin: int) -> int | None:
+        """Return the next place from one on whose job can start now, in the profile's window."""
+        size = len(self)
+        columns = self._processors[:size], self._durations[:size], self._starts[:size]
+        sets = self._rows[:size], self._held, self._refused
+        place = self._profile.startable(begin, *columns, *sets)
+        return None if place == size else place
+
+    def put(self, place: int, reservation: Reservation) -> None:
+        """Reserve for a job that was released."""
+        job, start, which = reservation
+        self._profile.take(start, start + job.requested_time, job.processors, which)
+        self._starts[place] = start
+        self._all[job.index] = reservation
+        if which is not None:
+            self._profile.write(self._held[self._rows[place]], which)
+
+    def _grow(self) -> None:
+        size = len(self._index)
+        self._index = np.resize(self._index, 2 * size)
+        self._processors = np.resize(self._processors, 2 * size)
+        self._durations = np.resize(self._durations, 2 * size)
+        self._starts = np.resize(self._starts, 2 * size)
+        self._rows = np.append(self._rows, np.arange(size, 2 * size))
+        self._held = np.concatenate((self._held, np.zeros_like(self._held)))
+        self._refused = np.concatenate((self._refused, np.zeros_like(self._refused)))
