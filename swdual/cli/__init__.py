@@ -22,7 +22,7 @@ import click
 from swdual.errors import OutputError, SwdualError
 from swdual.version import __version__
 
-COMMANDS = ("align", "convert", "info", "list", "makedb", "plan", "search", "synth")
+COMMANDS = ("align", "convert", "info", "list", "makedb", "plan", "search", "simulate", "synth")
 
 
 class Terminated(BaseException):

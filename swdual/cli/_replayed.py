@@ -1,0 +1,77 @@
+"""The jobs that `swdual simulate` replays, and the platform that it replays them on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from swdual.errors import InputError
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.workload import repair
+from swdual.scheduling.workload import sample as samples
+from swdual.scheduling.workload.cleaning import clean
+from swdual.scheduling.workload.swf import read_trace
+from swdual.scheduling.workload.trace import Trace
+from swdual.scheduling.workload.workload import Workload
+
+
+def load(
+    path: str,
+    *,
+    processors: int | None,
+    cluster_size: int | None,
+    platform: str | None,
+    rules: str,
+    repairs: Sequence[str],
+    weeks: int | None,
+    start: float | None,
+    first: int | None,
+    sample: int | None,
+    seed: int,
+    offline: bool,
+    clairvoyant: bool,
+) -> tuple[Workload, Platform]:
+    """Return the jobs to simulate, and where they are to run: see the command's options."""
+    if start is not None and weeks is None:
+        raise click.UsageError("--start says where --weeks begin: give both.")
+    chosen = repair.rules(rules, repairs)
+    trace = read_trace(path)
+    machine = _platform(trace, platform, processors, cluster_size)
+    # A job that is too wide is an error only if it is among those that are simulated.
+    widest = None if chosen.too_wide == "error" else machine.processors
+    workload = clean(trace, chosen, widest)
+    if weeks is not None and start is not None:
+        workload = samples.between(workload, start, start + weeks * samples.WEEK)
+    elif weeks is not None:
+        workload = samples.windows(workload, weeks, 1, seed=seed, shift=False)[0]
+    workload = workload if first is None else workload[:first]
+    if sample is not None:
+        workload = samples.sample(workload, sample, seed=seed)
+    if not len(workload):
+        raise InputError("no job is left to simulate; choose another part or rules", file=path)
+    if offline:
+        workload = workload.offline()
+    elif clairvoyant:
+        workload = workload.clairvoyant()
+    return workload, machine
+
+
+def _platform(
+    trace: Trace, name: str | None, processors: int | None, cluster_size: int | None
+) -> Platform:
+    if name is not None:
+        if processors is not None or cluster_size is not None:
+            raise click.UsageError("--platform excludes --processors and --cluster-size.")
+        return (
+            Platform.load(name) if Path(name).suffix in (".toml", ".json") else Platform.named(name)
+        )
+    processors = processors or trace.machine_processors
+    if processors is None:
+        raise InputError(
+            "does not say how many processors its machine had; give --processors or --platform",
+            file=trace.source,
+        )
+    clusters = () if cluster_size in (None, processors) else (cluster_size, processors)
+    return Platform(processors, clusters)

@@ -1,0 +1,203 @@
+"""`swdual simulate`: what cluster schedulers would have made of a recorded workload."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import click
+
+from swdual.cli import set_up_messages, talking
+
+logger = logging.getLogger("swdual")
+
+
+@click.command("simulate", short_help="Replay a trace under cluster schedulers.")
+@click.argument("trace", type=click.Path(allow_dash=True))
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    default=("easy",),
+    metavar="NAME,...",
+    help="Who starts when; several, or \"all\", are compared: see 'swdual list policies'.  "
+    "[default: easy]",
+)
+@click.option(
+    "--allocator",
+    "allocators",
+    multiple=True,
+    default=("basic",),
+    metavar="NAME,...",
+    help="Who gets which processors: see 'swdual list allocators'.  [default: basic]",
+)
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the policies that have it.",
+)
+@click.option(
+    "--reserve-depth",
+    metavar="0|1|2|...|all",
+    help="How many waiting jobs have a reservation, for the policies that have this option.",
+)
+@click.option("--processors", type=click.IntRange(min=1), help="Size of the platform.")
+@click.option(
+    "--cluster-size", type=click.IntRange(min=1), help="Processors that are close together."
+)
+@click.option(
+    "--platform",
+    metavar="NAME|FILE",
+    help="One of 'swdual list platforms', or a TOML or JSON file.  [default: what the trace's "
+    "header says]",
+)
+@click.option(
+    "--penalty",
+    metavar="KIND:FACTOR",
+    help="How much longer jobs run when their processors lie far apart: linear:F or quadratic:F.",
+)
+@click.option(
+    "--offline", is_flag=True, help="Submit all jobs at 0, and let them request their run times."
+)
+@click.option("--clairvoyant", is_flag=True, help="Let all jobs request their run times.")
+@click.option(
+    "--rules",
+    default="standard",
+    show_default=True,
+    metavar="standard|thesis",
+    help="What is done about damaged jobs.",
+)
+@click.option(
+    "--repair",
+    "repairs",
+    multiple=True,
+    metavar="RULE=CHOICE",
+    help="One of the rules otherwise: see 'swdual list repairs'.",
+)
+@click.option(
+    "--first",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The first N jobs only, of the weeks if there are any.",
+)
+@click.option(
+    "--weeks",
+    type=click.IntRange(min=1),
+    metavar="W",
+    help="W whole weeks only, from --start, or at random.",
+)
+@click.option("--start", type=float, metavar="SECONDS", help="Where the weeks begin in the trace.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="N of these jobs only, drawn at random.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of chance.")
+@click.option(
+    "--metric",
+    "shown",
+    multiple=True,
+    metavar="NAME,...",
+    help="Columns of a comparison: see 'swdual list metrics'.",
+)
+@click.option(
+    "--slowdown-bound",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="What a job counts at least in the bounded slowdown.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with all metrics.")
+@click.option(
+    "--explain",
+    multiple=True,
+    type=int,
+    metavar="JOB",
+    help="Say why the job with this number waited and started; may be repeated.",
+)
+@click.option(
+    "--jobs-out",
+    metavar="FILE",
+    help='Write all jobs as CSV, "-" to standard output instead of the table. In names of files, '
+    "{policy} and {allocator} are filled in.",
+)
+@click.option("--gantt", metavar="FILE", help="Draw who ran where: SVG, PNG or PDF.")
+@click.option("--usage", metavar="FILE", help="Draw busy processors and waiting jobs over time.")
+@click.option(
+    "--distribution",
+    metavar="FILE",
+    help="Draw how waiting times and bounded slowdowns are distributed, for all schedules.",
+)
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@talking
+def command(
+    trace: str,
+    policies: tuple[str, ...],
+    allocators: tuple[str, ...],
+    options: tuple[str, ...],
+    reserve_depth: str | None,
+    penalty: str | None,
+    shown: tuple[str, ...],
+    slowdown_bound: float,
+    as_json: bool,
+    explain: tuple[int, ...],
+    jobs_out: str | None,
+    gantt: str | None,
+    usage: str | None,
+    distribution: str | None,
+    force: bool,
+    quiet: bool,
+    verbose: bool,
+    no_progress: bool,
+    log: str | None,
+    **chosen: Any,
+) -> None:
+    """Replay TRACE, in the Standard Workload Format, under scheduling policies and allocators.
+
+    Each instant has one pass: first jobs end, then jobs are submitted, then the policy decides.
+    It knows requested times only, at which jobs are killed. Times are the trace's own seconds.
+
+    \b
+    swdual simulate KTH-SP2.swf.gz --policy easy --jobs-out jobs.csv
+    swdual simulate KTH-SP2.swf.gz --policy fcfs,easy,conservative
+    swdual simulate Curie.swf --platform curie --allocator all --penalty quadratic:2 --weeks 1
+    swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
+    """
+    set_up_messages(quiet=quiet, verbose=verbose, log=log)
+    if jobs_out == "-" and (as_json or explain):
+        raise click.UsageError("--jobs-out - is printed alone, without --json and --explain.")
+    from swdual.cli import _simulated
+    from swdual.cli._replayed import load
+    from swdual.scheduling.comparison import SHOWN, compare
+    from swdual.scheduling.metrics import metrics
+
+    runs = _simulated.Runs.of(policies, allocators, options, reserve_depth, penalty)
+    files = _simulated.Files(jobs_out, gantt, usage, distribution, force)
+    files.check(runs)
+    columns = [name.strip() for names in shown for name in names.split(",")] or SHOWN
+    nothing = compare((), shown=columns, chosen=metrics(slowdown_bound))
+    workload, platform = load(trace, **chosen)
+    for line in str(workload.report).splitlines():
+        logger.info("%s", line)
+    done = _simulated.run(
+        runs, files, workload, platform, nothing, explain, progress=not (quiet or no_progress)
+    )
+    if jobs_out == "-":
+        return
+    if as_json:
+        click.echo(json.dumps(_simulated.as_dict(done, workload, platform, runs)))
+        return
+    click.echo(_simulated.head(workload, platform))
+    for line in _simulated.summary(done) if len(runs) == 1 else done.comparison.lines():
+        click.echo(line)
+    for who, why in done.refused.items():
+        click.echo(f"{who}: {why}")
+    for who, lines in done.explanations.items():
+        click.echo("" if len(runs) == 1 else f"\n{who}")
+        for line in lines:
+            click.echo(line)

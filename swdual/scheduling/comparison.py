@@ -1,0 +1,215 @@
+"""Schedules side by side: what each policy and allocator makes of a workload."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from swdual import registry
+from swdual.errors import InputError
+from swdual.scheduling import metrics
+from swdual.scheduling.metrics import METRICS, Metric
+
+if TYPE_CHECKING:
+    import pandas
+
+    from swdual.scheduling.schedule import Schedule
+
+SHOWN = (
+    *("mean_waiting_time", "max_waiting_time", "mean_bounded_slowdown", "makespan"),
+    *("utilisation", "platform_level_factor", "success_rate"),
+)
+"""The metrics that a comparison shows if nobody asks for others."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is kept of a schedule: who made it, and what it is worth.
+
+    Parameters
+    ----------
+    workload, platform, policy, allocator
+        Names.
+    options
+        Of the policy.
+    values
+        Each metric by name.
+    """
+
+    workload: str
+    platform: str
+    policy: str
+    allocator: str
+    options: Mapping[str, Any]
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Metrics of several schedules; `compare` makes it.
+
+    Parameters
+    ----------
+    rows
+        One a schedule.
+    metrics
+        What was measured.
+    shown
+        The metrics that the table has.
+    """
+
+    rows: Sequence[Row]
+    metrics: Mapping[str, Metric]
+    shown: Sequence[str] = SHOWN
+
+    def __post_init__(self) -> None:
+        for name in self.shown:
+            if name not in self.metrics:
+                raise InputError(registry.unknown("metric", name, self.metrics))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with one row a schedule and all metrics (needs pandas)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.to_dicts())
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return each row with all metrics as plain values, None where nothing ran."""
+        return [
+            {
+                "workload": row.workload,
+                "platform": row.platform,
+                "policy": row.policy,
+                "allocator": row.allocator,
+                "options": dict(row.options),
+                **{name: _plain(value) for name, value in row.values.items()},
+            }
+            for row in self.rows
+        ]
+
+    def lines(self) -> list[str]:
+        """Return an aligned table: two lines for the names, and one a schedule."""
+        texts = len(self._names())
+        heads = [_split(name) for name in self._heads()]
+        columns = [[*head, *cells] for head, cells in zip(heads, self._columns(), strict=True)]
+        widths = [max(map(len, column)) for column in columns]
+        return [
+            "  ".join(
+                cell.ljust(width) if place < texts else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in zip(*columns, strict=True)
+        ]
+
+    def _names(self) -> list[str]:
+        """Return what tells the rows apart: policy, allocator, and others where they differ."""
+        places = {(row.workload, row.platform, row.policy, row.allocator) for row in self.rows}
+        return [
+            *(name for name in ("workload", "platform") if len({*self._named(name)}) > 1),
+            *("policy", "allocator"),
+            *(["options"] if len(places) < len(self.rows) else []),
+        ]
+
+    def _named(self, name: str) -> list[str]:
+        if name != "options":
+            return [getattr(row, name) for row in self.rows]
+        return [
+            " ".join(f"{key}={value}" for key, value in row.options.items()) for row in self.rows
+        ]
+
+    def _heads(self) -> list[str]:
+        return [*self._names(), *(name.replace("_", " ") for name in self.shown)]
+
+    def _columns(self) -> list[list[str]]:
+        """Return the texts of the table, column by column, without heads."""
+        numbers = [
+            [shown(row.values[name], self.metrics[name].unit) for row in self.rows]
+            for name in self.shown
+        ]
+        return [*map(self._named, self._names()), *numbers]
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._heads())
+        rows = (
+            "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
+            for row in zip(*self._columns(), strict=True)
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def compare(
+    schedules: Iterable[Schedule],
+    *,
+    shown: Sequence[str] = SHOWN,
+    chosen: Mapping[str, Metric] = METRICS,
+) -> Comparison:
+    """Return the metrics of schedules, which are looked at one by one and not kept.
+
+    Parameters
+    ----------
+    schedules
+        Any number, such as a generator that makes them.
+    shown
+        Names of the metrics that the table is to have.
+    chosen
+        What to measure.
+
+    Raises
+    ------
+    InputError
+        If a metric that is to be shown does not exist; the message names the nearest ones.
+    """
+    Comparison((), chosen, shown)  # complains before the work
+    rows = [
+        Row(
+            schedule.workload.name,
+            schedule.platform.name,
+            schedule.policy,
+            schedule.allocator,
+            schedule.options,
+            metrics.table(schedule, chosen),
+        )
+        for schedule in schedules
+    ]
+    return Comparison(rows, chosen, shown)
+
+
+def shown(value: float, unit: str) -> str:
+    """Return a metric's value to look at: five digits, seconds and counts without a fraction.
+
+    >>> shown(0.71234, "%"), shown(1234567.8, "s"), shown(1.5, "s"), shown(1.02, "")
+    ('71.23 %', '1,234,568 s', '1.5 s', '1.02')
+    """
+    if math.isnan(value):
+        return "-"
+    if unit == "%":
+        return f"{100 * value:.2f} %"
+    text = f"{value:,.5g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{text} {unit}".rstrip()
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the two lines of a head: a statistic stands alone, else the last word does.
+
+    >>> _split("mean waiting time"), _split("platform level factor"), _split("makespan")
+    (('mean', 'waiting time'), ('platform level', 'factor'), ('', 'makespan'))
+    """
+    first, _, rest = name.partition(" ")
+    if first in metrics.STATISTICS:
+        return first, rest
+    first, _, rest = name.rpartition(" ")
+    return first, rest
+
+
+def _plain(value: float) -> float | int | None:
+    """Return a number as JSON has it: whole ones as such, None for none."""
+    if not math.isfinite(value):
+        return None
+    return int(value) if value == int(value) else value

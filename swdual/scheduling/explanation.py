@@ -1,0 +1,95 @@
+"""What happened to one job, and why: what a policy noted about it, and who overtook whom."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swdual.errors import InputError
+from swdual.scheduling import processors
+
+if TYPE_CHECKING:
+    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.workload.workload import Workload
+
+NAMED = 10
+"""Jobs of a list that are named."""
+
+
+def check_number(workload: Workload, number: int) -> None:
+    """Check that a workload has a job that the trace calls so.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
+    if not (workload.number == number).any():
+        known = (
+            f"they are from {workload.number.min()} to {workload.number.max()}"
+            if len(workload)
+            else "it has no jobs"
+        )
+        raise InputError(
+            f"no job of the workload has the number {number}; {known}, and some may have been "
+            "dropped",
+            file=workload.source,
+        )
+
+
+def explained(schedule: Schedule, number: int) -> list[str]:
+    """Return lines about the jobs with a number: request, notes with their times, and outcome.
+
+    Notes are there if `swdual.scheduling.engine.simulate` was asked to explain the job, and the
+    policy has something to say.
+
+    Raises
+    ------
+    InputError
+        If no job has this number.
+    """
+    check_number(schedule.workload, number)
+    lines: list[str] = []
+    for index in np.flatnonzero(schedule.workload.number == number).tolist():
+        job = schedule.workload[index]
+        lines.append(
+            f"job {job.number}: submitted at {job.submit_time:,g} s, "
+            f"{job.processors:,} processors for at most {job.requested_time:,g} s"
+        )
+        lines += [f"  {time:,g} s: {why}" for time, why in schedule.notes.get(index, ())]
+        lines += [f"  {line}" for line in _outcome(schedule, index)]
+    return lines
+
+
+def _outcome(schedule: Schedule, index: int) -> list[str]:
+    start, promised = float(schedule.start_time[index]), float(schedule.promised[index])
+    promise = "" if math.isnan(promised) else f"promised to start at {promised:,g} s at the latest"
+    if math.isnan(start):
+        return [*filter(None, [promise]), "never started"]
+    how = " by backfilling" if schedule.backfilled[index] else ""
+    finish = float(schedule.finish_time[index])
+    end = "killed at its requested time" if schedule.killed[index] else "ended"
+    later = np.flatnonzero(schedule.start_time[index + 1 :] < start) + index + 1
+    changes = int(np.count_nonzero(schedule.interrupted.job == index))
+    earlier = np.flatnonzero(schedule.start_time[:index] > start)
+    return [
+        *filter(None, [promise]),
+        f"started at {start:,g} s{how}, {start - schedule.workload.submit_time[index]:,g} s after "
+        f"its submission, on processors {processors.text(schedule.allocation(index))}",
+        *([f"stopped or resized {changes:,} times since"] if changes else []),
+        f"{end} at {finish:,g} s, after {finish - start:,g} s",
+        *_named(schedule, later, "overtaken by"),
+        *_named(schedule, earlier, "overtook"),
+    ]
+
+
+def _named(schedule: Schedule, indices: np.ndarray, what: str) -> list[str]:
+    """Return a line about jobs, if there are any: how many, and the first ones by number."""
+    if not len(indices):
+        return []
+    numbers = ", ".join(str(number) for number in schedule.workload.number[indices[:NAMED]])
+    more = ", ..." if len(indices) > NAMED else ""
+    noun = "job" if len(indices) == 1 else "jobs"
+    return [f"{what} {len(indices):,} {noun}: {numbers}{more}"]

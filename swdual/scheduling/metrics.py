@@ -1,0 +1,330 @@
+"""What a schedule is worth: each metric by its formula.
+
+Sums and means are over the jobs that ran; jobs that the platform had to reject count in
+`success_rate` only. p is the number of processors that a job held, m the platform's, and total time
+is `makespan`. Where a job ended counts for its placement, if it was stopped or resized.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from swdual.scheduling.schedule import Schedule
+
+Column = NDArray[np.float64]
+
+SLOWDOWN_BOUND = 10.0
+"""Seconds that a job counts at least in the bounded slowdown (Feitelson et al. 1997)."""
+
+
+def waiting_time(schedule: Schedule) -> Column:
+    """Return (jobs,) seconds that each job waited: start - submit."""
+    return schedule.waiting_time[_ran(schedule)]
+
+
+def turnaround_time(schedule: Schedule) -> Column:
+    """Return (jobs,) seconds from submission to end, or flow time: finish - submit."""
+    return schedule.turnaround_time[_ran(schedule)]
+
+
+def stretch(schedule: Schedule) -> Column:
+    """Return (jobs,) how many times its execution each job was there: turnaround / execution.
+
+    Execution is finish - start, with what placement added to it. Jobs that ran for 0 s have no
+    stretch and are left out.
+    """
+    execution = schedule.execution_time
+    return (schedule.turnaround_time / np.where(execution > 0, execution, np.nan))[execution > 0]
+
+
+def bounded_slowdown(schedule: Schedule, bound: float = SLOWDOWN_BOUND) -> Column:
+    """Return (jobs,) max(1, turnaround / max(execution, bound)); short jobs weigh no more than it.
+
+    Parameters
+    ----------
+    schedule
+        The schedule.
+    bound
+        Seconds, above 0.
+    """
+    ran = _ran(schedule)
+    execution = np.maximum(schedule.execution_time[ran], bound)
+    return np.maximum(1.0, schedule.turnaround_time[ran] / execution)
+
+
+def makespan(schedule: Schedule) -> float:
+    """Seconds from the first submission to the last end: max finish - min submit."""
+    ran = _ran(schedule)
+    if not ran.any():
+        return 0.0
+    return float(schedule.finish_time[ran].max() - schedule.workload.submit_time[ran].min())
+
+
+def utilisation(schedule: Schedule) -> float:
+    """Part of all processor time that jobs held: sum of p (end - start) / (total time m)."""
+    ran = schedule.executions
+    held = float(ran.processors @ (ran.end - ran.start))
+    return _ratio(held, makespan(schedule) * schedule.platform.processors)
+
+
+def fragmentation(schedule: Schedule) -> float:
+    """Part of all processor time that was free while jobs waited.
+
+    Integral of the free processors over the time that the queue is not empty, / (total time m)
+    (Utrera et al. 2012, formula 2).
+    """
+    times, busy, waiting = usage(schedule)
+    free = (schedule.platform.processors - busy[:-1]) * (waiting[:-1] > 0)
+    return _ratio(float(free @ np.diff(times)), makespan(schedule) * schedule.platform.processors)
+
+
+def contiguity_factor(schedule: Schedule) -> float:
+    """Mean number of ranges of consecutive processors of a job; 1 at best (thesis, 5.7)."""
+    return _mean(_pieces(schedule))
+
+
+def locality_factor(schedule: Schedule) -> float:
+    """Mean of clusters used / clusters needed, ceil(p / cluster size); 1 at best (thesis, 5.7)."""
+    return _mean(_clusters(schedule))
+
+
+def platform_level_factor(schedule: Schedule) -> float:
+    """Mean of level / lowest level possible for p; 1 at best (thesis, 5.7).
+
+    The level of a job is the lowest one on which a single block holds all its processors.
+    """
+    return _mean(_levels(schedule))
+
+
+def contiguous_share(schedule: Schedule) -> float:
+    """Part of the jobs whose processors are consecutive."""
+    return _mean(_pieces(schedule) == 1)
+
+
+def local_share(schedule: Schedule) -> float:
+    """Part of the jobs that use no more clusters than they need."""
+    return _mean(_clusters(schedule) == 1)
+
+
+def minimum_level_share(schedule: Schedule) -> float:
+    """Part of the jobs on the lowest platform level possible for p."""
+    return _mean(_levels(schedule) == 1)
+
+
+def success_rate(schedule: Schedule) -> float:
+    """Part of all jobs that ran to their end: neither killed nor rejected (thesis, 5.3.3)."""
+    return _mean(_ran(schedule) & ~schedule.killed)
+
+
+def backfilled_jobs(schedule: Schedule) -> float:
+    """Number of jobs that overtook an earlier one by backfilling."""
+    return float(np.count_nonzero(schedule.backfilled))
+
+
+def killed_jobs(schedule: Schedule) -> float:
+    """Number of jobs that were stopped at their requested time."""
+    return float(np.count_nonzero(schedule.killed))
+
+
+def rejected_jobs(schedule: Schedule) -> float:
+    """Number of jobs that never ran."""
+    return float(np.count_nonzero(~_ran(schedule)))
+
+
+class Usage(NamedTuple):
+    """Step functions of time: values hold from their time until before the next one.
+
+    Parameters
+    ----------
+    times
+        (steps,) ascending seconds; the last is the last end.
+    busy
+        (steps,) processors that jobs hold.
+    waiting
+        (steps,) jobs in the queue.
+    """
+
+    times: Column
+    busy: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+
+
+def usage(schedule: Schedule) -> Usage:
+    """Return how many processors are busy, and how many jobs wait, from instant to instant.
+
+    A job waits in [submit, start) and holds its processors in [start, end); between executions it
+    waits again.
+    """
+    ran, executions = _ran(schedule), schedule.executions
+    submit, finish = schedule.workload.submit_time[ran], schedule.finish_time[ran]
+    parts = (submit, executions.start, executions.end, finish)
+    times, place = np.unique(np.concatenate(parts), return_inverse=True)
+    submitted, started, ended, finished = np.split(place, np.cumsum([len(x) for x in parts[:-1]]))
+    processors = executions.processors
+    busy = _steps(len(times), (started, processors), (ended, -processors))
+    waiting = _steps(len(times), (submitted, 1), (started, -1), (ended, 1), (finished, -1))
+    return Usage(times, busy, waiting)
+
+
+def _steps(
+    count: int, *changes: tuple[NDArray[np.intp], NDArray[np.int64] | int]
+) -> NDArray[np.int64]:
+    """Return (count,) the sums of all changes at, or before, each place."""
+    total = np.zeros(count, np.int64)
+    for place, change in changes:
+        np.add.at(total, place, change)
+    return np.cumsum(total)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number for a schedule: call it.
+
+    Parameters
+    ----------
+    formula
+        What it is.
+    unit
+        "s" for seconds, "" for a bare number, "%" for a part of 1 that is shown as per cent.
+    compute
+        Returns it; NaN where nothing ran.
+    """
+
+    formula: str
+    unit: str
+    compute: Callable[[Schedule], float]
+
+    def __call__(self, schedule: Schedule) -> float:
+        """Return the value for a schedule."""
+        return self.compute(schedule)
+
+
+def _sum(values: Column) -> float:
+    return float(values.sum())
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
+    return float(values.mean()) if len(values) else math.nan
+
+
+def _median(values: Column) -> float:
+    return float(np.median(values)) if len(values) else math.nan
+
+
+def _max(values: Column) -> float:
+    return float(values.max()) if len(values) else math.nan
+
+
+def _norm(values: Column) -> float:
+    return float(np.sqrt(values @ values))
+
+
+STATISTICS: Mapping[str, Callable[[Column], float]] = {
+    "mean": _mean,
+    "median": _median,
+    "max": _max,
+    "sum": _sum,
+    "norm": _norm,
+}
+"""What is made of a quantity of all jobs; the norm is the 2-norm, sqrt(sum of squares)."""
+
+
+def quantities(bound: float = SLOWDOWN_BOUND) -> dict[str, Callable[[Schedule], Column]]:
+    """Return what is measured of each job, by name, with a bound for the bounded slowdown."""
+    return {
+        "waiting_time": waiting_time,
+        "turnaround_time": turnaround_time,
+        "stretch": stretch,
+        "bounded_slowdown": partial(bounded_slowdown, bound=bound),
+    }
+
+
+def _composed(
+    of_values: Callable[[Column], float], of_jobs: Callable[[Schedule], Column]
+) -> Callable[[Schedule], float]:
+    return lambda schedule: of_values(of_jobs(schedule))
+
+
+def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
+    """Return all metrics by name, in the order in which they are shown.
+
+    Parameters
+    ----------
+    bound
+        Seconds that a job counts at least in the bounded slowdown.
+    """
+    formulas = {
+        "waiting_time": "start - submit",
+        "turnaround_time": "finish - submit",
+        "stretch": "turnaround / execution",
+        "bounded_slowdown": f"max(1, turnaround / max(execution, {bound:g} s))",
+    }
+    made = {}
+    for quantity, of_jobs in quantities(bound).items():
+        unit = "s" if quantity.endswith("_time") else ""
+        for statistic, of_values in STATISTICS.items():
+            made[f"{statistic}_{quantity}"] = Metric(
+                f"{statistic} of {formulas[quantity]}", unit, _composed(of_values, of_jobs)
+            )
+    for function, unit in (
+        (makespan, "s"),
+        (utilisation, "%"),
+        (fragmentation, "%"),
+        (contiguity_factor, ""),
+        (locality_factor, ""),
+        (platform_level_factor, ""),
+        (contiguous_share, "%"),
+        (local_share, "%"),
+        (minimum_level_share, "%"),
+        (success_rate, "%"),
+        (backfilled_jobs, ""),
+        (killed_jobs, ""),
+        (rejected_jobs, ""),
+    ):
+        formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
+        made[function.__name__] = Metric(formula, unit, function)
+    return made
+
+
+METRICS: Mapping[str, Metric] = metrics()
+"""All metrics by name, with the usual bound of 10 s."""
+
+
+def table(schedule: Schedule, chosen: Mapping[str, Metric] = METRICS) -> dict[str, float]:
+    """Return the value of each metric by name; NaN where nothing ran."""
+    return {name: metric(schedule) for name, metric in chosen.items()}
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else math.nan
+
+
+def _ran(schedule: Schedule) -> NDArray[np.bool_]:
+    return np.isfinite(schedule.finish_time)
+
+
+def _pieces(schedule: Schedule) -> Column:
+    """Return (jobs,) the number of ranges of each job that ran."""
+    return np.diff(schedule.offsets)[_ran(schedule)].astype(np.float64)
+
+
+def _clusters(schedule: Schedule) -> Column:
+    """Return (jobs,) clusters used / clusters needed."""
+    ran, platform = _ran(schedule), schedule.platform
+    used = platform.clusters(schedule.offsets, schedule.ranges)[ran]
+    return used / platform.clusters_needed(schedule.processors[ran])
+
+
+def _levels(schedule: Schedule) -> Column:
+    """Return (jobs,) level / lowest level possible, both counted from 1."""
+    ran, platform = _ran(schedule), schedule.platform
+    levels = platform.levels(schedule.offsets, schedule.ranges)[ran]
+    return levels / platform.minimum_levels(schedule.processors[ran])

@@ -1,0 +1,365 @@
+"""``swdual simulate``: from a trace to tables, files and explanations."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+
+import pytest
+
+from swdual import registry
+from swdual.scheduling.metrics import METRICS
+
+POLICIES = registry.available("swdual.scheduling.policies")
+ALLOCATORS = registry.available("swdual.scheduling.allocators")
+
+TIES = [(1, 10, 6, 20), (2, 100, 10, 100), (11, 5, 4, 5)]
+"""(submit, run, processors, requested): the first ends when the last is submitted."""
+
+QUIET = "--quiet"
+
+
+def swf(jobs, header="; MaxProcs: 10\n"):
+    """Return a trace of jobs (submit, run, processors, requested), numbered from 1."""
+    lines = [
+        f"{number} {submit} -1 {run} {wide} -1 -1 {wide} {requested} -1 1 1 1 1 1 1 -1 -1"
+        for number, (submit, run, wide, requested) in enumerate(jobs, 1)
+    ]
+    return header + "\n".join(lines) + "\n"
+
+
+def some(count, seed=0, processors=10):
+    """Return random jobs, some of which run into their limit."""
+    draw = random.Random(seed)
+    submit = 0
+    jobs = []
+    for _ in range(count):
+        submit += draw.choice([0, 0, 5, 40])
+        run = draw.randint(1, 60)
+        jobs.append((submit, run, draw.randint(1, processors), max(1, run + draw.randint(-9, 40))))
+    return jobs
+
+
+@pytest.fixture
+def trace(here):
+    """Write a trace of jobs, by default the three with ties."""
+
+    def write(jobs=TIES, **more):
+        (here / "t.swf").write_text(swf(jobs, **more))
+
+    write()
+    return write
+
+
+def shown(outcome):
+    """Return the one JSON object of a run that went well."""
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.count("\n") == 1
+    return json.loads(outcome.out, parse_constant=pytest.fail)
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+# One schedule.
+
+
+def test_ends_come_before_submissions_and_there_is_one_pass(run, trace, here):
+    """At 11 s the first job ends, so the second starts and the third has to wait for it."""
+    assert run("simulate", "t.swf", "--jobs-out", "jobs.csv").code == 0
+    starts = {row["job_id"]: row["starting_time"] for row in rows(here / "jobs.csv")}
+    assert starts == {"1": "1", "2": "11", "3": "111"}
+
+
+def test_the_table_shows_every_metric(run, trace):
+    """Head, quantities by statistics, then all others; what was repaired goes to standard error."""
+    outcome = run("simulate", "t.swf")
+    assert outcome.code == 0
+    assert outcome.err == "swdual: 3 of 3 jobs kept\n"
+    lines = outcome.out.splitlines()
+    assert lines[0] == "t: 3 jobs in 0.0 days on 10 processors"
+    assert lines[1].split()[:2] == ["policy", "easy"]
+    assert lines[2].split() == ["allocator", "basic"]
+    assert lines[4].split() == ["mean", "median", "max", "sum", "norm"]
+    assert re.match(r"waiting time +36\.333 s +9 s +100 s +109 s +100\.4 s$", lines[5])
+    names = {line[:21].strip() for line in lines[10:]}
+    assert {name.replace("_", " ") for name in METRICS if "_time" not in name} >= names - {""}
+    assert re.search(r"(?m)^makespan +115 s$", outcome.out)
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_json_is_one_object_with_every_metric(run, trace):
+    """Numbers as numbers; makespan and waiting times worked out by hand."""
+    facts = shown(run("simulate", "t.swf", "--json", QUIET))
+    assert set(METRICS) <= set(facts)
+    assert (facts["jobs"], facts["policy"], facts["allocator"]) == (3, "easy", "basic")
+    assert facts["platform"]["processors"] == 10
+    assert (facts["makespan"], facts["sum_waiting_time"]) == (115, 109)
+    assert facts["utilisation"] == (60 + 1000 + 20) / 1150
+    assert facts["repairs"]["kept"] == 3
+
+
+def test_jobs_without_a_run_time_are_dropped_or_run_for_a_second(run, trace, refuses):
+    """Where none is left, that is an error."""
+    trace([(0, 0, 1, 5)])
+    refuses(1, ["t.swf: no job is left"], "simulate", "t.swf", QUIET)
+    kept = shown(run("simulate", "t.swf", "--repair", "run_time=one_second", "--json", QUIET))
+    assert (kept["jobs"], kept["sum_turnaround_time"]) == (1, 1)
+
+
+def test_the_trace_may_come_from_standard_input(spawn, trace, here):
+    """As any file may."""
+    text = (here / "t.swf").read_text()
+    outcome = spawn("simulate", "-", "--json", "--quiet", input=text.encode())
+    assert shown(outcome)["makespan"] == 115
+
+
+def test_jobs_may_go_to_standard_output(run, trace, here):
+    """Then nothing else does."""
+    alone = run("simulate", "t.swf", "--jobs-out", "-")
+    assert run("simulate", "t.swf", "--jobs-out", "jobs.csv").code == 0
+    assert alone.out == (here / "jobs.csv").read_text()
+    assert run("simulate", "t.swf", "--jobs-out", "-", "--json").code == 1
+
+
+def test_the_reserve_depth_reaches_the_policy(run, trace):
+    """All reservations: what conservative backfilling does; none: the head may be delayed."""
+    trace(some(60, seed=2))
+    depths = {
+        depth: shown(run("simulate", "t.swf", "--reserve-depth", depth, "--json", QUIET))
+        for depth in ("0", "1", "all")
+    }
+    conservative = shown(run("simulate", "t.swf", "--policy", "conservative", "--json", QUIET))
+    assert depths["all"]["sum_waiting_time"] == conservative["sum_waiting_time"]
+    assert len({facts["sum_waiting_time"] for facts in depths.values()}) == 3
+    assert depths["0"]["options"]["reserve_depth"] == "0"
+    same = shown(run("simulate", "t.swf", "--option", "reserve-depth=0", "--json", QUIET))
+    assert same == depths["0"]
+
+
+def test_offline_jobs_are_known_at_0_and_never_killed(run, trace):
+    """And clairvoyant ones are submitted when they were."""
+    trace(some(40, seed=3))
+    real = shown(run("simulate", "t.swf", "--json", QUIET))
+    offline = shown(run("simulate", "t.swf", "--offline", "--json", QUIET))
+    knowing = shown(run("simulate", "t.swf", "--clairvoyant", "--json", QUIET))
+    assert real["killed_jobs"] > 0
+    assert offline["killed_jobs"] == knowing["killed_jobs"] == 0
+    assert offline["sum_waiting_time"] > knowing["sum_waiting_time"]
+
+
+def test_a_penalty_makes_jobs_longer_and_kills_some(run, trace):
+    """On a platform whose clusters are small."""
+    trace(some(60, seed=4))
+    words = ("simulate", "t.swf", "--cluster-size", "2", "--json", QUIET)
+    free, dear = shown(run(*words)), shown(run(*words, "--penalty", "quadratic:2"))
+    assert free["platform"]["block_sizes"] == [2, 10]
+    assert dear["penalty"] == "quadratic:2"
+    assert dear["success_rate"] < free["success_rate"]
+
+
+def test_platforms_come_by_name_and_from_files(run, trace, here):
+    """Either way with their levels."""
+    (here / "p.toml").write_text('name = "mine"\nprocessors = 12\nblock_sizes = [4, 12]\n')
+    assert (
+        run("simulate", "t.swf", "--platform", "p.toml")
+        .out.splitlines()[0]
+        .endswith("on mine (12 processors)")
+    )
+    facts = shown(run("simulate", "t.swf", "--platform", "kth-sp2", "--json", QUIET))
+    assert facts["platform"]["block_sizes"] == [10, 50, 100]
+    facts = shown(run("simulate", "t.swf", "--processors", "20", "--json", QUIET))
+    assert facts["makespan"] == 102 - 1  # there is room for the second job at once
+
+
+def test_parts_of_a_trace_keep_its_seconds(run, trace, here):
+    """First jobs, weeks from a place or at random, and samples, by seed."""
+    week = 7 * 86_400
+    trace([(day * 86_400, 60, 1, 60) for day in range(60)])
+    out = ("--jobs-out", "jobs.csv", "--force", QUIET)
+
+    def submitted(*words):
+        assert run("simulate", "t.swf", *words, *out).code == 0
+        return [int(row["submission_time"]) for row in rows(here / "jobs.csv")]
+
+    assert submitted("--first", "3") == [0, 86_400, 172_800]
+    assert submitted("--weeks", "2", "--start", str(week)) == [d * 86_400 for d in range(7, 21)]
+    drawn = submitted("--weeks", "1", "--seed", "5")
+    assert len(drawn) == 7
+    assert drawn[0] % week == 0
+    assert submitted("--weeks", "1", "--seed", "5") == drawn
+    assert {submitted("--weeks", "1", "--seed", str(s))[0] for s in range(9)} != {drawn[0]}
+    picked = submitted("--sample", "9", "--seed", "1")
+    assert len({*picked}) == 9
+    assert submitted("--sample", "9", "--seed", "2") != picked
+
+
+def test_a_job_is_explained(run, trace):
+    """Why it waited, its promise, its start, and who overtook it."""
+    trace([(0, 50, 6, 100), (1, 10, 10, 10), (2, 20, 4, 30)])
+    outcome = run("simulate", "t.swf", "--explain", "2", "--explain", "3", QUIET)
+    assert outcome.code == 0
+    said = outcome.out[outcome.out.index("job 2: ") :]
+    assert "needs 10 processors, 4 are free" in said
+    assert "promised to start at 100 s at the latest" in said
+    assert "started at 50 s, 49 s after its submission, on processors 0-9" in said
+    assert "overtaken by 1 job: 3" in said
+    assert "started at 2 s by backfilling" in said
+    facts = shown(run("simulate", "t.swf", "--explain", "2", "--json", QUIET))
+    assert facts["explanations"]["easy, basic"][0].startswith("job 2: ")
+
+
+def test_schedules_are_drawn(run, trace, here):
+    """Gantt chart, usage and distribution, in the format of the name."""
+    pytest.importorskip("matplotlib")
+    words = ("--gantt", "g.svg", "--usage", "u.png", "--distribution", "d.pdf")
+    assert run("simulate", "t.swf", *words).code == 0
+    assert (here / "g.svg").read_bytes().startswith(b"<?xml")
+    assert (here / "u.png").read_bytes().startswith(b"\x89PNG")
+    assert (here / "d.pdf").read_bytes().startswith(b"%PDF")
+
+
+# Several schedules.
+
+
+def test_policies_and_allocators_are_compared_each_with_each(run, trace):
+    """A line each, with the metrics that were asked for; JSON has all metrics."""
+    trace(some(40))
+    words = ("simulate", "t.swf", "--policy", "fcfs,easy", "--policy", "conservative")
+    words += ("--allocator", "basic,contiguous", QUIET)
+    outcome = run(*words, "--metric", "max_stretch,makespan")
+    lines = outcome.out.splitlines()
+    pairs = [(p, a) for p in ("fcfs", "easy", "conservative") for a in ("basic", "contiguous")]
+    assert [tuple(line.split()[:2]) for line in lines[3:]] == pairs
+    assert lines[2].split() == ["policy", "allocator", "stretch", "makespan"]
+    facts = shown(run(*words, "--json"))
+    assert [(row["policy"], row["allocator"]) for row in facts["schedules"]] == pairs
+    assert all(set(METRICS) <= set(row) for row in facts["schedules"])
+    assert facts["refused"] == {}
+    alone = shown(run("simulate", "t.swf", "--policy", "fcfs", "--json", QUIET))
+    assert facts["schedules"][0] == {key: alone[key] for key in facts["schedules"][0]}
+
+
+def test_all_that_can_are_compared_and_others_say_why(run, trace):
+    """A policy may need more than the trace gives."""
+    trace(some(15))
+    facts = shown(
+        run("simulate", "t.swf", "--policy", "all", "--allocator", "all", "--json", QUIET)
+    )
+    done = {(row["policy"], row["allocator"]) for row in facts["schedules"]}
+    refused = {tuple(who.split(", ")) for who in facts["refused"]}
+    assert not done & refused
+    assert done | refused == {(p, a) for p in POLICIES for a in ALLOCATORS}
+    assert {(p, a) for p in ("fcfs", "easy", "conservative") for a in ALLOCATORS} <= done
+    assert "offline" in facts["refused"]["shelves, basic"]
+    outcome = run("simulate", "t.swf", "--policy", "all", QUIET)
+    assert "\nshelves, basic: shelves plan" in outcome.out
+
+
+def test_an_option_goes_to_the_policies_that_have_it(run, trace):
+    """And to no other."""
+    trace(some(20))
+    words = ("simulate", "t.swf", "--policy", "fcfs,easy,conservative", "--json", QUIET)
+    rows = shown(run(*words, "--option", "compression=none"))["schedules"]
+    assert [row["options"].get("compression") for row in rows] == [None, None, "none"]
+
+
+def test_each_schedule_has_files_of_its_own(run, trace, refuses, here):
+    """Their names must tell them apart."""
+    words = ("simulate", "t.swf", "--policy", "fcfs,easy", QUIET)
+    refuses(1, ["jobs.csv", "{policy}"], *words, "--jobs-out", "jobs.csv")
+    assert run(*words, "--jobs-out", "{policy}.csv").code == 0
+    assert run("simulate", "t.swf", "--policy", "easy", "--jobs-out", "one.csv").code == 0
+    assert (here / "easy.csv").read_text() == (here / "one.csv").read_text()
+    assert (here / "fcfs.csv").is_file()
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--policy", "esay"), ["unknown policy 'esay'", "did you mean easy"]),
+        (("--policy", "fcfs,esay"), ["unknown policy 'esay'"]),
+        (("--allocator", "continuous"), ["unknown allocator", "contiguous"]),
+        (("--platform", "cury"), ["unknown platform 'cury'", "did you mean curie"]),
+        (("--platform", "none.toml"), ["none.toml: cannot be read"]),
+        (("--platform", "curie", "--processors", "9"), ["excludes"]),
+        (("--option", "reserve_dept=2"), ["unknown option", "did you mean reserve_depth"]),
+        (("--option", "reserve_depth"), ["write NAME=VALUE"]),
+        (("--policy", "fcfs", "--option", "by=count"), ["have no options"]),
+        (("--reserve-depth", "some"), ["reserve_depth cannot be 'some'"]),
+        (("--penalty", "cubic:2"), ["unknown penalty 'cubic'"]),
+        (("--penalty", "linear:x"), ["'x' is no number"]),
+        (("--rules", "strict"), ["standard, thesis"]),
+        (("--repair", "overun=drop"), ["'overun=drop' is about no rule"]),
+        (("--metric", "mean_strech"), ["unknown metric", "did you mean mean_stretch"]),
+        (("--explain", "77"), ["t.swf", "number 77; they are from 1 to 3"]),
+        (("--start", "5"), ["--weeks"]),
+        (("--first", "0"), ["--first"]),
+        (("--gantt", "g.gif"), ["g.gif: the name of a drawing must end in"]),
+        (("--processors", "5"), ["t.swf:2: job 1 needs 6 processors", "has 5"]),
+        (("--processors", "7", "--policy", "all"), ["t.swf:3: job 2 needs 10 processors"]),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_remedy(refuses, trace, words, said):
+    """One line on standard error, exit code 1, and no file."""
+    outcome = refuses(1, said, "simulate", "t.swf", *words, QUIET)
+    assert outcome.err.count("swdual: error") + outcome.err.count("Error: ") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 2 3\n", ["t.swf:1: "]),
+        (swf(TIES).replace("2 2 -1 100", "2 -5 -1 100"), ["t.swf:3: "]),
+        (swf(TIES).replace("2 2 -1 100", "2 2 -1 nan"), ["t.swf:3: "]),
+        ("; only a header\n", ["t.swf: has no job lines"]),
+        (swf(TIES, header=""), ["t.swf: does not say how many processors", "--processors"]),
+    ],
+)
+def test_a_malformed_trace_is_an_error_with_file_and_line(refuses, here, text, said):
+    """The line is the file's."""
+    (here / "t.swf").write_text(text)
+    refuses(1, said, "simulate", "t.swf")
+
+
+def test_existing_files_are_found_before_the_work(refuses, trace, here):
+    """Exit code 6, and nothing was simulated; --force replaces them."""
+    (here / "x.csv").write_text("mine")
+    refuses(6, ["x.csv: exists; use --force"], "simulate", "t.swf", "--jobs-out", "x.csv", QUIET)
+
+
+def test_wide_jobs_outside_the_part_do_not_matter(run, trace):
+    """Only what is simulated must fit; and wide jobs can be dropped or capped."""
+    trace([*TIES, (50, 1, 99, 1)])
+    assert run("simulate", "t.swf").code == 1
+    assert run("simulate", "t.swf", "--first", "3").code == 0
+    dropped = shown(run("simulate", "t.swf", "--repair", "too_wide=drop", "--json", QUIET))
+    capped = shown(run("simulate", "t.swf", "--repair", "too_wide=cap", "--json", QUIET))
+    assert (dropped["jobs"], capped["jobs"]) == (3, 4)
+
+
+# Lists.
+
+
+def test_the_list_names_all_that_simulates(run):
+    """And the lists of one kind tell more."""
+    out = run("list").out
+    for name in (*POLICIES, *ALLOCATORS, "curie", "sdsc-blue"):
+        assert re.search(rf"(?<!\S){name}(?!\S)", out)
+    policies = run("list", "policies").out
+    for name in POLICIES:
+        assert re.search(rf"(?m)^{name}$", policies)
+    assert "--option reserve_depth=1" in policies
+    assert "Feitelson" in policies
+    assert all(re.search(rf"(?m)^{name}$", run("list", "allocators").out) for name in ALLOCATORS)
+    assert re.search(r"(?m)^curie +80,640  24, 1152, 40320, 80640$", run("list", "platforms").out)
+    for name, metric in METRICS.items():
+        assert re.search(rf"(?m)^{name} +{re.escape(metric.formula)}$", run("list", "metrics").out)
+    assert "overrun=keep|extend|drop" in run("list", "repairs").out

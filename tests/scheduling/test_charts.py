@@ -1,0 +1,140 @@
+"""Charts of schedules: what is drawn where, and the files."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scheduling.random_schedules import built, drawn
+
+from swdual.errors import InputError, OutputError
+from swdual.gantt import ENDINGS
+from swdual.scheduling import charts, metrics
+from swdual.scheduling.platform import Platform
+
+pytest.importorskip("matplotlib")
+
+MAGIC = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+DRAWERS = {
+    "gantt": charts.gantt,
+    "usage": charts.usage,
+    "distributions": lambda schedule, path=None, **more: charts.distributions(
+        [schedule, schedule], path=path, **more
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("drawer", DRAWERS)
+def test_the_same_schedule_is_the_same_file(drawer, ending, tmp_path):
+    """In all formats, without a time of day; nothing is replaced unless asked."""
+    schedule, path = drawn(1, 30), tmp_path / f"chart{ending}"
+    assert DRAWERS[drawer](schedule, path) is None
+    first = path.read_bytes()
+    assert first.startswith(MAGIC[ending])
+    with pytest.raises(OutputError, match="exists"):
+        DRAWERS[drawer](schedule, path)
+    DRAWERS[drawer](schedule, path, force=True)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("drawer", DRAWERS)
+def test_nothing_can_be_drawn_and_a_name_must_have_an_ending(drawer, tmp_path):
+    """A workload without jobs, or none that ran; no file with another ending."""
+    for jobs in ([], [(0, None, None, 9)], [(5, 5, 5, [(0, 1)])]):
+        figure = DRAWERS[drawer](built(Platform(4), jobs))
+        figure.savefig(tmp_path / "empty.png")
+    with pytest.raises(InputError, match=r"must end in \.svg"):
+        DRAWERS[drawer](drawn(1, 3), tmp_path / "chart.gif")
+
+
+def test_a_rectangle_covers_a_range_for_the_time_of_its_job():
+    """From start to finish, and from the first processor to the end of the last."""
+    schedule = built(
+        Platform(8), [(0, 1, 4, [(0, 2), (5, 6)]), (0, None, None, 9), (0, 4, 9, [(0, 8)])]
+    )
+    boxes, jobs = charts.rectangles(schedule)
+    assert jobs.tolist() == [0, 0, 2]
+    assert boxes[0].tolist() == [[1, 0], [4, 0], [4, 2], [1, 2]]
+    assert boxes[1].tolist() == [[1, 5], [4, 5], [4, 6], [1, 6]]
+    chart = charts.gantt(schedule).axes[0]
+    paths = [path.vertices[:4].tolist() for path in chart.collections[0].get_paths()]
+    assert paths == boxes.tolist()
+    assert chart.get_xlim() == (1, 9)
+    assert chart.get_ylim() == (0, 8)
+    colours = chart.collections[0].get_facecolors()
+    assert (colours[0] == colours[1]).all()
+    assert (colours[0] != colours[2]).any()
+
+
+def test_what_ran_before_a_job_was_stopped_is_drawn_too():
+    """In the colour of the job."""
+    schedule = built(Platform(8), [(0, 1, 3, [(0, 2)]), (0, 3, 9, [(4, 6)])])
+    first = replace(schedule.executions, job=np.array([1, 1]), start=np.array([0.0, 2.0]))
+    boxes, jobs = charts.rectangles(replace(schedule, interrupted=first))
+    assert jobs.tolist() == [0, 1, 1, 1]
+    assert boxes[2].tolist() == [[0, 0], [3, 0], [3, 2], [0, 2]]
+    assert boxes[3].tolist() == [[2, 4], [9, 4], [9, 6], [2, 6]]
+
+
+def test_many_rectangles_are_an_image_within_the_drawing(monkeypatch):
+    """A vector for each would make a file that nobody can open."""
+    assert not charts.gantt(drawn(1, 30)).axes[0].collections[0].get_rasterized()
+    monkeypatch.setattr(charts, "FINE", 3)
+    assert charts.gantt(drawn(1, 30)).axes[0].collections[0].get_rasterized()
+
+
+def test_the_curves_of_usage_are_the_step_functions():
+    """Processors above, jobs below."""
+    schedule = drawn(2, 30)
+    times, busy, waiting = metrics.usage(schedule)
+    above, below = charts.usage(schedule).axes
+    for chart, values in ((above, busy), (below, waiting)):
+        step = chart.patches[0].get_data()
+        assert step.edges.tolist() == times.tolist()
+        assert step.values.tolist() == values[:-1].tolist()
+
+
+def test_coarse_curves_keep_the_area(monkeypatch):
+    """Means over equal spans, worked out second by second."""
+    schedule = drawn(5, 40)
+    times, busy, _ = metrics.usage(schedule)
+    begin, end = int(times[0]), int(times[-1])
+    seconds = [busy[np.searchsorted(times, s, "right") - 1] for s in range(begin, end)]
+    count = next(k for k in range(2, 30) if (end - begin) % k == 0)
+    monkeypatch.setattr(charts, "COLUMNS", count)
+    values, edges = charts.coarse(times, busy)
+    assert len(values) == count
+    assert (edges[0], edges[-1]) == (begin, end)
+    means = np.array(seconds).reshape(count, -1).mean(axis=1)
+    np.testing.assert_allclose(values, means, rtol=1e-9, atol=1e-9)
+
+
+def test_a_distribution_says_what_part_of_the_jobs_has_more():
+    """At each point of a curve, counted."""
+    schedules = [drawn(seed, 400 if seed else 11) for seed in range(2)]
+    waiting, slowdown = charts.distributions(schedules).axes
+    for chart, quantity in ((waiting, "waiting_time"), (slowdown, "bounded_slowdown")):
+        for line, schedule in zip(chart.lines, schedules, strict=True):
+            values = metrics.quantities()[quantity](schedule)
+            for x, percent in zip(*line.get_data(), strict=True):
+                more, same = np.mean(values > x + 1e-9), np.mean(values >= x - 1e-9)
+                assert 100 * more - 100 / len(values) <= percent <= 100 * same + 100 / len(values)
+    assert [text.get_text() for text in slowdown.get_legend().get_texts()] == ["easy, basic"] * 2
+
+
+def test_an_unknown_quantity_is_refused_with_its_neighbours():
+    """Before anything is drawn."""
+    with pytest.raises(InputError, match="did you mean stretch"):
+        charts.distributions([], ["strech"])
+
+
+@pytest.mark.parametrize("drawer", DRAWERS)
+def test_without_matplotlib_an_error_says_what_to_install(drawer, monkeypatch):
+    """Not an ImportError."""
+    schedule = drawn(1, 3)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match="pip install"):
+        DRAWERS[drawer](schedule)

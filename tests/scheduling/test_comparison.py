@@ -1,0 +1,114 @@
+"""Comparisons: one row a schedule, the same numbers in all forms."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scheduling.random_schedules import built, drawn
+
+from swdual.errors import InputError
+from swdual.scheduling import metrics
+from swdual.scheduling.comparison import SHOWN, compare, shown
+from swdual.scheduling.platform import Platform
+
+
+@pytest.fixture
+def schedules():
+    """Two policies, one of them with nothing that ran."""
+    return [drawn(3, 30), built(Platform(4), [(0, None, None, 9)], policy="fcfs", name="<b>")]
+
+
+def test_every_form_has_the_values_of_the_metrics(schedules):
+    """As dictionaries, as a data frame and in the rows themselves."""
+    pytest.importorskip("pandas")
+    comparison = compare(schedules)
+    frame = comparison.to_pandas()
+    dictionaries = comparison.to_dicts()
+    for place, schedule in enumerate(schedules):
+        for name, value in metrics.table(schedule).items():
+            plain = dictionaries[place][name]
+            assert plain == value or (plain is None and math.isnan(value))
+            assert np.array_equal(float(frame[name][place]), value, equal_nan=True)
+    assert frame["policy"].tolist() == ["easy", "fcfs"]
+    assert json.loads(json.dumps(dictionaries, allow_nan=False)) == dictionaries
+
+
+def test_the_table_is_aligned_and_tells_the_rows_apart(schedules):
+    """Two lines of heads, then a line each; names of workloads only where they differ."""
+    lines = compare(schedules).lines()
+    assert len(lines) == 4
+    assert lines[1].split()[:3] == ["workload", "platform", "policy"]
+    assert lines[3].startswith("<b>")
+    place = lines[1].index("waiting time") + len("waiting time")
+    assert all(line[place : place + 2].strip() == "" for line in lines)
+    assert all(line == line.rstrip() for line in lines)
+    alike = compare([drawn(3, 30), drawn(4, 30)]).lines()
+    assert alike[1].split()[:3] == ["policy", "allocator", "options"]
+    one = compare([drawn(3, 30)]).lines()
+    assert one[1].split()[:2] == ["policy", "allocator"]
+    assert "options" not in one[1]
+
+
+def test_options_are_shown_where_they_alone_differ():
+    """Two schedules of one policy."""
+    both = [drawn(3, 9), built(Platform(24, (2, 6, 24), 4), [], options={"reserve_depth": "all"})]
+    lines = compare(both).lines()
+    assert "options" in lines[1]
+    assert "reserve_depth=all" in lines[3]
+
+
+def test_other_metrics_can_be_shown(schedules):
+    """By name; an unknown one is refused before anything is measured."""
+    lines = compare(schedules, shown=["norm_stretch", "local_share"]).lines()
+    assert lines[0].split() == ["norm", "local"]
+    assert lines[1].split()[-2:] == ["stretch", "share"]
+    never = iter([1 / x for x in ()])
+    with pytest.raises(InputError, match="did you mean norm_stretch"):
+        compare(never, shown=["norm_strech"])
+
+
+def test_a_generator_is_enough_and_nothing_is_kept():
+    """Schedules of large traces need not be in memory at the same time."""
+    alive = []
+
+    def one_by_one():
+        import weakref
+
+        for seed in range(3):
+            schedule = drawn(seed, 10)
+            alive.append(weakref.ref(schedule))
+            yield schedule
+            del schedule
+
+    assert len(compare(one_by_one()).rows) == 3
+    assert [reference() for reference in alive] == [None] * 3
+
+
+def test_the_page_has_the_same_cells_escaped(schedules):
+    """In notebooks; a name of a workload cannot break out."""
+    page = compare(schedules)._repr_html_()
+    assert "<b>" not in page
+    assert "&lt;b&gt;" in page
+    assert page.count("<tr>") == 3
+    assert page.count("<th>") == 4 + len(SHOWN)
+    assert page.count("<td>") == 2 * (4 + len(SHOWN))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.5, "%", "50.00 %"),
+        (math.nan, "s", "-"),
+        (0.0, "s", "0 s"),
+        (12345.6, "s", "12,346 s"),
+        (9999.99, "", "10,000"),
+        (1 / 3, "", "0.33333"),
+        (2e15, "s", "2,000,000,000,000,000 s"),
+    ],
+)
+def test_numbers_are_short(value, unit, text):
+    """Five digits, no exponent, never "nan"."""
+    assert shown(value, unit) == text

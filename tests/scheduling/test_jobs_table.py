@@ -1,0 +1,92 @@
+"""The table of jobs: Batsim's columns, the trace's numbers and seconds, nothing lost."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scheduling.random_schedules import built, drawn
+
+from swdual.errors import OutputError
+from swdual.scheduling.jobs_table import columns, write
+from swdual.scheduling.platform import Platform
+
+BATSIM = (
+    "job_id,submission_time,requested_number_of_resources,requested_time,success,final_state,"
+    "starting_time,execution_time,finish_time,waiting_time,turnaround_time,stretch,"
+    "allocated_resources"
+)
+JOBS = [
+    (0, 0, 10, [(0, 3), (5, 6)]),
+    (1, 10, 12.5, [(0, 4)]),
+    (2, None, None, 9),
+    (3, 13, 13, [(7, 8)]),
+]
+
+
+@pytest.fixture
+def schedule():
+    """A job on two ranges, a killed one, a rejected one, and one that ran 0 s."""
+    return built(Platform(8), JOBS, killed=np.array([False, True, False, False]))
+
+
+def test_the_file_is_what_batsim_would_write(schedule, tmp_path):
+    """Whole numbers without a point; fields of what did not happen are empty."""
+    write(schedule, tmp_path / "jobs.csv")
+    assert (tmp_path / "jobs.csv").read_text().splitlines() == [
+        BATSIM,
+        "1,0,4,10,1,COMPLETED_SUCCESSFULLY,0,10,10,0,10,1,0-2 5",
+        "2,1,4,2.5,0,COMPLETED_WALLTIME_REACHED,10,2.5,12.5,9,11.5,4.6,0-3",
+        "3,2,9,1,0,REJECTED,,,,,,,",
+        "4,3,1,1,1,COMPLETED_SUCCESSFULLY,13,0,13,10,10,,7",
+    ]
+
+
+def test_a_file_is_replaced_only_by_force(schedule, tmp_path):
+    """As all files are."""
+    path = tmp_path / "jobs.csv"
+    path.write_text("mine")
+    with pytest.raises(OutputError, match="exists"):
+        write(schedule, path)
+    assert path.read_text() == "mine"
+    write(schedule, path, force=True)
+    assert path.read_text().startswith(BATSIM)
+
+
+@given(st.builds(drawn, st.integers(0, 2**32), st.integers(1, 20)))
+def test_the_columns_agree_with_each_other(schedule):
+    """Waiting and turnaround from the times, and as many processors as were asked for."""
+    table = columns(schedule)
+    assert ",".join(table) == BATSIM
+    for row in zip(*(column.tolist() for column in table.values()), strict=True):
+        job = dict(zip(table, row, strict=True))
+        if job["final_state"] == "REJECTED":
+            assert math.isnan(job["starting_time"])
+            assert (job["success"], job["allocated_resources"]) == (0, "")
+            continue
+        assert job["success"] == (job["final_state"] == "COMPLETED_SUCCESSFULLY")
+        assert job["starting_time"] - job["submission_time"] == job["waiting_time"]
+        assert job["starting_time"] + job["execution_time"] == job["finish_time"]
+        assert job["waiting_time"] + job["execution_time"] == job["turnaround_time"]
+        ends = [part.split("-") for part in job["allocated_resources"].split(" ")]
+        held = sum(int(each[-1]) - int(each[0]) + 1 for each in ends)
+        assert held == job["requested_number_of_resources"]
+        if job["execution_time"]:
+            assert job["stretch"] == job["turnaround_time"] / job["execution_time"]
+        else:
+            assert math.isnan(job["stretch"])
+
+
+def test_the_numbers_read_back_are_the_same(tmp_path):
+    """No digit is lost on the way through the file."""
+    schedule = built(Platform(3), [(0.1, 1 / 3, 9e14, [(0, 1)]), (7e9, 7e9, 7e9 + 0.2, [(1, 2)])])
+    write(schedule, tmp_path / "jobs.csv")
+    with open(tmp_path / "jobs.csv", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    for name, column in columns(schedule).items():
+        if column.dtype.kind == "f":
+            assert [float(row[name]) for row in rows] == column.tolist()
