@@ -1,0 +1,238 @@
+"""Slack-based (flexible) backfilling: a new job may delay others, each by no more than its slack.
+
+D. Talby and D. Feitelson, "Supporting priorities and improving utilization of the IBM SP scheduler
+using slack-based backfilling", IPPS 1999. From there, as far as its abstract and others' accounts
+of it say: every job has a slack, heavy ones less; for a new job, possible schedules are priced and
+the cheapest is kept; no job is delayed beyond its slack. A slack factor of three means three times
+the average waiting time. The formulas for slack and price below are ours, and so is the choice of
+schedules, which differ in the place that the new job takes in the sequence of starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from swdual.errors import InputError
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import Job
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._reserving import chooser
+from swdual.scheduling.policy import Option, Start, View
+from swdual.scheduling.processors import Ranges
+from swdual.scheduling.profile import AvailabilityProfile
+
+OPTIONS = {
+    "slack_factor": Option(
+        3.0, "The slack of a job that is not heavy, in mean waiting times of the jobs started."
+    ),
+    "price": Option(
+        "wait",
+        "What a schedule should have little of: the waiting times of jobs, or of their work.",
+        ("wait", "work"),
+    ),
+    "places": Option(
+        8, "How many places in the sequence are tried for a new job, evenly spread; 0: all."
+    ),
+}
+
+Slot = tuple[float, Ranges | None]
+
+
+@dataclass(eq=False)
+class Reservation:
+    """A waiting job, the start that is planned for it, and the latest it may be given.
+
+    Parameters
+    ----------
+    job
+        The job.
+    latest_start
+        Seconds.
+    slot
+        The planned start, and the processors, which only a plan for a forced allocator knows.
+    """
+
+    job: Job
+    latest_start: float = inf
+    slot: Slot = (inf, None)
+
+    @property
+    def start_time(self) -> float:
+        """The planned start."""
+        return self.slot[0]
+
+
+class Policy:
+    """Keeps a plan of all waiting jobs, which changes when jobs come and when they end early.
+
+    A new job first gets the earliest start that moves no other. With its slack added, this is the
+    latest start that it may ever be given:
+
+        slack = slack_factor x mean waiting time of the jobs started so far x min(1, A / a)
+
+    where a is its requested time x processors and A their mean over all jobs submitted so far: a
+    job heavier than the mean has less slack. The traces know no priorities, so all have the same.
+
+    Then it is tried in other places of the sequence of planned starts. The jobs before it keep
+    theirs; it and those behind it are placed anew in that order, each at the earliest time. Of the
+    plans that exceed no latest start the cheapest is kept, on a tie the one that moves fewest. The
+    price is the sum of the planned starts, so that of the waiting times, where each job counts
+    alike or by its requested time x processors, which asks for little idle time early on.
+
+    When jobs end early, the others are moved forwards in the sequence of their starts, never
+    later. Jobs start when the plan says so.
+
+    Nobody starts later than promised, which is the latest start. With a forced allocator the plan
+    consists of particular processors, which keeps this true.
+    """
+
+    def __init__(
+        self, platform: Platform, allocator: Allocator, slack_factor: float, price: str, places: int
+    ) -> None:
+        if not 0 <= slack_factor < inf:
+            raise InputError(f"slack_factor is {slack_factor}, but it must be 0 or more")
+        if places < 0:
+            raise InputError(f"places is {places}, but it must be 0 (all) or more")
+        self._slack_factor = slack_factor
+        self._by_work = price == "work"
+        self._places = places
+        self._profile = AvailabilityProfile(platform.processors, by_processors=allocator.FORCED)
+        self._choose = chooser(platform, allocator, allocator.FORCED)
+        self._plan: list[Reservation] = []  # in the sequence of planned starts
+        self._submitted = 0
+        self._work = 0.0
+        self._started = 0
+        self._waited = 0.0
+
+    def decide(self, view: View) -> Iterator[Start]:
+        """Yield the jobs whose planned start has come."""
+        profile, now = self._profile, view.now
+        profile.advance(now)
+        early = [ended for ended in view.ended if ended.latest_end > now]
+        for ended in early:
+            profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
+        if early:
+            self._move_forwards()
+        for job in view.submitted:
+            self._add(view, job)
+        while self._plan and self._plan[0].start_time <= now:
+            job = self._plan[0].job
+            if job.processors > view.free_count:
+                break  # a job of no time at all holds them, and ends within this instant
+            reservation = self._plan.pop(0)
+            self._started += 1
+            self._waited += now - job.submit_time
+            view.note(job, f"started, {reservation.latest_start - now:g} s before the latest start")
+            head = next(iter(view.queue.values()))
+            yield Start(job, reservation.slot[1], backfilled=job is not head)
+        if self._plan:
+            view.wake(self._plan[0].start_time)
+        if view.watching:
+            for reservation in self._plan:
+                planned = f"planned at {reservation.start_time:g} s"
+                view.note(
+                    reservation.job, f"{planned}, at the latest at {reservation.latest_start:g} s"
+                )
+
+    def _add(self, view: View, job: Job) -> None:
+        """Take a new job into the plan, in the cheapest place."""
+        new = Reservation(job)
+        self._take(new, self._earliest(self._profile, job))
+        new.latest_start = new.start_time + self._slack(job)
+        view.promise(job, new.latest_start)
+        if self._plan and new.start_time > view.now:
+            self._try_places(new)
+        self._plan.append(new)
+        self._sort()
+
+    def _slack(self, job: Job) -> float:
+        work = job.requested_time * job.processors
+        self._submitted += 1
+        self._work += work
+        if not self._started or not work:
+            return 0.0
+        lightness = min(1.0, self._work / self._submitted / work)
+        return self._slack_factor * (self._waited / self._started) * lightness
+
+    def _move_forwards(self) -> None:
+        """Put each job where it is earliest with all others in place, in the sequence of starts."""
+        plan = self._plan
+        widths = np.array([each.job.processors for each in plan], np.int64)
+        durations = np.array([each.job.requested_time for each in plan])
+        starts = np.array([each.start_time for each in plan])
+        place = -1
+        while True:
+            place = self._profile.improvable(place + 1, widths, durations, starts)
+            if place == len(plan):
+                break
+            reservation = plan[place]
+            self._lift(reservation)
+            slot = self._earliest(self._profile, reservation.job)
+            self._take(reservation, slot if slot[0] < reservation.start_time else reservation.slot)
+        self._sort()
+
+    def _try_places(self, new: Reservation) -> None:
+        """Move a job from its earliest place, and those behind, to where that is cheapest."""
+        plan = self._plan
+        places = range(len(plan))
+        if 0 < self._places < len(plan):
+            places = range(0, len(plan), -(-len(plan) // self._places))
+        self._lift(new)
+        rest = len(plan)
+        slots = {new: new.slot}
+        most = 0.0
+        for place in reversed(places):
+            for reservation in plan[place:rest]:
+                self._lift(reservation)
+            rest = place
+            moved = [new, *plan[place:]]
+            found = self._arranged(moved)
+            if found is not None and (gain := self._gain(moved, found)) > most:
+                slots, most = dict(zip(moved, found, strict=True)), gain
+        for reservation in [new, *plan[rest:]]:
+            self._take(reservation, slots.get(reservation, reservation.slot))
+
+    def _arranged(self, moved: Sequence[Reservation]) -> list[Slot] | None:
+        """Return the slots if these are placed in this order, or None if one would be too late."""
+        profile = deepcopy(self._profile)
+        slots = []
+        for reservation in moved:
+            slot = self._earliest(profile, reservation.job)
+            if slot[0] > reservation.latest_start:
+                return None
+            _change(profile.take, reservation.job, slot)
+            slots.append(slot)
+        return slots
+
+    def _gain(self, moved: Sequence[Reservation], slots: Sequence[Slot]) -> float:
+        """Return by how much the price falls if jobs are moved to other slots."""
+        gain = 0.0
+        for reservation, (start_time, _) in zip(moved, slots, strict=True):
+            job = reservation.job
+            weight = job.requested_time * job.processors if self._by_work else 1.0
+            gain += weight * (reservation.start_time - start_time)
+        return gain
+
+    def _earliest(self, profile: AvailabilityProfile, job: Job) -> Slot:
+        return profile.earliest(job.processors, job.requested_time, self._choose)
+
+    def _take(self, reservation: Reservation, slot: Slot) -> None:
+        reservation.slot = slot
+        _change(self._profile.take, reservation.job, slot)
+
+    def _lift(self, reservation: Reservation) -> None:
+        _change(self._profile.give, reservation.job, reservation.slot)
+
+    def _sort(self) -> None:
+        self._plan.sort(key=lambda reservation: (reservation.start_time, reservation.job.index))
+
+
+def _change(change: Callable[..., None], job: Job, slot: Slot) -> None:
+    """Take a job's slot in a profile, or give it back."""
+    start, processors = slot
+    change(start, start + job.requested_time, job.processors, processors)
