@@ -38,6 +38,10 @@ class Speedup(Protocol):
         """Return the seconds that a job runs on so many processors."""
         ...
 
+    def run_times(self, index: int, most: int) -> NDArray[np.float64]:
+        """Return the seconds on 1, 2, ..., most processors."""
+        ...
+
     def take(self, chosen: NDArray[np.int64]) -> Speedup:
         """Return the same for some of the jobs."""
         ...
@@ -59,7 +63,7 @@ class Workload:
     run_time
         Seconds it runs if nobody stops it, 0 or more.
     requested_time
-        Seconds after which it is killed; 0 only if the run time is 0 too.
+        Seconds after which it is killed, above 0.
     processors
         How many processors it needs.
     extra
@@ -111,7 +115,7 @@ class Workload:
             )
         self._refuse(self.run_time < 0, "has a negative run_time; leave it out")
         self._refuse(
-            (self.requested_time < 0) | ((self.requested_time == 0) & (self.run_time > 0)),
+            self.requested_time <= 0,
             "has no requested_time above 0; request its run_time, or leave it out",
         )
         self._refuse(self.processors < 1, "needs fewer than 1 processor; leave it out")
@@ -258,8 +262,11 @@ class Workload:
         return replace(self, submit_time=self.submit_time + seconds)
 
     def clairvoyant(self) -> Workload:
-        """Return the workload of users who know their run times: each job requests its own."""
-        return replace(self, requested_time=self.run_time)
+        """Return the workload of users who know their run times: each job requests its own.
+
+        One that does not run at all requests a second.
+        """
+        return replace(self, requested_time=np.where(self.run_time > 0, self.run_time, 1.0))
 
     def offline(self) -> Workload:
         """Return the workload with everything known at time 0: all jobs, and their run times."""

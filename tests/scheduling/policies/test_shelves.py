@@ -139,6 +139,7 @@ def test_the_engine_runs_the_plan(instance, random):
     widths, times, clusters, size = instance
     if not widths:
         return
+    times = [time or 1.0 for time in times]
     run_times = [random.choice((time, time / 2, 0.0)) for time in times]
     workload = Workload.from_arrays(
         np.zeros(len(widths)), run_times, widths, requested_time=np.array(times)

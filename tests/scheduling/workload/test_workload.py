@@ -22,7 +22,7 @@ def workload_of(jobs, **others):
     return Workload(*columns, **others)
 
 
-SOUND = [(7, 0.0, 5.0, 9.0, 2), (3, 0.0, 0.0, 0.0, 1), (4, 2.5, 8.0, 6.0, 64)]
+SOUND = [(7, 0.0, 5.0, 9.0, 2), (3, 0.0, 0.0, 1.0, 1), (4, 2.5, 8.0, 6.0, 64)]
 
 
 def test_jobs_come_out_as_they_went_in():
