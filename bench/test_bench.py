@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent
+DATA = FOLDER.parent / "data"
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,8 @@ FOLDER = Path(__file__).parent
         ["start.py", "--repeats", "1"],
         ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
         ["planners.py", "--instances", "10", "--tasks", "100", "--repeats", "1"],
+        ["simulator.py", str(DATA), "--repeats", "1"],
+        ["simulator.py", str(DATA), "--validate", "20"],
         [
             *("papers/swdual.py", "--residues", "3000", "--scale", "0.02", "--db-scale", "0.0002"),
             *("--planners", "self_scheduling,gpu_only", "--repeats", "1"),

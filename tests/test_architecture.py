@@ -24,7 +24,10 @@ OWNERS = {
         "scheduling/workload/workload.py",
     },
     "polars": {"results.py"},
-    "matplotlib": {"results.py", "gantt.py", "planner.py", "scheduling/charts.py"},
+    "matplotlib": {
+        *("results.py", "gantt.py", "planner.py", "scheduling/charts.py"),
+        "scheduling/schedule.py",
+    },
     "pyarrow": {"results.py", "formats/_arrow.py", "formats/parquet.py"},
     "Bio": {
         *("results.py", "hits/query_result.py", "hits/hit.py"),  # for their types only

@@ -18,4 +18,59 @@ Stages, in the order in which a simulation meets them:
     What happened, whether it can be, and what it is worth.
 
 Nothing here knows biology.
+
+>>> from swdual.scheduling import Workload, simulate
+>>> workload = Workload.from_arrays(submit_time=[0, 1, 2], run_time=[9, 9, 4], processors=[3, 4, 1])
+>>> simulate(workload, 4, policy="easy").start_time.tolist()
+[0.0, 9.0, 2.0]
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from swdual.scheduling.comparison import compare
+    from swdual.scheduling.engine import simulate
+    from swdual.scheduling.penalty import Penalty
+    from swdual.scheduling.platform import Platform
+    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.workload.repair import Repairs
+    from swdual.scheduling.workload.swf import read_swf, write_swf
+    from swdual.scheduling.workload.workload import Workload
+
+_HOMES = {
+    "Penalty": "penalty",
+    "Platform": "platform",
+    "Repairs": "workload.repair",
+    "Schedule": "schedule",
+    "Workload": "workload.workload",
+    "compare": "comparison",
+    "read_swf": "workload.swf",
+    "simulate": "engine",
+    "write_swf": "workload.swf",
+}
+
+__all__ = [
+    "Penalty",
+    "Platform",
+    "Repairs",
+    "Schedule",
+    "Workload",
+    "compare",
+    "read_swf",
+    "simulate",
+    "write_swf",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'swdual.scheduling' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"swdual.scheduling.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -36,17 +36,29 @@ def turnaround_time(schedule: Schedule) -> Column:
 
 
 def stretch(schedule: Schedule) -> Column:
-    """Return (jobs,) how many times its execution each job was there: turnaround / execution.
+    """Return (jobs,) how many times as long as it ran each job was there: turnaround / processing.
 
-    Execution is finish - start, with what placement added to it. Jobs that ran for 0 s have no
-    stretch and are left out.
+    Processing is the time in which the job held processors, with what placement added to it, but
+    without work that was lost. Jobs that ran for 0 s have no stretch and are left out.
     """
-    execution = schedule.execution_time
-    return (schedule.turnaround_time / np.where(execution > 0, execution, np.nan))[execution > 0]
+    ran = schedule.processing_time
+    return (schedule.turnaround_time / np.where(ran > 0, ran, np.nan))[ran > 0]
+
+
+def slowdown(schedule: Schedule) -> Column:
+    """Return (jobs,) turnaround / run time on all processors requested, until killed.
+
+    It differs from the stretch where a job ran longer than that, with fewer processors or on worse
+    ones: that counts as delay (Utrera et al. 2012, formula 1). Jobs that run for 0 s are left out.
+    """
+    workload = schedule.workload
+    alone = np.minimum(workload.run_time, workload.requested_time)
+    counted = _ran(schedule) & (alone > 0)
+    return schedule.turnaround_time[counted] / alone[counted]
 
 
 def bounded_slowdown(schedule: Schedule, bound: float = SLOWDOWN_BOUND) -> Column:
-    """Return (jobs,) max(1, turnaround / max(execution, bound)); short jobs weigh no more than it.
+    """Return (jobs,) max(1, turnaround / max(processing, bound)); short jobs weigh no more than it.
 
     Parameters
     ----------
@@ -56,7 +68,7 @@ def bounded_slowdown(schedule: Schedule, bound: float = SLOWDOWN_BOUND) -> Colum
         Seconds, above 0.
     """
     ran = _ran(schedule)
-    execution = np.maximum(schedule.execution_time[ran], bound)
+    execution = np.maximum(schedule.processing_time[ran], bound)
     return np.maximum(1.0, schedule.turnaround_time[ran] / execution)
 
 
@@ -73,6 +85,17 @@ def utilisation(schedule: Schedule) -> float:
     ran = schedule.executions
     held = float(ran.processors @ (ran.end - ran.start))
     return _ratio(held, makespan(schedule) * schedule.platform.processors)
+
+
+def multiprogramming_level(schedule: Schedule) -> float:
+    """Mean processes per processor: sum of p requested (end - start) / (total time m).
+
+    A job has as many processes as it requests processors, also when it holds fewer of these
+    (Utrera et al. 2012, table 3). Without such jobs it is the utilisation.
+    """
+    ran = schedule.executions
+    there = float(schedule.workload.processors[ran.job] @ (ran.end - ran.start))
+    return _ratio(there, makespan(schedule) * schedule.platform.processors)
 
 
 def fragmentation(schedule: Schedule) -> float:
@@ -243,6 +266,7 @@ def quantities(bound: float = SLOWDOWN_BOUND) -> dict[str, Callable[[Schedule], 
         "waiting_time": waiting_time,
         "turnaround_time": turnaround_time,
         "stretch": stretch,
+        "slowdown": slowdown,
         "bounded_slowdown": partial(bounded_slowdown, bound=bound),
     }
 
@@ -265,6 +289,7 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         "waiting_time": "start - submit",
         "turnaround_time": "finish - submit",
         "stretch": "turnaround / execution",
+        "slowdown": "turnaround / run time on all processors requested",
         "bounded_slowdown": f"max(1, turnaround / max(execution, {bound:g} s))",
     }
     made = {}
@@ -277,6 +302,7 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
     for function, unit in (
         (makespan, "s"),
         (utilisation, "%"),
+        (multiprogramming_level, ""),
         (fragmentation, "%"),
         (contiguity_factor, ""),
         (locality_factor, ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from swdual.scheduling.processors import Ranges
 from swdual.scheduling.workload.workload import Workload
 
 if TYPE_CHECKING:
+    import matplotlib.figure
     import pandas
 
 
@@ -173,6 +175,14 @@ class Schedule:
         return self.finish_time - self.start_time
 
     @property
+    def processing_time(self) -> NDArray[np.float64]:
+        """Seconds that a job held processors, without those of work that was lost."""
+        ran = self.executions
+        lasted = (ran.end - ran.start) * ran.kept
+        total = np.bincount(ran.job, weights=lasted, minlength=len(self))
+        return np.where(np.isfinite(self.finish_time), total, np.nan)
+
+    @property
     def turnaround_time(self) -> NDArray[np.float64]:
         """Seconds from submission to finish, the flow time."""
         return self.finish_time - self.workload.submit_time
@@ -189,6 +199,19 @@ class Schedule:
         from swdual.scheduling.validation import violations
 
         return violations(self)
+
+    def gantt(
+        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> matplotlib.figure.Figure | None:
+        """Draw processors over time: into a file (SVG, PNG, PDF), or return the figure."""
+        from swdual.scheduling.charts import gantt
+
+        return gantt(self, path, force=force)
+
+    def _repr_html_(self) -> str:
+        from swdual.scheduling.comparison import compare
+
+        return compare([self])._repr_html_()
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with a row for each job, its columns named as in Batsim's jobs.csv.

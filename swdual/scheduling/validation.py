@@ -18,9 +18,10 @@ def violations(schedule: Schedule) -> list[str]:
 
     Every job runs once, not before its submission, on as many processors as it needs, none of
     which another job holds; it runs for its run time (longer where a penalty applies) or is killed
-    at its requested time; and it starts no later than promised.
+    at its requested time; and it starts no later than promised. A forced allocator has given every
+    job what it is there for.
     """
-    return [*_of_each_job(schedule), *_of_allocations(schedule)]
+    return [*_of_each_job(schedule), *_of_allocations(schedule), *_of_placement(schedule)]
 
 
 def _of_each_job(schedule: Schedule) -> Iterator[str]:
@@ -68,7 +69,9 @@ def _needed(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64
 def _of_allocations(schedule: Schedule) -> Iterator[str]:
     workload, executions = schedule.workload, schedule.executions
     wrong = np.flatnonzero(schedule.processors != workload.processors)
-    if len(wrong) and workload.speedup is None and not len(schedule.interrupted):
+    # Jobs that were resized may hold fewer, and those that started shrunk, which slows them.
+    rigid = workload.speedup is None and not len(schedule.interrupted)
+    if len(wrong) and rigid and (schedule.last_rate == 1).all():
         yield _named(schedule, wrong, "hold more or fewer processors than they need")
     jobs = np.repeat(np.arange(len(executions)), np.diff(executions.offsets))
     ranges = executions.ranges
@@ -96,6 +99,21 @@ def _of_allocations(schedule: Schedule) -> Iterator[str]:
         np.maximum(held_until, end, out=held_until)
     if overlapping:
         yield _named(schedule, np.unique(overlapping), "hold processors that another job holds")
+
+
+def _of_placement(schedule: Schedule) -> Iterator[str]:
+    platform, counts = schedule.platform, schedule.processors
+    offsets, ranges = schedule.offsets, schedule.ranges
+    if schedule.allocator == "contiguous":
+        wrong = np.diff(offsets) != 1
+    elif schedule.allocator == "local":
+        wrong = platform.clusters(offsets, ranges) != platform.clusters_needed(counts)
+    elif schedule.allocator == "platform_level":
+        wrong = platform.levels(offsets, ranges) != platform.minimum_levels(counts)
+    else:
+        return
+    if wrong.any():
+        yield _named(schedule, np.flatnonzero(wrong), f"are not {schedule.allocator}")
 
 
 def _named(schedule: Schedule, jobs: NDArray[np.int64], what: str) -> str:

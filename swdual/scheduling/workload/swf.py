@@ -28,7 +28,6 @@ from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs
 from swdual.scheduling.workload.trace import FIELDS, LARGEST, MEASURED, MISSING, Trace
 from swdual.scheduling.workload.workload import Workload
-from swdual.version import __version__
 
 BLOCK_BYTES = 1 << 20
 """How much is read at a time, and how long a line and the header may be: memory stays bounded."""
@@ -261,7 +260,7 @@ def _recorded(workload: Workload) -> Trace:
         values[:, FIELDS.index(name)] = column
     header = [
         "; Version: 2.2",
-        f"; Conversion: swdual {__version__}",
+        "; Conversion: swdual",
         f"; MaxJobs: {len(workload)}",
         f"; MaxRecords: {len(workload)}",
         f"; Note: workload {' '.join(workload.name.split())}",

@@ -42,19 +42,6 @@ TRACES = {
 }
 
 
-def forced_properties_hold(schedule, allocator):
-    """Assert what a forced allocator promises of each job."""
-    platform, counts = schedule.platform, schedule.processors
-    if allocator == "contiguous":
-        assert (np.diff(schedule.offsets) == 1).all()
-    if allocator == "local":
-        used = platform.clusters(schedule.offsets, schedule.ranges)
-        assert (used == platform.clusters_needed(counts)).all()
-    if allocator == "platform_level":
-        levels = platform.levels(schedule.offsets, schedule.ranges)
-        assert (levels == platform.minimum_levels(counts)).all()
-
-
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 @pytest.mark.parametrize("name", POLICIES)
 def test_schedules_are_valid_and_no_job_is_lost(name, allocator):
@@ -66,7 +53,6 @@ def test_schedules_are_valid_and_no_job_is_lost(name, allocator):
         schedule = simulate(workload, PLATFORM, policy, allocator, options=options, penalty=penalty)
         assert violations(schedule) == []
         assert np.isfinite(schedule.finish_time).all()
-        forced_properties_hold(schedule, allocator)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -88,7 +74,6 @@ def test_schedules_of_real_jobs_are_valid(trace, policy, allocator, archived):
     workload = workload.take(workload.processors <= platform.processors)[:1000]
     schedule = simulate(workload, platform, policy, allocator)
     assert violations(schedule) == []
-    forced_properties_hold(schedule, allocator)
 
 
 def test_jobs_that_do_not_run_at_all_end_as_they_start():

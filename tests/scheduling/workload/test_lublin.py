@@ -366,3 +366,15 @@ def test_a_cycle_outside_of_the_day_is_refused():
     """No half hour would have a weight."""
     with pytest.raises(InputError, match="outside of the day"):
         replace(BATCH, cycle=(6.0, 100.0)).weights()
+
+
+def test_the_sample_is_what_its_snippet_makes(tmp_path, monkeypatch):
+    """The Python lines in data/README.md write exactly the file in data/ that they name."""
+    data = Path(__file__).parents[3] / "data"
+    lines = (data / "README.md").read_text().splitlines()
+    snippet = [line[4:] for line in lines if line.startswith(("    from ", "    swf."))]
+    assert len(snippet) == 2
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path)
+    exec("\n".join(snippet), {})
+    assert (tmp_path / "data" / "jobs.swf").read_bytes() == (data / "jobs.swf").read_bytes()
