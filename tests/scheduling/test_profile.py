@@ -109,9 +109,9 @@ def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, dat
                     table.free[second] |= mine
         now += data.draw(st.integers(0, 3))
         profile.advance(now)
-        assert profile.slices[0][0] == now
+        assert profile.steps[0][0] == now
         for (begin, free), (other, _) in zip(
-            profile.slices, [*profile.slices[1:], (HORIZON, 0)], strict=True
+            profile.steps, [*profile.steps[1:], (HORIZON, 0)], strict=True
         ):
             for second in range(int(begin), min(int(other), HORIZON)):
                 assert free == len(table.free[second])
@@ -170,4 +170,4 @@ def test_what_is_given_back_leaves_no_trace(by_processors):
     for number in range(500):
         profile.take(number, number + 7, 65, which)
         profile.give(number, number + 7, 65, which)
-    assert profile.slices == [(0.0, 100)]
+    assert profile.steps == [(0.0, 100)]

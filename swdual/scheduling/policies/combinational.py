@@ -100,7 +100,7 @@ class Policy:
 
     def _extra(self, shadow: float) -> int:
         """Return how many processors the head leaves at its shadow time."""
-        return [count for time, count in self._profile.slices if time <= shadow][-1]
+        return [count for time, count in self._profile.steps if time <= shadow][-1]
 
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start | None:
         if job.processors > view.free_count:
