@@ -21,7 +21,7 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policy import Policy, Resize, Running, Start, Stop
+from swdual.scheduling.policy import DecisionError, Policy, Resize, Running, Start, Stop
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.record import Record
 from swdual.scheduling.schedule import Schedule
@@ -72,10 +72,13 @@ def simulate(
     _check(workload, platform)
     choice: Allocator = registry.load(allocators.PACKAGE, allocator)
     scheduler, chosen = make_policy(policy, platform, choice, options or {})
-    engine = Engine(workload, platform, choice, penalty, set(explain))
+    traits = policies.traits(policy)
+    engine = Engine(
+        workload, platform, choice, penalty, set(explain), policy, malleable=traits.malleable
+    )
     with progress_bar(f"{policy}, {allocator}", "jobs", 1, shown=progress) as show:
         engine.run(scheduler, show)
-    return engine.schedule(policy, allocator, chosen)
+    return engine.schedule(policies.OWN if traits.places else allocator, chosen)
 
 
 def make_policy(
@@ -121,6 +124,10 @@ class Engine:
         As for `simulate`.
     explain
         Numbers of the watched jobs.
+    policy
+        What the policy is called.
+    malleable
+        Whether jobs may run on fewer processors than they need, and more slowly.
     """
 
     def __init__(
@@ -130,6 +137,9 @@ class Engine:
         allocator: Allocator,
         penalty: Penalty | None,
         explain: set[int],
+        policy: str,
+        *,
+        malleable: bool,
     ) -> None:
         self.now = -np.inf
         self.platform = platform
@@ -141,6 +151,8 @@ class Engine:
         self.free_count = platform.processors
         self.workload = workload
         self._penalty = penalty
+        self._policy = policy
+        self._malleable = malleable
         self.watching = bool(explain)
         self._explain = explain
         self._free = sets.whole(platform.processors)
@@ -183,8 +195,7 @@ class Engine:
             Called with the number of jobs that have ended, and of all jobs.
         """
         jobs = list(self.workload)
-        coming = 0
-        shown = 0
+        coming = done = 0
         while coming < len(jobs) or self.running or self.queue:
             self.now = min(
                 jobs[coming].submit_time if coming < len(jobs) else np.inf,
@@ -212,18 +223,21 @@ class Engine:
                     self._resize(decision)
                 else:
                     self._stop(decision)
-            if coming - shown >= SHOWN_EVERY:
-                shown = coming
-                show(coming, len(jobs))
+            if self.ended:
+                done += len(self.ended)
+                if done % SHOWN_EVERY < len(self.ended):
+                    show(done, len(jobs))
+        show(done, len(jobs))
 
-    def schedule(self, policy: str, allocator: str, options: dict[str, Any]) -> Schedule:
+    def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
         """Return what happened."""
         return self._record.schedule(
             workload=self.workload,
             platform=self.platform,
-            policy=policy,
+            policy=self._policy,
             allocator=allocator,
             options=options,
+            malleable=self._malleable,
             penalty=self._penalty,
             notes=self._notes,
         )
@@ -249,29 +263,41 @@ class Engine:
     def _start(self, start: Start) -> None:
         job, processors = start.job, start.processors
         index = job.index
-        assert self.queue.pop(index, None) is job, f"job {job.number} is not waiting"
+        if self.queue.get(index) is not job:
+            raise DecisionError(f"{self._policy} starts job {job.number}, which does not wait")
         if processors is None:
             count = start.width or job.processors
             processors = self.allocator.choose(self._free, count, self.platform)
-            assert processors is not None, f"no processors for job {job.number}"
+            if processors is None:
+                raise DecisionError(
+                    f"{self._policy} starts job {job.number}, but the allocator has no {count} "
+                    f"processors for it: {self.free_count} are free"
+                )
+        del self.queue[index]
         left = self._stopped.pop(index, None)
         work, limit = self._needed(job, processors) if left is None else left
         self._record.start(index, self.now, start.backfilled)
         self._begin(Running(job, self.now, 0.0, processors, start.rate), work, limit)
 
     def _resize(self, resize: Resize) -> None:
-        work, limit = self._interrupt(resize.job, keep=True)
+        self._check_running(resize.job, "resizes")
+        work, limit = self._interrupt(resize.job, keep=True, stopped=False)
         changed = self._release(resize.job.index)._replace(
             processors=resize.processors, rate=resize.rate
         )
         self._begin(changed, work, limit)
 
     def _stop(self, stop: Stop) -> None:
-        left = self._interrupt(stop.job, keep=stop.keep)
+        self._check_running(stop.job, "stops")
+        left = self._interrupt(stop.job, keep=stop.keep, stopped=True)
         if stop.keep:
             self._stopped[stop.job.index] = left
         self._release(stop.job.index)
         self.queue[stop.job.index] = stop.job
+
+    def _check_running(self, job: Job, what: str) -> None:
+        if job.index not in self.running:
+            raise DecisionError(f"{self._policy} {what} job {job.number}, which does not run")
 
     def _needed(self, job: Job, processors: Ranges) -> tuple[float, float]:
         """Return how long a job would run on these processors, and when it would be killed."""
@@ -287,20 +313,37 @@ class Engine:
 
     def _begin(self, running: Running, work: float, limit: float) -> None:
         """Let a job hold its processors and run, with so many seconds of work and until killed."""
-        index = running.job.index
+        job, index = running.job, running.job.index
         left = sets.minus(self._free, running.processors)
-        assert left is not None, f"job {running.job.number} is to get processors that are not free"
+        if left is None:
+            raise DecisionError(
+                f"{self._policy} gives job {job.number} the processors "
+                f"{sets.text(running.processors)}, which are not all free"
+            )
+        count = sets.count(running.processors)
+        fits = count == job.processors and running.rate == 1.0
+        if self._malleable:
+            fits = 0 < count <= job.processors and 0 < running.rate <= 1
+        elif self.workload.speedup is not None:
+            fits = count > 0 and running.rate == 1.0
+        if not fits:
+            raise DecisionError(
+                f"{self._policy} runs job {job.number} on {count} processors at rate "
+                f"{running.rate:g}, but it needs {job.processors} and runs at rate 1"
+            )
         self._free = left
-        self.free_count -= sets.count(running.processors)
+        self.free_count -= count
         finish = self.now + min(work, limit) / running.rate
         self.running[index] = running._replace(latest_end=self.now + limit / running.rate)
         self._progress[index] = _Progress(self.now, finish, work, limit)
         heapq.heappush(self._ends, (finish, index))
 
-    def _interrupt(self, job: Job, *, keep: bool) -> tuple[float, float]:
+    def _interrupt(self, job: Job, *, keep: bool, stopped: bool) -> tuple[float, float]:
         """Record what a job has run since its last change; return what is left of it."""
         running, progress = self.running[job.index], self._progress[job.index]
-        self._record.interrupt(job.index, progress.begin, self.now, running, keep=keep)
+        self._record.interrupt(
+            job.index, progress.begin, self.now, running, keep=keep, stopped=stopped
+        )
         done = (self.now - progress.begin) * running.rate
         return progress.work - done, progress.limit - done
 

@@ -32,3 +32,12 @@ class Job:
     run_time: float
     requested_time: float
     processors: int
+
+
+def seconds(value: float) -> str:
+    """Return a time exactly, whole seconds without a point.
+
+    >>> seconds(3268720.0), seconds(0.1)
+    ('3268720 s', '0.1 s')
+    """
+    return f"{int(value)} s" if float(value).is_integer() else f"{float(value)!r} s"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from swdual import registry
-from swdual.errors import InputError
+from swdual.errors import InputError, SwdualError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
@@ -16,6 +16,39 @@ from swdual.scheduling.workload.workload import Workload
 PACKAGE = "swdual.scheduling.policies"
 
 KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "a word"}
+
+
+OWN = "own"
+"""What an allocator is called where the policy places jobs itself."""
+
+
+class DecisionError(SwdualError):
+    """A decision that cannot be applied: a defect of the policy."""
+
+
+class Traits(NamedTuple):
+    """What a policy's module says of it; False where it says nothing.
+
+    Parameters
+    ----------
+    malleable
+        ``MALLEABLE``: jobs may run on fewer processors than they need, and more slowly.
+    places
+        ``PLACES``: the policy chooses processors itself and asks no allocator.
+    """
+
+    malleable: bool
+    places: bool
+
+
+def traits(name: str) -> Traits:
+    """Return the traits of a policy.
+
+    >>> traits("easy")
+    Traits(malleable=False, places=False)
+    """
+    module = registry.load(PACKAGE, name)
+    return Traits(getattr(module, "MALLEABLE", False), getattr(module, "PLACES", False))
 
 
 class Option(NamedTuple):
@@ -220,7 +253,7 @@ class Policy(Protocol):
 
     The module's docstring begins with what it does, in a line, and names the source. Its
     ``OPTIONS``, a dict of `Option` by name, are the keyword arguments of the class; where there
-    are none it may be left out.
+    are none it may be left out, and so may its `Traits`.
     """
 
     def __init__(self, platform: Platform, allocator: Allocator, **options: Any) -> None: ...

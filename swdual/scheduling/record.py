@@ -48,15 +48,27 @@ class Record:
             self._backfilled[index] = backfilled
 
     def interrupt(
-        self, index: int, begin: float, now: float, running: Running, *, keep: bool
+        self,
+        index: int,
+        begin: float,
+        now: float,
+        running: Running,
+        *,
+        keep: bool,
+        stopped: bool,
     ) -> None:
-        """Keep an execution that was stopped or changed; without keep, all its work is lost."""
+        """Keep an execution that was stopped or changed; without keep, all its work is lost.
+
+        One of no length was none: a job that is stopped then starts when it next does.
+        """
         numbers = self._numbers.setdefault(index, [])
         if now > begin:
             numbers.append(len(self._interrupted))
             self._interrupted.append((index, begin, now, running.rate))
             self._interrupted_on.append(running.processors)
             self._kept.append(keep)
+        elif stopped and not numbers:
+            self._start_time[index] = np.nan
         if not keep:
             for number in numbers:
                 self._kept[number] = False

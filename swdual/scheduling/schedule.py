@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.errors import InputError
+from swdual.scheduling.frames import data_frame
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
@@ -113,6 +113,8 @@ class Schedule:
         ``offsets[i]`` to ``offsets[i + 1] - 1``, [first, stop) each.
     interrupted
         What jobs ran before they were stopped or resized.
+    malleable
+        Whether jobs may have run on fewer processors than they need.
     penalty
         How much longer jobs ran on processors further apart than need be.
     notes
@@ -134,6 +136,7 @@ class Schedule:
     offsets: NDArray[np.int64]
     ranges: Ranges
     interrupted: Executions
+    malleable: bool = False
     penalty: Penalty | None = None
     notes: Mapping[int, list[tuple[float, str]]] = field(default_factory=dict)
 
@@ -208,6 +211,41 @@ class Schedule:
 
         return gantt(self, path, force=force)
 
+    def usage(
+        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> matplotlib.figure.Figure | None:
+        """Draw busy processors and waiting jobs over time: into a file, or return the figure."""
+        from swdual.scheduling.charts import usage
+
+        return usage(self, path, force=force)
+
+    def explain(self, job: int) -> str:
+        """Return what happened to the job that the trace calls so, line by line.
+
+        Why it waited and started is among it if `swdual.scheduling.simulate` was told to explain
+        this job.
+
+        Raises
+        ------
+        InputError
+            If no job has this number.
+        """
+        from swdual.scheduling.explanation import explained
+
+        return "\n".join(explained(self, job))
+
+    def write_jobs(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write all jobs as CSV, with the columns of Batsim's jobs.csv; "-" is standard output.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written, or exists without `force`.
+        """
+        from swdual.scheduling.jobs_table import write
+
+        write(self, path, force=force)
+
     def _repr_html_(self) -> str:
         from swdual.scheduling.comparison import compare
 
@@ -223,8 +261,4 @@ class Schedule:
         """
         from swdual.scheduling.jobs_table import columns
 
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InputError("tables need pandas: pip install 'swdual[pandas]'") from error
-        return pd.DataFrame(columns(self))
+        return data_frame(columns(self))

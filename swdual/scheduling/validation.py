@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.schedule import Executions, Schedule
 
 SHOWN = 3
 """Jobs that a violation names."""
@@ -26,17 +26,20 @@ def violations(schedule: Schedule) -> list[str]:
 
 def _of_each_job(schedule: Schedule) -> Iterator[str]:
     executions = schedule.executions
-    # A finish is a sum of seconds, so a duration is known only as well as these.
-    exact = 1e-9 * np.maximum(1.0, np.abs(schedule.finish_time))
-    done = np.bincount(
-        executions.job,
-        weights=executions.kept * executions.rate * (executions.end - executions.start),
-        minlength=len(schedule),
-    )
+    jobs, submit_time = len(schedule), schedule.workload.submit_time
+    lasted = executions.kept * executions.rate * (executions.end - executions.start)
+    done = np.bincount(executions.job, weights=lasted, minlength=jobs)
+    # A duration is a difference of times, each known to its last digit.
+    parts = np.bincount(executions.job, minlength=jobs)
+    latest = np.max(np.abs(schedule.finish_time), initial=1.0, where=parts > 0)
+    exact = 8 * (1 + parts) * np.spacing(latest)
+    first = np.full(jobs, np.inf)
+    np.minimum.at(first, executions.job, executions.start)
     work, limit = _needed(schedule)
     wrong = {
-        "never ran": ~np.isfinite(schedule.finish_time),
-        "start before their submission": schedule.start_time < schedule.workload.submit_time,
+        "never ran": ~np.isfinite(schedule.finish_time) | (parts == 0),
+        "start at another time than they ran": schedule.start_time != first,
+        "start before their submission": schedule.start_time < submit_time,
         "were killed, but not at their requested time": schedule.killed
         & (np.abs(done - limit) > exact),
         "ran longer than requested": done > limit + exact,
@@ -44,10 +47,19 @@ def _of_each_job(schedule: Schedule) -> Iterator[str]:
         "were killed for no reason": schedule.killed & (work <= limit),
         "were killed too late or not at all": ~schedule.killed & (work > limit),
         "start later than promised": schedule.start_time > schedule.promised,
+        "ran twice at a time": _overlapping(executions, jobs),
     }
-    for what, jobs in wrong.items():
-        if jobs.any():
-            yield _named(schedule, np.flatnonzero(jobs), what)
+    for what, jobs_of_it in wrong.items():
+        if jobs_of_it.any():
+            yield _named(schedule, np.flatnonzero(jobs_of_it), what)
+
+
+def _overlapping(executions: Executions, jobs: int) -> NDArray[np.bool_]:
+    """Return (jobs,) whether an execution of a job begins before the last one ended."""
+    order = np.lexsort((executions.start, executions.job))
+    job, start, end = (x[order] for x in (executions.job, executions.start, executions.end))
+    wrong = (job[1:] == job[:-1]) & (start[1:] < end[:-1])
+    return np.bincount(job[1:][wrong], minlength=jobs) > 0
 
 
 def _needed(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -68,11 +80,20 @@ def _needed(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64
 
 def _of_allocations(schedule: Schedule) -> Iterator[str]:
     workload, executions = schedule.workload, schedule.executions
-    wrong = np.flatnonzero(schedule.processors != workload.processors)
-    # Jobs that were resized may hold fewer, and those that started shrunk, which slows them.
-    rigid = workload.speedup is None and not len(schedule.interrupted)
-    if len(wrong) and rigid and (schedule.last_rate == 1).all():
-        yield _named(schedule, wrong, "hold more or fewer processors than they need")
+    held, needed = executions.processors, workload.processors[executions.job]
+    wrong = (held != needed) | (executions.rate != 1)
+    if schedule.malleable:
+        wrong = (held < 1) | (held > needed) | ~((executions.rate > 0) & (executions.rate <= 1))
+    elif workload.speedup is not None:
+        wrong = (held < 1) | (executions.rate != 1)
+    if wrong.any():
+        what = "hold more or fewer processors than they need, or run at another rate"
+        yield _named(schedule, np.unique(executions.job[wrong]), what)
+    flat = executions.ranges
+    follows = np.ones(len(flat), np.bool_)
+    follows[executions.offsets[:-1][np.diff(executions.offsets) > 0]] = False
+    if (follows[1:] & (flat[1:, 0] <= flat[:-1, 1])).any():
+        yield "some jobs hold ranges of processors that do not ascend, or touch"
     jobs = np.repeat(np.arange(len(executions)), np.diff(executions.offsets))
     ranges = executions.ranges
     outside = (ranges[:, 0] < 0) | (ranges[:, 1] > schedule.platform.processors)
@@ -119,4 +140,5 @@ def _of_placement(schedule: Schedule) -> Iterator[str]:
 def _named(schedule: Schedule, jobs: NDArray[np.int64], what: str) -> str:
     numbers = ", ".join(str(schedule.workload.number[job]) for job in jobs[:SHOWN])
     more = ", ..." if len(jobs) > SHOWN else ""
-    return f"{len(jobs):,} jobs {what}: {numbers}{more}"
+    noun = "job" if len(jobs) == 1 else "jobs"
+    return f"{len(jobs):,} {noun}, {what}: {numbers}{more}"

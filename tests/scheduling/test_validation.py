@@ -39,18 +39,18 @@ def test_a_sound_schedule_has_no_violations(schedule):
 
 def test_a_start_before_its_submission_is_found(schedule):
     early = moved(schedule, 0, -1.0)
-    assert any("1 jobs start before their submission: 1" in what for what in violations(early))
+    assert any("1 job, start before their submission: 1" in what for what in violations(early))
 
 
 def test_a_late_start_is_found(schedule):
     last = int(np.argmax(schedule.start_time))
     late = moved(schedule, last, schedule.promised[last] - schedule.start_time[last] + 1)
-    assert violations(late) == [f"1 jobs start later than promised: {last + 1}"]
+    assert violations(late) == [f"1 job, start later than promised: {last + 1}"]
 
 
 def test_a_job_that_never_ran_is_found(schedule):
     lost = changed(schedule, "finish_time", 7, np.nan)
-    assert any("1 jobs never ran: 8" in what for what in violations(lost))
+    assert any("1 job, never ran: 8" in what for what in violations(lost))
 
 
 def test_wrong_ends_are_found(schedule):
@@ -82,7 +82,7 @@ def test_processors_held_twice_or_wrong_are_found(schedule):
     ranges = schedule.ranges.copy()
     ranges[first] = (16, 16 + taken[1] - taken[0])
     found = violations(replace(schedule, ranges=ranges))
-    assert found == [f"1 jobs hold processors that the platform does not have: {one + 1}"]
+    assert found == [f"1 job, hold processors that the platform does not have: {one + 1}"]
     ranges = schedule.ranges.copy()
     ranges[first, 1] += 1
     assert any("more or fewer" in what for what in violations(replace(schedule, ranges=ranges)))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.job import Job
+from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._placing import lacking
 from swdual.scheduling.policy import Start, View
@@ -83,7 +83,7 @@ class Reserving:
             reserved.append((time, job, processors))
             if len(reserved) == 1:
                 view.promise(job, time)
-            view.note(job, f"{lacking(view, job)}; reserved at {time:g} s")
+            view.note(job, f"{lacking(view, job)}; reserved at {seconds(time)}")
         if self._shortest:
             rest.sort(key=attrgetter("requested_time"))
         for job in rest:

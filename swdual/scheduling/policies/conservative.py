@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._reserving import chooser
 from swdual.scheduling.policy import Option, Start, View
@@ -61,7 +62,7 @@ class Policy:
             start, processors = profile.earliest(job.processors, job.requested_time, self._choose)
             reservations.add(Reservation(job, start, processors))
             view.promise(job, start)
-            view.note(job, f"submitted: promised a start at {start:g} s")
+            view.note(job, f"submitted: promised a start at {seconds(start)}")
         for job, _, processors in reservations.due(now):
             first = reservations.first
             reservations.remove(job)
@@ -78,7 +79,9 @@ class Policy:
             earlier, which = profile.earliest(job.processors, job.requested_time, self._choose)
             if earlier < start:
                 reservations.put(place, Reservation(job, earlier, which))
-                view.note(job, f"moved from {start:g} s to {earlier:g} s, as a job ended early")
+                view.note(
+                    job, f"moved from {seconds(start)} to {seconds(earlier)}, as a job ended early"
+                )
             else:
                 reservations.put(place, before)
             place = reservations.improvable(place + 1)

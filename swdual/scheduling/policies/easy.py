@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from swdual.errors import InputError
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.job import Job
+from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._placing import lacking
@@ -24,8 +24,9 @@ from swdual.scheduling.policy import Option, Start, View
 OPTIONS = {
     "reserve_depth": Option(
         "1",
-        "How many of the first waiting jobs nobody may delay: 0, 1, 2, ...; with all, every job "
-        "gets a reservation that is kept, as by the policy conservative.",
+        "How many of the first waiting jobs others must not delay: 0, 1, 2, ... That of the first "
+        "is never later than promised; the others are made anew when jobs end. With all, every "
+        "job gets one that is kept, as by the policy conservative.",
     ),
     "by": conservative.OPTIONS["by"],
     "order": Option(
@@ -99,7 +100,7 @@ class _ByCount:
             return
         shadow, extra = self._reservation(head, view.free_count)
         view.promise(head, shadow)
-        view.note(head, f"head of the queue: {lacking(view, head)}; reserved at {shadow:g} s")
+        view.note(head, f"head of the queue: {lacking(view, head)}; reserved at {seconds(shadow)}")
         # Where nothing ended, what waited before finds no more room now than it did then.
         waiting = queue.values() if view.ended else view.submitted
         free = view.free_count
@@ -144,6 +145,6 @@ def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:
     if job.processors > view.free_count:
         return f"not backfilled: {lacking(view, job)}"
     return (
-        f"not backfilled: would run beyond {shadow:g} s, when the head of the queue starts, which "
-        f"then leaves {extra:,} processors, and this needs {job.processors:,}"
+        f"not backfilled: would run beyond {seconds(shadow)}, when the head of the queue starts, "
+        f"which then leaves {extra:,} processors, and this needs {job.processors:,}"
     )

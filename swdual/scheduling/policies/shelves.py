@@ -26,9 +26,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Start, View
 from swdual.scheduling.processors import Ranges, minus
+
+PLACES = True
 
 
 class ShelfPlan(NamedTuple):
@@ -135,7 +138,7 @@ class Policy:
         if view.now != 0:
             raise InputError(
                 "shelves plan jobs that are all known at time 0, but job "
-                f"{jobs[0].number} is submitted at {view.now:g}: simulate the workload offline"
+                f"{jobs[0].number} is submitted at {seconds(view.now)}: simulate the workload offline"
             )
         for job in jobs:
             if job.processors > self.size:
@@ -152,4 +155,4 @@ class Policy:
             view.promise(job, start)
             if view.watching:
                 cluster = int(processors[0]) // self.size
-                view.note(job, f"planned for {start:g} on a shelf of cluster {cluster}")
+                view.note(job, f"planned at {seconds(start)} on a shelf of cluster {cluster}")
