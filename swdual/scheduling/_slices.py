@@ -122,7 +122,7 @@ def blocked(
     duration: float,
     window: Words,
 ) -> int:
-    """Return the slice that stands against a start, or -1 and what is free all the time."""
+    """Return the slice up to which too little is free, or -1 and what is free all the time."""
     end = times[first] + duration
     last = first
     if counts[first] < processors:
@@ -135,7 +135,7 @@ def blocked(
         window[:] = words[rows[first]]
         for k in range(first + 1, last + 1):
             if intersect(window, words[rows[k]]) < processors:
-                return first
+                return k
     return -1
 
 
@@ -166,8 +166,15 @@ def search(
         )
         if against < 0:
             return first
-        # No start up to a slice with too few can avoid it.
-        first = against + 1
+        # Later starts run through that slice too; they fail as long as they run through so many
+        # slices before it that too little is free in all.
+        first = against
+        if counts[against] < processors:
+            first += 1
+        else:
+            window[:] = words[rows[against]]
+            while intersect(window, words[rows[first - 1]]) >= processors:
+                first -= 1
 
 
 @kernel
