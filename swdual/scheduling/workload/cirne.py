@@ -9,6 +9,7 @@ hour is a polynomial that was fitted to one of four machines.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -87,7 +88,7 @@ def generate(
     jobs: int,
     processors: int,
     *,
-    seed: int,
+    seed: int | Sequence[int],
     pattern: str = "anl",
     reduction: float = 1.0,
     start: int | None = None,
@@ -136,12 +137,12 @@ def generate(
     times = _submit_times(
         PATTERNS[pattern], reduction * processors, begin if start is None else start, jobs
     )
-    sizes = np.maximum(1.0, np.ceil(_log_uniform(rng, SIZE, jobs)))
+    sizes = np.maximum(1.0, np.ceil(log_uniform(rng, SIZE, jobs)))
     rounded = rng.random(jobs) < POWER_OF_TWO
     sizes[rounded] = 2 ** np.floor(np.log2(sizes[rounded]) + 0.5)
-    requests = np.floor(_log_uniform(rng, REQUEST, jobs))
+    requests = np.floor(log_uniform(rng, REQUEST, jobs))
     accuracy = np.clip(rng.gamma(*ACCURACY, jobs), LEAST_ACCURACY, 1.0)
-    patience = np.floor(_log_uniform(rng, PATIENCE, jobs))
+    patience = np.floor(log_uniform(rng, PATIENCE, jobs))
     return Workload(
         number=np.arange(1, jobs + 1),
         submit_time=times,
@@ -154,7 +155,7 @@ def generate(
     )
 
 
-def _log_uniform(
+def log_uniform(
     rng: np.random.Generator, distribution: tuple[float, float], count: int
 ) -> NDArray[np.float64]:
     """Return numbers whose distribution function is ``a log2 x + b``."""

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
+from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
+from swdual.scheduling.names import printable
 from swdual.scheduling.workload.trace import LARGEST
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ class Workload:
     extra
         Other fields of the trace by name, one entry a job; see `trace.FIELDS`.
     name
-        What to call the workload.
+        What to call the workload. What cannot be shown of it becomes "?".
     source
         The file it comes from.
     lines
@@ -101,6 +103,7 @@ class Workload:
     speedup: Speedup | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", printable(self.name))
         for name, kind in COLUMNS.items():
             object.__setattr__(self, name, self._column(name, getattr(self, name), kind))
         extra = {name: self._column(name, values) for name, values in self.extra.items()}
@@ -240,10 +243,13 @@ class Workload:
         Parameters
         ----------
         chosen
-            Their indices, in any order, or a mask with one entry a job.
+            Their indices, in any order, those below 0 counted from the end; or a mask with one
+            entry a job.
         """
         which = np.asarray(chosen)
-        rows = np.flatnonzero(which) if which.dtype == bool else np.sort(which.astype(np.int64))
+        if which.dtype != bool:
+            which = which.astype(np.int64)  # an empty list has no type of its own
+        rows = np.sort(np.arange(len(self))[which])
         return replace(
             self,
             **{name: getattr(self, name)[rows] for name in COLUMNS},
@@ -283,8 +289,12 @@ class Workload:
         return on_these / self.speedup.run_time(index, int(self.processors[index]))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame with one row a job (needs pandas)."""
-        import pandas as pd
+        """Return a data frame with one row a job.
 
+        Raises
+        ------
+        InputError
+            If pandas is missing.
+        """
         columns = {name: getattr(self, name) for name in COLUMNS}
-        return pd.DataFrame({**columns, **self.extra})
+        return data_frame({**columns, **self.extra})

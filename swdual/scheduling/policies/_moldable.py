@@ -1,0 +1,281 @@
+"""Jobs whose sizes a policy chooses: who starts when, once it is chosen who gets how many.
+
+First come, first served, or with aggressive backfilling, as EASY does: the head of the queue holds
+a reservation by its present size, and others start if they do not delay it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.scheduling.job import Job
+from swdual.scheduling.policies._placing import lacking, placed
+from swdual.scheduling.policy import Option, Start, View
+from swdual.scheduling.workload.workload import Workload
+
+BACKFILLING = Option(
+    "aggressive",
+    "Whether later jobs may start if they do not delay the head of the queue.",
+    ("none", "aggressive"),
+)
+
+
+class Size(NamedTuple):
+    """How many processors a job is to get, and the seconds that it then requests."""
+
+    processors: int
+    requested_time: float
+
+
+class Sizes(NamedTuple):
+    """The sizes that are worth having, from the smallest on: each is faster than all before.
+
+    Parameters
+    ----------
+    processors
+        (sizes,) ascending.
+    requested_times
+        (sizes,) descending.
+    """
+
+    processors: NDArray[np.int64]
+    requested_times: NDArray[np.float64]
+
+    def best(self, most: float = math.inf) -> Size:
+        """Return the fastest size of at most so many processors, or else the smallest size."""
+        place = max(0, int(np.searchsorted(self.processors, most, "right")) - 1)
+        return Size(int(self.processors[place]), float(self.requested_times[place]))
+
+    @property
+    def sequential_time(self) -> float:
+        """Seconds on one processor; of a job that needs more, processors by seconds."""
+        return float(self.processors[0] * self.requested_times[0])
+
+
+def sizes_of(workload: Workload, job: Job, most: int) -> Sizes:
+    """Return the sizes of a job up to a number of processors; of a rigid job, its own."""
+    if workload.speedup is None:
+        return Sizes(np.array([job.processors]), np.array([job.requested_time]))
+    run_times = workload.speedup.run_times(job.index, most)
+    ratios = run_times / workload.speedup.run_time(job.index, job.processors)
+    fastest = np.minimum.accumulate(ratios)
+    faster = np.flatnonzero(ratios < np.append(np.inf, fastest[:-1]))
+    return Sizes(faster + 1, job.requested_time * ratios[faster])
+
+
+class Choice(Protocol):
+    """What chooses the sizes of waiting jobs."""
+
+    def settle(self, view: View) -> None:
+        """Take note of what has happened up to an instant."""
+        ...
+
+    def size(self, view: View, job: Job) -> Size:
+        """Return the size of a waiting job, if it started now."""
+        ...
+
+    def start(self, view: View, job: Job) -> bool:
+        """Take note of a start; return whether others have another size from now on."""
+        ...
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a waiting job always keeps its size."""
+        ...
+
+
+class Moldable:
+    """Starts jobs in the sizes that somebody chooses.
+
+    Parameters
+    ----------
+    choice
+        Who.
+    backfilling
+        "none" or "aggressive".
+    """
+
+    def __init__(self, choice: Choice, backfilling: str) -> None:
+        self._choice = choice
+        self._backfilling = backfilling == "aggressive"
+        self._latest_ends: list[tuple[float, int, int]] = []
+
+    def decide(self, view: View) -> Iterator[Start]:
+        """Yield what starts now."""
+        for ended in view.ended:
+            known = bisect_left(self._latest_ends, (ended.latest_end, ended.job.index))
+            del self._latest_ends[known]
+        self._choice.settle(view)
+        again = True
+        while again:
+            again = False
+            for start in self._pass(view):
+                yield start
+                self._note_end(view, start.job)
+                again = self._choice.start(view, start.job)
+                if again:
+                    break
+        if view.watching:
+            self._explain(view)
+
+    def _pass(self, view: View) -> Iterator[Start]:
+        """Yield starts by the present sizes."""
+        queue = view.queue
+        head_size = Size(0, 0.0)
+        while queue:
+            head = next(iter(queue.values()))
+            head_size = self._choice.size(view, head)
+            start = placed(view, head, width=head_size.processors)
+            if start is None:
+                break
+            view.note(head, f"started on {head_size.processors:,} processors as the head")
+            yield start
+        if not queue or not self._backfilling:
+            return
+        if not view.free_count and not self._choice.fixed:
+            return
+        shadow, extra = self._reservation(head_size.processors, view.free_count)
+        if self._choice.fixed and not view.allocator.FORCED:
+            view.promise(head, shadow)
+        # Where sizes stay and nothing ended, what waited before finds no more room than then.
+        same = self._choice.fixed and not view.ended
+        for job in list(view.submitted if same else queue.values()):
+            if not view.free_count:
+                break
+            if job is head or job.index not in queue:
+                continue
+            count, requested_time = self._choice.size(view, job)
+            beyond = view.now + requested_time > shadow
+            if count > view.free_count or (beyond and count > extra):
+                continue
+            start = placed(view, job, backfilled=True, width=count)
+            if start is not None:
+                extra -= count * beyond
+                view.note(job, f"backfilled on {count:,} processors: does not delay the head")
+                yield start
+
+    def _reservation(self, count: int, free: int) -> tuple[float, int]:
+        """Return the shadow time, and the extra processors; all that end at it are free then."""
+        shadow = -math.inf
+        for latest_end, _, processors in self._latest_ends:
+            if free >= count and latest_end > shadow:
+                break
+            shadow = latest_end
+            free += processors
+        return shadow, free - count
+
+    def _note_end(self, view: View, job: Job) -> None:
+        running = view.running[job.index]
+        count = int((running.processors[:, 1] - running.processors[:, 0]).sum())
+        insort(self._latest_ends, (running.latest_end, job.index, count))
+
+    def _explain(self, view: View) -> None:
+        for place, job in enumerate(view.queue.values()):
+            count = self._choice.size(view, job).processors
+            if place and not self._backfilling:
+                view.note(job, f"{place} jobs are before it in the queue")
+            elif place and count <= view.free_count:
+                view.note(job, f"not backfilled on {count:,} processors: would delay the head")
+            else:
+                where = "not backfilled" if place else "head of the queue"
+                view.note(job, f"{where}: {lacking(view, job, count)}")
+
+
+class AtSubmission:
+    """Chooses a size when a job is submitted.
+
+    Parameters
+    ----------
+    choose
+        Returns a job's size.
+    """
+
+    def __init__(self, choose: Callable[[View, Job], Size]) -> None:
+        self._choose = choose
+        self._chosen: dict[int, Size] = {}
+
+    def settle(self, view: View) -> None:
+        """Choose the sizes of the jobs submitted now."""
+        for job in view.submitted:
+            self._chosen[job.index] = self._choose(view, job)
+
+    def size(self, view: View, job: Job) -> Size:
+        """Return a job's size."""
+        return self._chosen[job.index]
+
+    def start(self, view: View, job: Job) -> bool:
+        """Forget a job that starts."""
+        del self._chosen[job.index]
+        return False
+
+    @property
+    def fixed(self) -> bool:
+        """Sizes stay."""
+        return True
+
+
+WEIGHTS: dict[str, Callable[[float], float]] = {
+    "sequential_time": float,
+    "root": math.sqrt,
+    "equal": lambda sequential_time: 1.0,
+}
+"""What a job's share of the processors is proportional to, by its sequential time."""
+
+WEIGHT = Option(
+    "sequential_time",
+    "What a job's share of the processors is proportional to: its sequential time, the square "
+    "root of it, or nothing.",
+    tuple(WEIGHTS),
+)
+
+
+class Shares:
+    """Which share of a platform the jobs that wait and run may have, by their weights.
+
+    The share of a job is its part of the sum of all weights, rounded to whole processors, and no
+    less than one. The papers only say that weights are sequential run times: this is ours.
+
+    Parameters
+    ----------
+    processors
+        Of the platform.
+    weight
+        One of `WEIGHTS`, or a function of the sequential time.
+    """
+
+    def __init__(self, processors: int, weight: str | Callable[[float], float]) -> None:
+        self._processors = processors
+        self._weight = WEIGHTS[weight] if isinstance(weight, str) else weight
+        self._weights: dict[int, float] = {}
+        self._sizes: dict[int, Sizes] = {}
+        self._total = 0.0
+
+    def settle(self, view: View) -> None:
+        """Take note of the jobs that were submitted and that ended."""
+        for ended in view.ended:
+            self._total -= self._weights.pop(ended.job.index)
+        for job in view.submitted:
+            sizes = sizes_of(view.workload, job, self._processors)
+            weight = self._weight(sizes.sequential_time)
+            if not 0 <= weight < math.inf:
+                raise InputError(f"the weight of job {job.number} is {weight}; choose another one")
+            self._sizes[job.index], self._weights[job.index] = sizes, weight
+            self._total += weight
+
+    def size(self, job: Job) -> Size:
+        """Return a job's fastest size within its present share."""
+        share = 1.0
+        if self._total > 0:
+            share = self._processors * self._weights[job.index] / self._total
+        return self._sizes[job.index].best(max(1, round(share)))
+
+    def start(self, job: Job) -> None:
+        """Forget the sizes of a job that starts; its weight counts until it ends."""
+        del self._sizes[job.index]
