@@ -1,0 +1,255 @@
+"""Virtual malleability: running jobs are shrunk to half their processors, and expanded again.
+
+G. Utrera, S. Tabik, J. Corbalan and J. Labarta, "A job scheduling approach for multi-core clusters
+based on virtual malleability", Euro-Par 2012, sections 3 and 4.
+
+A job keeps all its processes on ceil(p / 2) processors, up to two processes on each. Where the
+paper is silent, or its formulas contradict what they mean, we read it thus:
+
+- An expanded job runs as long as its trace says. Shrunk it does 1 / max(1, 2 u + OV) seconds of
+  its run time in a second: u is its CPU utilisation while expanded, OV what its processes lose on
+  the network. Formulas 3 and 4 taken by the letter would let expanded jobs with u < 1 run faster
+  than they did, and would charge OV to jobs that are never shrunk.
+- Fewer than p processors are as slow as half of them, since some have two processes and all wait
+  for these. So a job has p or ceil(p / 2), and what is left of a shrunk one is free for the next.
+- A job that finds no room gets all its processors if shrinking others frees as many, else half.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.scheduling import processors as sets
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import Job
+from swdual.scheduling.policy import Decision, Option, Resize, Start, View
+from swdual.scheduling.workload.workload import Workload
+
+OPTIONS = {
+    "order": Option(
+        "oldest",
+        "Which jobs are shrunk and expanded first: by submission, by CPU utilisation, or by "
+        "requested time.",
+        ("oldest", "least_utilised", "longest", "shortest"),
+    ),
+    "expand": Option(
+        "queue_empty",
+        "When shrunk jobs are expanded on free processors: only if nobody waits, as in the paper; "
+        "whenever these are left over, as they can be taken back for the head of the queue; never.",
+        ("queue_empty", "left_over", "never"),
+    ),
+    "utilisation": Option(
+        "trace",
+        "CPU utilisation of expanded jobs, 0 to 1; from the trace: CPU time / run time of each, "
+        "1 where it is missing.",
+    ),
+    "overhead": Option(
+        "random",
+        "OV, what shrunk jobs lose on the network, in run times: a number from 0, or random, "
+        "uniform in [0, 1) for each job.",
+    ),
+    "seed": Option(0, "Seed of random overheads."),
+}
+
+MOST_PROCESSES = 2
+"""Processes on a processor, at most: the multiprogramming level of a shrunk job."""
+
+Key = tuple[float, int]
+
+
+class Malleable:
+    """The jobs that run, each expanded or shrunk, and what may be done about them.
+
+    Parameters
+    ----------
+    allocator
+        What chooses processors.
+    order, expand, utilisation, overhead, seed
+        As in `OPTIONS`.
+
+    Raises
+    ------
+    InputError
+        If the allocator is forced, or a number is none.
+    """
+
+    def __init__(
+        self,
+        allocator: Allocator,
+        order: str,
+        expand: str,
+        utilisation: str,
+        overhead: str,
+        seed: int,
+    ) -> None:
+        if allocator.FORCED:
+            raise InputError(
+                "virtual malleability makes room for jobs by number, and a forced allocator may "
+                "refuse it; choose a best effort one, such as basic"
+            )
+        if seed < 0:
+            raise InputError(f"seed cannot be {seed}: it is 0 or more")
+        self._order = order
+        self._expand = expand
+        self._utilisation = _number("utilisation", utilisation, "trace", 1.0)
+        self._overhead = _number("overhead", overhead, "random", np.inf)
+        self._seed = seed
+        self._slowed: list[float] | None = None
+        self._key: Callable[[Job], Key]
+        self._expanded: list[Key] = []
+        self._shrunk: list[Key] = []
+        self._spare = 0
+
+    def update(self, view: View) -> None:
+        """Take note of the jobs that ended.
+
+        Raises
+        ------
+        InputError
+            If the jobs are moldable: those have models of their own.
+        """
+        if self._slowed is None:
+            if view.workload.speedup is not None:
+                raise InputError(
+                    "virtual malleability slows rigid jobs by a model of its own, but these jobs "
+                    "are moldable; choose another policy, or leave their speedup out"
+                )
+            utilisation = _utilisation(view.workload, self._utilisation)
+            self._slowed = self._rates(utilisation).tolist()
+            self._key = _keys(self._order, utilisation.tolist())
+        for ended in view.ended:
+            job = ended.job
+            if job.processors > 1:
+                self._forget(job, expanded=sets.count(ended.processors) == job.processors)
+
+    def rate(self, job: Job) -> float:
+        """Return how many seconds of its run time a shrunk job does in a second."""
+        assert self._slowed is not None, "update comes first"
+        return self._slowed[job.index]
+
+    def room(self, view: View) -> int:
+        """Return how many processors would be free if all jobs were shrunk."""
+        return view.free_count + self._spare
+
+    def lacking(self, view: View, job: Job) -> str:
+        """Return what a job waits for that does not fit."""
+        return (
+            f"shrunk it needs {least(job):,} processors, and {self.room(view):,} would be free if "
+            "all were shrunk"
+        )
+
+    def fits(self, view: View, job: Job) -> bool:
+        """Return whether there is room for a job if jobs are shrunk, perhaps itself."""
+        return least(job) <= self.room(view)
+
+    def started(self, view: View, job: Job) -> Iterator[Decision]:
+        """Yield what starts a job that fits: others are shrunk until there is room for it."""
+        whole = job.processors <= self.room(view)
+        needed = job.processors if whole else least(job)
+        made_room = 0
+        while view.free_count < needed:
+            other = view.running[self._expanded[0][1]]
+            kept = sets.lowest(other.processors, least(other.job))
+            self._forget(other.job, expanded=True)
+            insort(self._shrunk, self._key(other.job))
+            made_room += 1
+            view.note(other.job, f"shrunk to {least(other.job):,} processors for job {job.number}")
+            yield Resize(other.job, kept, self.rate(other.job))
+        view.note(job, f"started as the head of the queue{_how(whole, made_room)}")
+        yield self.start(job, whole=whole, backfilled=False)
+
+    def start(self, job: Job, *, whole: bool, backfilled: bool) -> Start:
+        """Return the start of a job on free processors: on all that it needs, or shrunk."""
+        if job.processors > 1:
+            insort(self._expanded if whole else self._shrunk, self._key(job))
+        if whole:
+            self._spare += job.processors - least(job)
+            return Start(job, None, backfilled)
+        return Start(job, None, backfilled, width=least(job), rate=self.rate(job))
+
+    def expanded(self, view: View) -> Iterator[Resize]:
+        """Yield the jobs that go on with all their processors, as far as these are free."""
+        if self._expand == "never" or (view.queue and self._expand == "queue_empty"):
+            return
+        for key in [*self._shrunk]:
+            if not view.free_count:
+                return
+            running = view.running[key[1]]
+            job = running.job
+            missing = job.processors - least(job)
+            if missing > view.free_count:
+                continue
+            more = view.allocator.choose(view.free(), missing, view.platform)
+            assert more is not None, "only a forced allocator refuses free processors"
+            self._forget(job, expanded=False)
+            insort(self._expanded, key)
+            self._spare += missing
+            view.note(job, f"expanded to {job.processors:,} processors: nobody takes them")
+            yield Resize(job, sets.union(running.processors, more))
+
+    def _forget(self, job: Job, *, expanded: bool) -> None:
+        jobs = self._expanded if expanded else self._shrunk
+        del jobs[bisect_left(jobs, self._key(job))]
+        if expanded:
+            self._spare -= job.processors - least(job)
+
+    def _rates(self, utilisation: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return (jobs,) seconds of its run time that each job does in a second while shrunk."""
+        overhead: float | NDArray[np.float64]
+        if self._overhead is None:
+            overhead = np.random.default_rng(self._seed).random(len(utilisation))
+        else:
+            overhead = self._overhead
+        return 1.0 / np.maximum(1.0, MOST_PROCESSES * utilisation + overhead)
+
+
+def least(job: Job) -> int:
+    """Return how many processors a job has at least: half, rounded up."""
+    return -(-job.processors // MOST_PROCESSES)
+
+
+def _how(whole: bool, shrunk: int) -> str:
+    others = "" if not shrunk else f", {shrunk} other{'s' * (shrunk > 1)} shrunk"
+    return others if whole else f"{others}, itself shrunk"
+
+
+def _utilisation(workload: Workload, value: float | None) -> NDArray[np.float64]:
+    """Return (jobs,) CPU utilisation while expanded, between 0 and 1."""
+    if value is not None:
+        return np.full(len(workload), value)
+    cpu_time = workload.extra.get("cpu_time")
+    if cpu_time is None:
+        return np.ones(len(workload))
+    known = (cpu_time >= 0) & (workload.run_time > 0)
+    return np.where(known, np.minimum(1.0, cpu_time / np.where(known, workload.run_time, 1.0)), 1.0)
+
+
+def _keys(order: str, utilisation: list[float]) -> Callable[[Job], Key]:
+    """Return what sorts jobs for an order; equals are in the order of submission."""
+    by: dict[str, Callable[[Job], float]] = {
+        "oldest": lambda job: job.index,
+        "least_utilised": lambda job: utilisation[job.index],
+        "longest": lambda job: -job.requested_time,
+        "shortest": lambda job: job.requested_time,
+    }
+    first = by[order]
+    return lambda job: (first(job), job.index)
+
+
+def _number(name: str, text: str, otherwise: str, most: float) -> float | None:
+    """Return an option as a number, None if it is the word that it may be otherwise."""
+    if text == otherwise:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = np.nan
+    if not 0 <= number <= most or number == np.inf:
+        bounds = "0 or more" if most == np.inf else f"between 0 and {most:g}"
+        raise InputError(f"{name} cannot be {text!r}: it is {otherwise}, or a number {bounds}")
+    return number

@@ -1,0 +1,100 @@
+"""EASY backfilling, where running jobs are shrunk to make room for the head of the queue.
+
+G. Utrera, S. Tabik, J. Corbalan and J. Labarta, "A job scheduling approach for multi-core clusters
+based on virtual malleability", Euro-Par 2012, whose section 6 leaves the combination as future
+work: how the two are combined here is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.job import Job
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._malleable import OPTIONS, Malleable, least
+from swdual.scheduling.policy import Decision, View
+
+__all__ = ["MALLEABLE", "OPTIONS", "Policy"]
+
+MALLEABLE = True
+
+
+class Policy:
+    """Starts the head of the queue as FCFS-malleable does, and backfills behind it.
+
+    The head of the queue will start once there are ceil(p / 2) processors for it if all others are
+    shrunk; by requested times that is at the *shadow time*, and what could then be free beyond are
+    the *extra* processors. A later job starts now if it fits in the free processors, whole or else
+    shrunk, and either ends by the shadow time or needs no more than the extra ones when it is
+    shrunk. Nobody is shrunk for a job that is backfilled: that would put off the end of those who
+    run, and so the head.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        allocator: Allocator,
+        order: str,
+        expand: str,
+        utilisation: str,
+        overhead: str,
+        seed: int,
+    ) -> None:
+        self._jobs = Malleable(allocator, order, expand, utilisation, overhead, seed)
+
+    def decide(self, view: View) -> Iterator[Decision]:
+        """Yield what makes room for the head of the queue, its start, and what is backfilled."""
+        jobs = self._jobs
+        jobs.update(view)
+        while view.queue:
+            head = next(iter(view.queue.values()))
+            if not jobs.fits(view, head):
+                yield from self._backfilled(view, head)
+                break
+            yield from jobs.started(view, head)
+        yield from jobs.expanded(view)
+
+    def _backfilled(self, view: View, head: Job) -> Iterator[Decision]:
+        jobs = self._jobs
+        shadow, extra = self._reservation(view, head)
+        view.promise(head, shadow)
+        view.note(head, f"head of the queue: {jobs.lacking(view, head)}; reserved at {shadow:g} s")
+        # Where nothing ended, what waited before finds no more room now than it did then.
+        for job in [*(view.queue.values() if view.ended else view.submitted)]:
+            if least(job) > view.free_count or job.index not in view.queue:
+                continue
+            whole = job.processors <= view.free_count
+            seconds = job.requested_time if whole else job.requested_time / jobs.rate(job)
+            beyond = view.now + seconds > shadow
+            if beyond and least(job) > extra:
+                continue
+            if beyond:
+                extra -= least(job)
+            how = "" if whole else f" on {least(job):,} processors"
+            view.note(job, f"backfilled{how}: job {head.number}, the head, keeps its reservation")
+            yield jobs.start(job, whole=whole, backfilled=True)
+        if view.watching:
+            for job in view.queue.values():
+                if job is not head:
+                    view.note(job, _refusal(view, job, shadow, extra))
+
+    def _reservation(self, view: View, head: Job) -> tuple[float, int]:
+        """Return the shadow time, and the extra processors; all that end at it are free then."""
+        room, shadow = self._jobs.room(view), view.now
+        for running in sorted(view.running.values(), key=attrgetter("latest_end")):
+            if room >= least(head) and running.latest_end > shadow:
+                break
+            shadow = running.latest_end
+            room += least(running.job)
+        return shadow, room - least(head)
+
+
+def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:
+    if least(job) > view.free_count:
+        return f"not backfilled: needs {least(job):,} processors, {view.free_count:,} are free"
+    return (
+        f"not backfilled: would run beyond {shadow:g} s, when the head of the queue starts, which "
+        f"then leaves {extra:,} processors, and this needs {least(job):,}"
+    )

@@ -1,0 +1,55 @@
+"""First come, first served, where running jobs are shrunk to make room for the head of the queue.
+
+G. Utrera, S. Tabik, J. Corbalan and J. Labarta, "A job scheduling approach for multi-core clusters
+based on virtual malleability", Euro-Par 2012, section 3.1, algorithm 1 (FCFS-malleable).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._malleable import OPTIONS, Malleable
+from swdual.scheduling.policy import Decision, View
+
+__all__ = ["MALLEABLE", "OPTIONS", "Policy"]
+
+MALLEABLE = True
+
+
+class Policy:
+    """Starts jobs in the order of submission, each as soon as shrinking makes room for it.
+
+    If the head of the queue does not fit, running jobs are shrunk to half their processors, one
+    after the other, until it does; if not even all of them are enough, it starts shrunk itself; if
+    that does not help, nobody is shrunk and it waits. Once the queue is empty, shrunk jobs are
+    expanded again as processors become free.
+    """
+
+    def __init__(
+        self,
+        platform: Platform,
+        allocator: Allocator,
+        order: str,
+        expand: str,
+        utilisation: str,
+        overhead: str,
+        seed: int,
+    ) -> None:
+        self._jobs = Malleable(allocator, order, expand, utilisation, overhead, seed)
+
+    def decide(self, view: View) -> Iterator[Decision]:
+        """Yield what makes room for the head of the queue, and its start, while there can be."""
+        jobs = self._jobs
+        jobs.update(view)
+        while view.queue:
+            head = next(iter(view.queue.values()))
+            if not jobs.fits(view, head):
+                break
+            yield from jobs.started(view, head)
+        yield from jobs.expanded(view)
+        if view.watching:
+            for place, job in enumerate(view.queue.values()):
+                why = f"head of the queue: {jobs.lacking(view, job)}"
+                view.note(job, f"{place} jobs are before it in the queue" if place else why)
