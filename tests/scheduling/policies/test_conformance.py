@@ -11,11 +11,14 @@ from scheduling.policies.test_oracles import random_workload
 from swdual import registry
 from swdual.errors import InputError
 from swdual.scheduling import allocator as allocators
+from swdual.scheduling import policy as policies
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.validation import violations
+from swdual.scheduling.workload import moldable
 from swdual.scheduling.workload.swf import read_swf
+from swdual.scheduling.workload.threads import split
 
 POLICIES = {
     "fcfs": ("fcfs", {}),
@@ -31,7 +34,24 @@ POLICIES = {
     "combinational": ("combinational", {}),
     "multiple_queue": ("multiple_queue", {}),
     "slack_based": ("slack_based", {}),
+    "gang": ("gang", {"quantum": "30"}),
 }
+MADE = {
+    "shelves": (lambda seed: random_workload(seed, 60, 4).offline(), {}),
+    "fcfs_malleable": (lambda seed: random_workload(seed, 100, 24), {}),
+    "easy_malleable": (lambda seed: random_workload(seed, 100, 24), {}),
+    **{
+        name: (lambda seed: moldable.generate(60, 24, seed=seed, mean_gap=600), {})
+        for name in ("hrf", "submit_time_greedy", "submit_time_fair", "schedule_time_fair")
+    },
+    **{
+        name: (lambda seed: random_workload(seed, 100, 1).clairvoyant(), {})
+        for name in ("gspt", "gsrpt", "spt", "srpt", "gspt_rd", "spt_rd", "gspt_rr", "spt_rr")
+    },
+    "thread_matrix": (lambda seed: split(random_workload(seed, 40, 24), dependent=0.2), {}),
+}
+"""Policies of other jobs, and a workload of theirs by seed."""
+
 ALLOCATORS = registry.available(allocators.PACKAGE)
 PLATFORM = Platform(24, (4, 12, 24))
 TRACES = {
@@ -53,6 +73,31 @@ def test_schedules_are_valid_and_no_job_is_lost(name, allocator):
         schedule = simulate(workload, PLATFORM, policy, allocator, options=options, penalty=penalty)
         assert violations(schedule) == []
         assert np.isfinite(schedule.finish_time).all()
+
+
+def test_every_policy_is_tried_here():
+    names = {policy for policy, _ in POLICIES.values()} | set(MADE)
+    assert names == set(registry.available(policies.PACKAGE))
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("name", MADE)
+def test_schedules_of_other_jobs_are_valid(name, allocator):
+    """And the same again; malleable jobs refuse what forces processors to lie together."""
+    make, options = MADE[name]
+    for seed in range(3):
+        workload = make(seed)
+        if policies.traits(name).malleable and registry.load(allocators.PACKAGE, allocator).FORCED:
+            with pytest.raises(InputError, match="allocator"):
+                simulate(workload, PLATFORM, name, allocator, options=options)
+            continue
+        one, other = (
+            simulate(workload, PLATFORM, name, allocator, options=options) for _ in range(2)
+        )
+        assert violations(one) == []
+        assert one.start_time.tolist() == other.start_time.tolist()
+        assert one.finish_time.tolist() == other.finish_time.tolist()
+        assert one.ranges.tolist() == other.ranges.tolist()
 
 
 @pytest.mark.parametrize("name", POLICIES)
