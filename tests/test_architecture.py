@@ -21,7 +21,7 @@ OWNERS = {
     "cupy": {"backends/_cuda_cupy.py"},
     "pandas": {
         *("results.py", "scheduling/schedule.py", "scheduling/comparison.py"),
-        "scheduling/workload/workload.py",
+        *("scheduling/workload/workload.py", "scheduling/frames.py"),
     },
     "polars": {"results.py"},
     "matplotlib": {

@@ -102,7 +102,9 @@ def _run(arguments: list[str]) -> int:
     except SwdualError as error:
         return _say(str(error), error.exit_code)
     except MemoryError:
-        return _say("out of memory; search fewer queries at a time, or split the database", 4)
+        return _say(
+            "out of memory; give it less at a time: fewer queries, part of a database or trace", 4
+        )
     except OSError as error:  # of standard output, where click writes by itself
         place = error.filename or "standard output"
         return _say(f"{place}: {error.strerror or error}", OutputError.exit_code)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -29,15 +30,39 @@ if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
 
 
-def _pairs(texts: Sequence[str]) -> dict[str, str]:
-    """Return the names and values of options of policies, each given as NAME=VALUE."""
-    pairs = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.UsageError(f"--option {text}: write NAME=VALUE.")
-        pairs[name.strip().replace("-", "_")] = value.strip()
-    return pairs
+SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisation"}
+"""What is shown only if it differs from something else, as it does where jobs shrink."""
+
+
+class Run(NamedTuple):
+    """A policy, with its options, and an allocator.
+
+    Parameters
+    ----------
+    called
+        What the user calls the policy, which may be with options: ``easy:reserve_depth=0``.
+    policy, allocator
+        Names.
+    options
+        What the policy is told.
+    """
+
+    called: str
+    policy: str
+    allocator: str
+    options: dict[str, str]
+
+    @property
+    def placed_by(self) -> str:
+        """Who chooses processors: the allocator, if the policy does not."""
+        return policies.OWN if policies.traits(self.policy).places else self.allocator
+
+    def __str__(self) -> str:
+        return f"{self.called}, {self.placed_by}"
+
+    def filled(self, name: str) -> str:
+        """Return the name of a file with {policy} and {allocator} filled in."""
+        return name.replace("{policy}", self.called).replace("{allocator}", self.placed_by)
 
 
 @dataclass(frozen=True)
@@ -46,19 +71,15 @@ class Runs:
 
     Parameters
     ----------
-    policies, allocators
-        Names.
-    options
-        Of each policy, by name.
+    each
+        The runs. A policy that places jobs itself has one for all allocators.
     penalty
         What distance costs.
     tolerant
         Whether a policy may refuse the workload, as one of "all".
     """
 
-    policies: Sequence[str]
-    allocators: Sequence[str]
-    options: dict[str, dict[str, str]]
+    each: Sequence[Run]
     penalty: penalties.Penalty | None
     tolerant: bool
 
@@ -74,19 +95,22 @@ class Runs:
         """Return the runs that the command's options ask for."""
         who, tolerant = _names(policies.PACKAGE, policy)
         where, _ = _names(allocators.PACKAGE, allocator)
-        given = _pairs(options)
+        given = _pairs(options, "--option ")
         if reserve_depth is not None:
             given["reserve_depth"] = reserve_depth
+        runs: dict[str, Run] = {}
+        for called, told in _options_of_each(who, given).items():
+            for name in where:
+                run = Run(called, called.partition(":")[0], name, told)
+                runs.setdefault(str(run), run)
         return cls(
-            who,
-            where,
-            _options_of_each(who, given),
+            [*runs.values()],
             None if penalty is None else penalties.parse(penalty),
             tolerant,
         )
 
     def __len__(self) -> int:
-        return len(self.policies) * len(self.allocators)
+        return len(self.each)
 
     def schedules(
         self,
@@ -96,8 +120,8 @@ class Runs:
         refused: dict[str, str],
         *,
         progress: bool,
-    ) -> Iterator[Schedule]:
-        """Yield the schedule of each run; who refuses, and why, goes to `refused`.
+    ) -> Iterator[tuple[Run, Schedule]]:
+        """Yield each run with its schedule; who refuses, and why, goes to `refused`.
 
         Raises
         ------
@@ -106,53 +130,83 @@ class Runs:
         """
         made = 0
         error = None
-        for policy in self.policies:
-            for allocator in self.allocators:
-                try:
-                    schedule = simulate(
-                        workload,
-                        platform,
-                        policy,
-                        allocator,
-                        options=self.options[policy],
-                        penalty=self.penalty,
-                        explain=explain,
-                        progress=progress,
-                    )
-                except InputError as refusal:
-                    if not self.tolerant:
-                        raise
-                    error, refused[f"{policy}, {allocator}"] = refusal, refusal.message
-                    continue
-                made += 1
-                yield schedule
+        for run in self.each:
+            try:
+                schedule = simulate(
+                    workload,
+                    platform,
+                    run.policy,
+                    run.allocator,
+                    options=run.options,
+                    penalty=self.penalty,
+                    explain=explain,
+                    progress=progress,
+                )
+            except InputError as refusal:
+                if not self.tolerant:
+                    raise
+                error, refused[str(run)] = refusal, refusal.message
+                continue
+            made += 1
+            yield run, schedule
         if not made and error is not None:
             raise error
 
 
 def _names(package: str, given: Sequence[str]) -> tuple[list[str], bool]:
-    """Return the plug-ins that are named, each once, and whether all were asked for."""
-    names = [name.strip().replace("-", "_") for text in given for name in text.split(",")]
+    """Return the plug-ins that are named, each once, and whether all were asked for.
+
+    A name with options, as in ``easy:reserve_depth=0``, stands alone, since values have commas.
+    """
+    names: list[str] = []
+    for text in given:
+        for part in [text] if ":" in text else text.split(","):
+            name, colon, options = part.partition(":")
+            names.append(name.strip().replace("-", "_") + colon + options.strip())
     if "all" in names:
         return registry.available(package), True
     for name in names:
-        registry.load(package, name)
+        registry.load(package, name.partition(":")[0])
     return [*dict.fromkeys(names)], False
 
 
+def _pairs(texts: Sequence[str], place: str) -> dict[str, str]:
+    """Return the names and values of options of policies, each given as NAME=VALUE."""
+    pairs = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.UsageError(f"{place}{text}: write NAME=VALUE.")
+        pairs[name.strip().replace("-", "_")] = value.strip()
+    return pairs
+
+
 def _options_of_each(names: Sequence[str], given: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Return what each policy is told: the options that it has, at least one policy each."""
-    known = {name: getattr(registry.load(policies.PACKAGE, name), "OPTIONS", {}) for name in names}
-    every = {option for options in known.values() for option in options}
-    for option in given:
-        if not every:
-            raise InputError(f"{' and '.join(names)} have no options; leave out {option}")
-        if option not in every:
-            raise InputError(registry.unknown("option", option, every))
+    """Return what each policy is told: its own options, and all others that it has.
+
+    One that is given to all policies must be an option of at least one.
+    """
+    own, known = {}, {}
+    for called in names:
+        name, _, text = called.partition(":")
+        own[called] = _pairs(text.split(":") if text else [], f"--policy {name}:")
+        known[called] = getattr(registry.load(policies.PACKAGE, name), "OPTIONS", {})
+        _check_options(own[called], known[called], [name])
+    _check_options(given, {option for options in known.values() for option in options}, names)
     return {
-        name: {option: value for option, value in given.items() if option in options}
-        for name, options in known.items()
+        called: {option: value for option, value in given.items() if option in known[called]}
+        | own[called]
+        for called in names
     }
+
+
+def _check_options(given: Collection[str], known: Collection[str], names: Sequence[str]) -> None:
+    for option in given:
+        if not known:
+            have = "has" if len(names) == 1 else "have"
+            raise InputError(f"{' and '.join(names)} {have} no options; leave out {option}")
+        if option not in known:
+            raise InputError(registry.unknown("option", option, known))
 
 
 @dataclass(frozen=True)
@@ -162,7 +216,7 @@ class Files:
     Parameters
     ----------
     jobs, gantt, usage
-        A file each schedule: {policy} and {allocator} in the name are filled in.
+        A file each run: {policy} and {allocator} in the name are filled in.
     distribution
         A file for all.
     force
@@ -180,42 +234,48 @@ class Files:
         for name in (self.gantt, self.usage, self.distribution):
             if name is not None:
                 check_path(name)
+        written = [] if self.distribution is None else [self.distribution]
         for name in (self.jobs, self.gantt, self.usage):
             if name is None:
                 continue
-            each = {
-                _filled(name, policy, where)
-                for policy in runs.policies
-                for where in runs.allocators
-            }
+            each = {run.filled(name) for run in runs.each}
             if len(each) < len(runs):
                 raise click.UsageError(
                     f"{name} cannot hold {len(runs)} schedules: write {{policy}} and {{allocator}} "
                     "into its name, where they differ."
                 )
-            self._check_free(each)
-        if self.distribution is not None:
-            self._check_free({self.distribution})
+            written += sorted(each - {"-", "/dev/stdout"})
+        places: set[str] = set()
+        for name in written:
+            place = os.path.realpath(name)
+            if place in places:
+                raise click.UsageError(f"{name} would be written twice: give each file its name.")
+            places.add(place)
+            self._check_free(name)
 
-    def _check_free(self, names: set[str]) -> None:
-        for name in sorted(names):
-            if not self.force and Path(name).is_file():
-                raise OutputError("exists; use --force to replace it", file=name)
+    def _check_free(self, name: str) -> None:
+        """Check that a file can be made, or replaced if that is asked for."""
+        if os.path.isfile(name) and not self.force:
+            raise OutputError("exists; use --force to replace it", file=name)
+        if os.path.isdir(name):
+            raise OutputError("is a folder; name a file in it", file=name)
+        if os.path.exists(name) and not os.path.isfile(name):
+            return  # a pipe or a device, which is written to as it is
+        folder = os.path.dirname(name) or "."
+        if not os.path.isdir(folder):
+            raise OutputError("cannot be written: its folder does not exist; make it", file=name)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError("cannot be written: its folder is not yours to write to", file=name)
 
-    def write(self, schedule: Schedule) -> None:
-        """Write what there is to write about one schedule."""
+    def write(self, run: Run, schedule: Schedule) -> None:
+        """Write what there is to write about the schedule of a run."""
         for name, write in (
             (self.jobs, jobs_table.write),
             (self.gantt, charts.gantt),
             (self.usage, charts.usage),
         ):
             if name is not None:
-                path = _filled(name, schedule.policy, schedule.allocator)
-                write(schedule, path, force=self.force)
-
-
-def _filled(name: str, policy: str, allocator: str) -> str:
-    return name.replace("{policy}", policy).replace("{allocator}", allocator)
+                write(schedule, run.filled(name), force=self.force)
 
 
 class Outcome(NamedTuple):
@@ -254,11 +314,12 @@ def run(
     kept: list[Schedule] = []
 
     def finished() -> Iterator[Schedule]:
-        for schedule in runs.schedules(workload, platform, explain, refused, progress=progress):
-            files.write(schedule)
+        for made in runs.schedules(workload, platform, explain, refused, progress=progress):
+            who, schedule = made
+            files.write(who, schedule)
             lines = [line for number in explain for line in explained(schedule, number)]
             if lines:
-                explanations[f"{schedule.policy}, {schedule.allocator}"] = lines
+                explanations[str(who)] = lines
             if files.distribution is not None:
                 kept.append(schedule)
             yield schedule
@@ -277,7 +338,7 @@ def as_dict(outcome: Outcome, workload: Workload, platform: Platform, runs: Runs
         "jobs": len(workload),
         "platform": asdict(platform),
         "penalty": None if runs.penalty is None else str(runs.penalty),
-        "repairs": None if report is None else asdict(report),
+        "repairs": None if report is None else report.to_dict(),
     }
     rows = [
         {key: value for key, value in row.items() if key not in ("workload", "platform")}
@@ -303,12 +364,25 @@ def summary(outcome: Outcome) -> Iterator[str]:
     options = " ".join(f"{name}={value}" for name, value in row.options.items())
     yield f"policy     {row.policy}  {options}".rstrip()
     yield f"allocator  {row.allocator}"
+    if row.penalty:
+        yield f"penalty    {row.penalty}"
     yield ""
-    left = {name: shown(value, metrics[name].unit) for name, value in row.values.items()}
-    yield f"{'':<16}" + "".join(f"{name:>16}" for name in STATISTICS)
+    left = {name: shown(value, metrics[name].unit) for name, value in _telling(row.values).items()}
+    yield f"{'':<18}" + "".join(f"{name:>16}" for name in STATISTICS)
     for quantity in quantities():
-        cells = (left.pop(f"{statistic}_{quantity}") for statistic in STATISTICS)
-        yield f"{quantity.replace('_', ' '):<16}" + "".join(f"{cell:>16}" for cell in cells)
+        cells = [left.pop(f"{statistic}_{quantity}", "") for statistic in STATISTICS]
+        if any(cells):
+            yield f"{quantity.replace('_', ' '):<18}" + "".join(f"{cell:>16}" for cell in cells)
     yield ""
     for name, value in left.items():
-        yield f"{name.replace('_', ' '):<21}{value:>11}"
+        yield f"{name.replace('_', ' '):<22}{value:>11}"
+
+
+def _telling(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the metrics without those that say the same as another."""
+    left = dict(values)
+    for special, usual in SPECIAL.items():
+        names = [name for name in values if special in name]
+        if all(math.isclose(values[x], values[x.replace(special, usual)]) for x in names):
+            left = {name: value for name, value in left.items() if name not in names}
+    return left

@@ -21,7 +21,8 @@ logger = logging.getLogger("swdual")
     multiple=True,
     default=("easy",),
     metavar="NAME,...",
-    help="Who starts when; several, or \"all\", are compared: see 'swdual list policies'.  "
+    help="Who starts when; several, or \"all\", are compared: see 'swdual list policies'. One with "
+    "options of its own, such as easy:reserve_depth=4, has a --policy for itself.  "
     "[default: easy]",
 )
 @click.option(
@@ -46,7 +47,9 @@ logger = logging.getLogger("swdual")
 )
 @click.option("--processors", type=click.IntRange(min=1), help="Size of the platform.")
 @click.option(
-    "--cluster-size", type=click.IntRange(min=1), help="Processors that are close together."
+    "--cluster-size",
+    type=click.IntRange(min=1),
+    help="Processors of a cluster, which are close together; also level 1 of the tree.",
 )
 @click.option(
     "--platform",
@@ -106,7 +109,7 @@ logger = logging.getLogger("swdual")
 )
 @click.option(
     "--slowdown-bound",
-    type=click.FloatRange(min=0, min_open=True),
+    type=float,
     default=10.0,
     show_default=True,
     metavar="SECONDS",
@@ -164,7 +167,7 @@ def command(
 
     \b
     swdual simulate KTH-SP2.swf.gz --policy easy --jobs-out jobs.csv
-    swdual simulate KTH-SP2.swf.gz --policy fcfs,easy,conservative
+    swdual simulate KTH-SP2.swf.gz --policy fcfs,easy,conservative --policy easy:reserve_depth=4
     swdual simulate Curie.swf --platform curie --allocator all --penalty quadratic:2 --weeks 1
     swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     """

@@ -33,34 +33,49 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from swdual.scheduling.comparison import compare
     from swdual.scheduling.engine import simulate
+    from swdual.scheduling.metrics import METRICS
     from swdual.scheduling.penalty import Penalty
     from swdual.scheduling.platform import Platform
     from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
+    from swdual.scheduling.workload.sample import sample, windows
     from swdual.scheduling.workload.swf import read_swf, write_swf
     from swdual.scheduling.workload.workload import Workload
 
 _HOMES = {
+    "METRICS": "metrics",
     "Penalty": "penalty",
     "Platform": "platform",
     "Repairs": "workload.repair",
     "Schedule": "schedule",
     "Workload": "workload.workload",
+    "cirne": "workload.cirne",
     "compare": "comparison",
+    "lublin": "workload.lublin",
     "read_swf": "workload.swf",
+    "sample": "workload.sample",
     "simulate": "engine",
+    "windows": "workload.sample",
     "write_swf": "workload.swf",
 }
 
+_MODULES = ("cirne", "lublin")
+
 __all__ = [
+    "METRICS",
     "Penalty",
     "Platform",
     "Repairs",
     "Schedule",
     "Workload",
+    "cirne",
     "compare",
+    "lublin",
     "read_swf",
+    "sample",
     "simulate",
+    "windows",
     "write_swf",
 ]
 
@@ -69,7 +84,8 @@ def __getattr__(name: str) -> object:
     """Import a public name when it is first used."""
     if name not in _HOMES:
         raise AttributeError(f"module 'swdual.scheduling' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"swdual.scheduling.{_HOMES[name]}"), name)
+    home = importlib.import_module(f"swdual.scheduling.{_HOMES[name]}")
+    return home if name in _MODULES else getattr(home, name)
 
 
 def __dir__() -> list[str]:

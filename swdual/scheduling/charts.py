@@ -14,6 +14,7 @@ from swdual.errors import InputError
 from swdual.gantt import LINE, PALETTE, encoded, need_matplotlib
 from swdual.output import replacing
 from swdual.scheduling import metrics
+from swdual.scheduling.comparison import Comparison, Row
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -207,20 +208,19 @@ def _distributions(
 
     measures = metrics.quantities()
     share = np.linspace(0, 1, POINTS)
-    names: list[tuple[str, str]] = []
+    rows: list[Row] = []
     curves: list[list[NDArray[np.float64]]] = []
     for schedule in schedules:
-        names.append((schedule.workload.name, f"{schedule.policy}, {schedule.allocator}"))
+        rows.append(Row.of(schedule, {}))
         columns = [measures[quantity](schedule) for quantity in quantities]
         curves.append([np.quantile(x, share) if len(x) else x for x in columns])
-    alike = len({workload for workload, _ in names}) <= 1
+    labels = Comparison(rows, {}, ()).labels()
     figure = Figure(figsize=(5 * len(quantities), 4.5), layout="constrained")
     charts = figure.subplots(1, len(quantities), squeeze=False, sharey=True)[0]
-    for number, ((workload, who), reached) in enumerate(zip(names, curves, strict=True)):
+    for number, reached in enumerate(curves):
         look = {
             "color": PALETTE[number % len(PALETTE)],
             "linestyle": STYLES[number // len(PALETTE) % len(STYLES)],
-            "label": who if alike else f"{workload}: {who}",
         }
         for chart, values in zip(charts, reached, strict=True):
             chart.plot(values, 100 * (1 - share[: len(values)]), **look)
@@ -231,10 +231,14 @@ def _distributions(
         chart.set_xlabel(TITLES[quantity])
     charts[0].set_ylim(0, 100)
     charts[0].set_ylabel("jobs with more (%)")
-    if alike and names:
-        charts[0].set_title(names[0][0], loc="left", fontsize="medium", parse_math=False)
-    if charts[-1].lines:
-        charts[-1].legend(frameon=False, fontsize="small")
+    if len({row.workload for row in rows}) == 1:
+        charts[0].set_title(rows[0].workload, loc="left", fontsize="medium", parse_math=False)
+    # A label that begins with "_" would be left out, and "$" read as a formula.
+    lines = charts[-1].lines
+    legend = charts[-1].legend(lines, [" "] * len(lines), frameon=False, fontsize="small")
+    for text, said in zip(legend.get_texts(), labels, strict=True):
+        text.set_parse_math(False)
+        text.set_text(said)
     return figure
 
 
@@ -248,5 +252,5 @@ def _time_axis(chart: Any, times: NDArray[np.float64]) -> None:
     """Set the limits of an axis of seconds, and name it."""
     if times.size and times.max() > times.min():
         chart.set_xlim(times.min(), times.max())
-    chart.xaxis.set_major_formatter("{x:,g}")
+    chart.xaxis.set_major_formatter("{x:,.15g}")
     chart.set_xlabel("seconds")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from swdual import registry
 from swdual.errors import InputError
 from swdual.scheduling import metrics
+from swdual.scheduling.frames import data_frame
 from swdual.scheduling.metrics import METRICS, Metric
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Row:
         Names.
     options
         Of the policy.
+    penalty
+        Of the platform; empty if there is none.
     values
         Each metric by name.
     """
@@ -44,7 +47,21 @@ class Row:
     policy: str
     allocator: str
     options: Mapping[str, Any]
+    penalty: str
     values: Mapping[str, float]
+
+    @classmethod
+    def of(cls, schedule: Schedule, chosen: Mapping[str, Metric]) -> Row:
+        """Return the row of a schedule, with some metrics."""
+        return cls(
+            schedule.workload.name,
+            schedule.platform.name,
+            schedule.policy,
+            schedule.allocator,
+            schedule.options,
+            "" if schedule.penalty is None else str(schedule.penalty),
+            metrics.table(schedule, chosen),
+        )
 
 
 @dataclass(frozen=True)
@@ -71,13 +88,17 @@ class Comparison:
                 raise InputError(registry.unknown("metric", name, self.metrics))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return a data frame with one row a schedule and all metrics (needs pandas)."""
-        import pandas as pd
+        """Return a data frame with one row a schedule and all metrics.
 
-        return pd.DataFrame(self.to_dicts())
+        Raises
+        ------
+        InputError
+            If pandas is missing.
+        """
+        return data_frame(self.to_dicts())
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return each row with all metrics as plain values, None where nothing ran."""
+        """Return each row with all metrics as plain values, None where there are no jobs."""
         return [
             {
                 "workload": row.workload,
@@ -85,6 +106,7 @@ class Comparison:
                 "policy": row.policy,
                 "allocator": row.allocator,
                 "options": dict(row.options),
+                "penalty": row.penalty or None,
                 **{name: _plain(value) for name, value in row.values.items()},
             }
             for row in self.rows
@@ -104,20 +126,32 @@ class Comparison:
             for row in zip(*columns, strict=True)
         ]
 
+    def labels(self) -> list[str]:
+        """Return a text for each row that tells it apart: policy, allocator, what else differs."""
+        columns = [self._named(name) for name in self._names()]
+        return [", ".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
+
     def _names(self) -> list[str]:
         """Return what tells the rows apart: policy, allocator, and others where they differ."""
-        places = {(row.workload, row.platform, row.policy, row.allocator) for row in self.rows}
         return [
             *(name for name in ("workload", "platform") if len({*self._named(name)}) > 1),
             *("policy", "allocator"),
-            *(["options"] if len(places) < len(self.rows) else []),
+            *(name for name in ("options", "penalty") if len({*self._named(name)}) > 1),
         ]
 
     def _named(self, name: str) -> list[str]:
         if name != "options":
             return [getattr(row, name) for row in self.rows]
         return [
-            " ".join(f"{key}={value}" for key, value in row.options.items()) for row in self.rows
+            " ".join(
+                f"{key}={value}"
+                for key, value in row.options.items()
+                if any(
+                    other.policy == row.policy and other.options.get(key) != value
+                    for other in self.rows
+                )
+            )
+            for row in self.rows
         ]
 
     def _heads(self) -> list[str]:
@@ -167,17 +201,7 @@ def compare(
         If a metric that is to be shown does not exist; the message names the nearest ones.
     """
     Comparison((), chosen, shown)  # complains before the work
-    rows = [
-        Row(
-            schedule.workload.name,
-            schedule.platform.name,
-            schedule.policy,
-            schedule.allocator,
-            schedule.options,
-            metrics.table(schedule, chosen),
-        )
-        for schedule in schedules
-    ]
+    rows = [Row.of(schedule, chosen) for schedule in schedules]
     return Comparison(rows, chosen, shown)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.scheduling import processors
+from swdual.scheduling.job import seconds
 
 if TYPE_CHECKING:
     from swdual.scheduling.schedule import Schedule
@@ -55,31 +56,31 @@ def explained(schedule: Schedule, number: int) -> list[str]:
     for index in np.flatnonzero(schedule.workload.number == number).tolist():
         job = schedule.workload[index]
         lines.append(
-            f"job {job.number}: submitted at {job.submit_time:,g} s, "
-            f"{job.processors:,} processors for at most {job.requested_time:,g} s"
+            f"job {job.number}: submitted at {seconds(job.submit_time)}, "
+            f"{_counted(job.processors, 'processor')} for at most {seconds(job.requested_time)}"
         )
-        lines += [f"  {time:,g} s: {why}" for time, why in schedule.notes.get(index, ())]
+        lines += [f"  {seconds(time)}: {why}" for time, why in schedule.notes.get(index, ())]
         lines += [f"  {line}" for line in _outcome(schedule, index)]
     return lines
 
 
 def _outcome(schedule: Schedule, index: int) -> list[str]:
     start, promised = float(schedule.start_time[index]), float(schedule.promised[index])
-    promise = "" if math.isnan(promised) else f"promised to start at {promised:,g} s at the latest"
-    if math.isnan(start):
-        return [*filter(None, [promise]), "never started"]
+    promise = (
+        "" if math.isnan(promised) else f"promised to start at {seconds(promised)} at the latest"
+    )
     how = " by backfilling" if schedule.backfilled[index] else ""
-    finish = float(schedule.finish_time[index])
+    finish, waited = float(schedule.finish_time[index]), float(schedule.waiting_time[index])
     end = "killed at its requested time" if schedule.killed[index] else "ended"
     later = np.flatnonzero(schedule.start_time[index + 1 :] < start) + index + 1
     changes = int(np.count_nonzero(schedule.interrupted.job == index))
     earlier = np.flatnonzero(schedule.start_time[:index] > start)
     return [
         *filter(None, [promise]),
-        f"started at {start:,g} s{how}, {start - schedule.workload.submit_time[index]:,g} s after "
-        f"its submission, on processors {processors.text(schedule.allocation(index))}",
-        *([f"stopped or resized {changes:,} times since"] if changes else []),
-        f"{end} at {finish:,g} s, after {finish - start:,g} s",
+        f"started at {seconds(start)}{how}, {seconds(waited)} after its submission, "
+        f"on processors {processors.text(schedule.allocation(index))}",
+        *([f"stopped or resized {_counted(changes, 'time')} since"] if changes else []),
+        f"{end} at {seconds(finish)}, after {seconds(finish - start)}",
         *_named(schedule, later, "overtaken by"),
         *_named(schedule, earlier, "overtook"),
     ]
@@ -91,5 +92,8 @@ def _named(schedule: Schedule, indices: np.ndarray, what: str) -> list[str]:
         return []
     numbers = ", ".join(str(number) for number in schedule.workload.number[indices[:NAMED]])
     more = ", ..." if len(indices) > NAMED else ""
-    noun = "job" if len(indices) == 1 else "jobs"
-    return [f"{what} {len(indices):,} {noun}: {numbers}{more}"]
+    return [f"{what} {_counted(len(indices), 'job')}: {numbers}{more}"]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 COMPLETED = "COMPLETED_SUCCESSFULLY"
 KILLED = "COMPLETED_WALLTIME_REACHED"
-REJECTED = "REJECTED"
 """What became of a job, in Batsim's words."""
 
 
@@ -26,22 +25,20 @@ def columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the jobs in the order of the workload, a column a name.
 
     ``job_id`` is what the trace calls a job, and all times are the trace's own seconds.
-    ``execution_time`` is finish - start, ``stretch`` is turnaround / execution (NaN for jobs that
-    ran 0 s), ``success`` is 1 for jobs that ran to their end, and ``allocated_resources`` are
-    processors such as ``0-3 7``. Jobs that never ran have NaN for all that did not happen, and no
-    processors.
+    ``execution_time`` is finish - start, ``success`` is 1 for jobs that ran to their end, and
+    ``allocated_resources`` are processors such as ``0-3 7``. ``stretch`` is Batsim's, turnaround /
+    (finish - start), NaN for jobs that ran 0 s; that of `swdual.scheduling.metrics` has the time in
+    which the job held processors there, which is less where it was stopped.
     """
     workload, execution = schedule.workload, schedule.execution_time
-    ran = ~np.isnan(schedule.start_time)
-    state = np.where(schedule.killed, KILLED, COMPLETED)
     resources = [processors.text(schedule.allocation(index)) for index in range(len(workload))]
     return {
         "job_id": workload.number,
         "submission_time": workload.submit_time,
         "requested_number_of_resources": workload.processors,
         "requested_time": workload.requested_time,
-        "success": (ran & ~schedule.killed).astype(np.int64),
-        "final_state": np.where(ran, state, REJECTED),
+        "success": (~schedule.killed).astype(np.int64),
+        "final_state": np.where(schedule.killed, KILLED, COMPLETED),
         "starting_time": schedule.start_time,
         "execution_time": execution,
         "finish_time": schedule.finish_time,

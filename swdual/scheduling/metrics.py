@@ -1,8 +1,8 @@
 """What a schedule is worth: each metric by its formula.
 
-Sums and means are over the jobs that ran; jobs that the platform had to reject count in
-`success_rate` only. p is the number of processors that a job held, m the platform's, and total time
-is `makespan`. Where a job ended counts for its placement, if it was stopped or resized.
+Sums and means are over all jobs. p is the number of processors that a job held, m the platform's,
+and total time is `makespan`. Where a job ended counts for its placement, if it was stopped or
+resized.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.errors import InputError
+from swdual.scheduling.job import seconds
+
 if TYPE_CHECKING:
     from swdual.scheduling.schedule import Schedule
 
@@ -27,12 +30,12 @@ SLOWDOWN_BOUND = 10.0
 
 def waiting_time(schedule: Schedule) -> Column:
     """Return (jobs,) seconds that each job waited: start - submit."""
-    return schedule.waiting_time[_ran(schedule)]
+    return schedule.waiting_time
 
 
 def turnaround_time(schedule: Schedule) -> Column:
     """Return (jobs,) seconds from submission to end, or flow time: finish - submit."""
-    return schedule.turnaround_time[_ran(schedule)]
+    return schedule.turnaround_time
 
 
 def stretch(schedule: Schedule) -> Column:
@@ -45,16 +48,16 @@ def stretch(schedule: Schedule) -> Column:
     return (schedule.turnaround_time / np.where(ran > 0, ran, np.nan))[ran > 0]
 
 
-def slowdown(schedule: Schedule) -> Column:
+def expanded_slowdown(schedule: Schedule) -> Column:
     """Return (jobs,) turnaround / run time on all processors requested, until killed.
 
     It differs from the stretch where a job ran longer than that, with fewer processors or on worse
-    ones: that counts as delay (Utrera et al. 2012, formula 1). Jobs that run for 0 s are left out.
+    ones: that counts as delay (Utrera et al. 2012, formula 1, where it is just the slowdown). Jobs
+    that run for 0 s are left out.
     """
     workload = schedule.workload
     alone = np.minimum(workload.run_time, workload.requested_time)
-    counted = _ran(schedule) & (alone > 0)
-    return schedule.turnaround_time[counted] / alone[counted]
+    return schedule.turnaround_time[alone > 0] / alone[alone > 0]
 
 
 def bounded_slowdown(schedule: Schedule, bound: float = SLOWDOWN_BOUND) -> Column:
@@ -67,17 +70,14 @@ def bounded_slowdown(schedule: Schedule, bound: float = SLOWDOWN_BOUND) -> Colum
     bound
         Seconds, above 0.
     """
-    ran = _ran(schedule)
-    execution = np.maximum(schedule.processing_time[ran], bound)
-    return np.maximum(1.0, schedule.turnaround_time[ran] / execution)
+    return np.maximum(1.0, schedule.turnaround_time / np.maximum(schedule.processing_time, bound))
 
 
 def makespan(schedule: Schedule) -> float:
     """Seconds from the first submission to the last end: max finish - min submit."""
-    ran = _ran(schedule)
-    if not ran.any():
+    if not len(schedule):
         return 0.0
-    return float(schedule.finish_time[ran].max() - schedule.workload.submit_time[ran].min())
+    return float(schedule.finish_time.max() - schedule.workload.submit_time.min())
 
 
 def utilisation(schedule: Schedule) -> float:
@@ -116,7 +116,14 @@ def contiguity_factor(schedule: Schedule) -> float:
 
 def locality_factor(schedule: Schedule) -> float:
     """Mean of clusters used / clusters needed, ceil(p / cluster size); 1 at best (thesis, 5.7)."""
-    return _mean(_clusters(schedule))
+    used, needed = _clusters(schedule)
+    return _mean(used / needed)
+
+
+def locality_ratio(schedule: Schedule) -> float:
+    """Mean of clusters used / mean of clusters needed: wide jobs weigh more (thesis, 4.6.2)."""
+    used, needed = _clusters(schedule)
+    return _ratio(_sum(used), _sum(needed))
 
 
 def platform_level_factor(schedule: Schedule) -> float:
@@ -134,7 +141,8 @@ def contiguous_share(schedule: Schedule) -> float:
 
 def local_share(schedule: Schedule) -> float:
     """Part of the jobs that use no more clusters than they need."""
-    return _mean(_clusters(schedule) == 1)
+    used, needed = _clusters(schedule)
+    return _mean(used == needed)
 
 
 def minimum_level_share(schedule: Schedule) -> float:
@@ -143,8 +151,8 @@ def minimum_level_share(schedule: Schedule) -> float:
 
 
 def success_rate(schedule: Schedule) -> float:
-    """Part of all jobs that ran to their end: neither killed nor rejected (thesis, 5.3.3)."""
-    return _mean(_ran(schedule) & ~schedule.killed)
+    """Part of the jobs that ran to their end: that were not killed (thesis, 5.3.3)."""
+    return _mean(~schedule.killed)
 
 
 def backfilled_jobs(schedule: Schedule) -> float:
@@ -155,11 +163,6 @@ def backfilled_jobs(schedule: Schedule) -> float:
 def killed_jobs(schedule: Schedule) -> float:
     """Number of jobs that were stopped at their requested time."""
     return float(np.count_nonzero(schedule.killed))
-
-
-def rejected_jobs(schedule: Schedule) -> float:
-    """Number of jobs that never ran."""
-    return float(np.count_nonzero(~_ran(schedule)))
 
 
 class Usage(NamedTuple):
@@ -186,9 +189,11 @@ def usage(schedule: Schedule) -> Usage:
     A job waits in [submit, start) and holds its processors in [start, end); between executions it
     waits again.
     """
-    ran, executions = _ran(schedule), schedule.executions
-    submit, finish = schedule.workload.submit_time[ran], schedule.finish_time[ran]
-    parts = (submit, executions.start, executions.end, finish)
+    executions = schedule.executions
+    parts = (
+        *(schedule.workload.submit_time, executions.start, executions.end),
+        schedule.finish_time,
+    )
     times, place = np.unique(np.concatenate(parts), return_inverse=True)
     submitted, started, ended, finished = np.split(place, np.cumsum([len(x) for x in parts[:-1]]))
     processors = executions.processors
@@ -218,7 +223,7 @@ class Metric:
     unit
         "s" for seconds, "" for a bare number, "%" for a part of 1 that is shown as per cent.
     compute
-        Returns it; NaN where nothing ran.
+        Returns it; NaN where there are no jobs to take a mean of.
     """
 
     formula: str
@@ -261,12 +266,20 @@ STATISTICS: Mapping[str, Callable[[Column], float]] = {
 
 
 def quantities(bound: float = SLOWDOWN_BOUND) -> dict[str, Callable[[Schedule], Column]]:
-    """Return what is measured of each job, by name, with a bound for the bounded slowdown."""
+    """Return what is measured of each job, by name, with a bound for the bounded slowdown.
+
+    Raises
+    ------
+    InputError
+        If the bound is not above 0.
+    """
+    if not 0 < bound < math.inf:
+        raise InputError(f"the bound of the bounded slowdown must be above 0 s, not {bound:g}")
     return {
         "waiting_time": waiting_time,
         "turnaround_time": turnaround_time,
         "stretch": stretch,
-        "slowdown": slowdown,
+        "expanded_slowdown": expanded_slowdown,
         "bounded_slowdown": partial(bounded_slowdown, bound=bound),
     }
 
@@ -284,13 +297,18 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
     ----------
     bound
         Seconds that a job counts at least in the bounded slowdown.
+
+    Raises
+    ------
+    InputError
+        If the bound is not above 0.
     """
     formulas = {
         "waiting_time": "start - submit",
         "turnaround_time": "finish - submit",
-        "stretch": "turnaround / execution",
-        "slowdown": "turnaround / run time on all processors requested",
-        "bounded_slowdown": f"max(1, turnaround / max(execution, {bound:g} s))",
+        "stretch": "turnaround / processing",
+        "expanded_slowdown": "turnaround / run time on all processors requested",
+        "bounded_slowdown": f"max(1, turnaround / max(processing, {seconds(float(bound))}))",
     }
     made = {}
     for quantity, of_jobs in quantities(bound).items():
@@ -306,6 +324,7 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (fragmentation, "%"),
         (contiguity_factor, ""),
         (locality_factor, ""),
+        (locality_ratio, ""),
         (platform_level_factor, ""),
         (contiguous_share, "%"),
         (local_share, "%"),
@@ -313,7 +332,6 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (success_rate, "%"),
         (backfilled_jobs, ""),
         (killed_jobs, ""),
-        (rejected_jobs, ""),
     ):
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
         made[function.__name__] = Metric(formula, unit, function)
@@ -325,7 +343,7 @@ METRICS: Mapping[str, Metric] = metrics()
 
 
 def table(schedule: Schedule, chosen: Mapping[str, Metric] = METRICS) -> dict[str, float]:
-    """Return the value of each metric by name; NaN where nothing ran."""
+    """Return the value of each metric by name; NaN where there are no jobs."""
     return {name: metric(schedule) for name, metric in chosen.items()}
 
 
@@ -333,24 +351,21 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.nan
 
 
-def _ran(schedule: Schedule) -> NDArray[np.bool_]:
-    return np.isfinite(schedule.finish_time)
-
-
 def _pieces(schedule: Schedule) -> Column:
-    """Return (jobs,) the number of ranges of each job that ran."""
-    return np.diff(schedule.offsets)[_ran(schedule)].astype(np.float64)
+    """Return (jobs,) the number of ranges of each job."""
+    return np.diff(schedule.offsets).astype(np.float64)
 
 
-def _clusters(schedule: Schedule) -> Column:
-    """Return (jobs,) clusters used / clusters needed."""
-    ran, platform = _ran(schedule), schedule.platform
-    used = platform.clusters(schedule.offsets, schedule.ranges)[ran]
-    return used / platform.clusters_needed(schedule.processors[ran])
+def _clusters(schedule: Schedule) -> tuple[Column, Column]:
+    """Return (jobs,) clusters used, and clusters needed."""
+    platform = schedule.platform
+    used = platform.clusters(schedule.offsets, schedule.ranges)
+    needed = platform.clusters_needed(schedule.processors)
+    return used.astype(np.float64), needed.astype(np.float64)
 
 
 def _levels(schedule: Schedule) -> Column:
     """Return (jobs,) level / lowest level possible, both counted from 1."""
-    ran, platform = _ran(schedule), schedule.platform
-    levels = platform.levels(schedule.offsets, schedule.ranges)[ran]
-    return levels / platform.minimum_levels(schedule.processors[ran])
+    platform = schedule.platform
+    levels = platform.levels(schedule.offsets, schedule.ranges)
+    return levels / platform.minimum_levels(schedule.processors)

@@ -83,25 +83,7 @@ class Penalty:
         return KINDS[self.kind][0](run_time, distance, self.factor)
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.factor:g}"
-
-
-def linear(factor: float) -> Penalty:
-    """Return the penalty of formula 5.1.
-
-    >>> linear(0.5).run_time(100.0, 1)
-    150.0
-    """
-    return Penalty("linear", factor)
-
-
-def quadratic(factor: float) -> Penalty:
-    """Return the penalty of formula 5.2.
-
-    >>> quadratic(2).run_time(100.0, 2)
-    400.0
-    """
-    return Penalty("quadratic", factor)
+        return f"{self.kind}:{float(self.factor)!r}".removesuffix(".0")
 
 
 def parse(text: str) -> Penalty:

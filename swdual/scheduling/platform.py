@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import unknown
+from swdual.scheduling.names import printable
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
     "curie": (24, 1152, 40320, 80640),
@@ -36,8 +37,8 @@ Metacentrum was 812 processors there and 806 in table 3.1: its last cluster is s
 is the 1024 of table 5.2, where table 3.1 has 4096.
 """
 
-MOST = 2**31 - 1
-"""Processors that a platform may have."""
+MOST = 4_000_000
+"""Processors that a platform may have; what is known of free ones takes memory by their number."""
 
 KEYS = ("name", "processors", "block_sizes", "cluster_size")
 
@@ -57,13 +58,14 @@ class Platform:
     processors
         How many there are.
     block_sizes
-        The size of a block of each level, ascending: each a multiple of the one before, and the
-        last all processors. None: one level.
+        The size of a block of each level, ascending; the last is all processors, and each of the
+        others a multiple of the one before. None: one level.
     cluster_size
         Processors of a cluster, for locality; by default those of a block of level 1. Chapter 4
         of the thesis leaves it open which level's blocks are called clusters.
     name
-        What the platform is called; by default how many processors it has.
+        What the platform is called; by default how many processors it has. What cannot be shown of
+        it becomes "?".
 
     Raises
     ------
@@ -83,7 +85,7 @@ class Platform:
 
     def __post_init__(self) -> None:
         if not 1 <= self.processors <= MOST:
-            raise InputError(f"a platform has 1 to {MOST} processors, not {self.processors}")
+            raise InputError(f"a platform has 1 to {MOST:,} processors, not {self.processors}")
         sizes = tuple(map(operator.index, self.block_sizes)) or (self.processors,)
         if sizes[-1] != self.processors:
             raise InputError(
@@ -104,7 +106,8 @@ class Platform:
         object.__setattr__(self, "processors", operator.index(self.processors))
         object.__setattr__(self, "block_sizes", sizes)
         object.__setattr__(self, "cluster_size", operator.index(self.cluster_size) or sizes[0])
-        object.__setattr__(self, "name", self.name or f"{self.processors} processors")
+        name = printable(self.name) or f"{self.processors} processors"
+        object.__setattr__(self, "name", name)
         if not 1 <= self.cluster_size <= self.processors:
             raise InputError(
                 f"a cluster has 1 to {self.processors} processors here, not {self.cluster_size}"
@@ -167,14 +170,6 @@ class Platform:
         """
         return bisect_left(self.block_sizes, count) + 1
 
-    def clusters_used(self, processors: NDArray[np.int64]) -> int:
-        """Return how many clusters have at least one of these processors.
-
-        >>> Platform(8, (2, 4, 8)).clusters_used(np.array([[0, 1], [3, 6]]))
-        3
-        """
-        return int(self.clusters(np.array([0, len(processors)]), processors)[0])
-
     def clusters_needed(self, count: Counts) -> Counts:
         """Return the fewest clusters that have so many processors, for one number or many.
 
@@ -206,7 +201,11 @@ class Platform:
         return np.searchsorted(self.block_sizes, counts).astype(np.int64) + 1
 
     def clusters(self, offsets: NDArray[np.int64], ranges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (jobs,) the `clusters_used` of each of many sets: see `levels`."""
+        """Return (jobs,) how many clusters have processors of each of many sets: see `levels`.
+
+        >>> Platform(8, (2, 4, 8)).clusters(np.array([0, 2]), np.array([[0, 1], [3, 6]]))
+        array([3])
+        """
         first, last = ranges[:, 0] // self.cluster_size, (ranges[:, 1] - 1) // self.cluster_size
         new = last - first + 1
         # Ranges ascend, so that one shares at most its first cluster with the ranges before it,
@@ -221,7 +220,9 @@ class Platform:
 def _read(path: Path) -> Any:
     """Return what a TOML or JSON file says."""
     if path.suffix not in {".toml", ".json"}:
-        raise InputError("a platform is described by a file in .toml or .json", file=path)
+        raise InputError(
+            "a platform is described by a file in .toml or .json; rename it", file=path
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".toml":
@@ -239,7 +240,7 @@ def _read(path: Path) -> Any:
     except json.JSONDecodeError as error:
         raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"is no JSON of a platform: {error}", file=path) from error
+        raise InputError(f"is no platform: {error}", file=path) from error
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
 import re
 
@@ -11,6 +12,7 @@ import pytest
 
 from swdual import registry
 from swdual.scheduling.metrics import METRICS
+from swdual.scheduling.policy import OWN, traits
 
 POLICIES = registry.available("swdual.scheduling.policies")
 ALLOCATORS = registry.available("swdual.scheduling.allocators")
@@ -86,9 +88,11 @@ def test_the_table_shows_every_metric(run, trace):
     assert lines[2].split() == ["allocator", "basic"]
     assert lines[4].split() == ["mean", "median", "max", "sum", "norm"]
     assert re.match(r"waiting time +36\.333 s +9 s +100 s +109 s +100\.4 s$", lines[5])
-    names = {line[:21].strip() for line in lines[10:]}
+    names = {line[:22].strip() for line in lines[10:]}
     assert {name.replace("_", " ") for name in METRICS if "_time" not in name} >= names - {""}
     assert re.search(r"(?m)^makespan +115 s$", outcome.out)
+    assert "expanded" not in outcome.out  # where no job shrinks, it is the stretch
+    assert "multiprogramming" not in outcome.out
     assert all(line == line.rstrip() for line in lines)
 
 
@@ -100,7 +104,11 @@ def test_json_is_one_object_with_every_metric(run, trace):
     assert facts["platform"]["processors"] == 10
     assert (facts["makespan"], facts["sum_waiting_time"]) == (115, 109)
     assert facts["utilisation"] == (60 + 1000 + 20) / 1150
-    assert facts["repairs"]["kept"] == 3
+    assert facts["repairs"] == {"read": 3, "kept": 3, "hits": []}
+    dropped = {"rule": "overrun", "jobs": 1, "deed": "dropped: run time above requested time"}
+    trace([*TIES, (12, 5, 1, 4)])
+    facts = shown(run("simulate", "t.swf", "--repair", "overrun=drop", "--json", QUIET))
+    assert facts["repairs"]["hits"] == [dropped]
 
 
 def test_jobs_without_a_run_time_are_dropped_or_run_for_a_second(run, trace, refuses):
@@ -159,6 +167,8 @@ def test_a_penalty_makes_jobs_longer_and_kills_some(run, trace):
     free, dear = shown(run(*words)), shown(run(*words, "--penalty", "quadratic:2"))
     assert free["platform"]["block_sizes"] == [2, 10]
     assert dear["penalty"] == "quadratic:2"
+    said = run(*words[:4], "--penalty", "quadratic:2", QUIET).out
+    assert "\npenalty    quadratic:2\n" in said
     assert dear["success_rate"] < free["success_rate"]
 
 
@@ -253,11 +263,13 @@ def test_all_that_can_are_compared_and_others_say_why(run, trace):
     done = {(row["policy"], row["allocator"]) for row in facts["schedules"]}
     refused = {tuple(who.split(", ")) for who in facts["refused"]}
     assert not done & refused
-    assert done | refused == {(p, a) for p in POLICIES for a in ALLOCATORS}
+    assert done | refused == {
+        (p, a) for p in POLICIES for a in ([OWN] if traits(p).places else ALLOCATORS)
+    }
     assert {(p, a) for p in ("fcfs", "easy", "conservative") for a in ALLOCATORS} <= done
-    assert "offline" in facts["refused"]["shelves, basic"]
+    assert "offline" in facts["refused"]["shelves, own"]
     outcome = run("simulate", "t.swf", "--policy", "all", QUIET)
-    assert "\nshelves, basic: shelves plan" in outcome.out
+    assert "\nshelves, own: shelves plan" in outcome.out
 
 
 def test_an_option_goes_to_the_policies_that_have_it(run, trace):
@@ -266,6 +278,31 @@ def test_an_option_goes_to_the_policies_that_have_it(run, trace):
     words = ("simulate", "t.swf", "--policy", "fcfs,easy,conservative", "--json", QUIET)
     rows = shown(run(*words, "--option", "compression=none"))["schedules"]
     assert [row["options"].get("compression") for row in rows] == [None, None, "none"]
+
+
+def test_a_policy_may_come_with_several_options(run, trace, here):
+    """Each is a run of its own, with files of its own; what is given to all goes to all."""
+    trace(some(60, seed=2))
+    words = ("simulate", "t.swf", "--policy", "easy:reserve_depth=0", QUIET)
+    words += ("--policy", "fcfs,easy", "--policy", "easy:reserve-depth=3:by=processors")
+    lines = run(*words, "--jobs-out", "{policy}.csv").out.splitlines()
+    assert [line.split()[0] for line in lines[3:]] == ["easy", "fcfs", "easy", "easy"]
+    assert [re.findall(r"reserve_depth=\w+", line) for line in lines[3:]] == [
+        ["reserve_depth=0"],
+        [],
+        ["reserve_depth=1"],
+        ["reserve_depth=3"],
+    ]
+    assert len({path.read_text() for path in here.glob("easy*.csv")}) == 3
+    told = shown(run(*words, "--option", "order=shortest", "--json"))["schedules"]
+    assert [row["options"].get("order") for row in told] == [
+        "shortest",
+        None,
+        *2 * ["shortest"],
+    ]
+    alone = shown(run("simulate", "t.swf", "--reserve-depth", "0", "--json", QUIET))
+    first = shown(run(*words, "--json"))["schedules"][0]
+    assert first == {key: alone[key] for key in first}
 
 
 def test_each_schedule_has_files_of_its_own(run, trace, refuses, here):
@@ -292,7 +329,19 @@ def test_each_schedule_has_files_of_its_own(run, trace, refuses, here):
         (("--platform", "curie", "--processors", "9"), ["excludes"]),
         (("--option", "reserve_dept=2"), ["unknown option", "did you mean reserve_depth"]),
         (("--option", "reserve_depth"), ["write NAME=VALUE"]),
-        (("--policy", "fcfs", "--option", "by=count"), ["have no options"]),
+        (("--policy", "fcfs", "--option", "by=count"), ["fcfs has no options"]),
+        (("--policy", "easy:reserve_dept=2"), ["unknown option", "did you mean reserve_depth"]),
+        (("--policy", "easy:reserve_depth"), ["write NAME=VALUE"]),
+        (("--policy", "fcfs:by=count"), ["fcfs has no options"]),
+        (("--platform", "kth.tom"), ["kth.tom: ", ".toml or .json"]),
+        (("--cluster-size", "11"), ["--cluster-size 11 is more than the 10 processors"]),
+        (("--slowdown-bound", "nan"), ["must be above 0 s, not nan"]),
+        (("--slowdown-bound", "0"), ["must be above 0 s, not 0"]),
+        (("--slowdown-bound", "-1"), ["must be above 0 s, not -1"]),
+        (("--weeks", "1", "--start", "nan"), ["--start nan: write seconds"]),
+        (("--weeks", "3"), ["t.swf: --weeks 3: ", "ask for fewer"]),
+        (("--sample", "4"), ["t.swf: cannot draw 4 of the 3 jobs"]),
+        (("--processors", "9"), ["t.swf:3: job 2 ", "(1 such job)", "--repair too_wide=drop"]),
         (("--reserve-depth", "some"), ["reserve_depth cannot be 'some'"]),
         (("--penalty", "cubic:2"), ["unknown penalty 'cubic'"]),
         (("--penalty", "linear:x"), ["'x' is no number"]),
@@ -343,6 +392,33 @@ def test_wide_jobs_outside_the_part_do_not_matter(run, trace):
     dropped = shown(run("simulate", "t.swf", "--repair", "too_wide=drop", "--json", QUIET))
     capped = shown(run("simulate", "t.swf", "--repair", "too_wide=cap", "--json", QUIET))
     assert (dropped["jobs"], capped["jobs"]) == (3, 4)
+
+
+def test_files_that_cannot_be_written_are_found_before_the_work(run, refuses, trace, here):
+    """Folders that are missing or not ours, folders as files, and one name for two files."""
+    (here / "folder.csv").mkdir()
+    words = ("simulate", "t.swf", QUIET)
+    refuses(6, ["none/x.csv: cannot be written", "make it"], *words, "--jobs-out", "none/x.csv")
+    refuses(6, ["folder.csv: is a folder"], *words, "--jobs-out", "folder.csv", "--force")
+    pytest.importorskip("matplotlib")
+    refuses(6, ["none/x.svg: cannot"], *words, "--distribution", "none/x.svg")
+    refuses(1, ["written twice"], *words, "--gantt", "x.svg", "--usage", "./x.svg")
+    refuses(1, ["written twice"], *words, "--gantt", "x.svg", "--distribution", "x.svg")
+    if os.geteuid():
+        (here / "folder.csv").chmod(0o500)
+        name = "folder.csv/x.csv"
+        refuses(6, [f"{name}: cannot be written", "not yours"], *words, "--jobs-out", name)
+    assert run(*words, "--jobs-out", os.devnull).code == 0
+
+
+def test_a_file_name_that_is_not_utf_8_can_be_simulated_and_drawn(run, trace, here):
+    """What cannot be shown of it is replaced."""
+    (here / "t.swf").rename(here / "_caf\udce9$.swf")
+    pytest.importorskip("matplotlib")
+    words = ("--gantt", "g.svg", "--usage", "u.svg", "--distribution", "d.svg")
+    outcome = run("simulate", "_caf\udce9$.swf", *words, QUIET)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("_caf?$: 3 jobs")
 
 
 # Lists.

@@ -10,18 +10,13 @@ from swdual.scheduling.workload.workload import Workload
 
 
 def built(platform, jobs, policy="easy", allocator="basic", name="made", **more):
-    """Return a schedule of jobs, each (submit, start, finish, [(first, stop), ...]).
-
-    A start of None is a rejected job, with the number of processors in place of the ranges.
-    """
+    """Return a schedule of jobs, each (submit, start, finish, [(first, stop), ...])."""
     submit = np.array([job[0] for job in jobs], np.float64)
-    start = np.array([np.nan if job[1] is None else job[1] for job in jobs], np.float64)
-    finish = np.array([np.nan if job[1] is None else job[2] for job in jobs], np.float64)
-    ranges = [[] if job[1] is None else job[3] for job in jobs]
-    processors = [
-        job[3] if job[1] is None else sum(stop - first for first, stop in job[3]) for job in jobs
-    ]
-    run_time = np.nan_to_num(finish - start)
+    start = np.array([job[1] for job in jobs], np.float64)
+    finish = np.array([job[2] for job in jobs], np.float64)
+    ranges = [job[3] for job in jobs]
+    processors = [sum(stop - first for first, stop in job[3]) for job in jobs]
+    run_time = finish - start
     workload = Workload.from_arrays(
         submit_time=submit,
         run_time=run_time,
@@ -62,9 +57,6 @@ def drawn(seed, jobs, platform=None):
     for submit in np.sort(draw.integers(0, 60, jobs)).tolist():
         count = int(draw.integers(1, platform.processors + 1))
         run = int(draw.choice([0, 1, 2, 5, 20]))
-        if draw.random() < 0.1:
-            made.append((submit, None, None, count))
-            continue
         start = submit + int(draw.choice([0, 0, 3, 9]))
         while (~taken[start : start + max(run, 1)].any(axis=0)).sum() < count:
             start += 1
@@ -76,6 +68,6 @@ def drawn(seed, jobs, platform=None):
         cuts = np.flatnonzero(np.diff(chosen) > 1) + 1
         pieces = [(int(part[0]), int(part[-1]) + 1) for part in np.split(chosen, cuts)]
         made.append((submit, start, start + run, pieces))
-    killed = (draw.random(jobs) < 0.2) & np.array([job[1] is not None for job in made], np.bool_)
+    killed = draw.random(jobs) < 0.2
     backfilled = (draw.random(jobs) < 0.2) & ~killed
     return built(platform, made, killed=killed, backfilled=backfilled)

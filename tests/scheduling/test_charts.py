@@ -12,6 +12,7 @@ from scheduling.random_schedules import built, drawn
 from swdual.errors import InputError, OutputError
 from swdual.gantt import ENDINGS
 from swdual.scheduling import charts, metrics
+from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 
 pytest.importorskip("matplotlib")
@@ -19,7 +20,7 @@ pytest.importorskip("matplotlib")
 MAGIC = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 DRAWERS = {
     "gantt": charts.gantt,
-    "usage": charts.usage,
+    "usage": lambda schedule, path=None, **more: schedule.usage(path, **more),
     "distributions": lambda schedule, path=None, **more: charts.distributions(
         [schedule, schedule], path=path, **more
     ),
@@ -42,8 +43,8 @@ def test_the_same_schedule_is_the_same_file(drawer, ending, tmp_path):
 
 @pytest.mark.parametrize("drawer", DRAWERS)
 def test_nothing_can_be_drawn_and_a_name_must_have_an_ending(drawer, tmp_path):
-    """A workload without jobs, or none that ran; no file with another ending."""
-    for jobs in ([], [(0, None, None, 9)], [(5, 5, 5, [(0, 1)])]):
+    """A workload without jobs, or none that took time; no file with another ending."""
+    for jobs in ([], [(5, 5, 5, [(0, 1)])]):
         figure = DRAWERS[drawer](built(Platform(4), jobs))
         figure.savefig(tmp_path / "empty.png")
     with pytest.raises(InputError, match=r"must end in \.svg"):
@@ -52,11 +53,9 @@ def test_nothing_can_be_drawn_and_a_name_must_have_an_ending(drawer, tmp_path):
 
 def test_a_rectangle_covers_a_range_for_the_time_of_its_job():
     """From start to finish, and from the first processor to the end of the last."""
-    schedule = built(
-        Platform(8), [(0, 1, 4, [(0, 2), (5, 6)]), (0, None, None, 9), (0, 4, 9, [(0, 8)])]
-    )
+    schedule = built(Platform(8), [(0, 1, 4, [(0, 2), (5, 6)]), (0, 4, 9, [(0, 8)])])
     boxes, jobs = charts.rectangles(schedule)
-    assert jobs.tolist() == [0, 0, 2]
+    assert jobs.tolist() == [0, 0, 1]
     assert boxes[0].tolist() == [[1, 0], [4, 0], [4, 2], [1, 2]]
     assert boxes[1].tolist() == [[1, 5], [4, 5], [4, 6], [1, 6]]
     chart = charts.gantt(schedule).axes[0]
@@ -123,6 +122,38 @@ def test_a_distribution_says_what_part_of_the_jobs_has_more():
                 more, same = np.mean(values > x + 1e-9), np.mean(values >= x - 1e-9)
                 assert 100 * more - 100 / len(values) <= percent <= 100 * same + 100 / len(values)
     assert [text.get_text() for text in slowdown.get_legend().get_texts()] == ["easy, basic"] * 2
+
+
+@pytest.mark.parametrize("drawer", DRAWERS)
+@pytest.mark.parametrize("name", ["_first", "$x$ $", "caf\udce9", "a\nb", "\\frac{1}"])
+def test_any_name_can_be_drawn(drawer, name, tmp_path):
+    """Formulas, line feeds and file names that are not UTF-8 are names like others."""
+    schedule = replace(drawn(1, 5), workload=replace(drawn(1, 5).workload, name=name))
+    path = tmp_path / "chart.svg"
+    DRAWERS[drawer](schedule, path)
+    assert path.stat().st_size > 0
+
+
+def test_each_curve_is_in_the_legend_under_its_own_name():
+    """Whatever it begins with; workloads, options and penalties only where they differ."""
+    first = drawn(1, 5)
+    other = replace(first, workload=replace(first.workload, name="_$2$"))
+    third = replace(first, penalty=Penalty("linear", 2))
+    legend = charts.distributions([first, other, third]).axes[-1].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "made, easy, basic",
+        "_$2$, easy, basic",
+        "made, easy, basic, linear:2",
+    ]
+    assert not any(text.get_parse_math() for text in legend.get_texts())
+    assert all(handle.get_visible() for handle in legend.legend_handles)
+
+
+def test_ticks_are_exact():
+    """Seconds of archives have eight digits."""
+    chart = charts.gantt(built(Platform(2), [(3268720, 3268720, 3268731, [(0, 1)])])).axes[0]
+    ticks = chart.xaxis.get_major_formatter().format_ticks([3268720.0, 3268725.5, 3268731.0])
+    assert ticks == ["3,268,720", "3,268,725.5", "3,268,731"]
 
 
 def test_an_unknown_quantity_is_refused_with_its_neighbours():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,13 +14,14 @@ from scheduling.random_schedules import built, drawn
 from swdual.errors import InputError
 from swdual.scheduling import metrics
 from swdual.scheduling.comparison import SHOWN, compare, shown
+from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 
 
 @pytest.fixture
 def schedules():
-    """Two policies, one of them with nothing that ran."""
-    return [drawn(3, 30), built(Platform(4), [(0, None, None, 9)], policy="fcfs", name="<b>")]
+    """Two policies, one of them without jobs."""
+    return [drawn(3, 30), built(Platform(4), [], policy="fcfs", name="<b>")]
 
 
 def test_every_form_has_the_values_of_the_metrics(schedules):
@@ -46,7 +49,8 @@ def test_the_table_is_aligned_and_tells_the_rows_apart(schedules):
     assert all(line[place : place + 2].strip() == "" for line in lines)
     assert all(line == line.rstrip() for line in lines)
     alike = compare([drawn(3, 30), drawn(4, 30)]).lines()
-    assert alike[1].split()[:3] == ["policy", "allocator", "options"]
+    assert alike[1].split()[:2] == ["policy", "allocator"]
+    assert "options" not in alike[1]
     one = compare([drawn(3, 30)]).lines()
     assert one[1].split()[:2] == ["policy", "allocator"]
     assert "options" not in one[1]
@@ -58,6 +62,48 @@ def test_options_are_shown_where_they_alone_differ():
     lines = compare(both).lines()
     assert "options" in lines[1]
     assert "reserve_depth=all" in lines[3]
+
+
+def test_only_the_options_that_differ_are_shown():
+    """Within a policy: those of others are other options."""
+    jobs = [(0, 0, 1, [(0, 1)])]
+    easy = {"by": "count", "order": "fcfs"}
+    schedules = [
+        built(Platform(4), jobs, options={**easy, "reserve_depth": "0"}),
+        built(Platform(4), jobs, options={**easy, "reserve_depth": "1"}),
+        built(Platform(4), jobs, "conservative", options={"by": "processors"}),
+    ]
+    comparison = compare(schedules)
+    labels = ["easy, basic, reserve_depth=0", "easy, basic, reserve_depth=1", "conservative, basic"]
+    assert comparison.labels() == labels
+    assert "by=" not in str(comparison)
+    assert "options" not in str(compare(schedules[1:]))
+
+
+def test_schedules_that_differ_in_their_penalty_can_be_told_apart():
+    """In the table, as dictionaries and in labels; otherwise it is not shown."""
+    penalties = [None, Penalty("linear", 2), Penalty("linear", 2.0000001)]
+    comparison = compare([replace(drawn(3, 9), penalty=penalty) for penalty in penalties])
+    assert comparison.lines()[1].split()[:3] == ["policy", "allocator", "penalty"]
+    named = [None, "linear:2", "linear:2.0000001"]
+    assert [row["penalty"] for row in comparison.to_dicts()] == named
+    labels = ["easy, basic", "easy, basic, linear:2", "easy, basic, linear:2.0000001"]
+    assert comparison.labels() == labels
+    assert "penalty" not in str(compare([replace(drawn(3, 9), penalty=penalties[1])]))
+
+
+@pytest.mark.parametrize("made", ["comparison", "schedule", "workload"])
+def test_without_pandas_an_error_says_what_to_install(made, monkeypatch):
+    """Not an ImportError."""
+    schedule = drawn(1, 3)
+    things = {
+        "comparison": compare([schedule]),
+        "schedule": schedule,
+        "workload": schedule.workload,
+    }
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="pip install 'swdual"):
+        things[made].to_pandas()
 
 
 def test_other_metrics_can_be_shown(schedules):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scheduling.random_schedules import built, drawn
 
+from swdual.errors import InputError
 from swdual.scheduling import metrics
 from swdual.scheduling.metrics import METRICS, table, usage
 from swdual.scheduling.platform import Platform
@@ -29,7 +30,7 @@ schedules = st.builds(drawn, st.integers(0, 2**32), st.integers(1, 25))
 
 
 def ran(schedule):
-    """Return (submit, start, finish, set of processors) of the jobs that ran."""
+    """Return (submit, start, finish, set of processors) of the jobs."""
     return [
         (
             float(schedule.workload.submit_time[k]),
@@ -38,7 +39,6 @@ def ran(schedule):
             {p for first, stop in schedule.allocation(k).tolist() for p in range(first, stop)},
         )
         for k in range(len(schedule))
-        if not math.isnan(schedule.start_time[k])
     ]
 
 
@@ -91,6 +91,7 @@ def test_quantities_are_what_their_formulas_say(schedule):
         ("waiting_time", wait),
         ("turnaround_time", flow),
         ("stretch", stretch),
+        ("expanded_slowdown", stretch),  # the same, as everybody runs on all processors requested
         ("bounded_slowdown", slow),
     ):
         same(values[f"sum_{name}"], sum(column))
@@ -107,10 +108,6 @@ def test_quantities_are_what_their_formulas_say(schedule):
 def test_processor_time_is_what_counting_every_second_gives(schedule):
     """Times are whole seconds, so that nothing changes within one."""
     jobs = ran(schedule)
-    if not jobs:
-        assert metrics.makespan(schedule) == 0
-        assert math.isnan(metrics.utilisation(schedule))
-        return
     begin, end = int(min(job[0] for job in jobs)), int(max(job[2] for job in jobs))
     held = lost = 0
     times, busy, waiting = usage(schedule)
@@ -124,6 +121,7 @@ def test_processor_time_is_what_counting_every_second_gives(schedule):
     whole = (end - begin) * schedule.platform.processors
     assert metrics.makespan(schedule) == end - begin
     same(metrics.utilisation(schedule), held / whole if whole else math.nan)
+    same(metrics.multiprogramming_level(schedule), held / whole if whole else math.nan)
     same(metrics.fragmentation(schedule), lost / whole if whole else math.nan)
 
 
@@ -132,13 +130,17 @@ def test_placement_is_what_sets_of_processors_give(schedule):
     """Ranges, clusters and levels from the set of each job's processors."""
     platform, sizes = schedule.platform, schedule.platform.block_sizes
     pieces, clusters, levels = [], [], []
+    used = least = 0
     for _, _, _, where in ran(schedule):
         pieces.append(sum(p - 1 not in where for p in where))
         needed = math.ceil(len(where) / platform.cluster_size)
         clusters.append(len({p // platform.cluster_size for p in where}) / needed)
+        used += len({p // platform.cluster_size for p in where})
+        least += needed
         level = 1 + next(k for k, size in enumerate(sizes) if len({p // size for p in where}) == 1)
         lowest = 1 + next(k for k, size in enumerate(sizes) if size >= len(where))
         levels.append(level / lowest)
+    same(metrics.locality_ratio(schedule), used / least)
     for factor, share, column in (
         ("contiguity_factor", "contiguous_share", pieces),
         ("locality_factor", "local_share", clusters),
@@ -150,11 +152,10 @@ def test_placement_is_what_sets_of_processors_give(schedule):
 
 @given(schedules)
 def test_every_job_is_counted_once_by_what_became_of_it(schedule):
-    """Killed, rejected, or a success."""
+    """Killed, or a success."""
     values = table(schedule)
     succeeded = values["success_rate"] * len(schedule)
-    assert round(succeeded) + values["killed_jobs"] + values["rejected_jobs"] == len(schedule)
-    assert values["rejected_jobs"] == len(schedule) - len(ran(schedule))
+    assert round(succeeded) + values["killed_jobs"] == len(schedule)
     assert values["backfilled_jobs"] == sum(schedule.backfilled.tolist())
 
 
@@ -210,18 +211,40 @@ def test_the_bound_of_the_slowdown_can_be_chosen():
     assert changed == {name for name in usual if "bounded" in name and "median" not in name} | {
         "median_bounded_slowdown"
     }
-    assert "max(execution, 1 s)" in metrics.metrics(bound=1)["max_bounded_slowdown"].formula
+    assert "max(processing, 1 s)" in metrics.metrics(bound=1)["max_bounded_slowdown"].formula
 
 
-def test_nothing_ran_and_nothing_was_asked_for():
+@pytest.mark.parametrize("bound", [0, -1, math.nan, math.inf])
+def test_a_bound_that_is_none_is_refused(bound):
+    """Before anything is measured."""
+    with pytest.raises(InputError, match=f"must be above 0 s, not {bound}"):
+        metrics.metrics(bound=bound)
+
+
+def test_a_job_that_ran_on_half_its_processors_is_delayed_by_that():
+    """It ran 20 s, and would have run 10 s: the stretch is 1, the expanded slowdown 2."""
+    schedule = built(SMALL, [(0, 0, 20, [(0, 2)])])
+    asked = replace(schedule.workload, processors=np.array([4]), run_time=np.array([10.0]))
+    shrunk = replace(schedule, workload=asked, last_rate=np.array([0.5]))
+    values = table(shrunk)
+    assert (values["mean_stretch"], values["mean_expanded_slowdown"]) == (1, 2)
+    assert (values["utilisation"], values["multiprogramming_level"]) == (0.5, 1)
+
+
+def test_the_locality_ratio_weighs_wide_jobs_more():
+    """Two clusters for one, and two for two: the factor is 3 / 2, the ratio 4 / 3."""
+    schedule = built(SMALL, [(0, 0, 1, [(0, 1), (2, 3)]), (0, 1, 2, [(0, 4)])])
+    assert metrics.locality_factor(schedule) == 3 / 2
+    assert metrics.locality_ratio(schedule) == 4 / 3
+
+
+def test_there_are_no_jobs():
     """Sums are 0, means are not a number, and nothing warns."""
-    for jobs in ([], [(0, None, None, 9)]):
-        values = table(built(SMALL, jobs))
-        assert values["sum_waiting_time"] == values["makespan"] == 0
-        assert math.isnan(values["mean_stretch"])
-        assert math.isnan(values["utilisation"])
-        assert math.isnan(values["platform_level_factor"])
-    assert values["success_rate"] == 0
+    values = table(built(SMALL, []))
+    assert values["sum_waiting_time"] == values["makespan"] == 0
+    for name in ("mean_stretch", "utilisation", "platform_level_factor", "locality_ratio"):
+        assert math.isnan(values[name])
+    assert math.isnan(values["success_rate"])
     assert [column.tolist() for column in usage(built(SMALL, []))] == [[], [], []]
 
 

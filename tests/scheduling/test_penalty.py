@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swdual.errors import InputError
-from swdual.scheduling.penalty import Penalty, linear, parse, quadratic
+from swdual.scheduling.penalty import Penalty, parse
 
 
 @pytest.mark.parametrize(
     ("penalty", "run_times"),
     [
-        (linear(2), [100, 300, 500, 700]),
-        (linear(0.25), [100, 125, 150, 175]),
-        (linear(0), [100, 100, 100, 100]),
-        (quadratic(2), [100, 200, 400, 800]),
-        (quadratic(1.5), [100, 150, 225, 337.5]),
-        (quadratic(1), [100, 100, 100, 100]),
+        (Penalty("linear", 2), [100, 300, 500, 700]),
+        (Penalty("linear", 0.25), [100, 125, 150, 175]),
+        (Penalty("linear", 0), [100, 100, 100, 100]),
+        (Penalty("quadratic", 2), [100, 200, 400, 800]),
+        (Penalty("quadratic", 1.5), [100, 150, 225, 337.5]),
+        (Penalty("quadratic", 1), [100, 100, 100, 100]),
     ],
 )
 def test_run_times_are_those_of_the_formulas(penalty, run_times):
@@ -44,9 +44,11 @@ def test_a_penalty_never_shortens_and_grows_with_the_distance(kind, factor, run_
 
 def test_a_text_is_a_penalty_and_back():
     """As on the command line."""
-    assert parse("quadratic:2") == quadratic(2)
-    assert parse("linear:0.5") == linear(0.5)
+    assert parse("quadratic:2") == Penalty("quadratic", 2)
+    assert parse("linear:0.5") == Penalty("linear", 0.5)
     assert str(parse("linear:0.50")) == "linear:0.5"
+    assert str(Penalty("quadratic", 2)) == "quadratic:2"
+    assert parse(str(Penalty("linear", 1 / 3))) == Penalty("linear", 1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from swdual.errors import InputError
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.job import Job
+from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._partitions import Counted, Particular, Partitions, Place
@@ -155,7 +155,8 @@ class Policy:
         if start_time < pivot.start_time:
             pivot = Pivot(job, start_time, where)
             view.promise(job, start_time)
-            view.note(job, f"first of queue {self._queue(job) + 1}: reserved at {start_time:g} s")
+            when = seconds(start_time)
+            view.note(job, f"first of queue {self._queue(job) + 1}: reserved at {when}")
         self._partitions.reserve(pivot.start_time, job, pivot.place)
         self._pivots.insert(place, pivot)
 

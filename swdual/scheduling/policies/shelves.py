@@ -137,8 +137,8 @@ class Policy:
         jobs = list(view.submitted)
         if view.now != 0:
             raise InputError(
-                "shelves plan jobs that are all known at time 0, but job "
-                f"{jobs[0].number} is submitted at {seconds(view.now)}: simulate the workload offline"
+                f"shelves plan jobs that are all known at time 0, but job {jobs[0].number} is "
+                f"submitted at {seconds(view.now)}: simulate the workload offline"
             )
         for job in jobs:
             if job.processors > self.size:

@@ -19,7 +19,7 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.job import Job
+from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._reserving import chooser
 from swdual.scheduling.policy import Option, Start, View
@@ -127,17 +127,16 @@ class Policy:
             reservation = self._plan.pop(0)
             self._started += 1
             self._waited += now - job.submit_time
-            view.note(job, f"started, {reservation.latest_start - now:g} s before the latest start")
+            spare = seconds(reservation.latest_start - now)
+            view.note(job, f"started, {spare} before the latest start")
             head = next(iter(view.queue.values()))
             yield Start(job, reservation.slot[1], backfilled=job is not head)
         if self._plan:
             view.wake(self._plan[0].start_time)
         if view.watching:
             for reservation in self._plan:
-                planned = f"planned at {reservation.start_time:g} s"
-                view.note(
-                    reservation.job, f"{planned}, at the latest at {reservation.latest_start:g} s"
-                )
+                start, latest = seconds(reservation.start_time), seconds(reservation.latest_start)
+                view.note(reservation.job, f"planned at {start}, at the latest at {latest}")
 
     def _add(self, view: View, job: Job) -> None:
         """Take a new job into the plan, in the cheapest place."""

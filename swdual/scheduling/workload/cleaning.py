@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.repair import Repairs, rules
 from swdual.scheduling.workload.trace import FIELDS, MEASURED, MISSING, Trace
 from swdual.scheduling.workload.workload import Workload
@@ -54,6 +55,14 @@ class Report:
 
     def __getitem__(self, rule: str) -> int:
         return sum(hit.jobs for hit in self.hits if hit.rule == rule)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as plain values, with their names."""
+        return {
+            "read": self.read,
+            "kept": self.kept,
+            "hits": [hit._asdict() for hit in self.hits],
+        }
 
     def __str__(self) -> str:
         return "\n".join([f"{self.kept:,} of {self.read:,} jobs kept", *map(str, self.hits)])
@@ -166,10 +175,10 @@ def _requested_time(
         sieve.change(none, "requested_time", "given the run time as requested time: it was missing")
         requested = np.where(none, run, requested)
     else:
-        seconds = float(repairs.requested_time)
-        deed = f"given {seconds:,g} seconds as requested time: it was missing"
+        given = float(repairs.requested_time)
+        deed = f"given {seconds(given)} as requested time: it was missing"
         sieve.change(none, "requested_time", deed)
-        requested = np.where(none, seconds, requested)
+        requested = np.where(none, given, requested)
 
     over = run > requested
     if repairs.overrun == "drop":
@@ -195,8 +204,9 @@ def _fitted(
         found = np.flatnonzero(over & sieve.left)
         raise InputError(
             f"job {trace['number'][found[0]]:.0f} needs {wide[found[0]]:,.0f} processors, but the "
-            f"platform has {processors:,} ({len(found):,} such jobs); choose a larger platform, "
-            "or the rule too_wide=drop or too_wide=cap",
+            f"platform has {processors:,} ({len(found):,} such "
+            f"{'job' if len(found) == 1 else 'jobs'}); choose a larger platform, or the rule "
+            "too_wide=drop or too_wide=cap",
             file=trace.source,
             line=None if trace.lines is None else int(trace.lines[found[0]]),
         )

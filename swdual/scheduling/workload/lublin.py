@@ -203,7 +203,11 @@ KINDS = {
 
 
 def generate(
-    jobs: int, processors: int, *, seed: int, kind: str | Sequence[JobClass] = "both"
+    jobs: int,
+    processors: int,
+    *,
+    seed: int | Sequence[int],
+    kind: str | Sequence[JobClass] = "both",
 ) -> Workload:
     """Return a workload of the Lublin-Feitelson model.
 
@@ -302,7 +306,11 @@ def _submit_times(one: JobClass, rng: np.random.Generator, count: int) -> NDArra
 def _sizes(
     one: JobClass, rng: np.random.Generator, count: int, processors: int
 ) -> NDArray[np.int64]:
-    """Return how many processors jobs of a class need."""
+    """Return how many processors jobs of a class need.
+
+    As in the program, a logarithm may be rounded to more than `JobClass.high`, by half at most:
+    only the machine limits the size.
+    """
     kind = rng.random(count)
     exponent = np.where(
         rng.random(count) <= one.first_stage,

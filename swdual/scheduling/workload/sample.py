@@ -83,7 +83,8 @@ def windows(
     if len(workload) == 0 or not length <= workload.span:
         raise InputError(
             f"the workload {workload.name} spans {workload.span / DAY:,.1f} days, shorter than a "
-            f"window of {length / DAY:,.1f}; ask for fewer or shorter periods"
+            f"window of {length / DAY:,.1f}; ask for fewer or shorter periods",
+            file=workload.source,
         )
     generator = np.random.default_rng(seed)
     origin, room = float(workload.submit_time[0]), workload.span - length
@@ -139,6 +140,7 @@ def sample(
         fitting = "" if max_processors is None else f" of at most {max_processors:,} processors"
         raise InputError(
             f"cannot draw {jobs:,} of the {len(rows):,} jobs{fitting} in the workload "
-            f"{workload.name}; ask for fewer"
+            f"{workload.name}; ask for fewer",
+            file=workload.source,
         )
     return workload.take(np.random.default_rng(seed).choice(rows, jobs, replace=False))

@@ -24,6 +24,7 @@ from xopen import xopen
 
 from swdual.errors import InputError
 from swdual.output import replacing
+from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs
 from swdual.scheduling.workload.trace import FIELDS, LARGEST, MEASURED, MISSING, Trace
@@ -32,13 +33,18 @@ from swdual.scheduling.workload.workload import Workload
 BLOCK_BYTES = 1 << 20
 """How much is read at a time, and how long a line and the header may be: memory stays bounded."""
 
-MOST_JOBS = 20_000_000
-"""A few bytes of gzip may hold any number of lines; ten times the longest archived trace is a
-sign of mischief."""
+MOST_JOBS = 5_000_000
+"""A few bytes of gzip may hold any number of lines; these take some 2 GB of memory."""
 
 WRITTEN_JOBS = 10_000
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What some editors write in front of a text."""
+
 GZIP = b"\x1f\x8b"
+
+TIMES = ("submit_time", "run_time", "requested_time")
+"""The fields that simulations live by: none of them is negative but for -1, which is not known."""
 
 PLAIN = b"0123456789eE+-. \t\r\n"
 """What numbers are written with: blocks of nothing else are read in bulk."""
@@ -79,6 +85,8 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     jobs = 0
     with _opened(path, name) as stream:
         for first, block in _blocks(stream, name):
+            if first == 1:
+                block = block.removeprefix(BYTE_ORDER_MARK)
             texts: list[bytes] = []
             numbers: list[int] = []
             for number, text in enumerate(block.split(b"\n"), first):
@@ -219,8 +227,8 @@ def _checked(values: NDArray[np.float64], numbers: list[int], name: str) -> NDAr
     whole = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
     wrong = np.abs(values) > LARGEST
     wrong[:, whole] |= values[:, whole] != np.floor(values[:, whole])
-    submit = FIELDS.index("submit_time")
-    wrong[:, submit] |= (values[:, submit] < 0) & (values[:, submit] != MISSING)
+    times = [FIELDS.index(field) for field in TIMES]
+    wrong[:, times] |= (values[:, times] < 0) & (values[:, times] != MISSING)
     if wrong.any():
         row, place = divmod(int(wrong.argmax()), len(FIELDS))
         raise _bad_value(place, float(values[row, place]), name, numbers[row])
@@ -233,9 +241,12 @@ def _bad_value(place: int, value: float, name: str, line: int) -> InputError:
         remedy = f"write a number up to {LARGEST:.0e}, -1 if it is not known"
     elif field == "submit_time":
         remedy = "write seconds since the beginning of the trace, -1 if it is not known"
+    elif field in TIMES:
+        remedy = "a time is not negative; write seconds, -1 if it is not known"
     else:
         remedy = "write a whole number, -1 if it is not known"
-    return InputError(f"field {place + 1} ({field}) is {value:g}; {remedy}", file=name, line=line)
+    text = repr(value).removesuffix(".0")
+    return InputError(f"field {place + 1} ({field}) is {text}; {remedy}", file=name, line=line)
 
 
 def _recorded(workload: Workload) -> Trace:
@@ -244,7 +255,8 @@ def _recorded(workload: Workload) -> Trace:
     if len(early):
         raise InputError(
             f"job {workload.number[early[0]]} was submitted at "
-            f"{workload.submit_time[early[0]]:g}, and a trace begins at 0; use shifted()"
+            f"{seconds(float(workload.submit_time[early[0]]))}, and a trace begins at 0; use "
+            "shifted()"
         )
     columns = {name: column for name, column in workload.extra.items() if name in FIELDS}
     columns |= {
@@ -263,7 +275,7 @@ def _recorded(workload: Workload) -> Trace:
         "; Conversion: swdual",
         f"; MaxJobs: {len(workload)}",
         f"; MaxRecords: {len(workload)}",
-        f"; Note: workload {' '.join(workload.name.split())}",
+        f"; Note: workload {workload.name}",
     ]
     if workload.machine_processors is not None:
         header.insert(-1, f"; MaxProcs: {workload.machine_processors}")

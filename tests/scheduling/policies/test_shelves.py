@@ -182,14 +182,14 @@ def test_watched_jobs_say_where_they_are_planned():
     """The note names the time and the cluster."""
     workload = Workload.from_arrays(0.0, [4.0, 3.0, 2.0], 4)
     schedule = simulate(workload, platform(2, 4), "shelves", explain=[3])
-    assert schedule.notes == {2: [(0.0, "planned for 3 on a shelf of cluster 1")]}
+    assert schedule.notes == {2: [(0.0, "planned at 3 s on a shelf of cluster 1")]}
     assert sets.text(schedule.allocation(2)) == "4-7"
 
 
 def test_a_job_that_comes_later_is_refused():
     """The plan is offline; the error names the job and what to do."""
     workload = Workload.from_arrays([0.0, 5.0], 10.0, 1)
-    with pytest.raises(InputError, match="job 2 is submitted at 5: simulate the workload offline"):
+    with pytest.raises(InputError, match="job 2 is submitted at 5 s: simulate the workload"):
         simulate(workload, platform(2, 4), "shelves")
     assert len(simulate(workload.offline(), platform(2, 4), "shelves")) == 2
 

@@ -149,6 +149,13 @@ def test_the_report_has_a_line_for_each_rule_that_met_a_job():
         "1 job moved: submitted before a job of an earlier line",
     ]
     assert (report["run_time"], report["too_wide"], report["status"]) == (2, 1200, 0)
+    plain = report.to_dict()
+    assert (plain["read"], plain["kept"]) == (1209, 1204)
+    assert plain["hits"][1] == {
+        "rule": "run_time",
+        "jobs": 2,
+        "deed": "dropped: run time 0 or less",
+    }
 
 
 def test_the_first_job_that_is_too_wide_is_named():
@@ -162,6 +169,8 @@ def test_the_first_job_that_is_too_wide_is_named():
         "choose a larger platform, or the rule too_wide=drop or too_wide=cap"
     )
     assert len(clean(trace)) == 4
+    with pytest.raises(InputError, match=r"1 such job\)"):
+        clean(trace_of(wide), processors=1024)
 
 
 def test_other_fields_go_along():

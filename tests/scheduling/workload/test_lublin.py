@@ -320,6 +320,16 @@ def test_the_seed_alone_decides():
         assert np.array_equal(getattr(one, name), getattr(other, name))
         assert not np.array_equal(getattr(one, name), getattr(third, name))
     assert np.array_equal(one.extra["queue"], other.extra["queue"])
+    first, same, second = (generate(9, 64, seed=seed).run_time for seed in ((7, 1), [7, 1], (7, 2)))
+    assert np.array_equal(first, same)
+    assert not np.array_equal(first, second)
+
+
+def test_sizes_may_be_rounded_beyond_the_highest_logarithm():
+    """As in the program: 2 to the 6.7 is 104, but powers of two may be 128; the machine is more."""
+    sizes = generate(JOBS, 300, seed=3, kind="interactive").processors
+    assert INTERACTIVE.on(300).high == pytest.approx(5.5 + math.log2(300 / 128))
+    assert sizes.max() == 128
 
 
 def test_jobs_request_the_time_that_they_run():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -130,3 +132,12 @@ def test_more_jobs_than_there_are_cannot_be_drawn(year):
         sample(year, 9000, seed=1)
     with pytest.raises(InputError, match=r"of the 0 jobs of at most 0 processors"):
         sample(year, 1, seed=1, max_processors=0)
+
+
+def test_errors_name_the_file():
+    """If the workload is from one."""
+    lone = replace(Workload.from_arrays([0], 1, 1), source="t.swf")
+    for draw in (lambda: sample(lone, 2, seed=1), lambda: windows(lone, 1, 1, seed=1)):
+        with pytest.raises(InputError) as caught:
+            draw()
+        assert caught.value.file == "t.swf"

@@ -78,6 +78,7 @@ def is_number(word):
 def plain_reading(content):
     """Return the rows of a trace, read line by line, or the number of the first bad line."""
     rows = []
+    content = content.removeprefix(b"\xef\xbb\xbf")
     for line, text in enumerate(content.split(b"\n"), start=1):
         if text.strip() == b"" or text.strip().startswith(b";"):
             continue
@@ -90,7 +91,7 @@ def plain_reading(content):
         wholes = [1, 5, 8, 11, 12, 13, 14, 15, 16, 17]
         if any(row[k - 1] != math.floor(row[k - 1]) for k in wholes):
             return line
-        if row[1] < 0 and row[1] != -1:
+        if any(row[k] < 0 and row[k] != -1 for k in (1, 3, 8)):
             return line
         rows.append(row)
     return rows
@@ -178,6 +179,8 @@ def test_odd_words_are_refused_where_they_stand(changes):
         (GOOD.replace("60", "1e300"), r"field 4 \(run_time\) is 1e\+300; write a number up to"),
         (GOOD.replace("1 0", "1.5 0", 1), r"field 1 \(number\) is 1.5; write a whole number"),
         (GOOD.replace("1 0", "1 -7", 1), r"field 2 \(submit_time\) is -7; write seconds since"),
+        (GOOD.replace("60", "-60.5"), r"field 4 \(run_time\) is -60.5; a time is not negative"),
+        (GOOD.replace("100", "-3268720"), r"\(requested_time\) is -3268720; a time is not"),
     ],
 )
 def test_a_malformed_line_is_named(line, cause, tmp_path):
@@ -187,6 +190,24 @@ def test_a_malformed_line_is_named(line, cause, tmp_path):
     with pytest.raises(InputError, match=cause) as caught:
         read_swf(path)
     assert (caught.value.file, caught.value.line) == (str(path), 3)
+
+
+def test_a_byte_order_mark_may_stand_in_front():
+    """Of jobs and of comments, but nowhere else."""
+    mark = b"\xef\xbb\xbf"
+    assert trace_in(mark + GOOD.encode())["run_time"].tolist() == [60]
+    assert trace_in(mark + b"; MaxProcs: 9\n" + GOOD.encode()).machine_processors == 9
+    with pytest.raises(InputError, match="field 1") as caught:
+        trace_in(GOOD.encode() + b"\n" + mark + GOOD.encode())
+    assert caught.value.line == 2
+
+
+def test_what_cannot_be_shown_of_a_file_name_is_replaced_in_that_of_the_workload(tmp_path):
+    """The file itself keeps its name, so that errors lead to it."""
+    path = tmp_path / "a\nb\udce9.swf"
+    path.write_text(GOOD)
+    workload = read_swf(path)
+    assert (workload.name, workload.source) == ("a?b?", str(path))
 
 
 def test_the_first_of_bad_lines_is_named_across_blocks(monkeypatch):

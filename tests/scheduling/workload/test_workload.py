@@ -115,6 +115,7 @@ def test_a_part_keeps_the_order_and_everything_about_its_jobs():
     )
     for part in (
         workload.take([3, 1]),
+        workload.take([-1, -3]),
         workload.take(np.array([False, True, False, True])),
         workload[1::2],
     ):

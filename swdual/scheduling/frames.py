@@ -1,0 +1,26 @@
+"""Data frames, for those who have pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from swdual.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def data_frame(table: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pandas.DataFrame:
+    """Return a data frame of columns, or of rows.
+
+    Raises
+    ------
+    InputError
+        If pandas is missing.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InputError("data frames need pandas: pip install 'swdual[pandas]'") from error
+    return pd.DataFrame(table)

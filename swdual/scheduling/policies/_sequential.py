@@ -1,0 +1,187 @@
+"""Sequential tasks on processors of which some may be kept for heavy tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import inf
+from typing import Protocol
+
+import numpy as np
+
+from swdual.errors import InputError
+from swdual.scheduling.job import Job
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.policy import Decision, Option, Running, Start, Stop, View
+from swdual.scheduling.processors import Ranges
+
+DEDICATED = Option(1, "How many of the processors run redirected tasks, and nothing else.")
+
+REDIRECTION = {
+    "dedicated": DEDICATED,
+    "threshold": Option(
+        5.0, "How many shorter tasks come while a task runs until it is redirected; inf: never."
+    ),
+}
+"""The options of redirection by counting."""
+
+RANDOM_REDIRECTION = {
+    "dedicated": DEDICATED,
+    "probability": Option(0.8, "How likely a potentially heavy task is redirected, 0 to 1."),
+    "share": Option(0.02, "A task is potentially heavy from this part of the longest so far on."),
+    "seed": Option(1, "The same seed redirects the same tasks."),
+}
+"""The options of redirection at random."""
+
+
+def one(processor: int) -> Ranges:
+    """Return the set of a single processor."""
+    return np.array([[processor, processor + 1]], np.int64)
+
+
+class Queues(Protocol):
+    """Processors and the tasks that wait for them."""
+
+    def end(self, ended: Running) -> None:
+        """Note that a task has ended."""
+        ...
+
+    def add(self, view: View, job: Job) -> Job | None:
+        """Take a waiting task; return a running one that is heavy now, if there is one."""
+        ...
+
+    def decisions(self, view: View) -> Iterator[Start | Stop]:
+        """Yield what the processors do now."""
+        ...
+
+
+class Sequential:
+    """Decisions about sequential tasks.
+
+    Parameters
+    ----------
+    queues
+        The processors of all tasks, or of those that are not redirected.
+    """
+
+    def __init__(self, queues: Queues) -> None:
+        self._queues = queues
+
+    def decide(self, view: View) -> Iterator[Decision]:
+        """Yield what happens at an instant."""
+        for ended in view.ended:
+            self._queues.end(ended)
+        for job in view.submitted:
+            check(job)
+            self._queues.add(view, job)
+        yield from self._queues.decisions(view)
+
+
+class Redirecting:
+    """Decisions about sequential tasks, of which the heavy ones have processors of their own.
+
+    Parameters
+    ----------
+    common
+        The first processors, for all tasks that are not redirected.
+    dedicated
+        The others; from there nobody is redirected again.
+    first_dedicated
+        The first of the others.
+    is_heavy
+        Whether a task is redirected before it starts.
+    """
+
+    def __init__(
+        self,
+        common: Queues,
+        dedicated: Queues,
+        first_dedicated: int,
+        is_heavy: Callable[[Job], bool] | None = None,
+    ) -> None:
+        self._common = common
+        self._dedicated = dedicated
+        self._first_dedicated = first_dedicated
+        self._is_heavy = is_heavy
+
+    def decide(self, view: View) -> Iterator[Decision]:
+        """Yield what happens at an instant."""
+        for ended in view.ended:
+            apart = int(ended.processors[0, 0]) >= self._first_dedicated
+            (self._dedicated if apart else self._common).end(ended)
+        for job in view.submitted:
+            check(job)
+            if self._is_heavy is not None and self._is_heavy(job):
+                view.note(job, "redirected at its submission")
+                self._dedicated.add(view, job)
+                continue
+            heavy = self._common.add(view, job)
+            if heavy is not None:
+                view.note(heavy, "stopped and redirected: too many shorter tasks came meanwhile")
+                yield Stop(heavy, keep=False)
+                self._dedicated.add(view, heavy)
+        yield from self._common.decisions(view)
+        yield from self._dedicated.decisions(view)
+
+
+class AtRandom:
+    """Which tasks are redirected before they start: long ones, with a certain probability.
+
+    Parameters
+    ----------
+    probability
+        Of redirection, c in the thesis.
+    share
+        A task is long from this part of the longest so far on, b in the thesis.
+    seed
+        The same seed redirects the same tasks.
+    """
+
+    def __init__(self, probability: float, share: float, seed: int) -> None:
+        for name, value in (("probability", probability), ("share", share)):
+            if not 0 <= value <= 1:
+                raise InputError(f"{name} cannot be {value:g}: it is from 0 to 1")
+        if seed < 0:
+            raise InputError(f"seed cannot be {seed}: it is 0 or more")
+        self._probability = probability
+        self._share = share
+        self._random = np.random.default_rng(seed)
+        self._longest = -inf
+
+    def __call__(self, job: Job) -> bool:
+        """Return whether the next task is redirected."""
+        self._longest = max(self._longest, job.requested_time)
+        if job.requested_time < self._share * self._longest:
+            return False
+        return float(self._random.random()) <= self._probability
+
+
+def divided(platform: Platform, dedicated: int) -> tuple[range, range]:
+    """Return the processors for common tasks, and the last ones, which are dedicated.
+
+    Raises
+    ------
+    InputError
+        If one of the parts has none.
+    """
+    if not 1 <= dedicated < platform.processors:
+        raise InputError(
+            f"dedicated cannot be {dedicated} on {platform.processors} processors: it is at least "
+            "1 and leaves some for the other tasks"
+        )
+    first = platform.processors - dedicated
+    return range(first), range(first, platform.processors)
+
+
+def check_threshold(threshold: float) -> None:
+    """Complain about a threshold that cannot be."""
+    if not threshold >= 1:
+        raise InputError(f"threshold cannot be {threshold:g}: it is 1 or more, or inf")
+
+
+def check(job: Job) -> None:
+    """Complain about a parallel job."""
+    if job.processors != 1:
+        raise InputError(
+            f"job {job.number} needs {job.processors} processors, but this policy is for "
+            "sequential tasks; make some of the jobs by swdual.scheduling.workload.sequential"
+        )

@@ -1,0 +1,45 @@
+"""GSPT, but a task that too many shorter ones wait for is redirected (GSPT-RD).
+
+Machado Mendonca's thesis, section 3.4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._common_queue import CommonQueue
+from swdual.scheduling.policies._sequential import (
+    REDIRECTION,
+    Redirecting,
+    check_threshold,
+    divided,
+)
+from swdual.scheduling.policy import Decision, View
+
+PLACES = True
+
+OPTIONS = REDIRECTION
+
+
+class Policy:
+    """Shortest first; the longest running task makes way if it keeps too many from running.
+
+    Whenever a task comes that is shorter than what is left of the running task with most left,
+    that one's count goes up. At the threshold it is stopped, and begins anew on the dedicated
+    processors, which have a queue of their own.
+    """
+
+    def __init__(
+        self, platform: Platform, allocator: Allocator, dedicated: int, threshold: float
+    ) -> None:
+        check_threshold(threshold)
+        common, apart = divided(platform, dedicated)
+        self._tasks = Redirecting(
+            CommonQueue(common, threshold=threshold), CommonQueue(apart), apart.start
+        )
+
+    def decide(self, view: View) -> Iterator[Decision]:
+        """Yield what happens at an instant."""
+        yield from self._tasks.decide(view)
