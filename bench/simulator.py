@@ -155,8 +155,9 @@ def _validated(folder: Path, jobs: int, only: str) -> dict[str, dict[str, float]
                 rows.append((file.name, len(workload), name, allocator, len(wrong)))
         click.echo(f"{file.name}: {len(workload):,} jobs, {len(rows)} schedules so far")
     broken = sum(row[-1] > 0 for row in rows)
-    click.echo(f"swdual simulate: {len(rows):,} schedules of {sum(row[1] for row in rows):,} jobs: {broken} broken")
-    return {"all": {"schedules": len(rows), "jobs": sum(row[1] for row in rows), "broken": broken}}
+    jobs_in_all = sum(row[1] for row in rows)
+    click.echo(f"swdual simulate: {len(rows):,} schedules of {jobs_in_all:,} jobs: {broken} broken")
+    return {"all": {"schedules": len(rows), "jobs": jobs_in_all, "broken": broken}}
 
 
 def _prepared(file: Path, jobs: int) -> tuple[Workload, Platform]:

@@ -15,7 +15,10 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload import repair
 from swdual.scheduling.workload import sample as samples
 from swdual.scheduling.workload.cleaning import clean
+from swdual.scheduling.workload.moldable import mold
+from swdual.scheduling.workload.sequential import sequential
 from swdual.scheduling.workload.swf import read_trace
+from swdual.scheduling.workload.threads import split
 from swdual.scheduling.workload.trace import Trace
 from swdual.scheduling.workload.workload import Workload
 
@@ -33,6 +36,7 @@ def load(
     first: int | None,
     sample: int | None,
     seed: int,
+    kind: str,
     offline: bool,
     clairvoyant: bool,
 ) -> tuple[Workload, Platform]:
@@ -64,6 +68,20 @@ def load(
         workload = workload.offline()
     elif clairvoyant:
         workload = workload.clairvoyant()
+    return _as_kind(kind, workload, machine, seed)
+
+
+def _as_kind(
+    kind: str, workload: Workload, machine: Platform, seed: int
+) -> tuple[Workload, Platform]:
+    """Return what the jobs become, and the platform for that."""
+    if kind == "moldable":
+        return mold(workload, seed=seed), machine
+    if kind == "threads":
+        return split(workload, seed=seed), machine
+    if kind == "sequential":
+        tasks = sequential(workload, "C", machine.processors)
+        return tasks, Platform(tasks.machine_processors or 1)
     return workload, machine
 
 

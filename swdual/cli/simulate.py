@@ -63,6 +63,15 @@ logger = logging.getLogger("swdual")
     help="How much longer jobs run when their processors lie far apart: linear:F or quadratic:F.",
 )
 @click.option(
+    "--kind",
+    type=click.Choice(["rigid", "moldable", "sequential", "threads"]),
+    default="rigid",
+    show_default=True,
+    help="What the jobs become: jobs of any size by Downey's speed-up (hrf and its rivals), tasks "
+    "for one processor each on fewer processors (spt, srpt, ...), or a thread a processor "
+    "(thread_matrix).",
+)
+@click.option(
     "--offline", is_flag=True, help="Submit all jobs at 0, and let them request their run times."
 )
 @click.option("--clairvoyant", is_flag=True, help="Let all jobs request their run times.")

@@ -439,3 +439,23 @@ def test_the_list_names_all_that_simulates(run):
     for name, metric in METRICS.items():
         assert re.search(rf"(?m)^{name} +{re.escape(metric.formula)}$", run("list", "metrics").out)
     assert "overrun=keep|extend|drop" in run("list", "repairs").out
+
+
+@pytest.mark.parametrize(
+    ("kind", "policies"),
+    [
+        ("moldable", "hrf,submit_time_greedy"),
+        ("sequential", "fcfs,spt,srpt,gspt_rd"),
+        ("threads", "thread_matrix"),
+    ],
+)
+def test_jobs_become_what_other_policies_take(kind, policies, run, trace):
+    """And the same by the same seed."""
+    trace(some(40))
+    arguments = ("simulate", "t.swf", "--kind", kind, "--policy", policies, "--json", QUIET)
+    once, again = (run(*arguments) for _ in range(2))
+    assert once.code == 0, once.err
+    assert once.out == again.out
+    facts = json.loads(once.out)
+    made = facts["schedules"] if "," in policies else [facts]
+    assert [each["policy"] for each in made] == policies.split(",")

@@ -14,4 +14,8 @@ Stages, in the order in which a file becomes a workload:
     Windows of time and random jobs.
 ``lublin``, ``cirne``
     Synthetic workloads.
+``downey``, ``moldable``
+    Jobs that may run on any number of processors.
+``sequential``, ``threads``
+    Tasks for one processor, made of parallel jobs; threads that wait for each other.
 """

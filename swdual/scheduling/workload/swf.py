@@ -33,8 +33,9 @@ from swdual.scheduling.workload.workload import Workload
 BLOCK_BYTES = 1 << 20
 """How much is read at a time, and how long a line and the header may be: memory stays bounded."""
 
-MOST_JOBS = 5_000_000
-"""A few bytes of gzip may hold any number of lines; these take some 2 GB of memory."""
+MOST_JOBS = 10_000_000
+"""A few bytes of gzip may hold any number of lines; these take some 3 GB of memory. The longest log
+of the Parallel Workloads Archive has some nine million."""
 
 WRITTEN_JOBS = 10_000
 

@@ -1,0 +1,210 @@
+"""The campaigns of simulations run, go on where they were stopped, and judge what they find."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parent))
+from _campaign import Claim, collect, density, report
+from contiguity import VARIANTS, claims_of
+from platform_level import claims_of as platform_claims_of
+from platform_level import summary_of
+
+FOLDER = Path(__file__).parent
+TRACES = FOLDER.parents[1] / ".." / "shared" / "traces"
+
+needs_traces = pytest.mark.skipif(not TRACES.exists(), reason="the shared traces are not here")
+
+
+def run(script: str, *arguments: str | Path) -> str:
+    done = subprocess.run(
+        [sys.executable, FOLDER / script, "--quick", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@needs_traces
+@pytest.mark.parametrize(
+    ("script", "arguments"),
+    [
+        ("contiguity", ["--trace", "curie"]),
+        ("platform_level", ["--platform", "kth-sp2"]),
+    ],
+)
+def test_campaign_goes_on_where_it_was_stopped(
+    script: str, arguments: list[str], tmp_path: Path
+) -> None:
+    """Cut off in the middle of a row, a file becomes what it was; nor does the order matter."""
+    output = run(f"{script}.py", "--jobs", "1", "--out", tmp_path / "once", *arguments)
+    assert "claims reproduced" in output
+    whole = (tmp_path / "once" / f"{script}_rows.csv").read_text()
+    (tmp_path / "again").mkdir()
+    part = tmp_path / "again" / f"{script}_rows.csv"
+    part.write_text(whole[: len(whole) // 2])
+    run(f"{script}.py", "--jobs", "2", "--out", tmp_path / "again", *arguments)
+    assert part.read_text() == whole
+    once, again = (sorted(x.name for x in (tmp_path / f).iterdir()) for f in ("once", "again"))
+    assert once == again
+    for name in once:
+        assert (tmp_path / "once" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+@needs_traces
+def test_clairvoyant_requests_leave_no_run_longer(tmp_path: Path) -> None:
+    """Who requests the run time is killed at it, wherever the platform puts the job."""
+    run("platform_level.py", "--platform", "hpc2n", "--clairvoyant", "--out", tmp_path)
+    with (tmp_path / "platform_level_clairvoyant_rows.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["requests"] for row in rows} == {"clairvoyant"}
+    for row in rows:
+        if row["variant"] == "platform_level":
+            assert float(row["success_rate"]) == 1
+        if float(row["platform_level_factor"]) > 1:
+            assert float(row["success_rate"]) < 1
+
+
+def test_missing_traces_are_named(tmp_path: Path) -> None:
+    """A folder without the traces is an error that says which file it lacks."""
+    done = subprocess.run(
+        [sys.executable, FOLDER / "contiguity.py", "--quick", "--traces", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "has no CEA-Curie-2011-2.1-cln.swf.gz" in done.stderr
+
+
+def double(task: dict[str, Any]) -> dict[str, Any]:
+    assert task["number"] != 3, "this row was there"
+    return {"twice": 2 * task["number"], "half": task["number"] / 2}
+
+
+def test_rows_of_other_tasks_stay_and_known_ones_are_not_made_again(tmp_path: Path) -> None:
+    """A file keeps what it has; what is cut off is made anew."""
+    path = tmp_path / "rows.csv"
+    path.write_text("kind,number,twice,half\nb,9,18,4.5\na,3,7,1.5\na,1,2,0.")
+    rows = collect([{"kind": "a", "number": n} for n in (3, 1)], double, path, 1)
+    assert rows == [
+        {"kind": "a", "number": 3, "twice": 7, "half": 1.5},
+        {"kind": "a", "number": 1, "twice": 2, "half": 0.5},
+    ]
+    assert path.read_text() == ("kind,number,twice,half\na,1,2,0.5\na,3,7,1.5\nb,9,18,4.5\n")
+
+
+@pytest.mark.parametrize("text", ["", "kind,num"])
+def test_a_file_that_was_cut_off_at_once_is_begun_anew(text: str, tmp_path: Path) -> None:
+    """Not even its first line may be whole."""
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    collect([{"kind": "a", "number": 1}], double, path, 1)
+    assert path.read_text() == "kind,number,twice,half\na,1,2,0.5\n"
+
+
+def test_a_file_of_another_campaign_is_left_alone(tmp_path: Path) -> None:
+    """Its rows do not say what these tasks are."""
+    path = tmp_path / "rows.csv"
+    path.write_text("kind,twice\na,2\n")
+    with pytest.raises(click.ClickException, match="rows of another kind"):
+        collect([{"kind": "a", "number": 1}], double, path, 1)
+    assert path.read_text() == "kind,twice\na,2\n"
+
+
+def test_density_integrates_to_one() -> None:
+    """A density over a wide enough range has the area 1, and is highest where values are."""
+    points = np.linspace(-10, 10, 2001)
+    found = density(np.random.default_rng(1).normal(size=500), points)
+    assert found.sum() * (points[1] - points[0]) == pytest.approx(1, abs=1e-6)
+    assert abs(points[found.argmax()]) < 0.5
+
+
+def contiguity_rows(**makespans: float) -> list[dict[str, Any]]:
+    """Return rows of three instances whose makespans are 100, 200 and 300 times a factor."""
+    return [
+        {
+            "trace": "curie",
+            "variant": variant,
+            "makespan": 100.0 * instance * makespans.get(variant, 1.0),
+            "contiguous_share": 0.5 + 0.01 * VARIANTS.index(variant) + 0.001 * instance,
+            "local_share": 0.5 + 0.1 * VARIANTS.index(variant) + 0.001 * instance,
+            "locality_ratio": 1.2 - 0.02 * VARIANTS.index(variant) + 0.001 * instance,
+        }
+        for variant in VARIANTS
+        for instance in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(("factor", "held"), [(1.0009, True), (1.0011, False), (0.9989, False)])
+def test_a_makespan_is_judged_by_its_distance_from_basic(factor: float, held: bool) -> None:
+    """Best effort contiguous must be within 0.1 % of basic, above or below."""
+    claims = claims_of(contiguity_rows(contiguous_or_basic=factor), "curie")
+    (claim,) = (x for x in claims if x.figure == "figure 4.7" and "contiguous_or_basic" in x.where)
+    assert claim.reproduced == held
+
+
+def test_claims_of_placement_follow_the_shares() -> None:
+    """Shares that rise along the variants decide each claim as they must."""
+    claims = claims_of(contiguity_rows(), "curie")
+    fewer = [x.reproduced for x in claims if "fewer local jobs than basic" in x.claim]
+    more = [x.reproduced for x in claims if "more local jobs than basic" in x.claim]
+    assert fewer == [False, False]
+    assert more == [True]
+
+
+def platform_row(variant: str, flow: float, instances: int) -> dict[str, Any]:
+    return {
+        "platform": "hpc2n",
+        "variant": variant,
+        "instances": instances,
+        "sum_turnaround_time": flow,
+        "sum_stretch": 1.0,
+        "contiguity_factor": 1.0,
+        "locality_factor": 1.0,
+        "platform_level_factor": 1.0,
+        "success_rate": 1.0,
+    }
+
+
+def test_a_window_counts_as_often_as_it_was_drawn() -> None:
+    """Means are over instances, and parts of basic's mean."""
+    variants = ["basic", *("best_effort_contiguous", "best_effort_local")]
+    variants += ["best_effort_platform_level", "contiguous", "local", "platform_level"]
+    rows = []
+    for place, variant in enumerate(variants):
+        rows += [platform_row(variant, 10.0 - place, 3), platform_row(variant, 50.0, 1)]
+    basic, second, *_ = summary_of(rows)
+    assert basic["instances"] == 4
+    assert basic["sum_turnaround_time"] == (3 * 10 + 50) / 4
+    assert second["sum_turnaround_time to basic"] == (3 * 9 + 50) / (3 * 10 + 50)
+    held = {x.claim: x.reproduced for x in platform_claims_of(rows)}
+    text = "best effort platform level has the least sum of flows of"
+    assert held[f"{text} basic and the best effort variants"]
+    assert not held[f"{text} all variants"]
+
+
+def test_a_report_counts_what_was_reproduced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Verdicts are printed and written, in the order of the figures."""
+    claims = [
+        Claim("figure 5.10", "second", "here", "2", False),
+        Claim("figure 5.9", "first", "here", "1", True),
+    ]
+    report("some", claims, [{"variant": "basic", "mean": 1.0}], tmp_path)
+    assert "1 of 2 claims reproduced" in capsys.readouterr().out
+    assert (tmp_path / "some_claims.csv").read_text().splitlines()[1:] == [
+        "figure 5.9,first,here,1,reproduced",
+        "figure 5.10,second,here,2,not reproduced",
+    ]
