@@ -54,12 +54,13 @@ class _Group(click.Group):
 )
 @click.version_option(__version__, message="swdual %(version)s")
 def group() -> None:
-    """Exact Smith-Waterman search of proteins and nucleotides.
+    """Exact Smith-Waterman search of proteins and nucleotides, and cluster simulators.
 
     \b
     swdual search queries.fasta proteins.fasta
     swdual makedb proteins.fasta.gz proteins.db   # once, for many searches
     swdual search queries.fasta proteins.db -k 10 -o hits.tsv
+    swdual simulate trace.swf --policy fcfs,easy  # what schedulers would have made of a trace
     """
 
 
