@@ -65,7 +65,7 @@ def simulate(
     ------
     InputError
         If a job needs more processors than there are, a name or option does not exist, or the
-        policy cannot handle this workload.
+        policy cannot handle this workload, allocator or penalty.
     """
     if not isinstance(platform, Platform):
         platform = Platform(platform)
@@ -73,6 +73,11 @@ def simulate(
     choice: Allocator = registry.load(allocators.PACKAGE, allocator)
     scheduler, chosen = make_policy(policy, platform, choice, options or {})
     traits = policies.traits(policy)
+    if traits.malleable and penalty is not None:
+        raise InputError(
+            f"under {policy} the processors of a running job change, and a penalty is for those "
+            "that it starts on; leave the penalty out"
+        )
     engine = Engine(
         workload, platform, choice, penalty, set(explain), policy, malleable=traits.malleable
     )

@@ -145,6 +145,7 @@ def test_jobs_that_do_not_run_at_all_end_as_they_start():
         ({"options": {"by": "luck"}}, "value of by: 'luck'"),
         ({"options": {"reserve_depth": "some"}}, "0, 1, 2, ... or all"),
         ({"policy": "fcfs", "options": {"by": "count"}}, "fcfs has no options"),
+        ({"policy": "fcfs_malleable", "penalty": Penalty("linear", 1)}, "leave the penalty out"),
         ({"platform": 3}, "needs .* processors, but the platform has 3 .* too wide"),
     ],
 )
