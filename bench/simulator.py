@@ -41,11 +41,9 @@ WHOLE = (
     ("KTH-SP2-1996-2.1-cln", 100, "conservative", {"by": "processors", "compression": "thesis"}),
 )
 WEEK = (
-    ("CEA-Curie-2011-2.1-cln", 80640, "conservative", {"by": "processors"}),
+    ("CEA-Curie-2011-2.1-cln", 80640, "conservative", {}),
     (
-        "CEA-Curie-2011-2.1-cln",
-        80640,
-        "conservative",
+        *("CEA-Curie-2011-2.1-cln", 80640, "conservative"),
         {"by": "processors", "compression": "thesis"},
     ),
 )
