@@ -53,7 +53,10 @@ def normal(z):
 def test_smallest_sizes_are_log_uniform(wide):
     """P(X <= x) = 0.0692 log2 x + 0.6279, so that 62.8 % may run on a single processor."""
     found = wide.extra["smallest_size"]
-    expected = lambda x: np.clip(0.0692 * np.log2(x) + 0.6279, 0, 1)  # noqa: E731
+
+    def expected(x):
+        return np.clip(0.0692 * np.log2(x) + 0.6279, 0, 1)
+
     assert stray(found, expected) < STRAY / math.sqrt(JOBS)
     serial = (found == 1).mean()
     assert abs(serial - 0.6279) < 5 * math.sqrt(0.6279 * 0.3721 / JOBS)
