@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from swdual.text import harmless
+
 
 class SwdualError(Exception):
     """A failure that swdual explains: what is wrong, where, and what to do about it.
@@ -21,13 +23,14 @@ class SwdualError(Exception):
     def __init__(
         self, message: str, *, file: str | os.PathLike[str] | None = None, line: int | None = None
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = harmless(message)
+        super().__init__(self.message)
         self.file = None if file is None else os.fspath(file)
         self.line = line
 
     def __str__(self) -> str:
-        place = "".join(f"{part}:" for part in (self.file, self.line) if part is not None)
+        parts = (part for part in (self.file, self.line) if part is not None)
+        place = "".join(f"{harmless(str(part))}:" for part in parts)
         return f"{place} {self.message}" if place else self.message
 
 
@@ -63,6 +66,12 @@ class DeviceError(EngineError):
 
 class DeviceMemoryError(DeviceError, MemoryError):
     """A device that has too little memory, even for the smallest share of the work."""
+
+    exit_code = 4
+
+
+class MemoryLimitError(SwdualError, MemoryError):
+    """A limit of memory that the work does not fit into, even in the smallest pieces."""
 
     exit_code = 4
 

@@ -21,6 +21,7 @@ from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, Kind, columns, needs_alignment, parse_fields
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output
+from swdual.text import harmless
 
 Column = Sequence[Any] | NDArray[Any]
 
@@ -130,8 +131,9 @@ def parse_format(text: str) -> Chosen:
 
 
 def table_of(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
-    """Return the hits of all queries as a table, a chunk a query."""
-    return Table(tuple(fields), (columns(found, fields) for found in results))
+    """Return the hits of all queries as a table, a chunk a query or less."""
+    pieces = (piece for found in results for piece in found.pieces())
+    return Table(tuple(fields), (columns(piece, fields) for piece in pieces))
 
 
 def checked(field: str, value: object, file: str, line: int) -> Any:
@@ -158,8 +160,8 @@ def checked(field: str, value: object, file: str, line: int) -> Any:
     raise InputError(f"{field} is {repr(value)[:50]}, not a {kind} value", file=file, line=line)
 
 
-def printed(field: str, column: Column) -> list[str]:
-    """Return a column as BLAST prints it.
+def printed(field: str, column: Column, tab: str = " ") -> list[str]:
+    """Return a column as BLAST prints it; `tab` stands for the tabs of texts.
 
     >>> printed("evalue", [3.14159e-20, 0.0123, 2.5]), printed("bitscore", [31.23, 131.9])
     (['3.14e-20', '0.012', '2.5'], ['31.2', '131'])
@@ -167,7 +169,7 @@ def printed(field: str, column: Column) -> list[str]:
     as_text = _PRINTED.get(field)
     kind: Kind = FIELDS[field].kind
     if kind == "text":
-        return [str(value) for value in column]
+        return [harmless(str(value), tab) for value in column]
     values = column.tolist() if isinstance(column, np.ndarray) else column
     if kind == "whole":
         return [NOTHING if value is None else str(value) for value in values]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.output import replacing
+from swdual.text import harmless
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -350,7 +351,7 @@ def _svg_panel(
     panel: Panel, bars: _Bars, left: float, top: int, scale: float, horizon: float
 ) -> Iterator[str]:
     end, height = left + scale * horizon, PITCH * len(panel.rows)
-    yield f'<text x="{left:.1f}" y="{top - 8}" font-size="12">{html.escape(panel.title)}</text>'
+    yield f'<text x="{left:.1f}" y="{top - 8}" font-size="12">{_escaped(panel.title)}</text>'
     yield (
         f'<rect x="{left:.1f}" y="{top}" width="{scale * horizon:.1f}" height="{height}" '
         f'fill="{GROUND}"/>'
@@ -358,7 +359,7 @@ def _svg_panel(
     for number, name in enumerate(panel.rows):
         y = top + PITCH * number
         yield (
-            f'<text x="{left - 6:.1f}" y="{y + 13}" text-anchor="end">{html.escape(_short(name))}'
+            f'<text x="{left - 6:.1f}" y="{y + 13}" text-anchor="end">{_escaped(_short(name))}'
             f'</text><rect x="{left:.1f}" y="{y + (PITCH - BAR) // 2}" '
             f'width="{scale * panel.horizon:.1f}" height="{BAR}" fill="white"/>'
         )
@@ -373,7 +374,7 @@ def _svg_panel(
         yield (
             f'{line}"white" stroke-width="2.5"/>{line}"{LINE}" stroke-dasharray="4 2"/>'
             f'<text x="{x:.1f}" y="{top - 8}" text-anchor="{side}" font-size="10">'
-            f"{html.escape(panel.mark_label)}</text>"
+            f"{_escaped(panel.mark_label)}</text>"
         )
 
 
@@ -387,7 +388,7 @@ def _svg_bars(panel: Panel, bars: _Bars, left: float, top: int, scale: float) ->
         yield (
             f'<rect x="{left + scale * start:.1f}" y="{top + PITCH * row + (PITCH - BAR) // 2}" '
             f'width="{wide - 0.6 if wide > 3 else max(wide, 0.1):.1f}" height="{BAR}" '
-            f'fill="{colour}"><title>{html.escape(title)}</title></rect>'
+            f'fill="{colour}"><title>{_escaped(title)}</title></rect>'
         )
 
 
@@ -412,6 +413,11 @@ def _step(horizon: float) -> float:
     least = horizon / 9
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * round_ for round_ in (1, 2, 5, 10) if power * round_ >= least)
+
+
+def _escaped(text: str) -> str:
+    """Return a text for a page: no markup, and nothing that XML could not hold."""
+    return html.escape(harmless(text))
 
 
 def _short(name: str) -> str:

@@ -326,3 +326,21 @@ def test_the_plans_that_are_made_can_be_shown(tasks):
     """Also one without tasks, whose bound is 0."""
     made = make_plan([1.0] * tasks, [0.5] * tasks, cpus=1, gpus=1)
     assert len(bars_of(made._repr_html_().split("</p>")[1])) == tasks
+
+
+def test_a_drawing_for_a_page_shows_names_without_control_characters():
+    """Query identifiers come from files; XML has no way to write these characters."""
+    panel = Panel(
+        "p\x1b[2J<b>",
+        ["cpu\x00 0"],
+        np.array([0]),
+        np.array([0.0]),
+        np.array([1.0]),
+        np.array([0]),
+        label=lambda number: "q\x9b\u202e<script>",
+    )
+    drawing = svg([panel])
+    root = ET.fromstring(drawing)
+    texts = "".join(root.itertext())
+    assert "p?[2J<b>" in texts
+    assert "cpu? 0: q??<script>" in texts

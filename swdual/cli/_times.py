@@ -14,6 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.input import lines
+from swdual.text import quoted
+
+MOST_TASKS = 10_000_000
+"""They take some 2 GB of memory."""
 
 
 def read_times(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -42,7 +47,7 @@ def read_times(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
                 raw = sys.stdin.buffer
             text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
             files.callback(text.detach)
-            return _columns(csv.reader(text), name)
+            return _columns(csv.reader(lines(text, name)), name)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -60,13 +65,15 @@ def _columns(reader: Any, file: str) -> tuple[NDArray[np.float64], NDArray[np.fl
         if not "".join(row).strip() and len(row) < 2:
             continue
         texts = [row[place].strip() if place < len(row) else "" for place in places]
+        if len(times[0]) == MOST_TASKS:
+            raise InputError(f"has more than {MOST_TASKS:,} tasks; plan parts of it", file=file)
         for column, text in zip(times, texts, strict=True):
             try:
                 seconds = float(text) if text else math.inf
             except ValueError:
                 seconds = math.nan
             if not seconds >= 0:
-                words = f"{text!r} is no number of seconds"
+                words = f"{quoted(text)} is no number of seconds"
                 raise InputError(words, file=file, line=reader.line_num)
             column.append(seconds)
     return np.array(times[0]), np.array(times[1])

@@ -1,4 +1,4 @@
-"""What the formats that are no tables share: the first result ahead, and texts made harmless.
+"""What the formats that are no tables share: the first result ahead, and numbers.
 
 Also the alignment as SAM and PAF tell it: along the target.
 """
@@ -6,18 +6,11 @@ Also the alignment as SAM and PAF tell it: along the target.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator
 
 from swdual.alignment.alignment import Alignment
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-
-_CONTROL = re.compile(
-    r"[\x00-\x1f\x7f-\x9f"  # what moves a terminal's cursor and ends a line
-    r"\u2028\u2029\u202a-\u202e\u2066-\u2069"  # line ends, and what turns the direction of text
-    r"\ud800-\udfff\ufffe\uffff]"  # what is no character, so that XML forbids it
-)
 
 
 def ahead(
@@ -27,15 +20,6 @@ def ahead(
     results = iter(results)
     first = next(results, None)
     return first, itertools.chain([] if first is None else [first], results)
-
-
-def harmless(text: str) -> str:
-    r"""Return a text for one line: tabs become spaces, other control characters '?'.
-
-    >>> harmless("a\tb \x1b[31mred")
-    'a b ?[31mred'
-    """
-    return _CONTROL.sub("?", text.replace("\t", " "))
 
 
 def number(value: float | None) -> str:

@@ -9,11 +9,12 @@ from typing import IO, NamedTuple
 
 from swdual.errors import InputError
 from swdual.format import Table, printed
-from swdual.formats._header import harmless
-from swdual.formats._text import read_chunks
+from swdual.formats._text import LONGEST_ROW, read_chunks
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
+from swdual.input import lines
 from swdual.output import Output, Utf8
+from swdual.text import harmless
 from swdual.version import __version__
 
 FIELDS = STANDARD
@@ -82,11 +83,12 @@ def write(
     queries = 0
     for result in results:
         text.write(_comments(result, fields))
-        texts = [
-            [value.replace("\t", " ") for value in printed(field, column)]
-            for field, column in zip(fields, columns(result, fields), strict=True)
-        ]
-        text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
+        for piece in result.pieces():
+            texts = [
+                printed(field, column)
+                for field, column in zip(fields, columns(piece, fields), strict=True)
+            ]
+            text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
         queries += 1
     text.write(f"# BLAST processed {queries} queries\n")
 
@@ -135,7 +137,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 def _rows(stream: IO[bytes], name: str) -> Iterator[_Row]:
     fields: tuple[str, ...] = STANDARD
     number = expected = 0
-    for number, raw in enumerate(stream, start=1):
+    for number, raw in enumerate(lines(stream, name, LONGEST_ROW), start=1):
         line = raw.decode(errors="replace").rstrip("\r\n")
         if expected:
             # Whatever it begins with: an identifier may well begin with '#'.

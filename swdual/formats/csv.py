@@ -9,9 +9,10 @@ from typing import IO
 
 from swdual.errors import InputError
 from swdual.format import Table, printed, table_of
-from swdual.formats._text import Row, read_rows
+from swdual.formats._text import LONGEST_ROW, Row, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
+from swdual.input import lines
 from swdual.output import Output, Utf8
 
 FIELDS = STANDARD
@@ -33,7 +34,10 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
     if header:
         writer.writerow(table.fields)
     for chunk in table.chunks:
-        texts = [printed(field, column) for field, column in zip(table.fields, chunk, strict=True)]
+        texts = [
+            printed(field, column, tab="\t")
+            for field, column in zip(table.fields, chunk, strict=True)
+        ]
         writer.writerows(zip(*texts, strict=True))
 
 
@@ -45,7 +49,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 def _rows(stream: IO[bytes], name: str) -> Iterator[Row]:
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_TEXT))
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-    reader = csv.reader(text)
+    reader = csv.reader(lines(text, name, LONGEST_ROW))
     try:
         for row in reader:
             if row:

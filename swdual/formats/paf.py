@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from swdual.formats._header import harmless, tags, target_cigar
+from swdual.formats._header import tags, target_cigar
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
+from swdual.text import harmless
 
 FIELDS: tuple[str, ...] = ()
 UNKNOWN_QUALITY = "255"
@@ -23,7 +24,7 @@ def write(
     """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
     text = Utf8(stream)
     for result in results:
-        for hit in result:
+        for hit in result.one_by_one():
             text.write(_line(hit))
 
 

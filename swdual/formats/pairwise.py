@@ -9,12 +9,13 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from swdual.format import print_bits, print_evalue
-from swdual.formats._header import ahead, harmless
+from swdual.formats._header import ahead
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.output import Output, Utf8
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import Table
+from swdual.text import harmless
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ def write(
     text.write(_preamble(first))
     for result in results:
         text.write(_query(result) + _list(result))
-        for hit in result:
+        for hit in result.one_by_one():
             text.write(_hit(hit))
         text.write(_statistics(result.statistics, len(result.query.codes)))
     text.write(_footer(first))

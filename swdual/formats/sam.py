@@ -49,7 +49,7 @@ def write(
     for result in results:
         name = _NO_QUERY_NAME.sub("?", result.query.id)[:LONGEST_QUERY_NAME] or "?"
         secondary = 0
-        for hit in result:
+        for hit in result.one_by_one():
             alignment = hit.alignment
             if alignment.length:
                 text.write(_line(name, hit, alignment, secondary))

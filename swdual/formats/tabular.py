@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import IO
 
 from swdual.format import Table, printed, table_of
-from swdual.formats._text import read_rows
+from swdual.formats._text import LONGEST_ROW, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
+from swdual.input import lines
 from swdual.output import Output, Utf8
 
 FIELDS = STANDARD
@@ -17,7 +18,7 @@ FIELDS = STANDARD
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; a tab inside a header line becomes a space."""
+    """Write the hits of all queries; header lines are made harmless."""
     write_table(table_of(results, fields), stream, header=header)
 
 
@@ -27,14 +28,12 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
     if header:
         text.write("\t".join(table.fields) + "\n")
     for chunk in table.chunks:
-        texts = [
-            [value.replace("\t", " ") for value in printed(field, column)]
-            for field, column in zip(table.fields, chunk, strict=True)
-        ]
+        texts = [printed(field, column) for field, column in zip(table.fields, chunk, strict=True)]
         text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
 
 
 def read_table(stream: IO[bytes], name: str) -> Table:
     """Return the table in a file: of the fields in its first line, or of the standard ones."""
-    lines = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in stream)
-    return read_rows(enumerate((line.split("\t") for line in lines), start=1), name)
+    whole = lines(stream, name, LONGEST_ROW)
+    texts = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in whole)
+    return read_rows(enumerate((text.split("\t") for text in texts), start=1), name)

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
-from swdual.formats._header import ahead, harmless, number
+from swdual.formats._header import ahead, number
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import BY_PLACE, QueryResult
 from swdual.output import Output, Utf8
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.table import Table
+from swdual.text import harmless
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()
@@ -43,7 +44,9 @@ def write(
     text.write(_preamble(first))
     for result in results:
         text.write(_iteration_head(result))
-        for hit, (name, title) in zip(result, result.distinct_names(harmless), strict=True):
+        for hit, (name, title) in zip(
+            result.one_by_one(), result.distinct_names(harmless), strict=True
+        ):
             text.write(_hit(hit, name, title))
         text.write(_iteration_tail(result))
     text.write("</BlastOutput_iterations>\n</BlastOutput>\n")

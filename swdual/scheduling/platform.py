@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.input import read_small
 from swdual.registry import unknown
-from swdual.scheduling.names import printable
+from swdual.text import harmless
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
     "curie": (24, 1152, 40320, 80640),
@@ -106,7 +107,7 @@ class Platform:
         object.__setattr__(self, "processors", operator.index(self.processors))
         object.__setattr__(self, "block_sizes", sizes)
         object.__setattr__(self, "cluster_size", operator.index(self.cluster_size) or sizes[0])
-        name = printable(self.name) or f"{self.processors} processors"
+        name = harmless(self.name) or f"{self.processors} processors"
         object.__setattr__(self, "name", name)
         if not 1 <= self.cluster_size <= self.processors:
             raise InputError(
@@ -224,12 +225,12 @@ def _read(path: Path) -> Any:
             "a platform is described by a file in .toml or .json; rename it", file=path
         )
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_small(path).decode("utf-8-sig")
         if path.suffix == ".toml":
             return tomllib.loads(text)
         return json.loads(text, object_pairs_hook=_once)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+    except InputError:
+        raise
     except UnicodeDecodeError as error:
         raise InputError("is not text in UTF-8", file=path) from error
     except tomllib.TOMLDecodeError as error:
@@ -261,11 +262,15 @@ def _checked(values: Any, path: Path) -> dict[str, Any]:
     if "processors" not in values:
         raise InputError("does not say how many processors there are", file=path)
     for key in ("processors", "cluster_size"):
-        if key in values and (type(values[key]) is not int or values[key] < 1):
-            raise InputError(f"{key} must be a whole number of 1 or more", file=path)
+        if key in values and (type(values[key]) is not int or not 1 <= values[key] <= MOST):
+            raise InputError(f"{key} must be a whole number from 1 to {MOST:,}", file=path)
     sizes = values.get("block_sizes", [])
-    if not isinstance(sizes, list) or not all(type(size) is int for size in sizes):
-        raise InputError("block_sizes must be a list of whole numbers", file=path)
+    if not isinstance(sizes, list) or not all(
+        type(size) is int and 1 <= size <= MOST for size in sizes
+    ):
+        raise InputError(
+            f"block_sizes must be a list of whole numbers from 1 to {MOST:,}", file=path
+        )
     if not isinstance(values.get("name", ""), str):
         raise InputError("name must be a text", file=path)
     return values | {"block_sizes": tuple(sizes)}

@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 from swdual.jit import kernel
 from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
 
-_NEWLINE, _GREATER, _SPACE = 10, 62, 32
+_TAB, _NEWLINE, _RETURN, _SPACE, _GREATER = 9, 10, 13, 32, 62
+
+
+@kernel
+def _blank(letter: int) -> bool:
+    return letter == _SPACE or _TAB <= letter <= _RETURN
 
 
 @kernel
@@ -31,13 +36,13 @@ def parse_clean(
         if text[i] != _GREATER:
             return -1, 0, 0, 0
         i += 1
-        while i < end and text[i] <= _SPACE and text[i] != _NEWLINE:
+        while i < end and _blank(text[i]) and text[i] != _NEWLINE:
             i += 1
         stop = i
         while stop < end and text[stop] != _NEWLINE:
             stop += 1
         title = text[i:stop]
-        while len(title) > 0 and title[-1] <= _SPACE:
+        while len(title) > 0 and _blank(title[-1]):
             title = title[:-1]
         if len(title) == 0:
             return -1, 0, 0, 0

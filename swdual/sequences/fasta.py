@@ -23,12 +23,14 @@ from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import (
+    CHUNK_BYTES,
     Joined,
     ReadFailure,
     Source,
     Stream,
     chunks,
     drain,
+    lines_bounded,
     opened,
     pieces,
     source_name,
@@ -37,8 +39,12 @@ from swdual.sequences.stream import (
 from swdual.sequences.validation import OnInvalid, Validator
 
 BULK_BYTES = 1 << 20
+HEAD_BYTES = 1 << 20
+"""How far the first record may be away: comments and blank lines may stand in front of it."""
+
 PARSING_THREADS = 2
 FASTQ_RECORDS = 10_000
+_NO_BLANKS = bytes.maketrans(b"\x1c\x1d\x1e\x1f", b"????")
 
 
 def read_sequences(
@@ -110,11 +116,14 @@ def looks_like_nucleotides(batch: Batch) -> bool:
 def _batches(stream: Stream, validator: Validator) -> Iterator[Batch]:
     kind, whole = _kind(pieces(stream), validator.name)
     if kind == "fastq":
-        rest = io.BufferedReader(cast(io.RawIOBase, Joined(whole)))
+        bounded = lines_bounded(whole, validator.name)
+        rest = io.BufferedReader(cast(io.RawIOBase, Joined(bounded)))
         yield from _fastq_batches(cast(BinaryIO, rest), validator)
         return
     line = 1
-    for chunk, lines, batch in _parsed_ahead(chunks(whole), validator.alphabet.encoding):
+    for chunk, lines, batch in _parsed_ahead(
+        chunks(whole, validator.name), validator.alphabet.encoding
+    ):
         if batch is None:
             text = _Text(chunk, line, validator)
             yield validator.encode(text.records(), text.complain)
@@ -145,6 +154,11 @@ def _kind(
                     file=name,
                     line=number,
                 )
+        if len(seen) > HEAD_BYTES:
+            raise InputError(
+                f"no record in the first {HEAD_BYTES >> 20} MiB; is this a sequence file?",
+                file=name,
+            )
     return "nothing", iter(())
 
 
@@ -207,7 +221,8 @@ class _Text:
     def records(self) -> Iterator[tuple[str, bytes]]:
         """Return titles and residues; '?' stands for a character beyond ASCII.
 
-        dnaio sees the residues only, because it takes no header beyond ASCII.
+        dnaio sees the residues only, because it takes no header beyond ASCII. Nor does it see the
+        four control characters that Python counts as blanks of a text but not of bytes.
         """
         titles: list[bytes] = []
         lines: list[bytes] = []
@@ -217,9 +232,9 @@ class _Text:
                 titles.append(content[1:])
                 lines.append(b">")
             elif content.isascii():
-                lines.append(content)
+                lines.append(content.translate(_NO_BLANKS))
             else:
-                lines.append(re.sub(r"[^\x00-\x7f]", "?", decode_header(content)).encode())
+                lines.append(re.sub(r"[^\x00-\x1b -\x7f]", "?", decode_header(content)).encode())
         with dnaio.open(io.BytesIO(b"\n".join(lines)), fileformat="fasta") as reader:
             for title, record in zip(titles, reader, strict=True):
                 yield decode_header(title), record.sequence.encode()
@@ -238,15 +253,25 @@ def _fastq_batches(stream: BinaryIO, validator: Validator) -> Iterator[Batch]:
     number = 0
     try:
         with dnaio.open(stream, fileformat="fastq") as reader:
-            while records := list(itertools.islice(reader, FASTQ_RECORDS)):
-                pairs = [(record.name, record.sequence.encode()) for record in records]
+            while pairs := _some(reader):
                 yield validator.encode(pairs, partial(_complain_fastq, pairs, number, validator))
-                number += len(records)
+                number += len(pairs)
     except dnaio.FastqFormatError as error:
         line = None if error.line is None else error.line + 1
         raise InputError(
             f"not a FASTQ file: {error.message}", file=validator.name, line=line
         ) from error
+
+
+def _some(reader: Iterable[dnaio.SequenceRecord]) -> list[tuple[str, bytes]]:
+    """Return names and residues of the next records, as many as memory has room for."""
+    pairs, size = [], 0
+    for record in reader:
+        pairs.append((record.name, record.sequence.encode()))
+        size += len(pairs[-1][1])
+        if size >= CHUNK_BYTES or len(pairs) == FASTQ_RECORDS:
+            break
+    return pairs
 
 
 def _complain_fastq(

@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.errors import MatrixError
+from swdual.errors import InputError, MatrixError
+from swdual.input import read_small
 from swdual.registry import unknown
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN, Alphabet
+from swdual.text import quoted
 
 LARGEST_SCORE = 32767
 """The largest absolute value of a matrix entry; the kernels read entries as two bytes."""
+
+MOST_DIGITS = 9
+_WHOLE = re.compile(r"([+-]?[0-9]+)(\.0)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +112,8 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
         entry = table["matrices"][key]
         rows = np.array(entry["rows"], dtype=np.int64)
         return _complete(key, alphabet, table["letters"], rows, entry["unlisted"])
-    if Path(name).is_file():
-        return _read(Path(name), alphabet)
+    if os.path.isfile(name):
+        return _read(os.fspath(name), alphabet)
     raise MatrixError(f"{unknown('matrix', os.fspath(name), names())}, or give a file")
 
 
@@ -160,7 +165,7 @@ def _ncbi() -> dict[str, Any]:
     return table
 
 
-def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
+def _read(path: str, alphabet: Alphabet) -> SubstitutionMatrix:
     """Read a matrix in NCBI's text format.
 
     A line of letters, then for each of them a line with the letter and its scores; blank lines
@@ -168,9 +173,9 @@ def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
     listed takes the smallest score.
     """
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise MatrixError(f"cannot be read: {error.strerror or error}", file=path) from error
+        lines = read_small(path).decode(errors="replace").splitlines()
+    except InputError as error:
+        raise MatrixError(error.message, file=path) from error
     columns = ""
     rows: dict[str, list[int]] = {}
     for number, line in enumerate(lines, start=1):
@@ -183,9 +188,9 @@ def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
             continue
         letter, *values = words
         letter = letter.upper()
-        if letter not in columns or letter in rows:
+        if letter not in [*columns] or letter in rows:
             problem = "comes twice" if letter in rows else f"is none of the columns {columns}"
-            raise MatrixError(f"row {letter!r} {problem}", file=path, line=number)
+            raise MatrixError(f"row {quoted(letter)} {problem}", file=path, line=number)
         if len(values) != len(columns):
             raise MatrixError(
                 f"row {letter} has {len(values)} scores, but there are {len(columns)} columns",
@@ -202,14 +207,14 @@ def _read(path: Path, alphabet: Alphabet) -> SubstitutionMatrix:
             file=path,
         )
     scores = np.array([rows[letter] for letter in columns], dtype=np.int64)
-    return _complete(os.fspath(path), alphabet, columns, scores, int(scores.min()))
+    return _complete(path, alphabet, columns, scores, int(scores.min()))
 
 
-def _refuse_letters(words: list[str], alphabet: Alphabet, path: Path, line: int) -> None:
+def _refuse_letters(words: list[str], alphabet: Alphabet, path: str, line: int) -> None:
     for word in words:
-        if len(word) != 1 or word.upper() not in alphabet.letters:
+        if word.upper() not in [*alphabet.letters]:
             raise MatrixError(
-                f"not a substitution matrix: column {word!r} is no letter of the alphabet "
+                f"not a substitution matrix: column {quoted(word)} is no letter of the alphabet "
                 f"{alphabet.letters}",
                 file=path,
                 line=line,
@@ -218,16 +223,15 @@ def _refuse_letters(words: list[str], alphabet: Alphabet, path: Path, line: int)
             raise MatrixError(f"column {word!r} comes twice", file=path, line=line)
 
 
-def _whole_number(text: str, path: Path, line: int) -> int:
-    try:
-        number = int(text.removesuffix(".0"))
-    except ValueError as error:
+def _whole_number(text: str, path: str, line: int) -> int:
+    match = _WHOLE.fullmatch(text)
+    if not match:
         raise MatrixError(
-            f"{text!r} is no whole number; scale the matrix first", file=path, line=line
-        ) from error
-    if abs(number) > LARGEST_SCORE:
-        raise MatrixError(f"{text} lies beyond +-{LARGEST_SCORE}", file=path, line=line)
-    return number
+            f"{quoted(text)} is no whole number; scale the matrix first", file=path, line=line
+        )
+    if len(match[1]) > MOST_DIGITS or abs(int(match[1])) > LARGEST_SCORE:
+        raise MatrixError(f"{quoted(text)} lies beyond +-{LARGEST_SCORE}", file=path, line=line)
+    return int(match[1])
 
 
 def _complete(

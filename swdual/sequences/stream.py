@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,11 +14,29 @@ from xopen import xopen
 
 from swdual.errors import InputError
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 Source = str | os.PathLike[str]
 """A path, or "-" for standard input."""
 
 CHUNK_BYTES = 4 << 20
 READ_BYTES = 1 << 16
+
+LONGEST_RECORD = 1 << 30
+"""Bytes of a record, and of a line of FASTQ: a few bytes of zstd may unpack to any number."""
+
+WINDOW_BYTES = 256 << 20
+"""Memory for what an xz stream refers back to; ``xz -9`` takes 65 MiB."""
+
+WINDOW = {int(zstd.DecompressionParameter.window_log_max): 27}
+"""The same for zstd: 128 MiB, which is also how far zstd's own program goes unless told."""
+
+DRAINED_BYTES = 1 << 30
+"""How far a stream is read on to find out whether it is damaged."""
+
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 
@@ -73,6 +92,10 @@ def opened(source: Source) -> Iterator[tuple[Stream, str | None]]:
         kind = next((k for magic, k in _MAGIC.items() if head.startswith(magic)), None)
         if kind is None:
             yield raw, None
+        elif kind == "xz":
+            yield _Xz(raw), kind
+        elif kind == "zst":
+            yield files.enter_context(zstd.ZstdFile(raw, options=WINDOW)), kind
         else:
             plain = files.enter_context(xopen(raw, "rb", format=kind, threads=0))
             yield cast(Stream, plain), kind
@@ -86,27 +109,38 @@ def unreadable(
     if isinstance(cause, OSError) and (compression is None or cause.errno is not None):
         return InputError(f"cannot be read: {cause.strerror or cause}", file=name)
     state = "truncated" if isinstance(cause, EOFError) else "corrupt"
+    remedy = "copy or download the file again"
+    if "memory" in str(cause).lower():
+        state, remedy = "unusual", "pack it again with a window of at most 128 MiB"
     return InputError(
         f"{state} {_COMPRESSION[compression or 'gz']} stream after {records} records ({cause}); "
-        "copy or download the file again",
+        f"{remedy}",
         file=name,
     )
 
 
 def drain(stream: Stream) -> Exception | None:
-    """Read a stream to its end; return what stops it from being read, if anything."""
+    """Read a stream on, for a while; return what stops it from being read, if anything."""
+    left = DRAINED_BYTES
     try:
-        while stream.read1(READ_BYTES):
-            pass
+        while left > 0 and (data := stream.read1(READ_BYTES)):
+            left -= len(data)
     except Exception as error:
         return error
     return None
 
 
-def chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut the pieces of a stream anew: into whole FASTA records, with ``\\n`` line ends."""
+def chunks(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Cut the pieces of a stream anew: into whole FASTA records, with ``\\n`` line ends.
+
+    Raises
+    ------
+    InputError
+        If a record does not end; `name` is the file.
+    """
     pending: list[bytes] = []
     held = b""
+    size = 0
     for data in parts:
         data = held + data
         held = b""
@@ -117,14 +151,41 @@ def chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
         cut = data.rfind(b"\n>") + 1
         if cut == 0 and not (pending and pending[-1].endswith(b"\n") and data.startswith(b">")):
             pending.append(data)
+            size += len(data)
+            _refuse_endless(size, name)
             continue
         piece = b"".join([*pending, memoryview(data)[:cut]])
         pending = [data[cut:]]
+        size = len(pending[0])
         if piece:
             yield piece
     last = b"".join(pending)
     if last:
         yield last
+
+
+def lines_bounded(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Return the pieces of a stream as they are, unless a line does not end.
+
+    Raises
+    ------
+    InputError
+        If that is so; `name` is the file.
+    """
+    size = 0
+    for data in parts:
+        end = data.rfind(b"\n") + 1
+        size = len(data) - end if end else size + len(data)
+        _refuse_endless(size, name)
+        yield data
+
+
+def _refuse_endless(size: int, name: str) -> None:
+    if size > LONGEST_RECORD:
+        raise InputError(
+            f"a record is longer than {LONGEST_RECORD >> 20} MiB; cut it into overlapping pieces",
+            file=name,
+        )
 
 
 def pieces(stream: Stream) -> Iterator[bytes]:
@@ -138,10 +199,43 @@ def pieces(stream: Stream) -> Iterator[bytes]:
             if size >= CHUNK_BYTES:
                 yield b"".join(parts)
                 parts, size = [], 0
+    except MemoryError:
+        raise
     except Exception as error:
         yield b"".join(parts)
         raise ReadFailure(error) from error
     yield b"".join(parts)
+
+
+class _Xz:
+    """What an xz file unpacks to, in bounded memory: `lzma.open` sets no bound."""
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw = raw
+        self._unpacker = self._begun()
+
+    @staticmethod
+    def _begun() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW_BYTES)
+
+    def read1(self, size: int, /) -> bytes:
+        """Return some bytes, at most `size`; none at the end."""
+        data = b""
+        while not data:
+            packed = b""
+            if self._unpacker.eof:  # another stream may follow, behind zeros
+                packed = self._unpacker.unused_data.lstrip(b"\0")
+                while not packed and (more := self._raw.read1(READ_BYTES)):
+                    packed = more.lstrip(b"\0")
+                if not packed:
+                    break
+                self._unpacker = self._begun()
+            elif self._unpacker.needs_input:
+                packed = self._raw.read1(READ_BYTES)
+                if not packed:
+                    raise EOFError("the file ends before the stream does")
+            data = self._unpacker.decompress(packed, size)
+        return data
 
 
 class Joined(io.RawIOBase):

@@ -9,6 +9,7 @@ from typing import Literal
 from swdual.errors import InputError
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
+from swdual.text import harmless
 
 OnInvalid = Literal["error", "replace", "skip"]
 """A letter outside the alphabet is refused, read as the wildcard, or its record is left out."""
@@ -36,6 +37,7 @@ class Validator:
         self.records = 0
         self._on_invalid = on_invalid
         self._residues = self._replaced = self._skipped = 0
+        self._shown = harmless(name)
         self._empty: list[str] = []
 
     def count(self, batch: Batch) -> Batch:
@@ -60,7 +62,7 @@ class Validator:
         wildcard = bytes([self.alphabet.letters.index(self.alphabet.wildcard)])
         before = self.records + len(self._empty) + self._skipped
         for number, (title, residues) in enumerate(records, start=before + 1):
-            title = title.strip() or f"sequence_{number}"
+            title = title.strip(BLANKS.decode()) or f"sequence_{number}"
             codes = residues.translate(self.alphabet.encoding, BLANKS)
             invalid = codes.count(INVALID)
             if invalid and self._on_invalid == "error":
@@ -68,7 +70,7 @@ class Validator:
             if invalid and self._on_invalid == "skip":
                 self._skipped += 1
             elif not codes:
-                self._empty.append(first_word(title))
+                self._empty.append(harmless(first_word(title)))
             else:
                 self._replaced += invalid
                 sequences.append(Sequence(title, codes.replace(bytes([INVALID]), wildcard)))
@@ -107,12 +109,14 @@ class Validator:
         """
         if self._empty:
             shown = ", ".join(self._empty[:3]) + (", ..." if len(self._empty) > 3 else "")
-            logger.warning("%s: %d empty records left out (%s)", self.name, len(self._empty), shown)
+            logger.warning(
+                "%s: %d empty records left out (%s)", self._shown, len(self._empty), shown
+            )
         if self._replaced:
-            logger.warning("%s: %d invalid residues replaced", self.name, self._replaced)
+            logger.warning("%s: %d invalid residues replaced", self._shown, self._replaced)
         if self._skipped:
             logger.warning(
-                "%s: %d records with invalid residues left out", self.name, self._skipped
+                "%s: %d records with invalid residues left out", self._shown, self._skipped
             )
         kind = "amino acids" if self.alphabet is PROTEIN else "nucleotides"
         if self._replaced > _SUSPICIOUS_SHARE * self._residues:

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swdual.formats import xml
-from swdual.formats._header import harmless
 from swdual.master.search import search
 from swdual.output import Output
+from swdual.text import harmless
 from swdual.version import __version__
 
 HOSTILE = "<b>&amp;</b> ]]> \"'\x00 \x1b[31m\x0b\x9b2J \ufffe \u202e tab\there é漢\U0001f9ec"

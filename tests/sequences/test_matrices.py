@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from swdual.sequences.matrices import (
     names,
 )
 
+NCBI = Path(__file__).parents[3] / "shared" / "reference" / "ncbi_matrices.json"
 LETTERS = "ARNDCQEGHILKMFPSTWYVBZX*"
 BLOSUM62 = load("BLOSUM62")
 
@@ -46,6 +49,16 @@ def test_the_amino_acids_score_as_in_ncbi_s_files(name):
     for a in LETTERS[:20]:
         for b in LETTERS[:20]:
             assert between(ours, a, b) == theirs[a, b]
+
+
+@pytest.mark.skipif(not NCBI.is_file(), reason="NCBI's tables lie beside the project only")
+@pytest.mark.parametrize("name", names())
+def test_all_letters_score_as_in_ncbi_s_tables(name):
+    """B, J, Z, X and `*` included; BLOSUM80 in half bits."""
+    tables = json.loads(NCBI.read_text())
+    ours, theirs = load(name), tables["matrices"][name]["rows"]
+    for a, row in zip(tables["letters"], theirs, strict=True):
+        assert [between(ours, a, b) for b in tables["letters"]] == row
 
 
 @pytest.mark.parametrize("name", names())

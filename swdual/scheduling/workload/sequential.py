@@ -80,12 +80,11 @@ def sequential(workload: Workload, method: str = "C", processors: int | None = N
 def _tasks(
     workload: Workload, rows: NDArray[np.intp], run_time: NDArray[np.float64], processors: int
 ) -> Workload:
-    """Return a task for each of the rows."""
+    """Return a task for each of the rows, which requests the time that it runs."""
     columns = {name: getattr(workload, name)[rows] for name in COLUMNS}
     columns |= {
         "number": np.arange(1, len(rows) + 1),
         "run_time": run_time,
-        "requested_time": run_time,
         "processors": np.ones(len(rows), np.int64),
     }
     extra = {name: column[rows] for name, column in workload.extra.items()}
@@ -96,4 +95,4 @@ def _tasks(
         lines=None if workload.lines is None else workload.lines[rows],
         machine_processors=processors,
         speedup=None,
-    )
+    ).clairvoyant()

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from swdual.errors import InputError
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
-from swdual.scheduling.names import printable
 from swdual.scheduling.workload.trace import LARGEST
+from swdual.text import harmless
 
 if TYPE_CHECKING:
     import pandas
@@ -103,7 +103,7 @@ class Workload:
     speedup: Speedup | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", printable(self.name))
+        object.__setattr__(self, "name", harmless(self.name))
         for name, kind in COLUMNS.items():
             object.__setattr__(self, name, self._column(name, getattr(self, name), kind))
         extra = {name: self._column(name, values) for name, values in self.extra.items()}

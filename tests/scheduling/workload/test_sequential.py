@@ -59,6 +59,18 @@ def test_scaled_tasks_are_those_of_b_divided_by_the_mean_width(jobs):
     assert sequential(jobs, "C", processors=3).machine_processors == 1
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_a_job_that_does_not_run_makes_tasks_that_do_not_run(method):
+    """They request a second, as `Workload.clairvoyant` has it; the others, what they run."""
+    jobs = Workload.from_arrays([0, 5], [0, 20], [2, 2], requested_time=[60, 60])
+    tasks = sequential(jobs, method, 8)
+    idle = tasks.extra["job"] == 1
+    assert idle.any()
+    assert (tasks.run_time[idle] == 0).all()
+    assert (tasks.requested_time[idle] == 1).all()
+    assert tasks.requested_time[~idle].tolist() == tasks.run_time[~idle].tolist()
+
+
 def test_curies_instances_are_like_table_31s(archived):
     """The mean processors and tasks of 20 windows of 60 days: 160 and 70,215 in the thesis."""
     from swdual.scheduling.workload.swf import read_swf

@@ -1,0 +1,35 @@
+"""Text that strangers wrote, as it may be shown: on one line, without what moves a cursor."""
+
+from __future__ import annotations
+
+import re
+
+LONGEST_QUOTE = 40
+
+_CONTROL = re.compile(
+    r"[\x00-\x1f\x7f-\x9f"  # what moves a terminal's cursor and ends a line
+    r"\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069"  # line ends; direction of text
+    r"\ud800-\udfff\ufffe\uffff]"  # what is no character, so that XML forbids it
+)
+
+
+def harmless(text: str, tab: str = " ") -> str:
+    r"""Return a text for one line: tabs become spaces, or `tab`, other control characters '?'.
+
+    File names that are not UTF-8 have halves of characters in them, which become '?' too.
+
+    >>> harmless("a\tb \x1b[31mred")
+    'a b ?[31mred'
+    """
+    if text.isprintable():
+        return text
+    return tab.join(_CONTROL.sub("?", part) for part in text.split("\t"))
+
+
+def quoted(text: str) -> str:
+    r"""Return a text in quotes, its beginning if it is long.
+
+    >>> quoted("1\n"), quoted("9" * 5000)
+    ("'1\\n'", "'9999999999999999999999999999999999999999...'")
+    """
+    return repr(text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}...")

@@ -1,0 +1,47 @@
+"""What strangers wrote is shown on one line, and nothing in it acts on who looks on."""
+
+from __future__ import annotations
+
+import pytest
+
+from swdual.errors import DatabaseError, InputError
+from swdual.text import harmless, quoted
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("é 漢 \U0001f9ec no-break\xa0space", "é 漢 \U0001f9ec no-break\xa0space"),
+        ("tab\there", "tab here"),
+        ("line\nfeed\r\n", "line?feed??"),
+        ("\x1b[31mred\x1b]0;title\x07", "?[31mred?]0;title?"),
+        ("\x9b2J\x85\x7f\x00", "?2J???"),
+        ("\u202eright\u2066\u200f", "?right??"),
+        ("\u2028\u2029\ufffe\uffff\udce9", "?????"),
+    ],
+)
+def test_what_acts_becomes_a_question_mark(text, shown):
+    """Control characters, what turns the direction of text, and what is no character."""
+    assert harmless(text) == shown
+    assert harmless(shown) == shown
+
+
+def test_tabs_may_be_kept():
+    """CSV keeps them: there they divide nothing."""
+    assert harmless("a\tb\x0b", tab="\t") == "a\tb?"
+
+
+def test_a_long_quotation_is_cut():
+    """A message tells about a file and does not repeat it."""
+    assert quoted("x" * 40) == repr("x" * 40)
+    assert quoted("\x1b" + "x" * 9999) == repr("\x1b" + "x" * 39 + "...")
+
+
+@pytest.mark.parametrize("kind", [InputError, DatabaseError])
+def test_an_error_is_one_line_without_control_characters(kind):
+    """Whoever raises it need not think of what a name may hold."""
+    error = kind("no \x1b[2Jgood\nname", file="a\nb\x1b\udce9.fa", line=3)
+    assert str(error) == "a?b??.fa:3: no ?[2Jgood?name"
+    assert error.message == error.args[0] == "no ?[2Jgood?name"
+    assert error.file == "a\nb\x1b\udce9.fa"
