@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import socket
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol
 
 from swdual.errors import OutputError
+
+NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
+"""What a file system says that cannot lock files: then nothing is locked."""
+
+LONGEST_NAME = 255
 
 
 class Text(Protocol):
@@ -30,12 +37,12 @@ class Output:
 
     def write(self, data: bytes | memoryview, /) -> int:
         """Write some bytes."""
-        with _named(self._name):
+        with named(self._name):
             return self._stream.write(data)
 
     def seek(self, place: int, /) -> int:
         """Go on at a place counted from the beginning."""
-        with _named(self._name):
+        with named(self._name):
             return self._stream.seek(place)
 
 
@@ -59,14 +66,15 @@ def replacing(
 ) -> Iterator[Output]:
     """Open a stream whose content takes the place of `path` when the block ends without error.
 
-    Until then the content is in a temporary file beside it, which an error removes. "-" is
-    standard output; a pipe or a device is written to directly. None of `inputs` is replaced.
+    Until then the content is in `.NAME.part` beside it, which an error removes; what a process that
+    was killed left there is overwritten. "-" is standard output; a pipe or a device is written to
+    directly. None of `inputs` is replaced.
 
     Raises
     ------
     OutputError
         If `path` is an existing file and `force` is not given, or one of `inputs`, or cannot be
-        written.
+        written, or another process writes it.
     """
     if os.fspath(path) == "/dev/stdout":
         path = "-"
@@ -76,42 +84,136 @@ def replacing(
         if sys.stdout is None:
             raise OutputError("is closed", file=name)
         yield Output(sys.stdout.buffer, name)
-        with _named(name):
+        with named(name):
             sys.stdout.buffer.flush()
         return
-    with _named(name):
+    with named(name):
         exists = target.exists()
         special = exists and not stat.S_ISREG(target.stat().st_mode)
     if special:
-        with _named(name):
-            stream = target.open("wb")
+        with named(name):
+            device = target.open("wb")
         try:
-            yield Output(stream, name)
+            yield Output(device, name)
         finally:
-            with _named(name):
-                stream.close()
+            with named(name):
+                device.close()
     else:
         if exists and any(_same_file(target, source) for source in inputs):
             raise OutputError("is also an input; write to another file", file=path)
-        if exists and not force:
-            raise OutputError("exists; use --force to replace it", file=path)
-        with _named(name):
-            part = tempfile.NamedTemporaryFile(  # noqa: SIM115  (closed and renamed below)
-                dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part", delete=False
-            )
+        _refuse_existing(target, force)
+        with _completed(target, force, name) as stream:
+            yield Output(stream, name)
+
+
+@contextmanager
+def _completed(target: Path, force: bool, name: str) -> Iterator[IO[bytes]]:
+    """Open the part that becomes a file when the block ends without error."""
+    part = target.with_name(_part_name(target.name))
+    with named(name):
+        stream = locked(part, name)
+    try:
+        _refuse_existing(target, force)
+        with named(name):
+            stream.truncate()
+        yield stream
+        with named(name):
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.replace(part, target)
+            _sync_folder(target.parent)
+            stream.close()
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        with suppress(OSError):
+            stream.close()
+        raise
+
+
+def locked(path: Path, name: str) -> IO[bytes]:
+    """Open a file of ours, made if need be, that nobody else writes as long as it is open.
+
+    Parameters
+    ----------
+    path
+        The file. It is not emptied.
+    name
+        What errors call it.
+
+    Raises
+    ------
+    OutputError
+        If another process holds it, or it is no plain file that belongs to the user.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        stream = os.fdopen(descriptor, "wb")
         try:
-            yield Output(part, name)
-            with _named(name):
-                part.close()
-                mask = os.umask(0)
-                os.umask(mask)
-                os.chmod(part.name, 0o666 & ~mask)
-                os.replace(part.name, target)
+            _lock(descriptor, name)
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
+                raise OutputError("is in the way and not ours; remove it", file=path)
+            if state.st_nlink == 1 and os.path.samestat(state, os.lstat(path)):
+                return stream
+            if state.st_nlink > 1:
+                raise OutputError("is in the way and has other names; remove it", file=path)
+        except FileNotFoundError:
+            pass  # whoever held it has just renamed or removed it
         except BaseException:
-            with suppress(OSError):
-                part.close()
-            os.unlink(part.name)
+            stream.close()
             raise
+        stream.close()
+
+
+def _lock(descriptor: int, name: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise OutputError(
+            f"is being written by {_holder(descriptor)}; wait for it, or write to another file",
+            file=name,
+        ) from error
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+
+
+def _holder(descriptor: int) -> str:
+    """Return who has locked a file, as far as the system tells."""
+    state = os.fstat(descriptor)
+    place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            _, kind, _, _, process, held, *_ = line.split()
+            if kind == "FLOCK" and held == place and int(process) > 0:
+                return f"process {process} on {socket.gethostname()}"
+    return "another process"
+
+
+def _refuse_existing(target: Path, force: bool) -> None:
+    if not force and target.exists():
+        raise OutputError("exists; use --force to replace it", file=target)
+
+
+def _part_name(name: str) -> str:
+    """Return what a file is called while it is written."""
+    part = f".{name}.part"
+    if len(os.fsencode(part)) <= LONGEST_NAME:
+        return part
+    import xxhash
+
+    return f".{xxhash.xxh3_128_hexdigest(os.fsencode(name))}.part"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the system store a new name; where folders cannot be opened it does so by itself."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _same_file(target: Path, source: str | os.PathLike[str]) -> bool:
@@ -122,11 +224,11 @@ def _same_file(target: Path, source: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def named(name: str) -> Iterator[None]:
     """Turn a failure of the system into one that names the file; a closed pipe stays what it is."""
     try:
         yield
-    except BrokenPipeError:
+    except (BrokenPipeError, OutputError):
         raise
     except OSError as error:
         cause = error.strerror or error
