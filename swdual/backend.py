@@ -21,6 +21,15 @@ LARGEST = 2**31 - 1
 TOO_LARGE = "a score beyond 2**31 - 1: use a matrix with smaller scores, or shorter sequences"
 
 
+KEPT_BYTES = 1 << 30
+"""Memory for what is kept of targets, if nobody says otherwise."""
+
+TARGET_WEIGHT = 64
+"""What a target of a range weighs besides its residues: 16 for the gaps of the file, the rest for
+numbers about it.
+"""
+
+
 class Scorer(Protocol):
     """Scores queries against the targets of one database under one scheme."""
 
@@ -28,8 +37,16 @@ class Scorer(Protocol):
     def width(self) -> int:
         """Targets computed side by side: with fewer, or unlike ones, some of it idles."""
 
-    def memory(self, longest_query: int) -> tuple[int, int]:
-        """Return bytes that all callers share, and bytes of each, for queries up to a length."""
+    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
+        """Return bytes that all callers share, and bytes that each needs besides.
+
+        Parameters
+        ----------
+        longest_query
+            Residues of the longest query.
+        heaviest
+            Weight of the heaviest range: its residues, and `TARGET_WEIGHT` for each target.
+        """
         ...
 
     def __call__(
@@ -80,6 +97,14 @@ class ForesightedScorer(Scorer, Protocol):
         errors are otherwise those of a call, which returns all scores.
         """
         ...
+
+
+@runtime_checkable
+class KeepingScorer(Scorer, Protocol):
+    """One that keeps what it has made of targets for the next query."""
+
+    def keep(self, most: int) -> None:
+        """Keep no more than so many bytes."""
 
 
 class Backend(Protocol):

@@ -14,6 +14,7 @@ import numpy as np
 from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
+from swdual.text import harmless
 
 if TYPE_CHECKING:
     import Bio.Align
@@ -244,7 +245,7 @@ class Alignment:
             text.append(f"query  {a:>7}  {_coloured(query, kinds)}  {b}")
             text.append(f"target {c:>7}  {_coloured(target, kinds)}  {d}\n")
         return (
-            f"<div><p>{html.escape(head)}</p>"
+            f"<div><p>{html.escape(harmless(head))}</p>"
             f'<pre style="line-height:1.3;overflow-x:auto">{chr(10).join(text)}</pre></div>'
         )
 

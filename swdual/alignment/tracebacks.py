@@ -53,8 +53,10 @@ class Tracebacks(NamedTuple):
     def joined(cls, parts: Sequence[Tracebacks]) -> Tracebacks:
         """Return the alignments of several parts after each other."""
         numbers = [np.empty((len(COLUMNS), 0), np.int64), *(part.numbers for part in parts)]
-        runs = [part.runs_of(k) for part in parts for k in range(part.numbers.shape[1])]
-        return cls.of(np.concatenate(numbers, axis=1), runs)
+        runs = [np.empty(0, np.uint32), *(part.runs for part in parts)]
+        counts = [np.diff(part.run_starts) for part in parts]
+        starts = np.concatenate(([0], *counts)).cumsum(dtype=np.int64)
+        return cls(np.concatenate(numbers, axis=1), starts, np.concatenate(runs))
 
     def column(self, name: str) -> NDArray[np.int64]:
         """Return one of `COLUMNS`."""
@@ -71,7 +73,11 @@ class Tracebacks(NamedTuple):
 
     def take(self, places: NDArray[np.int64]) -> Tracebacks:
         """Return some of the alignments, in the order of `places`."""
-        return self.of(self.numbers[:, places], [self.runs_of(k) for k in places.tolist()])
+        counts = np.diff(self.run_starts)[places]
+        starts = np.concatenate(([0], counts)).cumsum(dtype=np.int64)
+        shifts = np.repeat(self.run_starts[places] - starts[:-1], counts)
+        runs = self.runs[np.arange(len(shifts)) + shifts]
+        return type(self)(self.numbers[:, places], starts, runs)
 
     def of_other_strand(self, query_length: int) -> Tracebacks:
         """Return the same alignments, told along the reverse strand of the query."""

@@ -30,10 +30,20 @@ GRID_BYTES = 128 << 20
 
 
 class Tracer:
-    """Finds alignments under one scheme; may be called from several threads at once."""
+    """Finds alignments under one scheme; may be called from several threads at once.
 
-    def __init__(self, scheme: ScoringScheme) -> None:
+    Parameters
+    ----------
+    scheme
+        What they were scored by.
+    grid_bytes
+        Memory for the lines of one thread, by default `GRID_BYTES`. It changes what is kept, not
+        what is found.
+    """
+
+    def __init__(self, scheme: ScoringScheme, grid_bytes: int | None = None) -> None:
         self._scheme = scheme
+        self._grid_bytes = GRID_BYTES if grid_bytes is None else grid_bytes
         self._rungs = ladder(scheme, register_bytes())
         self._thread = threading.local()
 
@@ -90,7 +100,8 @@ class Tracer:
         numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
         ends = numbers[:4]
         runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(scores)
-        tiles = [_tile(len(codes), int(n), self._rungs[0]) for n in targets.lengths]
+        room, narrowest = self._grid_bytes, self._rungs[0]
+        tiles = [_tile(len(codes), int(n), narrowest, room) for n in targets.lengths]
         giants = np.array(tiles, np.int64) > LARGEST_TILE
         left = ~giants
         for rung in self._rungs:
@@ -157,7 +168,7 @@ class Tracer:
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
             here = slice(*packed.event_starts[batch : batch + 2].tolist())
             order, firsts, following = _lanes_of(packed, here)
-            tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, rung)
+            tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, rung, self._grid_bytes)
             blocks = -(-len(query) // tile)
             kept_rows, kept_columns = self._lines(len(query), (stop - start), tile, rung, kind)
             end_groups = np.full(len(chosen), -1, np.int64)
@@ -233,11 +244,11 @@ def _unreached(k: int, score: int) -> EngineError:
     return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
-def _tile(rows: int, columns: int, rung: Rung) -> int:
-    """Return the smallest distance of lines whose memory is bounded."""
+def _tile(rows: int, columns: int, rung: Rung, room: int) -> int:
+    """Return the smallest distance of lines that take no more room."""
     line_bytes = 4 * rows * columns * rung.lanes * rung.bits // 8
     tile = SMALLEST_TILE
-    while line_bytes > tile * GRID_BYTES:
+    while line_bytes > tile * room:
         tile *= 2
     return tile
 

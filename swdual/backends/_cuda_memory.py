@@ -159,16 +159,11 @@ class Shelf:
         self._copies: Stream = card.stream()
         self._stage_bytes = min(STAGE_BYTES, padded(max(sizes)))
         self._stages = [_Stage(card.pinned(self._stage_bytes)) for _ in range(2)]
-        self._blocks: dict[int, Block] = {}
         self._cuts: dict[int, list[Stretch]] = {}
 
     def block(self, number: int) -> Block:
-        """Return a block of the database; those used last are not checked again."""
-        block = self._blocks.pop(number, None) or self._database.block(number)
-        self._blocks[number] = block
-        if len(self._blocks) > BAYS:
-            del self._blocks[next(iter(self._blocks))]
-        return block
+        """Return a block of the database."""
+        return self._database.block(number)
 
     def parts(self, block: int, first: int, last: int) -> list[Part]:
         """Return a range of targets of a block by the stretches that it lies in."""

@@ -98,10 +98,10 @@ class CudaScorer:
         self._pipeline: Pipeline | None = None
         self._cpu: Scorer | None = None
 
-    def memory(self, longest_query: int) -> tuple[int, int]:
+    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
         """Return bytes of the host: see `Scorer`. All callers share what is copied from."""
         largest = max(block.sequences for block in self._database.manifest.blocks)
-        return 2 * STAGE_BYTES + 2 * SLOTS * (4 * largest + longest_query), 0
+        return 2 * STAGE_BYTES + 2 * SLOTS * (4 * largest + longest_query), 4 * heaviest
 
     def expect(self, upcoming: Sequence[ScoringTask]) -> None:
         """Take note of the tasks that will probably come, in their order, the next one first.
@@ -243,7 +243,8 @@ class CudaScorer:
 
     def _lost(self, error: CardError) -> DeviceError:
         """Return the error that every call ends with from now on."""
-        self._broken, self._pipeline = f"{self._card.name} failed: {error}", None
+        remedy = "look at it with nvidia-smi, or use --device cpu"
+        self._broken, self._pipeline = f"{self._card.name} failed: {error}; {remedy}", None
         return DeviceError(self._broken)
 
     def _on_cpu(self, task: ScoringTask, progress: Progress) -> list[tuple[Part, Found]]:

@@ -37,9 +37,9 @@ class ReferenceScorer:
         self._scheme = scheme
         self._scores: list[list[int]] = scheme.matrix.scores.tolist()
 
-    def memory(self, longest_query: int) -> tuple[int, int]:
+    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
         """Return bytes: see `Scorer`. Each caller has two rows as long as a target."""
-        return 0, 2 * 32 * self._database.manifest.longest
+        return 0, 2 * 32 * self._database.manifest.longest + 2 * heaviest
 
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
@@ -51,18 +51,24 @@ class ReferenceScorer:
         for k in range(first, last):
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
-            score = gotoh(query, target, self._scores, *prices)
+            score = gotoh(query, target, self._scores, *prices, progress)
             if score > LARGEST:
                 raise EngineError(TOO_LARGE)
             out[k - first] = score
-            progress(len(query) * len(target))
         return out
 
 
 def gotoh(
-    query: bytes, target: bytes, scores: list[list[int]], gap_open: int, gap_extend: int
+    query: bytes,
+    target: bytes,
+    scores: list[list[int]],
+    gap_open: int,
+    gap_extend: int,
+    progress: Progress = lambda cells: None,
 ) -> int:
     """Return the score of the best local alignment of two sequences of codes.
+
+    `progress` receives the cells row by row, and may raise to stop.
 
     >>> gotoh(bytes([0, 1, 1]), bytes([0, 1]), [[5, -4], [-4, 5]], 1, 1)
     10
@@ -81,4 +87,5 @@ def gotoh(
             left = max(0, diagonal + pair[other], e, f)
             diagonal, row[j], in_query_gap[j] = row[j], left, f
             best = max(best, left)
+        progress(len(target))
     return best

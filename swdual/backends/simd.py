@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import TOO_LARGE, Progress
+from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress
 from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import striped, target_kernel
 from swdual.database.database import Block, Database
@@ -25,9 +25,6 @@ from swdual.sequences.scoring import ScoringScheme
 
 CALL_CELLS = 4_000_000_000
 """Cells of one call of a kernel: how often progress is told and a stop is noticed."""
-
-KEPT_BYTES = 1 << 30
-"""Memory for ranges of targets that are kept interleaved, for the next query."""
 
 TWO_REGISTERS = 1.8
 TARGET_COLUMN, TARGET_VECTOR = 40.0, 1.5
@@ -73,12 +70,25 @@ class SimdScorer:
         self.width = lanes
         self.rungs = ladder(scheme, lanes)
         self._database = database
+        self._kept_bytes = KEPT_BYTES
         self._packs: dict[tuple[int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
 
-    def memory(self, longest_query: int) -> tuple[int, int]:
-        """Return bytes: see `Scorer`. Ranges are kept laid out; each caller has H and E."""
-        return min(self._database.residues, KEPT_BYTES), 2 * self.width * longest_query
+    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
+        """Return bytes: see `Scorer`; what is kept of ranges comes on top (see `keep`).
+
+        Each caller has H and E of every lane, or those of one target in 32 bits and its query
+        profile; a range as it is in the file, laid out, and laid out twice more for wider numbers,
+        to compare. There is no room for more about a target than four times its weight. Lanes
+        idle beside the longest targets.
+        """
+        rows = max(2 * self.width, 4 * (CODES + 2)) + 16
+        idle = min(4 * self.width * self._database.manifest.longest, 64 * heaviest)
+        return 0, rows * longest_query + 4 * heaviest + idle
+
+    def keep(self, most: int) -> None:
+        """Keep no more than so many bytes of ranges that are laid out."""
+        self._kept_bytes = most
 
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
@@ -93,6 +103,7 @@ class SimdScorer:
             if len(overflowed) == 0:
                 return scores
             again = _packed_again(self._database.block(block), overflowed + first, rung, len(query))
+            self._database.release()
             scores[overflowed] = self._score(letters, again, rung, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
             raise EngineError(TOO_LARGE)
@@ -116,17 +127,18 @@ class SimdScorer:
                     del self._packs[key]
                 found.set_exception(error)
             self._forget()
+            self._database.release()
         return found.result()
 
     def _forget(self) -> None:
         """Let go of the packs that were not used for longest, if all are too many."""
         with self._lock:
             ready = [key for key, found in self._packs.items() if found.done()]
-            held = sum(self._packs[key].result().columns for key in ready)
+            held = sum(self._packs[key].result().bytes for key in ready)
             for key in ready[:-1]:
-                if held <= KEPT_BYTES:
+                if held <= self._kept_bytes:
                     break
-                held -= self._packs.pop(key).result().columns
+                held -= self._packs.pop(key).result().bytes
 
     def _score(
         self, query: NDArray[np.int64], packed: Pack, rung: Rung, progress: Progress
@@ -143,6 +155,8 @@ class SimdScorer:
                 calls = _score_batches(query, packed, rung, first, last, out)
             for cells in calls:
                 progress(cells)
+            if sparse[first]:
+                self._database.release()
         columns = int(np.diff(packed.batch_starts)[~sparse].sum()) * COLUMNS * packed.lanes
         alone = int(packed.batch_residues[sparse].sum()) * -(-len(query) // lanes) * lanes
         with self._lock:

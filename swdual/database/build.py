@@ -6,6 +6,7 @@ import heapq
 import logging
 import os
 import tempfile
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -28,6 +29,7 @@ from swdual.database.layout import (
     checksum,
     pack_header,
 )
+from swdual.database.room import Room
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.sequence import Batch
@@ -47,8 +49,14 @@ BUFFERS = 2
 SPOOL_BYTES = 64 << 20
 COPY_BYTES = 8 << 20
 
-STORED_RECORDS = 4096
+BLOCK_RECORDS = 1 << 20
+"""Records of a block at most."""
+
+STORED_RECORDS = 512
 """Records of a sorted run on disk that are looked at together."""
+
+MOST_RUNS = 256
+"""Sorted runs on disk before they are merged into one."""
 
 logger = logging.getLogger("swdual")
 
@@ -71,6 +79,11 @@ class _Targets(NamedTuple):
     residues: NDArray[np.uint8]
 
 
+def most_room() -> Room:
+    """Return all the room that is of use to the building of a database."""
+    return Room(RUN_RESIDUES, RUN_RECORDS, SPOOL_BYTES, CHECKED_IDS)
+
+
 def build(
     batches: Iterable[Batch],
     stream: Target,
@@ -79,6 +92,7 @@ def build(
     title: str,
     writer: str,
     scratch: Path | None,
+    room: Room | None = None,
     progress: Callable[[int], None] = lambda residues: None,
 ) -> None:
     """Write a database to a seekable binary stream.
@@ -95,9 +109,12 @@ def build(
         What the database is called, and the release that writes it.
     scratch
         Folder for what memory has no room for; None takes the system's.
+    room
+        How much to hold in memory; by default `most_room`. The file does not depend on it.
     progress
         Called with the number of residues of each batch that was read.
     """
+    room = most_room() if room is None else room
     with ThreadPoolExecutor(1) as background, ExitStack() as files:
         folder = None if scratch is None else os.fspath(scratch)
 
@@ -105,12 +122,12 @@ def build(
             return files.enter_context(tempfile.TemporaryFile(dir=folder))
 
         def names_spool() -> IO[bytes]:
-            return files.enter_context(tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=folder))
+            return files.enter_context(tempfile.SpooledTemporaryFile(room.spooled, dir=folder))
 
         sections = _SectionWriter(stream, background)
-        names = _Names(names_spool(), names_spool())
+        names = _Names(names_spool(), names_spool(), room.identifiers)
         blocks: list[BlockInfo] = []
-        for targets in _blocks(_sorted_runs(batches, names, progress, spool)):
+        for targets in _blocks(_sorted_runs(batches, names, progress, spool, room)):
             blocks.append(_write_block(sections, targets, blocks))
         names.write(sections, title)
         manifest = Manifest(
@@ -149,7 +166,7 @@ class _SectionWriter:
     def _write(self, name: str, offset: int, data: memoryview) -> Section:
         self._stream.write(data)
         self._stream.write(bytes(-data.nbytes % PAGE_BYTES))
-        return Section(name, offset, data.nbytes, checksum(data))
+        return Section(name, offset, data.nbytes, checksum([data]))
 
     def write_file(self, name: str, spool: IO[bytes]) -> None:
         """Append what a temporary file holds."""
@@ -177,8 +194,9 @@ class _SectionWriter:
 class _Names:
     """Header lines in input order, kept on disk until their turn comes."""
 
-    def __init__(self, names: IO[bytes], offsets: IO[bytes]) -> None:
+    def __init__(self, names: IO[bytes], offsets: IO[bytes], checked: int) -> None:
         self._names, self._offsets = names, offsets
+        self._checked = checked
         self._end = 0
         self._hashes: list[NDArray[np.uint64]] = []
         self._count = 0
@@ -191,7 +209,7 @@ class _Names:
         self._offsets.write(starts.astype("<u8").tobytes())
         self._names.write(batch.headers)
         self._end += int(ends[-1])
-        if self._count < CHECKED_IDS:
+        if self._count < self._checked:
             hashes = np.empty(len(ends), np.uint64)
             hash_identifiers(np.frombuffer(batch.headers, np.uint8), ends, hashes)
             self._hashes.append(hashes)
@@ -218,8 +236,9 @@ class _Names:
 class _Run:
     """Records in memory, end to end."""
 
-    def __init__(self, first_ordinal: int, room: int) -> None:
+    def __init__(self, first_ordinal: int, room: int, most_records: int) -> None:
         self.first_ordinal = first_ordinal
+        self._most_records = most_records
         self.records = 0
         self._codes = np.empty(room, np.uint8)
         self._filled = 0
@@ -228,7 +247,7 @@ class _Run:
     def holds(self, batch: Batch) -> bool:
         """Return whether there is room for a batch."""
         fits = self._filled + len(batch.codes) <= len(self._codes)
-        return fits and self.records + len(batch.lengths) <= RUN_RECORDS
+        return fits and self.records + len(batch.lengths) <= self._most_records
 
     def add(self, batch: Batch) -> None:
         end = self._filled + len(batch.codes)
@@ -271,9 +290,9 @@ class _Run:
 class _StoredRun:
     """A sorted run in a temporary file, read back record by record."""
 
-    def __init__(self, run: _Run, file: IO[bytes]) -> None:
+    def __init__(self, blocks: Iterator[_Targets], file: IO[bytes]) -> None:
         self._file = file
-        for targets in run.blocks():
+        for targets in blocks:
             ends = np.concatenate(([0], np.cumsum(_padded(targets.lengths))))
             for first in range(0, len(targets.lengths), STORED_RECORDS):
                 part = slice(first, first + STORED_RECORDS)
@@ -281,6 +300,10 @@ class _StoredRun:
                 codes = slice(int(ends[first]), int(ends[first + table.shape[1]]))
                 self._file.write(np.array([table.shape[1]]).tobytes() + table.tobytes())
                 self._file.write(targets.residues[codes].data)
+
+    def close(self) -> None:
+        """Give the disk's room back."""
+        self._file.close()
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
         """Return the negative length, the place in the input and the padded codes of each."""
@@ -297,47 +320,53 @@ def _sorted_runs(
     names: _Names,
     progress: Callable[[int], None],
     spool: Callable[[], IO[bytes]],
-) -> list[_Run | _StoredRun]:
-    """Read everything; all runs but a single one are on disk."""
-    runs: list[_Run | _StoredRun] = []
-    run = _Run(0, RUN_RESIDUES)
+    room: Room,
+) -> _Run | list[_StoredRun]:
+    """Read everything; a single run is in memory, several are on disk."""
+    runs: list[_StoredRun] = []
+    run = _Run(0, room.residues, room.records)
     for batch in batches:
         names.add(batch)
         if not run.holds(batch):
             if run.records:
-                runs.append(_StoredRun(run, spool()))
+                runs.append(_StoredRun(run.blocks(), spool()))
+            if len(runs) == MOST_RUNS:
+                merged = _StoredRun(_blocks(runs), spool())
+                for stored in runs:
+                    stored.close()
+                runs = [merged]
             first = run.first_ordinal + run.records
-            run = _Run(first, max(RUN_RESIDUES, len(batch.codes)))
+            run = _Run(first, max(room.residues, len(batch.codes)), room.records)
         run.add(batch)
         progress(int(batch.lengths.sum()))
     if run.records == 0:
         raise InputError("no sequences to build a database of")
-    runs.append(_StoredRun(run, spool()) if runs else run)
-    return runs
+    return [*runs, _StoredRun(run.blocks(), spool())] if runs else run
 
 
-def _blocks(runs: list[_Run | _StoredRun]) -> Iterator[_Targets]:
+def _blocks(runs: _Run | list[_StoredRun]) -> Iterator[_Targets]:
     """Return all targets by descending length, ties in input order, cut into blocks."""
-    if isinstance(runs[0], _Run):
-        yield from runs[0].blocks()
+    if isinstance(runs, _Run):
+        yield from runs.blocks()
         return
-    stored = [run for run in runs if isinstance(run, _StoredRun)]
-    chosen: list[tuple[int, int, bytes]] = []
-    used = 0
-    for record in heapq.merge(*stored, key=itemgetter(0)):
-        size = len(record[2])
-        if chosen and (used + size > BLOCK_BYTES or len(chosen) >= RUN_RECORDS):
-            yield _collected(chosen)
-            chosen, used = [], 0
-        chosen.append(record)
-        used += size
-    yield _collected(chosen)
+    lengths, ordinals, codes = array("q"), array("q"), bytearray()
+    for shortness, ordinal, padded in heapq.merge(*runs, key=itemgetter(0)):
+        if lengths and (len(codes) + len(padded) > BLOCK_BYTES or len(lengths) >= BLOCK_RECORDS):
+            yield _collected(lengths, ordinals, codes)
+            lengths, ordinals, codes = array("q"), array("q"), bytearray()
+        lengths.append(-shortness)
+        ordinals.append(ordinal)
+        codes += padded
+    yield _collected(lengths, ordinals, codes)
 
 
-def _collected(records: list[tuple[int, int, bytes]]) -> _Targets:
-    lengths, ordinals, codes = zip(*records, strict=True)
-    residues = np.frombuffer(b"".join([*codes, bytes([PAD]) * GUARD_BYTES]), np.uint8)
-    return _Targets(-np.array(lengths), np.array(ordinals), residues)
+def _collected(lengths: array[int], ordinals: array[int], codes: bytearray) -> _Targets:
+    codes += bytes([PAD]) * GUARD_BYTES
+    return _Targets(
+        np.frombuffer(lengths, np.int64),
+        np.frombuffer(ordinals, np.int64),
+        np.frombuffer(codes, np.uint8),
+    )
 
 
 def _padded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

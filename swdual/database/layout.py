@@ -22,14 +22,13 @@ from __future__ import annotations
 import inspect
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import xxhash
 
 from swdual.errors import DatabaseError
-from swdual.sequences.alphabet import ALPHABETS
 
 Kind = TypeVar("Kind")
 
@@ -39,6 +38,7 @@ PAGE_BYTES = 4096
 HEADER_BYTES = 256
 GUARD_BYTES = 64
 BLOCK_BYTES = 64 << 20
+LARGEST_NUMBER = 2**62
 _ENDIAN_MARK = 0x01020304
 
 HEADER = struct.Struct("<8sHHIQQQ16s")
@@ -104,7 +104,14 @@ class Manifest:
 
 def _known(kind: Callable[..., Kind], fields: dict[str, Any]) -> Kind:
     """Return a record of the fields it knows; a newer minor version may have written more."""
-    return kind(**{name: fields[name] for name in inspect.signature(kind).parameters})
+    found = {}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        found[name] = value = fields[name]
+        if type(value).__name__ != parameter.annotation.partition("[")[0]:
+            raise TypeError(f"{name} is {type(value).__name__}, not {parameter.annotation}")
+        if isinstance(value, int) and not 0 <= value < LARGEST_NUMBER:
+            raise ValueError(f"{name} is out of range")
+    return kind(**found)
 
 
 def read_format(data: memoryview) -> str:
@@ -113,9 +120,12 @@ def read_format(data: memoryview) -> str:
     return f"{major}.{minor}"
 
 
-def checksum(data: bytes | memoryview) -> str:
-    """Return the XXH3-128 of some bytes, as 32 hexadecimal digits."""
-    return xxhash.xxh3_128_hexdigest(data)
+def checksum(parts: Iterable[bytes | memoryview]) -> str:
+    """Return the XXH3-128 of some bytes, piece by piece, as 32 hexadecimal digits."""
+    state = xxhash.xxh3_128()
+    for part in parts:
+        state.update(part)
+    return state.hexdigest()
 
 
 def pack_header(manifest_offset: int, manifest: bytes) -> bytes:
@@ -158,6 +168,8 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
         )
     if xxhash.xxh3_64_digest(header[:-8]) != header[-8:]:
         raise fail("damaged header (checksum mismatch); build it again with 'swdual makedb'")
+    if mark != _ENDIAN_MARK:
+        raise fail("written in another order of bytes; build it again with 'swdual makedb'")
     if len(data) != file_bytes or offset + size != file_bytes:
         raise fail(
             f"truncated: {len(data)} bytes where the header promises {file_bytes}; "
@@ -167,16 +179,6 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
     if xxhash.xxh3_128_digest(text) != digest:
         raise fail("damaged section 'manifest' (checksum mismatch); build it again")
     try:
-        manifest = Manifest.from_json(text)
-    except (ValueError, TypeError, KeyError) as error:
+        return Manifest.from_json(text)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise fail(f"unreadable section 'manifest' ({error})") from error
-    for section in manifest.sections:
-        if not (
-            isinstance(section.offset, int)
-            and isinstance(section.bytes, int)
-            and HEADER_BYTES <= section.offset <= section.offset + section.bytes <= offset
-        ):
-            raise fail(f"section {section.name!r} lies outside the file")
-    if manifest.alphabet not in ALPHABETS:
-        raise fail(f"unknown kind of sequences: {manifest.alphabet!r}")
-    return manifest

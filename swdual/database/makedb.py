@@ -6,10 +6,13 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from swdual.database.build import build
+from swdual.database.build import build, most_room
 from swdual.database.database import Database
+from swdual.database.layout import BLOCK_BYTES
+from swdual.database.room import room_within
 from swdual.database.source import typed_batches
 from swdual.errors import InputError, OutputError
+from swdual.memory import allowance
 from swdual.output import replacing
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -24,12 +27,13 @@ def makedb(
     title: str | None = None,
     on_invalid: OnInvalid = "error",
     force: bool = False,
+    memory_limit: int | None = None,
     progress: Callable[[int], None] = lambda residues: None,
 ) -> Database:
     """Write the records of FASTA or FASTQ files to a database file, and return it opened.
 
-    The file appears under its name only when complete. Memory stays below 1 GiB for hundreds of
-    gigabytes of input, as long as no single sequence is longer than about 200 million residues.
+    The file appears under its name only when complete. By default memory stays below 1 GiB for
+    any input, as long as no single sequence is longer than about 200 million residues.
 
     Parameters
     ----------
@@ -46,6 +50,9 @@ def makedb(
         What becomes of letters that are none: see `read_batches`.
     force
         Replace an existing file; accept nucleotide-like sequences as proteins.
+    memory_limit
+        Bytes of memory to use at most, if no single sequence needs more; by default what machine
+        and job have, less a tenth. The file does not depend on it.
     progress
         Called with the number of residues read, batch by batch.
 
@@ -53,6 +60,8 @@ def makedb(
     ------
     InputError
         If a source cannot be read or is not as it should be.
+    MemoryLimitError
+        If that is too little memory; says what would be enough.
     OutputError
         If the database cannot be written, or exists and `force` is not given.
     """
@@ -65,6 +74,7 @@ def makedb(
     if os.path.exists(target) and not os.path.isfile(target):
         kind = "Is a directory" if os.path.isdir(target) else "Not a regular file"
         raise OutputError(f"{kind}, but a database is a regular file", file=path)
+    room = room_within(most_room(), BLOCK_BYTES, allowance(memory_limit))
     batches, alphabet = typed_batches(paths, dbtype, on_invalid, force=force)
     with replacing(target, force=force, inputs=paths) as stream:
         build(
@@ -74,6 +84,7 @@ def makedb(
             title=title if title is not None else os.fspath(paths[0]),
             writer=f"swdual {__version__}",
             scratch=target.parent,
+            room=room,
             progress=progress,
         )
     return Database.open(target)

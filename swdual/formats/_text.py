@@ -13,6 +13,9 @@ from swdual.hits.fields import FIELDS, STANDARD
 
 CHUNK_ROWS = 10_000
 
+LONGEST_ROW = 1 << 28
+"""Bytes of a line: a row may hold whole sequences."""
+
 
 Row = tuple[int, list[str]]
 """The line on which a row of text ends, and its values."""

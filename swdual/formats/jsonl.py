@@ -12,8 +12,10 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.format import Column, Table, checked, table_of
+from swdual.formats._text import LONGEST_ROW
 from swdual.hits.fields import DATA, known_fields
 from swdual.hits.query_result import QueryResult
+from swdual.input import lines
 from swdual.output import Output, Utf8
 
 FIELDS = DATA
@@ -54,7 +56,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 
 
 def _objects(stream: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(stream, start=1):
+    for number, line in enumerate(lines(stream, name, LONGEST_ROW), start=1):
         if not line.strip():
             continue
         try:

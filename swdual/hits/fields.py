@@ -200,7 +200,7 @@ FIELDS: dict[str, Field] = {
     "rank": Field(
         "whole",
         "place among the hits of the query, from 1",
-        lambda found: np.arange(1, len(found) + 1),
+        lambda found: found.before + np.arange(1, len(found) + 1),
     ),
     "device": Field("text", "what computed the score", _same(lambda found: found.device)),
 }

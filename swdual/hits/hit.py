@@ -44,7 +44,7 @@ class Hit:
     @property
     def rank(self) -> int:
         """The place among the hits of the query, from 1."""
-        return self.place + 1
+        return self.result.before + self.place + 1
 
     @property
     def ordinal(self) -> int:

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 BY_PLACE = "gnl|BL_ORD_ID|"
 """How BLAST begins an identifier that it makes of a target's place in the database."""
 
+PIECE_WEIGHT, HIT_WEIGHT = 4 << 20, 400
+"""Residues of queries and targets that are shown together, and what a hit weighs besides."""
+
+LATE_GRID_BYTES = 16 << 20
+"""Memory for the lines of alignments that are found when they are first looked at."""
+
 HIT_COLUMNS = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
 
 
@@ -74,6 +80,8 @@ class QueryResult(SequenceOf[Hit]):
         What computed the scores.
     traced
         The alignments, or None: then they are found when they are first looked at.
+    before
+        How many better hits of the query there are besides these.
     """
 
     query: Sequence
@@ -89,6 +97,7 @@ class QueryResult(SequenceOf[Hit]):
     targets: Targets = field(repr=False)
     device: str = "cpu"
     traced: Tracebacks | None = None
+    before: int = 0
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -151,7 +160,7 @@ class QueryResult(SequenceOf[Hit]):
             return self.traced
         from swdual.alignment.tracer import Tracer
 
-        tracer = Tracer(self.params.scheme)
+        tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
         return tracer(self.query.codes, self.target_codes, self.scores, self.strands)
 
     def distinct_names(
@@ -163,7 +172,7 @@ class QueryResult(SequenceOf[Hit]):
         name is made of the target's place in the database, and the whole header line follows.
         """
         seen = {""}
-        for hit in self:
+        for hit in self.one_by_one():
             name = clean(hit.id)
             if name in seen or name.startswith(BY_PLACE):
                 yield f"{BY_PLACE}{hit.ordinal}", hit.title
@@ -192,6 +201,26 @@ class QueryResult(SequenceOf[Hit]):
         if "titles" in self.__dict__:
             smaller.__dict__["titles"] = [self.titles[k] for k in places.tolist()]
         return smaller
+
+    def pieces(self) -> Iterator[QueryResult]:
+        """Return the hits in order, as results of which each is shown in little memory."""
+        most = PIECE_WEIGHT // HIT_WEIGHT
+        first = 0
+        while first < len(self) or first == 0:
+            lengths = self.target_lengths[first : first + most]
+            weights = np.cumsum(lengths + len(self.query.codes) + HIT_WEIGHT)
+            count = max(1, int(np.searchsorted(weights, PIECE_WEIGHT, "right")))
+            if count >= len(self):
+                yield self
+            else:
+                places = np.arange(first, min(first + count, len(self)))
+                yield replace(self.subset(places), before=self.before + first)
+            first += count
+
+    def one_by_one(self) -> Iterator[Hit]:
+        """Return the hits in order; what is looked up for one is forgotten after some others."""
+        for piece in self.pieces():
+            yield from piece
 
     def top(self, count: int) -> QueryResult:
         """Return a result with the first hits only."""

@@ -25,6 +25,9 @@ LARGEST_PACK_BYTES = 4 << 30
 EMPTY, LARGE_BYTES = 32, 1 << 20
 """Columns to each residue, and in all, beyond which a batch is not laid out: a few genomes, say."""
 
+TARGET_BYTES = 5 * 8
+"""What is kept of each target besides its codes: start, length, and an event's three numbers."""
+
 SPARSE = 4
 """What a residue costs by itself, to one in full lanes, if a target is scored for itself."""
 
@@ -66,6 +69,11 @@ class Pack:
     def columns(self) -> int:
         """The columns of all lanes: residues, padding and idle lanes."""
         return len(self.codes)
+
+    @property
+    def bytes(self) -> int:
+        """The memory it takes, besides the residues that it was made of."""
+        return self.columns + TARGET_BYTES * len(self.lengths)
 
 
 def occupied(lengths: NDArray[np.int64], lanes: int) -> int:

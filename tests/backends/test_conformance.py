@@ -7,11 +7,13 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from backends.cuda.emulated import Emulated
 from backends.cuda.standin import StandIn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracles.smith_waterman import best_ungapped, local_score_gotoh
 
+from kernels import emulator
 from swdual import registry
 from swdual.backends import reference, simd
 from swdual.backends.cuda import CudaScorer
@@ -52,6 +54,8 @@ BACKENDS = {
     **{f"simd-together-{lanes}": partial(Together, lanes=lanes) for lanes in LANES},
     **{f"simd-alone-{lanes}": partial(Alone, lanes=lanes) for lanes in LANES},
 }
+CAPABILITIES = {"cuda-emulated": (9, 0), "cuda-emulated-8.6": (8, 6)}
+
 PRICES = [
     (11, 1),
     (0, 0),
@@ -83,6 +87,16 @@ prices = st.sampled_from(PRICES)
 @pytest.fixture(params=BACKENDS)
 def bind(request):
     return BACKENDS[request.param]
+
+
+@pytest.fixture(params=[*BACKENDS, *CAPABILITIES])
+def bind_any(request):
+    """Every backend, and the kernels for GPUs as the emulator runs them."""
+    if request.param in BACKENDS:
+        return BACKENDS[request.param]
+    emulator.need()
+    capability = CAPABILITIES[request.param]
+    return lambda database, scheme: CudaScorer(database, scheme, Emulated(capability=capability))
 
 
 def scheme_of(scores, gap_open=11, gap_extend=1):
@@ -279,32 +293,32 @@ def test_random_schemes_score_as_the_oracle_says(bind, seed, largest, gap_open, 
 
 @quick
 @given(query=sequences, target=sequences, gaps=prices, seed=st.integers(0, 99))
-def test_scores_are_symmetric_under_exchange_and_reversal(bind, query, target, gaps, seed):
+def test_scores_are_symmetric_under_exchange_and_reversal(bind_any, query, target, gaps, seed):
     """Query and target exchanged under the transposed matrix, or both reversed, score the same."""
     scores = asymmetric(np.random.default_rng(seed), -4, 6)
-    (score,) = scores_of(bind, query, [target], scheme_of(scores, *gaps))
-    assert scores_of(bind, target, [query], scheme_of(scores.T, *gaps)) == [score]
-    assert scores_of(bind, query[::-1], [target[::-1]], scheme_of(scores, *gaps)) == [score]
+    (score,) = scores_of(bind_any, query, [target], scheme_of(scores, *gaps))
+    assert scores_of(bind_any, target, [query], scheme_of(scores.T, *gaps)) == [score]
+    assert scores_of(bind_any, query[::-1], [target[::-1]], scheme_of(scores, *gaps)) == [score]
 
 
 @quick
 @given(query=sequences, target=sequences, more=sequences, gaps=prices)
-def test_appended_residues_never_lower_a_score(bind, query, target, more, gaps):
+def test_appended_residues_never_lower_a_score(bind_any, query, target, more, gaps):
     """An alignment of the shorter sequences is one of the longer, at either end of either."""
     scheme = scheme_of(BLOSUM62, *gaps)
-    before, *after = scores_of(bind, query, [target, target + more, more + target], scheme)
+    before, *after = scores_of(bind_any, query, [target, target + more, more + target], scheme)
     assert min(after) >= before
-    assert scores_of(bind, query + more, [target], scheme)[0] >= before
+    assert scores_of(bind_any, query + more, [target], scheme)[0] >= before
 
 
 @quick
 @given(query=sequences, target=sequences, gaps=prices, seed=st.integers(0, 99))
-def test_no_score_is_below_the_best_ungapped_diagonal(bind, query, target, gaps, seed):
+def test_no_score_is_below_the_best_ungapped_diagonal(bind_any, query, target, gaps, seed):
     """Without gaps is one way to align; where gaps are forbidden it is the best."""
     scores = asymmetric(np.random.default_rng(seed), -7, 6)
     bound = best_ungapped(list(query), list(target), scores)
-    assert scores_of(bind, query, [target], scheme_of(scores, *gaps))[0] >= bound
-    assert scores_of(bind, query, [target], scheme_of(scores, LARGEST_GAP)) == [bound]
+    assert scores_of(bind_any, query, [target], scheme_of(scores, *gaps))[0] >= bound
+    assert scores_of(bind_any, query, [target], scheme_of(scores, LARGEST_GAP)) == [bound]
 
 
 def test_a_range_of_targets_scores_like_the_whole(bind, monkeypatch):
@@ -389,6 +403,13 @@ def test_simd_is_exact_up_to_31_bits_and_refuses_more():
     assert scorer(whole, 0, 1, 2, ignore).tolist() == [2**31 - 2]
     with pytest.raises(EngineError, match=r"2\*\*31"):
         scorer(whole, 0, 0, 2, ignore)
+
+
+def test_reference_tells_of_a_pair_row_by_row():
+    """A pair of giants takes it hours: who waits must hear of it, and be able to stop it."""
+    told = []
+    reference.bind(database_of([bytes(7)]), scheme_of(BLOSUM62))(bytes(5), 0, 0, 1, told.append)
+    assert told == [7] * 5
 
 
 def test_reference_refuses_what_31_bits_cannot_hold(monkeypatch):

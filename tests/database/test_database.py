@@ -78,14 +78,16 @@ def test_the_sections_are_those_documented(path):
 
 @pytest.mark.parametrize("end", ["first", "last"])
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_flipped_bit_is_found_by_check_and_on_first_touch(refuses, path, name, end):
+def test_a_flipped_bit_is_found_by_check_and_on_first_touch(refuses, run, here, path, name, end):
     """The section is named; without --check, a search finds it when it gets there."""
     section = sections(path)[name]
     place = section.offset + (0 if end == "first" else section.bytes - 1)
     flip(path, place, bit=3)
     words = ["t.db: ", f"damaged section '{name}'", "checksum", "swdual makedb"]
     refuses(2, words, "info", "t.db", "--check")
-    refuses(2, words, "search", "q.fa", "t.db", "-o", "hits.tsv")
+    refuses(2, words, "search", "q.fa", "t.db")
+    assert run("search", "q.fa", "t.db", "-o", "hits.tsv").code == 2
+    assert not (here / "hits.tsv").exists()
     with Database.open(path) as database, pytest.raises(DatabaseError, match=name):
         list(database)
     with pytest.raises(DatabaseError, match=name):
@@ -268,7 +270,7 @@ def test_a_database_whose_lengths_do_not_descend_is_refused():
     place = next(x for x in read_manifest(memoryview(whole), "x").sections if x.name == "lengths/0")
     whole[place.offset : place.offset + 8] = np.array([4, 12], "<u4").tobytes()
     start = HEADER.unpack_from(whole)[4]
-    right = checksum(bytes(whole[place.offset : place.offset + 8]))
+    right = checksum([bytes(whole[place.offset : place.offset + 8])])
     manifest = bytes(whole[start:]).replace(place.checksum.encode(), right.encode())
     whole[start:] = manifest
     whole[:HEADER_BYTES] = pack_header(start, manifest)

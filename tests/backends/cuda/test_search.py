@@ -77,7 +77,23 @@ def test_a_card_without_memory_is_done_without_in_a_hybrid(run, cards, files):
     outcome = run(*arguments, "--device", "hybrid")
     assert outcome.code == 0, outcome.err
     assert outcome.out == expected.out
-    assert run(*arguments, "--device", "cuda").code == 4
+    assert outcome.err.count("warning: stand-in has too little memory") in (1, 2)
+    refused = run(*arguments, "--device", "cuda", "-o", "hits.tsv")
+    assert refused.code == 4
+    last = refused.err.splitlines()[-1]
+    assert last.startswith("swdual: error: stand-in has too little memory (")
+    assert last.endswith("free some, raise --gpu-memory-limit, or use --device cpu")
+
+
+@pytest.mark.parametrize("device", ["cuda:0", "hybrid"])
+def test_a_card_that_is_lost_ends_the_search(refuses, run, cards, files, device):
+    """Exit code 3; card, cause and remedy: what it computed before may be wrong as well."""
+    arguments = ("search", *files, "-f", "6 std", "--threads", "3", "--device", device)
+    assert run(*arguments).code == 0
+    cards[0].failing_operation = cards[0].operations * 3 // 2
+    words = ["swdual: error: stand-in failed: an illegal memory access", "use --device cpu"]
+    outcome = refuses(3, words, *arguments)
+    assert outcome.err.count("\n") == 1
 
 
 def test_auto_takes_gpus_for_large_searches_only(run, cards, files, monkeypatch):

@@ -108,6 +108,30 @@ def test_what_is_missing_is_said_with_the_way_to_get_it(machine, driver, wheels,
     assert cuda.facts()["missing"] == cuda.why_not()
 
 
+@pytest.mark.parametrize(
+    ("driver", "wheels", "words"),
+    [
+        (None, (), ["no NVIDIA driver", "pip install 'swdual[cuda13]'"]),
+        (FakeDriver(12040), (), ["CuPy is not installed", "pip install 'swdual[cuda12]'"]),
+        (
+            FakeDriver(),
+            ("cupy-cuda12x", "cupy-cuda13x"),
+            ["exclude each other", "pip uninstall cupy-cuda13x cupy-cuda12x"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("device", ["cuda", "hybrid", "cuda:0"])
+def test_a_search_that_asks_for_a_gpu_says_what_is_missing(
+    refuses, run, machine, driver, wheels, words, device
+):
+    """Exit code 3, the command that installs it, and the way without; "auto" does without."""
+    machine(driver, wheels)
+    arguments = ("search", "q.fa", "t.fa", "--device")
+    outcome = refuses(3, ["swdual: error: ", *words, "use --device cpu"], *arguments, device)
+    assert outcome.err.count("\n") == 1
+    assert run(*arguments, "auto").code == 0
+
+
 def test_an_older_cupy_suits_a_newer_driver(machine):
     """CUDA's drivers run what was made for versions before theirs."""
     machine(FakeDriver(13000), ("cupy-cuda12x",))

@@ -1,0 +1,169 @@
+"""What must hold of a database before it is read: kernels look at memory without checking places.
+
+Checksums say that a file is as it was written, not that who wrote it meant well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.database.layout import (
+    GUARD_BYTES,
+    PAGE_BYTES,
+    SECTION_TYPES,
+    BlockInfo,
+    Manifest,
+    Section,
+)
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD
+
+LONGEST_TARGET = 2**31 - 1 - GUARD_BYTES
+"""Residues of a target: places in it are numbers of 32 bits."""
+
+TARGETS_AT_ONCE = 1 << 14
+"""Targets whose places are looked at together."""
+
+COUNTED_AT_ONCE = 1 << 20
+"""Residues that are looked at together: they fit a cache."""
+
+
+def manifest_fault(manifest: Manifest, end: int) -> str | None:
+    """Return what is wrong with a manifest, if anything.
+
+    Parameters
+    ----------
+    manifest
+        What the file says of itself.
+    end
+        Where the last section ends at the latest.
+    """
+    if manifest.alphabet not in ALPHABETS:
+        return f"unknown kind of sequences: {manifest.alphabet!r}"
+    sections = {section.name: section for section in manifest.sections}
+    if len(sections) < len(manifest.sections):
+        return "the manifest names a section twice"
+    for section in manifest.sections:
+        if not PAGE_BYTES <= section.offset <= section.offset + section.bytes <= end:
+            return f"section {section.name!r} lies outside the file"
+        if section.offset % PAGE_BYTES:
+            return f"section {section.name!r} does not begin on a page"
+    for name, size in _sizes(manifest, sections):
+        if name not in sections:
+            return f"section {name!r} is missing"
+        if sections[name].bytes != size:
+            return f"section {name!r} contradicts the header"
+    return _blocks_fault(manifest)
+
+
+def _sizes(manifest: Manifest, sections: dict[str, Section]) -> Iterator[tuple[str, int]]:
+    """Yield the sections that there must be, with their bytes."""
+    for number, info in enumerate(manifest.blocks):
+        for name, kind in SECTION_TYPES.items():
+            place = f"{name}/{number}"
+            if name != "residues":
+                yield place, info.sequences * np.dtype(kind).itemsize
+            elif place not in sections or sections[place].bytes % ALIGNMENT:
+                yield place, -1
+    yield "offsets", (manifest.sequences + 1) * 8
+    if "names" not in sections:
+        yield "names", -1
+
+
+def _blocks_fault(manifest: Manifest) -> str | None:
+    """Return what is wrong with the numbers of the blocks, if anything."""
+    blocks = manifest.blocks
+    sound = all(
+        info.sequences >= 1
+        and 1 <= info.shortest <= info.longest <= LONGEST_TARGET
+        and info.sequences * info.shortest <= info.residues <= info.sequences * info.longest
+        for info in blocks
+    )
+    descending = all(a.shortest >= b.longest for a, b in itertools.pairwise(blocks))
+    counts = [0, *itertools.accumulate(info.sequences for info in blocks)]
+    totals = (
+        counts[-1],
+        sum(info.residues for info in blocks),
+        max((info.longest for info in blocks), default=0),
+    )
+    if (
+        not blocks
+        or not sound
+        or not descending
+        or [info.first for info in blocks] != counts[:-1]
+        or totals != (manifest.sequences, manifest.residues, manifest.longest)
+    ):
+        return "the numbers of the manifest contradict each other"
+    return None
+
+
+def lengths_agree(lengths: NDArray[np.uint32], info: BlockInfo) -> bool:
+    """Return whether the lengths of a block are what the manifest says."""
+    return (
+        int(lengths[0]) == info.longest
+        and int(lengths[-1]) == info.shortest
+        and not (lengths[1:] > lengths[:-1]).any()
+        and int(lengths.sum(dtype=np.int64)) == info.residues
+    )
+
+
+def block_agrees(
+    residues: NDArray[np.uint8],
+    starts: NDArray[np.uint32],
+    lengths: NDArray[np.uint32],
+    ordinals: NDArray[np.uint64],
+    manifest: Manifest,
+    info: BlockInfo,
+    release: Callable[[], None],
+) -> bool:
+    """Return whether a block is laid out as it must be, and holds letters and padding only.
+
+    It is looked at piece by piece; what was is let go of with `release`.
+    """
+    if not lengths_agree(lengths, info) or int(ordinals.max()) >= manifest.sequences:
+        return False
+    end = 0
+    for first in range(0, len(lengths), TARGETS_AT_ONCE):
+        here = slice(first, first + TARGETS_AT_ONCE)
+        after = _end_of(residues, starts[here], lengths[here], end)
+        if after is None:
+            return False
+        end = after
+        release()
+    if end + GUARD_BYTES != len(residues) or (residues[end:] != PAD).any():
+        return False
+    # All places between the targets are padding, and there are as many letters as residues: so
+    # every residue is a letter.
+    return _below(residues, len(ALPHABETS[manifest.alphabet].letters), release) == info.residues
+
+
+def _end_of(
+    residues: NDArray[np.uint8],
+    starts: NDArray[np.uint32],
+    lengths: NDArray[np.uint32],
+    begin: int,
+) -> int | None:
+    """Return where some targets end that begin at a place, or None if not all is as it must be.
+
+    They stand one behind the other, with padding only between them.
+    """
+    ends = np.cumsum(-(-lengths.astype(np.int64) // ALIGNMENT)) * ALIGNMENT + begin
+    begins = starts.astype(np.int64) * ALIGNMENT
+    if int(begins[0]) != begin or (begins[1:] != ends[:-1]).any() or ends[-1] > len(residues):
+        return None
+    gaps = ends - begins - lengths
+    before = np.cumsum(gaps) - gaps
+    places = np.arange(int(gaps.sum())) + np.repeat(begins + lengths - before, gaps)
+    return int(ends[-1]) if (residues[places] == PAD).all() else None
+
+
+def _below(residues: NDArray[np.uint8], letters: int, release: Callable[[], None]) -> int:
+    """Return how many codes stand for letters."""
+    count = 0
+    for first in range(0, len(residues), COUNTED_AT_ONCE):
+        count += int(np.count_nonzero(residues[first : first + COUNTED_AT_ONCE] < letters))
+        release()
+    return count
