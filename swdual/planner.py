@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 PACKAGE = "swdual.planners"
 
+MOST_WORKERS = 100_000
+"""CPUs, or GPUs, that a plan is made for at most."""
+
 
 class Assignment(NamedTuple):
     """What a planner decides: the worker of each task, and the task's start and end in seconds.
@@ -225,6 +228,6 @@ def _speeds(name: str, given: int | Sequence[float]) -> NDArray[np.float64]:
     if np.ndim(given):
         return np.asarray(given, np.float64)
     count = int(given)  # type: ignore[arg-type]
-    if count < 0:
-        raise InputError(f"{name} is {count}, but it must be at least 0")
+    if not 0 <= count <= MOST_WORKERS:
+        raise InputError(f"{name} is {count}, but it must be from 0 to {MOST_WORKERS}")
     return np.ones(count)

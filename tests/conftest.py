@@ -55,7 +55,7 @@ def run(here, monkeypatch):
 
     logger = logging.getLogger("swdual")
     state = (logger.level, logger.propagate, logger.handlers)
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
     def call(*arguments, stdin=b""):
         out, err = _Kept(), _Kept()
@@ -74,7 +74,8 @@ def run(here, monkeypatch):
         if added not in state[2]:
             added.close()
     logger.level, logger.propagate, logger.handlers = state
-    signal.signal(signal.SIGTERM, handler)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

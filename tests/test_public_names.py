@@ -21,6 +21,7 @@ NAMES = [
     "Hit",
     "InputError",
     "MatrixError",
+    "MemoryLimitError",
     "OutputError",
     "Plan",
     "QueryResult",

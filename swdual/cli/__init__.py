@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import logging
 import os
 import signal
@@ -20,6 +21,7 @@ from typing import Any, NoReturn
 import click
 
 from swdual.errors import OutputError, SwdualError
+from swdual.text import harmless
 from swdual.version import __version__
 
 COMMANDS = ("align", "convert", "info", "list", "makedb", "plan", "search", "simulate", "synth")
@@ -69,8 +71,14 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     signal.signal(signal.SIGTERM, _on_sigterm)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (messages have nowhere to go)
-    code = _run(sys.argv[1:] if arguments is None else arguments)
-    _close_messages()
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+    except (KeyboardInterrupt, Terminated) as again:  # while the first was being answered
+        code = 143 if isinstance(again, Terminated) else 130
+    _heed_nothing()
+    lost = _close_messages()
+    if lost is not None:
+        code = _say(str(lost), code or lost.exit_code, lost)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -92,23 +100,29 @@ def _run(arguments: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo("\n".join(map(harmless, shown.getvalue().split("\n"))), err=True, nl=False)
         return 1
-    except (KeyboardInterrupt, click.Abort):
-        return _say("interrupted", 130)
-    except Terminated:
-        return _say("terminated", 143)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        _heed_nothing()
+        return _say("interrupted", 130, stop)
+    except Terminated as stop:
+        _heed_nothing()
+        return _say("terminated", 143, stop)
     except BrokenPipeError:
         return 141
     except SwdualError as error:
-        return _say(str(error), error.exit_code)
-    except MemoryError:
+        return _say(str(error), error.exit_code, error)
+    except MemoryError as error:
         return _say(
-            "out of memory; give it less at a time: fewer queries, part of a database or trace", 4
+            "out of memory; give it less at a time: fewer queries, part of a database or trace",
+            4,
+            error,
         )
     except OSError as error:  # of standard output, where click writes by itself
         place = error.filename or "standard output"
-        return _say(f"{place}: {error.strerror or error}", OutputError.exit_code)
+        return _say(f"{place}: {error.strerror or error}", OutputError.exit_code, error)
     except Exception as error:
         if verbose:
             traceback.print_exc()
@@ -116,13 +130,22 @@ def _run(arguments: list[str]) -> int:
             f"internal error: {type(error).__name__}: {error}; run again with -v for the details "
             "and please report it",
             255,
+            error,
         )
     return 0
 
 
-def _say(message: str, code: int) -> int:
-    click.echo(f"swdual: error: {message}", err=True)
+def _say(message: str, code: int, error: BaseException) -> int:
+    click.echo(f"swdual: error: {harmless(message)}", err=True)
+    for note in getattr(error, "__notes__", ()):
+        click.echo(f"swdual: {harmless(note)}", err=True)
     return code
+
+
+def _heed_nothing() -> None:
+    """Ignore what would end the command: it has ended, and its exit code is to stay."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _on_sigterm(signum: int, frame: FrameType | None) -> NoReturn:
@@ -173,18 +196,46 @@ def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
     logger.addHandler(shown)
     if log is not None:
         try:
-            kept = logging.FileHandler(log, encoding="utf-8")
+            kept = _LogFile(log, encoding="utf-8")
         except OSError as error:
             raise OutputError(f"cannot be written: {error.strerror}", file=log) from error
-        kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        kept.setFormatter(_Kept("%(asctime)s %(levelname)s %(message)s"))
         logger.addHandler(kept)
 
 
-def _close_messages() -> None:
+def _close_messages() -> OutputError | None:
+    """Let go of all that was set up; return the error of a file that could not be written."""
     logger = logging.getLogger("swdual")
+    lost = None
     for handler in [*logger.handlers]:
         logger.removeHandler(handler)
         handler.close()
+        if isinstance(handler, _LogFile):
+            lost = handler.lost
+    return lost
+
+
+class _LogFile(logging.FileHandler):
+    """A file of messages. That one is lost is told at the end: the work is worth more."""
+
+    lost: OutputError | None = None
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        error = sys.exc_info()[1]
+        if isinstance(error, OSError):
+            self._lose(error)
+        else:
+            super().handleError(record)
+
+    def close(self) -> None:
+        try:
+            super().close()
+        except OSError as error:
+            self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        cause = error.strerror or error
+        self.lost = OutputError(f"cannot be written: {cause}", file=self.baseFilename)
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -197,4 +248,11 @@ class _Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
-        return f"swdual: {level}{record.getMessage()}"
+        return f"swdual: {level}{harmless(record.getMessage())}"
+
+
+class _Kept(logging.Formatter):
+    """The lines of a file; nothing that a message quotes begins another."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return harmless(super().formatMessage(record))

@@ -7,6 +7,7 @@ import re
 import click
 
 SUFFIXES = ("", "k", "m", "g")
+SIZE = re.compile(r"(0{0,9}[1-9][0-9]{0,17})([kmg]?)", re.ASCII | re.IGNORECASE)
 
 
 class Size(click.ParamType[int]):
@@ -27,7 +28,7 @@ class Size(click.ParamType[int]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         """Return the number; fail with a message that shows how to write one."""
-        match = re.fullmatch(r"(0*[1-9][0-9]*)([kmg]?)", str(value), re.ASCII | re.IGNORECASE)
+        match = SIZE.fullmatch(str(value))
         if not match:
             self.fail(f"{value!r} is no size; write for example 5000, 650k, 20M or 1G", param, ctx)
         factor: int = self.thousand ** SUFFIXES.index(match[2].lower())

@@ -35,6 +35,7 @@ def _show_system(as_json: bool) -> None:
 
 def _show_database(db: str, check: bool, as_json: bool) -> None:
     from swdual.database.database import Database
+    from swdual.text import harmless
 
     with Database.open(db, check=check) as database:
         facts = database.facts(letters=check)
@@ -46,6 +47,6 @@ def _show_database(db: str, check: bool, as_json: bool) -> None:
                 shown = "  ".join(f"{letter} {count:,}" for letter, count in value.items())
             else:
                 shown = f"{value:,}" if isinstance(value, int) else str(value)
-            click.echo(f"{name:<12}{shown}")
+            click.echo(f"{name:<12}{harmless(shown)}")
         if check:
             click.echo("checksums   all right")

@@ -9,6 +9,7 @@ import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command, option
+from swdual.cli._size import Size
 from swdual.progress import progress_bar
 
 logger = logging.getLogger("swdual")
@@ -46,6 +47,11 @@ logger = logging.getLogger("swdual")
 )
 @option("--title", blast="-title", help="Name of the database.  [default: the first file]")
 @on_invalid_option
+@click.option(
+    "--memory-limit",
+    type=Size(1024),
+    help="Memory to use at most, such as 500M.  [default: what machine and job have, less a tenth]",
+)
 @click.option("--force", is_flag=True, help="Replace DB; take nucleotide letters for proteins.")
 @talking
 def command(
@@ -55,6 +61,7 @@ def command(
     dbtype: str,
     title: str | None,
     on_invalid: str,
+    memory_limit: int | None,
     force: bool,
     quiet: bool,
     verbose: bool,
@@ -64,7 +71,7 @@ def command(
     """Turn FASTA or FASTQ files into one database file DB, which searches map into memory.
 
     Files may be compressed (gz, bz2, xz, zst); "-" is standard input. DB appears only when it is
-    complete. Memory stays below 1 GiB.
+    complete; it does not depend on the memory that there is. By default that is below 1 GiB.
 
     \b
     swdual makedb proteins.fasta.gz proteins.db
@@ -96,6 +103,7 @@ def command(
             title=title,
             on_invalid=on_invalid,  # type: ignore[arg-type]
             force=force,
+            memory_limit=memory_limit,
             progress=count,
         )
     with database:

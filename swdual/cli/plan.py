@@ -9,6 +9,7 @@ import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command
+from swdual.text import harmless
 
 
 @click.command("plan", cls=Command, short_help="Predict a search, on this or another machine.")
@@ -126,7 +127,7 @@ def command(
         click.echo(json.dumps(everything))
         return
     for line in lines:
-        click.echo(line)
+        click.echo(harmless(line))
     _print_table(plans)
     for name, why in refused.items():
         click.echo(f"{name:<17}{why}")
@@ -161,16 +162,20 @@ def _described(preview: Any) -> tuple[dict[str, Any], list[str]]:
         "queries": len(preview.lengths),
         "targets": len(preview.database),
         "cells": preview.cells,
-        "memory": memory.to_dict(),
+        "memory": {
+            **memory.to_dict(),
+            "least": preview.least_memory.total,
+            "each_gpu": preview.gpu_bytes,
+        },
         "rates": {kind: rates.to_dict() for kind, rates in preview.rates.items()},
         "rates_file": preview.rates_file,
     }
     lines = [
         f"{counted(len(preview.lengths), 'query', 'queries')} x "
         f"{counted(len(preview.database), 'target', 'targets')}: {preview.cells / 1e9:,.1f} Gcells",
-        f"memory    {memory.total / 2**30:.2f} GiB, {memory.database / 2**30:.2f} of them the "
-        "database, which searches share"
-        + (f"; on each GPU {memory.each_gpu / 2**30:.2f}" if memory.each_gpu else ""),
+        f"memory    {memory.total / 2**30:.2f} GiB, or down to "
+        f"{preview.least_memory.total / 2**30:.2f} with --memory-limit"
+        + (f"; on each GPU {preview.gpu_bytes / 2**30:.2f}" if preview.gpu_bytes else ""),
     ]
     lines.append(f"rates     {preview.rates_file or 'measured now'}")
     return facts, [*lines, ""]

@@ -17,6 +17,8 @@ from swdual.cli._options import Command, option, output_options, scheme_options
 from swdual.cli._size import Size
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from swdual.results import Timing
 
 logger = logging.getLogger("swdual")
@@ -95,6 +97,11 @@ logger = logging.getLogger("swdual")
     help="Where to compute: auto, cpu, cuda, cuda:0,1 or hybrid.",
 )
 @option(
+    "--memory-limit",
+    type=Size(1024),
+    help="Memory to use at most, such as 4G.  [default: what machine and job have, less a tenth]",
+)
+@option(
     "--gpu-memory-limit",
     type=Size(1024),
     help="Memory of each GPU to use at most, such as 8G.  [default: what is free, less a tenth]",
@@ -107,6 +114,18 @@ logger = logging.getLogger("swdual")
     help="Who plans which worker does what; see 'swdual list'.",
 )
 @option("--replan", is_flag=True, help="Plan the rest again when workers are not as predicted.")
+@option(
+    "--verify",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Compute N random targets of each query again by the slow definition, and compare.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on where the same search ended: what it had found is in OUT.journal.",
+)
 @option("--trace", type=click.Path(), help="Write what each worker did: Chrome's trace format.")
 @option("--gantt", type=click.Path(), help="Draw plan and reality: SVG, PNG or PDF.")
 @option(
@@ -125,6 +144,7 @@ def command(
     out: str,
     header: bool,
     force: bool,
+    resume: bool,
     align: str | None,
     gapopen: int | None,
     gapextend: int | None,
@@ -175,16 +195,22 @@ def command(
             f"Format {outfmt!r} shows alignments, but --align none finds none; choose other "
             'fields, such as -f "6 qseqid sseqid score evalue".'
         )
+    journal = _journal(out)
+    if resume and journal is None:
+        raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
     if gantt is not None:
         check_path(gantt)
-    _refuse_one_place([out, *(path for path in (trace, gantt) if path is not None)])
+    _refuse_one_place([os.fspath(each) for each in (out, trace, gantt, journal) if each])
     inputs = (query, db)
-    with ExitStack() as outputs:
+    replaced = force or (resume and journal is not None and journal.exists())
+    with ExitStack() as kept, ExitStack() as outputs:
         stream, *drawn = (
-            outputs.enter_context(replacing(path, force=force, inputs=inputs))
+            outputs.enter_context(replacing(path, force=replaced, inputs=inputs))
             for path in (out, trace, gantt)
             if path is not None
         )
+        if journal is not None and force and not resume:
+            _forget(journal)
         whole = Search(
             query if query == "-" else Path(query),
             db,
@@ -192,8 +218,11 @@ def command(
             gap_extend=gapextend,
             align=chosen.needs_alignment or align == "all",
             progress=not (quiet or no_progress),
+            journal=journal,
+            resume=resume,
             **options,
         )
+        kept.enter_context(whole.journalled())
         started = time.perf_counter()
         chosen.format.write(whole.results(), stream, chosen.fields, header=header)
         timing = whole.timing(time.perf_counter() - started)
@@ -202,6 +231,23 @@ def command(
         if trace is not None:
             drawn.pop().write(json.dumps(timing.trace()).encode())
     _report(timing, len(whole.queries), len(whole.database))
+
+
+def _journal(out: str) -> Path | None:
+    """Return where a search keeps what it has found, until a file OUT is complete."""
+    from pathlib import Path
+
+    path = Path(out)
+    if out in ("-", "/dev/stdout") or (path.exists() and not path.is_file()):
+        return None
+    return path.with_name(path.name + ".journal")
+
+
+def _forget(journal: Path) -> None:
+    from swdual.journal import Journal
+
+    if journal.exists():
+        Journal(journal).remove()
 
 
 def _refuse_one_place(outputs: list[str]) -> None:

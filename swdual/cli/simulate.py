@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from swdual.cli import set_up_messages, talking
+from swdual.text import harmless
 
 logger = logging.getLogger("swdual")
 
@@ -206,10 +207,10 @@ def command(
         return
     click.echo(_simulated.head(workload, platform))
     for line in _simulated.summary(done) if len(runs) == 1 else done.comparison.lines():
-        click.echo(line)
+        click.echo(harmless(line))
     for who, why in done.refused.items():
-        click.echo(f"{who}: {why}")
+        click.echo(harmless(f"{who}: {why}"))
     for who, lines in done.explanations.items():
-        click.echo("" if len(runs) == 1 else f"\n{who}")
+        click.echo("" if len(runs) == 1 else f"\n{harmless(who)}")
         for line in lines:
             click.echo(line)

@@ -35,6 +35,14 @@ MUCH_SOONER = 2.0
 HANGS = 20.0
 """A worker that is silent for so many times what its turn should take is not counted on."""
 
+SILENT_SECONDS = 3600.0
+"""A worker of which nothing is heard for so long is given up: no step of a task takes as long."""
+
+LONGEST_LOOK = 1.0
+"""Seconds between two looks that count as silence: beyond, the whole process was suspended."""
+
+REMEDY = "search again on another --device or --backend"
+
 LOOK_AHEAD = 16
 """Jobs that a worker is told of in advance."""
 
@@ -107,6 +115,7 @@ class Board:
         self._observed = np.zeros(len(workers))
         self._finished_cells = self._told_cells = 0
         self._stopped = False
+        self._looked = time.perf_counter()
         self._changed = threading.Condition()
 
     def add(self, job: Job) -> None:
@@ -237,6 +246,25 @@ class Board:
                 self._give(each)
             self._changed.notify_all()
 
+    def look(self) -> None:
+        """Give up workers of which nothing was heard for too long; to be called now and then.
+
+        Raises
+        ------
+        EngineError
+            If no worker is left.
+        """
+        with self._changed:
+            now = time.perf_counter()
+            step, self._looked = min(now - self._looked, LONGEST_LOOK), now
+            for turn in [turn for turn in self._running if turn is not None]:
+                turn.silent = turn.silent + step if turn.told == turn.heard else 0.0
+                turn.heard = turn.told
+                if turn.silent > max(SILENT_SECONDS, HANGS * self._seconds(turn.worker, turn.job)):
+                    turn.superseded = True
+                    words = f"nothing was heard of it for {turn.silent:.0f} s"
+                    self.failed(turn, TimeoutError(words), dead=True)
+
     def waiting(self) -> list[Job]:
         """Return the planned jobs that nobody has begun, in no particular order."""
         with self._changed:
@@ -359,7 +387,7 @@ class Board:
             if there and self._may(worker, job)
         ]
         if not able:
-            raise EngineError(f"no worker is left that could do {job}")
+            raise EngineError(f"no worker is left that could do {job}; {REMEDY}")
         best = min(able, key=lambda worker: self._end(worker, now) + self._seconds(worker, job))
         self._queues[best].put_first(job)
 
@@ -388,4 +416,4 @@ def _end(error: BaseException, message: str) -> None:
     """End the search: lack of memory as what it is, anything else as a failure of the engine."""
     if isinstance(error, (MemoryError, SwdualError)):
         raise error
-    raise EngineError(message) from error
+    raise EngineError(f"{message}; {REMEDY}") from error

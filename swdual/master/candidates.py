@@ -21,6 +21,13 @@ class Candidates(NamedTuple):
     strands: NDArray[Any]
 
 
+class Scored(NamedTuple):
+    """What came out of a task; the histogram of all scores only where statistics are fitted."""
+
+    candidates: Candidates
+    histogram: NDArray[np.int64] | None
+
+
 def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidates:
     """Return the best targets in order: score descending, then place in the input ascending.
 

@@ -18,6 +18,9 @@ CHOICES = "auto, cpu, cuda, cuda:0,1 or hybrid"
 
 REMEDY = "use --device cpu"
 
+MOST_THREADS = 4096
+"""More than any machine has processors."""
+
 
 @dataclass(frozen=True)
 class Device:
@@ -70,12 +73,14 @@ def devices_of(
     Raises
     ------
     InputError
-        If the text means nothing, or the backend is for GPUs.
+        If the text means nothing, the backend is for GPUs, or there are too many threads.
     DeviceError
         If there are no such GPUs.
     """
     if hasattr(registry.load(PACKAGE, backend), "devices"):
         raise InputError(f"backend {backend!r} is for GPUs: choose it with --device cuda")
+    if threads > MOST_THREADS:
+        raise InputError(f"threads is {threads}, but it must be at most {MOST_THREADS}")
     cpus = [Device("cpu", backend)] * threads
     if text == "cpu":
         return cpus

@@ -66,6 +66,10 @@ def divide(
     planner: str,
     sides: int = 1,
     absent: Collection[int] = (),
+    ranges: list[Range] | None = None,
+    done: Collection[Task] = (),
+    heaviest: int | None = None,
+    most_tasks: int = MOST_TASKS,
 ) -> Division:
     """Return the division with the shortest predicted makespan, among ever finer ones.
 
@@ -83,20 +87,34 @@ def divide(
         Strands to compare.
     absent
         Numbers of the workers that get nothing to do.
+    ranges
+        How the targets are cut already.
+    done
+        Tasks of these ranges that need not be done again.
+    heaviest
+        What a range weighs at most: see `cut`.
+    most_tasks
+        Tasks beyond which a search is not cut further.
     """
     present = [number for number in range(len(kinds)) if number not in absent]
     crew = [kinds[number] for number in present]
     costs = [rates[number] for number in present]
     width = max(each.width for each in costs)
 
+    if ranges is not None:
+        rest = _planned(lengths, database, ranges, crew, costs, planner, sides, done)
+        return _for_all(rest, present, kinds)
+
     def attempt(parts: int) -> Division:
-        ranges = cut(database, parts, shares=len(crew), width=width)
+        ranges = cut(database, parts, shares=len(crew), width=width, heaviest=heaviest)
         return _planned(lengths, database, ranges, crew, costs, planner, sides)
 
-    return _for_all(_best(attempt, len(lengths), len(crew)), present, kinds)
+    return _for_all(_best(attempt, len(lengths), len(crew), most_tasks), present, kinds)
 
 
-def _best(attempt: Callable[[int], Division], queries: int, workers: int) -> Division:
+def _best(
+    attempt: Callable[[int], Division], queries: int, workers: int, most_tasks: int
+) -> Division:
     """Return the best of ever finer divisions, or of coarser ones."""
     if workers == 1 or not queries:
         return attempt(1)
@@ -106,7 +124,7 @@ def _best(attempt: Callable[[int], Division], queries: int, workers: int) -> Div
     parts, in_vain = start, 0
     while least > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
         parts *= 2
-        if parts * queries > MOST_TASKS:
+        if parts * queries > most_tasks:
             break
         finer = attempt(parts)
         if len(finer.ranges) == len(last.ranges):
@@ -153,8 +171,9 @@ def _planned(
     rates: Sequence[Rates],
     planner: str,
     sides: int,
+    done: Collection[Task] = (),
 ) -> Division:
-    tasks = make_tasks(lengths, ranges)
+    tasks = [task for task in make_tasks(lengths, ranges) if task not in done]
     queries, places = (np.array(column, np.int64).reshape(-1) for column in _columns(tasks))
     residues = np.array([each.residues for each in ranges])
     query_lengths = np.asarray(lengths, np.int64)[queries]

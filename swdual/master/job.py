@@ -72,7 +72,10 @@ class Job:
 
 @dataclass(eq=False)
 class Turn:
-    """One go of a worker at a job, the cells it has told, and when; by `time.perf_counter`."""
+    """One go of a worker at a job, the cells it has told, and when; by `time.perf_counter`.
+
+    For `silent` seconds nothing was told after `heard`.
+    """
 
     worker: int
     job: Job
@@ -80,3 +83,5 @@ class Turn:
     cells: int = 0
     told: float = 0.0
     superseded: bool = False
+    heard: float = 0.0
+    silent: float = 0.0

@@ -5,28 +5,26 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 from swdual import registry
 from swdual.database.database import Database
 from swdual.errors import InputError
+from swdual.input import read_small
 from swdual.master.cost import RateBook, Rates, calibrated
 from swdual.master.device import Device, available_threads, crowd, gpus
 from swdual.master.division import Division, divide
-from swdual.master.search import chosen_strand, open_database, read_queries, scoring_scheme
+from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
+from swdual.master.memory import Memory, Needs, least_memory, most_memory
+from swdual.master.search import most_together
 from swdual.master.worker import bind
-from swdual.planner import PACKAGE, Plan
+from swdual.planner import MOST_WORKERS, PACKAGE, Plan
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 
-PROGRAM_BYTES = 160 << 20
-"""What Python and its packages take."""
-
-HIT_BYTES = 400
-"""What a hit takes, with its alignment."""
+MOST_RATES_BYTES = 1 << 28
+"""Of a file with rates: ``swdual plan --json`` prints all tasks, too."""
 
 
 def plan(
@@ -64,31 +62,6 @@ def plan(
     ('cpu', 'gpu')
     """
     return Preview(queries, database, cpus, gpus, rates, **options).plan(planner)
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Predicted bytes. The database's file is shared with other searches.
-
-    `ranges` are targets laid out for the workers, `workers` what these compute in, `hits` what is
-    kept. `each_gpu` is what a GPU holds at least, the residues.
-    """
-
-    program: int
-    database: int
-    ranges: int
-    workers: int
-    hits: int
-    each_gpu: int
-
-    @property
-    def total(self) -> int:
-        """Bytes of the machine's memory."""
-        return self.program + self.database + self.ranges + self.workers + self.hits
-
-    def to_dict(self) -> dict[str, int]:
-        """Return everything, for JSON."""
-        return {**vars(self), "total": self.total}
 
 
 class Preview:
@@ -139,20 +112,32 @@ class Preview:
         return self.divide(planner).plan
 
     @cached_property
-    def memory(self) -> Memory:
-        """What the search would take of it."""
+    def _needs(self) -> Needs:
+        """What the memory of its search depends on; that in which GPUs are driven is not known."""
         database = self.database
         scorer = bind(Device("cpu"), database, default_scheme(database))
-        shared, own = scorer.memory(max(self.lengths, default=0))
-        cpus = self._counts["cpu"]
-        return Memory(
-            program=PROGRAM_BYTES,
-            database=int(database.facts()["bytes"]),
-            ranges=shared if cpus else 0,
-            workers=cpus * own,
-            hits=HIT_BYTES * self._kept * len(self.lengths),
-            each_gpu=database.residues if self._counts["gpu"] else 0,
+        return Needs(
+            database,
+            self.lengths,
+            self._kept,
+            most_together(self._kept),
+            [scorer] * self._counts["cpu"],
         )
+
+    @property
+    def memory(self) -> Memory:
+        """What the search would take of it, if it has as much as it gains from."""
+        return most_memory(self._needs)
+
+    @property
+    def least_memory(self) -> Memory:
+        """What the search would take of it, if it has no more than it needs."""
+        return least_memory(self._needs)
+
+    @property
+    def gpu_bytes(self) -> int:
+        """What each GPU holds at least: the residues."""
+        return self.database.residues if self._counts["gpu"] else 0
 
 
 def default_scheme(database: Database) -> ScoringScheme:
@@ -163,8 +148,8 @@ def default_scheme(database: Database) -> ScoringScheme:
 def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
     """Return how many workers of each kind: as asked, or as this machine has."""
     for name, count in (("cpus", cpus), ("gpus", gpus_wanted)):
-        if count is not None and count < 0:
-            raise InputError(f"{name} is {count}, but it must be at least 0")
+        if count is not None and not 0 <= count <= MOST_WORKERS:
+            raise InputError(f"{name} is {count}, but it must be from 0 to {MOST_WORKERS}")
     here = gpus_wanted if gpus_wanted is not None else len(gpus())
     return {"cpu": max(1, available_threads() - here) if cpus is None else cpus, "gpu": here}
 
@@ -210,9 +195,9 @@ def _rates(
 
 def _read(path: str | os.PathLike[str]) -> Any:
     try:
-        return json.loads(Path(path).read_text())
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+        return json.loads(read_small(path, MOST_RATES_BYTES))
+    except InputError:
+        raise
     except json.JSONDecodeError as error:
         raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
     except (ValueError, RecursionError) as error:

@@ -7,29 +7,30 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
 from swdual import registry
 from swdual.alignment.tracer import Tracer
-from swdual.database.database import Database
-from swdual.database.source import is_database
-from swdual.errors import InputError
+from swdual.errors import InputError, OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.master.checkpoint import Checkpoint, identity
 from swdual.master.cost import RateBook
 from swdual.master.device import Device, available_threads, devices_of, what_computes
+from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
+from swdual.master.means import Means
+from swdual.master.memory import LOADED_BYTES, Needs, planned_memory
 from swdual.master.record import Record
-from swdual.master.wave import Means, Wave
-from swdual.master.worker import bind, register
+from swdual.master.verification import Verification
+from swdual.master.wave import Wave
+from swdual.master.worker import bind, cpu_scorers, keep, register
+from swdual.memory import allowance, resident
 from swdual.planner import PACKAGE as planners
 from swdual.progress import progress_bar
 from swdual.results import SearchResults, Timing
 from swdual.sequences import matrices
-from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
-from swdual.sequences.fasta import looks_like_nucleotides
-from swdual.sequences.records import as_sequences
-from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
-from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
 from swdual.statistics.shuffle import shuffled
@@ -40,8 +41,9 @@ Progress = Callable[[int, int], None]
 
 WAVE_QUERIES = 512
 FITTED_QUERIES = 64
-WAVE_CANDIDATES = 16 << 20
-"""Queries that are searched together: all, those whose scores are counted, and their hits."""
+WAVE_CANDIDATES = 4 << 20
+"""Queries that are searched together at most: all, those whose scores are counted, and their hits.
+"""
 
 SMALL_CELLS = 100_000_000
 """Cells of a search below which nobody need know how fast the workers are."""
@@ -50,7 +52,6 @@ GPU_CELLS = 20_000_000_000
 """Cells below which CPUs are done sooner than a GPU has started."""
 
 STATS = ("table", "fit", "none")
-STRANDS = ("plus", "minus", "both")
 
 
 class SearchOptions(TypedDict, total=False):
@@ -71,10 +72,14 @@ class SearchOptions(TypedDict, total=False):
     align: bool
     threads: int | None
     device: str | Iterable[Device]
+    memory_limit: int | None
     gpu_memory_limit: int | None
     backend: str
     planner: str
     replan: bool
+    verify: int
+    journal: str | os.PathLike[str] | None
+    resume: bool
     dbtype: str
     on_invalid: OnInvalid
     progress: Progress | bool
@@ -92,7 +97,8 @@ def search(queries: Any, database: Any, **options: Unpack[SearchOptions]) -> Sea
     _refuse_unknown("search", options)
     whole = Search(queries, database, **options)
     started = time.perf_counter()
-    found = list(whole.results())
+    with whole.journalled():
+        found = list(whole.results())
     timing = whole.timing(time.perf_counter() - started)
     return SearchResults(found, whole.params, timing, whole.facts())
 
@@ -140,6 +146,9 @@ def iter_search(
     device
         "auto", "cpu", "cuda", "cuda:0,1" or "hybrid"; or the `Device` of each worker. "auto" is
         all GPUs and CPUs, but no GPU where starting one takes longer than the search.
+    memory_limit
+        Bytes of memory that the process may use at most, results that were handed on not counted;
+        by default what the machine, its cgroup, SLURM and ``ulimit`` leave, less a tenth.
     gpu_memory_limit
         Bytes of each GPU's memory to use at most; by default what is free, less a tenth.
     backend
@@ -148,6 +157,15 @@ def iter_search(
         Who plans which worker does what: "dual", or another that ``swdual list`` shows.
     replan
         Plan again what is left when workers turn out unlike what was predicted.
+    verify
+        Targets of each query whose scores the backend "reference" computes again, at about two
+        million cells a second; the first that differs ends the search.
+    journal
+        A file that what is found is kept in until all has been handed on. It is deleted then, but
+        not if the search fails, is interrupted or killed.
+    resume
+        Go on with the search that left this journal: the same queries, database and options; the
+        results are the same too. Workers may be others.
     dbtype
         "prot" or "nucl": what the letters of a database that is no file of swdual's mean; "auto"
         takes proteins for granted, but refuses what does not look like them.
@@ -160,9 +178,20 @@ def iter_search(
     ------
     InputError, DatabaseError
         If something that was given is not as it should be.
+    MemoryLimitError
+        If the search cannot be done in the memory that it may use; says what would be enough.
+    OutputError
+        If the journal cannot be written, is there already, or is of another search.
+    EngineError
+        If workers fail too often, or one computes wrong and `verify` noticed.
     """
     _refuse_unknown("iter_search", options)
-    return Search(queries, database, **options).results()
+    return _handed_on(Search(queries, database, **options))
+
+
+def _handed_on(whole: Search) -> Iterator[QueryResult]:
+    with whole.journalled():
+        yield from whole.results()
 
 
 def _refuse_unknown(function: str, options: Iterable[str]) -> None:
@@ -196,10 +225,14 @@ class Search:
         align: bool = True,
         threads: int | None = None,
         device: str | Iterable[Device] = "auto",
+        memory_limit: int | None = None,
         gpu_memory_limit: int | None = None,
         backend: str = "simd",
         planner: str = "dual",
         replan: bool = False,
+        verify: int = 0,
+        journal: str | os.PathLike[str] | None = None,
+        resume: bool = False,
         dbtype: str = "auto",
         on_invalid: OnInvalid = "error",
         progress: Progress | bool = False,
@@ -211,6 +244,8 @@ class Search:
             ("min_score", min_score, 0),
             ("dbsize", dbsize, 1),
             ("threads", threads, 1),
+            ("verify", verify, 0),
+            ("memory_limit", memory_limit, 1),
             ("gpu_memory_limit", gpu_memory_limit, 1),
         ):
             if value is not None and not value >= least:
@@ -219,7 +254,10 @@ class Search:
             raise InputError(f"stats is {stats!r}, none of {', '.join(STATS)}")
         if stats == "none" and (evalue is not None or min_score or dbsize):
             raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
+        if resume and journal is None:
+            raise InputError("to resume a search, name its journal")
         registry.load(planners, planner)
+        held = resident()
         cpus = threads or available_threads()
         devices = (
             devices_of("cpu" if device == "auto" else device, cpus, backend, gpu_memory_limit)
@@ -227,9 +265,9 @@ class Search:
             else list(device)
         )
         self._progress = progress
-        self.database = database = open_database(database, on_invalid, dbtype)
+        self.database = database = open_database(database, on_invalid, dbtype, memory_limit)
         strand = chosen_strand(database, strand)
-        self.queries = read_queries(queries, database, dbtype, on_invalid)
+        self.queries = read_queries(queries, database, dbtype, on_invalid, memory_limit)
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
         if stats != "none":
             require_negative_mean(scheme.matrix)
@@ -249,28 +287,84 @@ class Search:
         self._book = RateBook() if self.cells >= SMALL_CELLS else None
         if device == "auto" and self.cells >= GPU_CELLS:
             devices = devices_of("auto", cpus, backend, gpu_memory_limit)
+        kept = min(max_target_seqs or len(database), len(database))
+        needs = Needs(
+            database,
+            [len(query.codes) for query in self.queries],
+            kept,
+            most_together(kept, fitted=stats == "fit"),
+            cpu_scorers(devices, database, scheme),
+            align,
+            stats == "fit",
+            max(0, held - LOADED_BYTES),
+        )
+        allowed = allowance(memory_limit)
+        self.memory = planned_memory(needs, allowed)
+        before = resident()
         self.workers = register(devices, database, scheme, self._book)
+        if any(worker.device.kind == "gpu" for worker in self.workers):
+            needs = replace(
+                needs,
+                scorers=[worker.scorer for worker in self.workers],
+                held=needs.held + max(0, resident() - before),
+            )
+            self.memory = planned_memory(needs, allowed)
+        keep(self.workers, self.memory.ranges)
         self._record = Record(self.workers, self._book)
+        self._cells_known = 0
         copies = shuffled(database) if stats == "fit" else None
         first = self.workers[0].device
+        verification = None
+        if verify:
+            definition = bind(Device("cpu", "reference"), database, scheme)
+            verification = Verification(database, verify, definition)
         self._means = Means(
             database,
             self.workers,
             self.params,
             Table(scheme, dbsize or database.residues, len(database)) if stats == "table" else None,
             None if copies is None else (copies, bind(first, copies, scheme)),
-            Tracer(scheme) if align else None,
+            Tracer(scheme, self.memory.grid) if align else None,
             planner,
             replan,
             what_computes([worker.device for worker in self.workers]),
             self._record,
+            self.memory,
+            verification,
+            None
+            if journal is None
+            else Checkpoint(
+                journal, identity(self.queries, database, self.params), database, resume
+            ),
         )
+        self._checkpoint = self._means.checkpoint
+
+    @contextmanager
+    def journalled(self) -> Iterator[None]:
+        """Keep the journal if the block fails, and say so with the error; else delete it."""
+        checkpoint = self._checkpoint
+        if checkpoint is None:
+            yield
+            return
+        try:
+            yield
+        except BaseException as error:
+            with suppress(OutputError):
+                checkpoint.close()
+                if checkpoint.tasks:
+                    error.add_note(
+                        f"what was found is kept in {checkpoint.path}; "
+                        "the same search with --resume goes on from there"
+                    )
+            raise
+        checkpoint.remove()
 
     def timing(self, seconds: float) -> Timing:
         """Return what has been done so far, in so many seconds, and by whom."""
         record = self._record
         names = tuple(query.id for query in self.queries)
-        return Timing(self.cells, seconds, record.timeline, tuple(record.plans), names)
+        cells = self.cells - self._cells_known
+        return Timing(cells, seconds, record.timeline, tuple(record.plans), names)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""
@@ -284,100 +378,27 @@ class Search:
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search, wave by wave so that memory stays bounded."""
-        kept = min(self.params.max_target_seqs or len(self.database), len(self.database))
-        most = FITTED_QUERIES if self.params.stats == "fit" else WAVE_QUERIES
-        size = max(1, min(most, WAVE_CANDIDATES // kept))
+        size = self.memory.wave
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
         with bar as show:
             tell = self._progress if callable(self._progress) else show
-            for start in range(0, len(self.queries), size):
-                wave = Wave(self.queries[start : start + size], start, self._means)
+            start = 0
+            while start < len(self.queries):
+                end = min(start + size, len(self.queries))
+                begun = None if self._checkpoint is None else self._checkpoint.stretch(start)
+                if begun is not None:
+                    end = min(end, begun[0])
+                wave = Wave(self.queries[start:end], start, self._means)
+                self._cells_known += wave.cells_known
                 before = sum(self._cells[:start])
                 yield from wave.results(partial(self._tell, tell, before))
+                del wave  # so that two are never held
+                start = end
 
     def _tell(self, tell: Progress, before: int, done: int) -> None:
         tell(before + done, self.cells)
 
 
-def open_database(source: Any, on_invalid: OnInvalid = "error", dbtype: str = "auto") -> Database:
-    """Return the database that is meant: one that is open, a file, or sequences to index."""
-    if isinstance(source, (str, os.PathLike)) and is_database(source):
-        source = Database.open(source)
-    if isinstance(source, Database):
-        if dbtype not in ("auto", source.alphabet.name):
-            raise InputError(f"{source.name} is of type {source.alphabet.name}, not {dbtype}")
-        return source
-    if isinstance(source, (str, os.PathLike)):
-        return Database.from_fasta(source, dbtype=dbtype, on_invalid=on_invalid)
-    if dbtype not in ("auto", *ALPHABETS):
-        raise InputError(f"dbtype {dbtype!r} is none of auto, {', '.join(ALPHABETS)}")
-    alphabet = ALPHABETS.get(dbtype, PROTEIN)
-    targets = as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")
-    batch = batch_of(targets)
-    if len(batch.lengths) == 0:
-        raise InputError("the database has no sequences")
-    return Database.from_batches([batch], alphabet, "sequences in memory")
-
-
-def chosen_strand(database: Database, strand: str | None) -> str:
-    """Return the strand to compare: what was asked for, or both of nucleotides."""
-    bases = database.alphabet is NUCLEOTIDE
-    if strand is None:
-        return "both" if bases else "plus"
-    if strand not in STRANDS:
-        raise InputError(f"strand is {strand!r}, none of {', '.join(STRANDS)}")
-    if not bases:
-        raise InputError(f"only nucleotides have strands, but {database.name} holds proteins")
-    return strand
-
-
-def read_queries(
-    source: Any, database: Database, dbtype: str, on_invalid: OnInvalid
-) -> list[Sequence]:
-    """Return the queries, of the database's type."""
-    queries = list(as_sequences(source, database.alphabet, on_invalid=on_invalid, unnamed="query"))
-    if dbtype != "prot":
-        _refuse_other_type(queries, database, source)
-    return queries
-
-
-def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:
-    if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(queries)):
-        raise InputError(
-            f"the queries look like nucleotides, but {database.name} holds proteins; "
-            "search a database of nucleotides (--dbtype nucl), or say --dbtype prot",
-            file=source if isinstance(source, os.PathLike) else None,
-        )
-
-
-def scoring_scheme(
-    database: Database,
-    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None,
-    gap_open: int | None,
-    gap_extend: int | None,
-    reward: int | None,
-    penalty: int | None,
-) -> ScoringScheme:
-    """Return the scoring scheme: what was asked for, or the defaults for the kind of database."""
-    bases = database.alphabet is NUCLEOTIDE
-    if (reward, penalty) != (None, None) and (matrix is not None or not bases):
-        raise InputError("reward and penalty score nucleotides, and stand instead of a matrix")
-    if isinstance(matrix, matrices.SubstitutionMatrix):
-        if matrix.alphabet is not database.alphabet:
-            raise InputError(
-                f"matrix {matrix.name} scores {matrix.alphabet.name}, but {database.name} holds "
-                f"{database.alphabet.name}"
-            )
-        chosen = matrix
-    elif matrix is None and bases:
-        chosen = matrices.match_mismatch(
-            2 if reward is None else reward, -3 if penalty is None else penalty
-        )
-    else:
-        chosen = matrices.load("BLOSUM62" if matrix is None else matrix, database.alphabet)
-    default_open, default_extend = (5, 2) if bases else PREFERRED_GAPS.get(chosen.name, (11, 1))
-    return ScoringScheme(
-        chosen,
-        default_open if gap_open is None else gap_open,
-        default_extend if gap_extend is None else gap_extend,
-    )
+def most_together(kept: int, *, fitted: bool = False) -> int:
+    """Return how many queries are searched together, each with so many hits to keep."""
+    return max(1, min(FITTED_QUERIES if fitted else WAVE_QUERIES, WAVE_CANDIDATES // kept))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from swdual.backend import TARGET_WEIGHT
 from swdual.database.database import Database
 from swdual.lanes.pack import SPARSE, occupied
 
@@ -42,7 +45,14 @@ class Task(NamedTuple):
     place: int
 
 
-def cut(database: Database, parts: int, *, shares: int = 1, width: int = 1) -> list[Range]:
+def cut(
+    database: Database,
+    parts: int,
+    *,
+    shares: int = 1,
+    width: int = 1,
+    heaviest: int | None = None,
+) -> list[Range]:
     """Return ranges that cover all targets once, large ones first.
 
     While more than a part is left to each of those who share, half of what is left is cut into
@@ -62,6 +72,9 @@ def cut(database: Database, parts: int, *, shares: int = 1, width: int = 1) -> l
         Targets that are computed side by side. So that none idles, a range holds a multiple of
         them, and enough others to fill up what is left beside its longest: the ranges of the
         longest targets are larger.
+    heaviest
+        What a range of several targets weighs at most: its residues, and `TARGET_WEIGHT` for each
+        target. By default that does not matter.
     """
     smallest = max(database.residues // parts, SMALLEST_RANGE)
     left = database.residues
@@ -79,9 +92,47 @@ def cut(database: Database, parts: int, *, shares: int = 1, width: int = 1) -> l
             last = min(first + max(1, (targets + width // 2) // width) * width, info.sequences)
             if info.residues - ends[last] < size // 2:
                 last = info.sequences
+            if heaviest is not None:
+                last = min(last, _within(ends, first, heaviest))
             ranges.append(Range(number, first, last, int(ends[last] - ends[first]), longest))
             left -= ranges[-1].residues
             first = last
+        database.release()
+    return ranges
+
+
+def _within(ends: NDArray[np.int64], first: int, heaviest: int) -> int:
+    """Return where a range ends that begins with target `first` and is not too heavy."""
+
+    def weight(last: int) -> int:
+        return int(ends[last] - ends[first]) + TARGET_WEIGHT * (last - first)
+
+    return max(first + 1, bisect_right(range(len(ends)), heaviest, lo=first, key=weight) - 1)
+
+
+def covering(database: Database, bounds: Sequence[Sequence[int]]) -> list[Range]:
+    """Return ranges of these blocks, first and last targets, which must cover all targets once.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    ranges: list[Range] = []
+    left = iter(bounds)
+    for number, info in enumerate(database.manifest.blocks):
+        lengths = database.lengths(number)
+        end = 0
+        while end < info.sequences:
+            block, first, last = next(left, (-1, -1, -1))
+            if (block, first) != (number, end) or not first < last <= info.sequences:
+                raise ValueError("ranges that do not cover the targets")
+            residues = int(lengths[first:last].sum(dtype=np.int64))
+            ranges.append(Range(number, first, last, residues, int(lengths[first])))
+            end = last
+        database.release()
+    if next(left, None) is not None:
+        raise ValueError("more ranges than targets")
     return ranges
 
 

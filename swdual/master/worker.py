@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from swdual import registry
-from swdual.backend import ForesightedScorer, Scorer
+from swdual.backend import ForesightedScorer, KeepingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
 from swdual.master.cost import RateBook, Rates, calibrated
@@ -95,6 +95,25 @@ def register(
             worker = (scorers[device.name], rates[device.name])
             workers.append(Worker(len(workers), f"{kind} {place}", device, *worker))
     return workers
+
+
+def cpu_scorers(
+    devices: Sequence[Device], database: Database, scheme: ScoringScheme
+) -> list[Scorer]:
+    """Return what would score on each of the CPUs among some devices; equal ones share it."""
+    scorers: dict[str, Scorer] = {}
+    for device in devices:
+        if device.kind == "cpu" and device.name not in scorers:
+            scorers[device.name] = bind(device, database, scheme)
+    return [scorers[device.name] for device in devices if device.kind == "cpu"]
+
+
+def keep(workers: Sequence[Worker], most: int) -> None:
+    """Have the scorers keep no more than so many bytes of targets for the next query, together."""
+    scorers = {id(each.scorer): each.scorer for each in workers}.values()
+    keeping = [scorer for scorer in scorers if isinstance(scorer, KeepingScorer)]
+    for scorer in keeping:
+        scorer.keep(most // len(keeping))
 
 
 def _warm_up(scorer: Scorer, database: Database) -> None:

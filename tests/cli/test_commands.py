@@ -422,6 +422,25 @@ def test_the_shortest_sequences_are_searched(run, here, backend):
     assert (outcome.code, outcome.out) == (0, "short\t11\nlong\t11\n")
 
 
+def test_a_query_of_100_000_residues_is_searched(run, here):
+    """Against a piece of it, its first residue, and a target that shares nothing with it."""
+    draw = random.Random(9)
+    query = "".join(draw.choices("ACDEFGHIKLMNPQRSTVWY", k=100_000))
+    piece = query[70_000:70_300]
+    (here / "x.fa").write_text(f">x\n{query}\n")
+    (here / "y.fa").write_text(f">piece\n{piece}\n>one\n{query[0]}\n>none\n*\n")
+    (here / "p.fa").write_text(f">p\n{piece}\n")
+    options = ("-f", "6 sseqid score", "--stats", "none", "-k", "1", "--backend", "reference")
+    alone = run("search", "p.fa", "p.fa", *options).out.split()
+    fields = ("-f", "6 sseqid score qstart qend cigar", "--stats", "none")
+    outcome = run("search", "x.fa", "y.fa", *fields)
+    assert outcome.code == 0, outcome.err
+    rows = [line.split("\t") for line in outcome.out.splitlines()]
+    assert rows[0] == ["piece", alone[1], "70001", "70300", "300M"]
+    assert [row[0] for row in rows] == ["piece", "one"]
+    assert run("search", "y.fa", "x.fa", *fields).out.splitlines()[0].startswith("x\t" + alone[1])
+
+
 # Case 30: any place.
 
 
@@ -434,6 +453,15 @@ def test_unwritable_homes_and_caches_do_not_matter(spawn):
         "TMPDIR": "/dev/null/z",
     }
     outcome = spawn("search", "q.fa", "t.fa", *SCORES, env=nowhere)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith(HITS)
+
+
+def test_a_process_without_a_home_searches(spawn, monkeypatch):
+    """Where neither HOME nor another folder is named in the environment."""
+    for name in ("HOME", "XDG_CACHE_HOME", "SWDUAL_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    outcome = spawn("search", "q.fa", "t.fa", *SCORES)
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith(HITS)
 

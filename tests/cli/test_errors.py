@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -19,6 +20,7 @@ from swdual.master.search import Search
 
 NUCLEOTIDES = ">n\n" + "ACGTTGCA" * 10 + "\n"
 needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+needs_sys = pytest.mark.skipif(not os.path.isdir("/sys/kernel"), reason="no read-only /sys")
 needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names must be UTF-8")
 
 
@@ -203,6 +205,7 @@ def test_an_existing_output_is_noticed_before_the_search(refuses, here, monkeypa
         ("q.fa/x", "Not a directory"),
         ("scratch", "Is a directory"),
         ("x" * 300, "File name too long"),
+        pytest.param("/sys/x", "cannot be written", marks=needs_sys),
         pytest.param("/dev/full", "No space left on device", marks=needs_full),
     ],
 )
@@ -219,6 +222,23 @@ def test_an_output_that_cannot_be_written_is_an_output_error(refuses, arguments,
     if arguments[0] == "makedb" and output == "/dev/full":
         cause = "Not a regular file"
     refuses(6, [f"{output}: ", cause], *arguments, output)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("makedb", "many.fa"), ("synth", "100k", "-o")], ids=lambda words: words[0]
+)
+def test_a_disk_that_is_full_halfway_is_an_output_error(spawn, here, arguments):
+    """A quota, here of ten kilobytes: exit code 6, file and cause; nothing of it is left."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    (here / "many.fa").write_text("".join(f">t{k}\nMKVLAWGG\n" for k in range(2000)))
+    before = sorted(here.rglob("*"))
+    outcome = spawn(*arguments, "x", preexec_fn=limit, env={"SWDUAL_CACHE_DIR": "/dev/null/x"})
+    assert (outcome.code, outcome.out) == (6, "")
+    assert outcome.err == "swdual: error: x: cannot be written: File too large\n"
+    assert sorted(here.rglob("*")) == before
 
 
 @pytest.mark.parametrize("command", ["search", "makedb"])
@@ -312,8 +332,8 @@ def test_a_database_is_not_written_to_a_pipe_or_a_device(run, here, target):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
-def test_an_interrupted_search_leaves_nothing(run, here, monkeypatch, error, code, words):
-    """Whatever stops it between two queries, there is no output file and one line of words."""
+def test_an_interrupted_search_leaves_its_journal(run, here, monkeypatch, error, code, words):
+    """Whatever stops it between two queries: no output, a line of words, and one how to go on."""
     results = Search.results
 
     def interrupted(self):
@@ -324,9 +344,11 @@ def test_an_interrupted_search_leaves_nothing(run, here, monkeypatch, error, cod
     before = sorted(here.rglob("*"))
     outcome = run("search", "q.fa", "t.fa", "-o", "hits.tsv")
     assert outcome.code == code
-    assert outcome.err.startswith(f"swdual: error: {words}")
-    assert outcome.err.count("\n") == 1
-    assert sorted(here.rglob("*")) == before
+    said, remedy = outcome.err.splitlines()
+    assert said.startswith(f"swdual: error: {words}")
+    assert "kept in hits.tsv.journal" in remedy
+    assert "--resume" in remedy
+    assert {*here.rglob("*")} - {*before} == {here / "hits.tsv.journal"}
 
 
 def test_a_traceback_is_shown_only_on_request(run, monkeypatch):

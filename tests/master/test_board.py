@@ -382,7 +382,9 @@ def test_three_failures_of_a_job_end_the_search(workers, planned):
         assert turn.job is a
         if attempt < 2:
             board.failed(turn, ValueError("first"))
-    with pytest.raises(EngineError, match=r"failed 3 times.*the card fell off") as caught:
+    with pytest.raises(
+        EngineError, match=r"failed 3 times.*the card fell off; search again"
+    ) as caught:
         board.failed(turn, error)
     assert str(a) in str(caught.value)
     assert caught.value.exit_code == 3
@@ -597,6 +599,70 @@ def test_a_job_that_was_given_to_a_worker_that_hangs_is_done(clock):
             done.append(turn.job.name)
             assert board.finished(turn)
     assert sorted(done) == ["a", "b"]
+
+
+def look(board, clock, seconds):
+    """Look at a board ten times a second."""
+    for _ in range(10 * seconds):
+        clock.now += 0.1
+        board.look()
+
+
+def test_a_worker_that_says_nothing_for_an_hour_is_given_up(clock, caplog):
+    """With a warning; its jobs, alignments too, go to others, and it is told to stop."""
+    board = board_of([], [job("a", 1, 1), job("b", 1, 1)])
+    turn = board.take(1)
+    board.add(job("c"))
+    look(board, clock, 3599)
+    assert caplog.text == ""
+    look(board, clock, 2)
+    assert caplog.messages == [
+        "cpu 1 failed at scoring query a against targets 3 to 7 of block 0: TimeoutError: nothing "
+        "was heard of it for 3600 s; cpu 1 does nothing more in this search"
+    ]
+    with pytest.raises(Superseded):
+        board.progressed(turn, 1)
+    assert board.take(1) is None
+    assert sorted(do_all(board, 0)) == ["a", "b", "c"]
+    look(board, clock, 4000)
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize("aligns", [True, False])
+def test_the_last_worker_that_says_nothing_ends_the_search(clock, aligns):
+    """An EngineError instead of waiting for ever; it says who, at what, for how long."""
+    board = board_of([] if aligns else [job("a", 1)])
+    if aligns:
+        board.add(job("a"))
+    board.take(0)
+    what = "aligning" if aligns else "scoring"
+    words = f"no worker is left; .* failed at {what} .* heard of it for 3600 s; search again on"
+    with pytest.raises(EngineError, match=words) as caught:
+        look(board, clock, 3601)
+    assert caught.value.exit_code == 3
+
+
+def test_who_tells_anything_at_all_is_not_given_up(clock):
+    """Even without a cell done; nor is one whose task should take days, before its time."""
+    board = board_of([job("a", 1, math.inf)], [job("b", math.inf, 1000)])
+    turns = board.take(0), board.take(1)
+    for _ in range(6):
+        look(board, clock, 3000)
+        board.progressed(turns[0], 0)
+    look(board, clock, 1999)
+    assert not any(turn.superseded for turn in turns)
+    with pytest.raises(EngineError, match="no worker is left that could do scoring query b"):
+        look(board, clock, 2)
+
+
+def test_a_process_that_was_suspended_does_not_blame_its_workers(clock):
+    """Nobody could say anything; an hour between two looks is a second of silence."""
+    board = board_of([job("a", 1)])
+    turn = board.take(0)
+    for _ in range(3000):
+        clock.now += 5000
+        board.look()
+    assert not turn.superseded
 
 
 def test_a_job_says_what_it_is():

@@ -48,6 +48,9 @@ class Targets:
     def lengths(self, number):
         return self._lengths[number]
 
+    def release(self):
+        """Nothing is held."""
+
 
 def drawn(count, seed=3):
     """Return lengths like Swiss-Prot's."""

@@ -15,7 +15,7 @@ import swdual
 from swdual.cache import cache_folder
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, InputError
-from swdual.master.preview import Memory, Preview, plan
+from swdual.master.preview import Preview, plan
 from swdual.master.task import EDGE
 from swdual.planner import PACKAGE, Plan
 from swdual.registry import available
@@ -168,8 +168,8 @@ def test_two_kinds_share_a_search_as_fast_as_they_are(large):
     ("words", "options"),
     [
         ("at least one CPU or GPU", {"cpus": 0, "gpus": 0}),
-        ("cpus is -1, but it must be at least 0", {"cpus": -1}),
-        ("gpus is -2, but it must be at least 0", {"gpus": -2}),
+        ("cpus is -1, but it must be from 0 to 100000", {"cpus": -1}),
+        ("gpus is -2, but it must be from 0 to 100000", {"gpus": -2}),
         ("unknown planner 'dul'; did you mean dual", {"planner": "dul"}),
         ("rates are", {"rates": {"cpu": 1, "gpus": 2}}),
         ("cpu: rates must be numbers", {"rates": {"cpu": "fast"}}),
@@ -209,7 +209,8 @@ def test_no_queries_take_no_time():
     """And the program still needs memory."""
     preview = Preview([], TARGETS, 2, 0, RATES)
     assert preview.plan("dual").makespan == 0
-    assert preview.memory.workers == 0
+    assert preview.memory.queries == 0
+    assert preview.memory.program > 0
 
 
 # Rates.
@@ -279,14 +280,15 @@ def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
 
 def test_memory_is_the_sum_of_its_parts(large):
     """More hits, workers and queries take more; each GPU holds the database."""
-    memory = Preview(*large, 2, 1, RATES).memory
-    parts = (memory.program, memory.database, memory.ranges, memory.workers, memory.hits)
+    preview = Preview(*large, 2, 1, RATES)
+    memory = preview.memory
+    *parts, total = memory.to_dict().values()
     assert all(type(part) is int for part in parts)
-    assert memory.total == sum(parts)
-    assert memory.to_dict() == {**vars(memory), "total": memory.total}
-    assert memory.each_gpu == large[1].residues
+    assert memory.total == total == sum(parts)
+    assert preview.gpu_bytes == large[1].residues
     assert memory.database >= large[1].residues
-    assert Preview(*large, 2, 0, RATES).memory.each_gpu == 0
+    assert Preview(*large, 2, 0, RATES).gpu_bytes == 0
+    assert preview.least_memory.total < total
     assert Preview(*large, 2, 0, RATES, max_target_seqs=0).memory.hits > memory.hits
     assert Preview(*large, 2, 0, RATES, max_target_seqs=10).memory.hits < memory.hits
     assert Preview(*large, 8, 0, RATES).memory.workers == 4 * memory.workers
@@ -305,7 +307,6 @@ def test_memory_without_a_gpu_or_a_cpu():
     """What is not used takes nothing."""
     memory = Preview(QUERIES, TARGETS, 0, 1, RATES).memory
     assert (memory.ranges, memory.workers) == (0, 0)
-    assert Memory(1, 2, 3, 4, 5, 100).total == 15
 
 
 PEAK = """

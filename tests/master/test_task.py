@@ -13,7 +13,7 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.lanes.pack import SPARSE, pack
 from swdual.master import task
-from swdual.master.task import EDGE, Range, Task, columns_of, cut, make_tasks
+from swdual.master.task import EDGE, Range, Task, columns_of, covering, cut, make_tasks
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -217,3 +217,19 @@ class Targets:
     def lengths(self, number):
         assert number == 0
         return self._lengths
+
+
+@settings(max_examples=50, deadline=None)
+@given(targets=lengths_of_targets, parts=st.integers(1, 3000), smallest=st.integers(1, 2000))
+def test_ranges_are_known_by_their_bounds(targets, parts, smallest):
+    """What `cut` made is told by blocks, first and last targets, and nothing less covers all."""
+    database = database_of(targets, block_bytes=4096)
+    ranges = cut_with(database, parts, smallest)
+    bounds = [list(each[:3]) for each in ranges]
+    assert covering(database, bounds) == ranges
+    wrong = [bounds[:-1], [*bounds, bounds[-1]], bounds[1:]]
+    wrong.append([[block, first, last + 1] for block, first, last in bounds])
+    wrong.append([[block + 1, first, last] for block, first, last in bounds])
+    for each in wrong:
+        with pytest.raises(ValueError, match="targets"):
+            covering(database, each)

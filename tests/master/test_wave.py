@@ -211,6 +211,7 @@ def test_results_come_in_order_and_as_soon_as_they_are_known(monkeypatch, kind, 
                 assert first_is_there.wait(20)
             return scorer(query, *where)
 
+        score.memory = scorer.memory
         return score
 
     monkeypatch.setattr(reference, "bind", waiting)

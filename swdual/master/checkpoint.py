@@ -1,0 +1,248 @@
+"""The checkpoint: what a search has found so far, kept in a journal, so that another can go on.
+
+The journal's first record says which search it is. Then comes, for each stretch of queries that
+are searched together, into which ranges the targets are cut, and for each task that is done, what
+came out of it. Records of tasks begin with `TASK`, the others are JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import xxhash
+
+from swdual.database.database import Database
+from swdual.errors import OutputError
+from swdual.hits.query_result import SearchParameters
+from swdual.journal import Journal
+from swdual.master.candidates import Candidates, Scored
+from swdual.master.task import Range, Task, covering
+from swdual.sequences.sequence import Sequence as Query
+from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
+from swdual.version import __version__
+
+Identity = Mapping[str, str | int | float | None]
+"""What must be the same for one search to go on where another ended."""
+
+TASK = b"T"
+
+TASK_HEAD = struct.Struct("<cIIIIII")
+"""Kind, query, block, first and last target, hits, and filled cells of the histogram, plus 1."""
+
+HIT = np.dtype([("score", "<i4"), ("ordinal", "<u8"), ("length", "<u4"), ("strand", "i1")])
+CELL = np.dtype([("cell", "<u4"), ("count", "<u8")])
+
+
+def identity(queries: Sequence[Query], database: Database, params: SearchParameters) -> Identity:
+    """Return what decides which scores a search finds."""
+    scheme = params.scheme
+    matrix = _digest([scheme.matrix.scores.tobytes()])
+    asked = _digest(
+        part for query in queries for part in (query.title.encode(errors="replace"), query.codes)
+    )
+    sections = _digest(section.checksum.encode() for section in database.manifest.sections)
+    return {
+        "release": __version__,
+        "queries": f"{len(queries)} with digest {asked}",
+        "database": f"of {len(database)} sequences with digest {sections}",
+        "matrix": f"{scheme.matrix.name} with digest {matrix}",
+        "gapopen": scheme.gap_open,
+        "gapextend": scheme.gap_extend,
+        "max-target-seqs": params.max_target_seqs,
+        "min-raw-score": params.min_raw_score,
+        "evalue": params.evalue,
+        "min-score": params.min_score,
+        "stats": params.stats,
+        "dbsize": params.dbsize,
+        "strand": params.strand,
+    }
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    state = xxhash.xxh3_128()
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little") + part)
+    return state.hexdigest()[:16]
+
+
+class Checkpoint:
+    """What is done of a search.
+
+    Parameters
+    ----------
+    path
+        The journal.
+    identity
+        Which search it is.
+    database
+        What is searched.
+    resume
+        Go on where the search of this journal ended; else there must be none.
+
+    Raises
+    ------
+    OutputError
+        If there is a journal, and `resume` is not given or it is of another search.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], identity: Identity, database: Database, resume: bool
+    ) -> None:
+        self._journal = journal = Journal(path)
+        self._database = database
+        self._fitted = identity["stats"] == "fit"
+        self._stretches: list[tuple[int, int, list[Range]]] = []
+        self._tasks: dict[int, dict[tuple[int, int, int], int]] = {}
+        try:
+            if len(journal) == 0:
+                self._begin(identity)
+            elif not resume:
+                raise OutputError(
+                    "is the journal of a search that did not end; --resume goes on with it, "
+                    "--force or removing it begins anew",
+                    file=path,
+                )
+            else:
+                self._read(identity)
+        except BaseException:
+            journal.close()
+            raise
+
+    def _begin(self, identity: Identity) -> None:
+        try:
+            self._journal.append(json.dumps(identity).encode())
+        except BaseException:
+            self._journal.remove()
+            raise
+
+    def _read(self, identity: Identity) -> None:
+        journal = self._journal
+        try:
+            begun: dict[str, str | int | float | None] = json.loads(journal[0])
+            _refuse_other(begun, identity, journal.path)
+            for number in range(1, len(journal)):
+                self._index(number)
+        except (ValueError, TypeError, AttributeError, RecursionError, struct.error) as error:
+            raise self._contradiction() from error
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks are done."""
+        return sum(map(len, self._tasks.values()))
+
+    @property
+    def path(self) -> str:
+        """The journal."""
+        return self._journal.path
+
+    def _index(self, number: int) -> None:
+        record = self._journal[number]
+        if record[:1] == TASK:
+            _, query, block, first, last, *_ = TASK_HEAD.unpack_from(record)
+            self._tasks.setdefault(query, {})[block, first, last] = number
+        else:
+            begin, end, *bounds = json.loads(record)
+            if not (isinstance(begin, int) and isinstance(end, int)):
+                raise TypeError
+            self._stretches.append((begin, end, covering(self._database, bounds)))
+
+    def stretch(self, query: int) -> tuple[int, list[Range]] | None:
+        """Return the stretch that a query was begun in: where it ends, and its ranges."""
+        for begin, end, ranges in reversed(self._stretches):
+            if begin <= query < end:
+                return end, ranges
+        return None
+
+    def begin(self, first: int, end: int, ranges: Sequence[Range]) -> None:
+        """Note into which ranges the targets are cut for queries `first` to `end - 1`."""
+        stretch = (first, end, list(ranges))
+        if stretch not in self._stretches:
+            record = [first, end, *(each[:3] for each in ranges)]
+            self._journal.append(json.dumps(record).encode())
+            self._stretches.append(stretch)
+
+    def done(self, first: int, end: int, ranges: Sequence[Range]) -> dict[Task, int]:
+        """Return the tasks that are done, queries counted from `first`, and where they are kept."""
+        places = {each[:3]: place for place, each in enumerate(ranges)}
+        return {
+            Task(query - first, places[key]): number
+            for query in range(first, end)
+            for key, number in self._tasks.get(query, {}).items()
+            if key in places
+        }
+
+    def keep(self, query: int, place: Range, scored: Scored) -> None:
+        """Note what came out of a task."""
+        counts = scored.histogram
+        cells = None if counts is None else np.flatnonzero(counts)
+        hits = np.empty(len(scored.candidates.scores), HIT)
+        for name, column in zip(HIT.names or (), scored.candidates, strict=True):
+            hits[name] = column
+        filled = np.empty(0 if cells is None else len(cells), CELL)
+        if counts is not None:
+            filled["cell"], filled["count"] = cells, counts.ravel()[cells]
+        head = (query, *place[:3], len(hits), 0 if cells is None else len(cells) + 1)
+        self._tasks.setdefault(query, {})[place[:3]] = len(self._journal)
+        self._journal.append(TASK_HEAD.pack(TASK, *head) + hits.tobytes() + filled.tobytes())
+
+    def read(self, number: int) -> Scored:
+        """Return what came out of a task that `done` tells of."""
+        record = self._journal[number]
+        *_, hits, cells = TASK_HEAD.unpack_from(record)
+        try:
+            rows = np.frombuffer(record, HIT, hits, TASK_HEAD.size)
+            found = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
+            known = rows["ordinal"] < len(self._database)
+            if not (known & (rows["score"] >= 0) & (abs(rows["strand"]) == 1)).all():
+                raise ValueError
+            if (cells > 0) != self._fitted:
+                raise ValueError
+            if cells == 0:
+                return Scored(found, None)
+            filled = np.frombuffer(record, CELL, cells - 1, TASK_HEAD.size + rows.nbytes)
+            counts = np.zeros(LENGTH_BINS * SCORE_BINS, np.int64)
+            counts[filled["cell"]] = filled["count"]
+        except (ValueError, IndexError) as error:
+            raise self._contradiction() from error
+        return Scored(found, counts.reshape(LENGTH_BINS, SCORE_BINS))
+
+    def _contradiction(self) -> OutputError:
+        return OutputError("contradicts itself; remove it", file=self._journal.path)
+
+    def remove(self) -> None:
+        """Delete the journal: what it was kept for is done."""
+        self._journal.remove()
+
+    def close(self) -> None:
+        """Leave the journal to whoever goes on; one of nothing is deleted."""
+        if not self.tasks:
+            self.remove()
+            return
+        try:
+            self._journal.sync()
+        finally:
+            self._journal.close()
+
+
+def _refuse_other(kept: Identity, identity: Identity, path: str) -> None:
+    """Refuse the journal of another search, and say what differs."""
+    differing = [
+        f"{name} {_shown(kept, name)}, not {_shown(identity, name)}"
+        for name in {**kept, **identity}
+        if kept.get(name) != identity.get(name)
+    ]
+    if differing:
+        raise OutputError(
+            f"is the journal of a search with {'; '.join(differing)}; give what it was begun "
+            "with, or begin anew with --force and without --resume",
+            file=path,
+        )
+
+
+def _shown(identity: Identity, name: str) -> str:
+    value = identity.get(name)
+    return "none" if value is None else f"{value}"

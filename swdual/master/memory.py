@@ -1,0 +1,264 @@
+"""The memory of a search: what it needs at least, and how what it may have is divided.
+
+Some of it is fixed: the program, the queries, a database that is no file. The rest is a choice
+between speed and memory: how large ranges of targets are, how many of them stay laid out for the
+next query, how many queries are searched together, how finely alignments are kept on their way.
+All of these grow together, from the least with which the search works to the most from which it
+gains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, replace
+
+from swdual.alignment.tracer import GRID_BYTES
+from swdual.backend import KEPT_BYTES, TARGET_WEIGHT, KeepingScorer, Scorer
+from swdual.database.database import Database
+from swdual.database.room import SEARCH_BYTES, index_bytes
+from swdual.hits.query_result import LATE_GRID_BYTES
+from swdual.master.task import SMALLEST_RANGE
+from swdual.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below
+from swdual.sequences.sequence import Sequence
+from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
+
+PROGRAM_BYTES = 220 * MIB
+"""What Python, its packages, and the kernels take, when these are compiled for the first time."""
+
+LOADED_BYTES = 112 * MIB
+"""What a process holds that has loaded its packages and nothing else."""
+
+WORKER_BYTES = 4 * MIB
+"""What a thread takes that does nothing, and what its allocator keeps."""
+
+RESIDUE_BYTES, QUERY_BYTES = 4, 300
+"""What each residue of a query takes, copies included, and what a query takes besides."""
+
+TASK_BYTES, WORKER_TASK_BYTES = 2500, 40
+"""What a task takes on the board, and each worker's plan of it."""
+
+HIT_BYTES, TITLE_BYTES, TRACED_BYTES = 128, 150, 250
+"""What a hit takes while those of its query are put in order, its title, and its alignment."""
+
+SHOWN_BYTES, LATE_BYTES = 24 * MIB, LATE_GRID_BYTES + 16 * MIB
+"""What the hits take that are written at a time, and their alignments if found only then."""
+
+LEAST_RANGE = 1 << 21
+"""Weight of a range below which too many lanes idle beside long targets."""
+
+LEAST_GRID, LEAST_SHARE, MOST_SHARE = 16 * MIB, 1 * MIB, 16 * MIB
+"""Bytes for the lines of alignments, and weights of the targets of one job that finds them.
+
+With fewer lines, pairs of some thousand residues would already be too large for the lanes.
+"""
+
+GRID_CELL_BYTES = 8
+"""What the lines of an alignment take for each cell, where they are closest together."""
+
+SHARE_BYTES = 8
+"""What finding the alignments of a job takes, to its weight."""
+
+PAIR_BYTES = 480
+"""What a pair too large for the lanes takes for each residue: lines of its matrices."""
+
+LEAST_COMPLETED = 2000
+"""Hits of a query whose alignments and titles are all found before the first is shown."""
+
+LEAST_WAVE = 8
+"""Queries that are searched together if they have few hits, because workers share their targets.
+"""
+
+LEAST_TASKS, MOST_TASKS = 2000, 20_000
+"""Tasks beyond which a search is not cut further."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the memory of a search depends on.
+
+    A query may have `kept` hits, and `together` queries are searched at a time at most. Each of
+    `scorers` is one worker's. `held` is what the process held already, besides the packages that
+    every search loads.
+    """
+
+    database: Database
+    query_lengths: SequenceOf[int]
+    kept: int
+    together: int
+    scorers: SequenceOf[Scorer]
+    traced: bool = True
+    fitted: bool = False
+    held: int = 0
+
+    @property
+    def longest_query(self) -> int:
+        """The residues of the longest query."""
+        return max(self.query_lengths, default=0)
+
+    @property
+    def weight(self) -> int:
+        """What all targets weigh: see `TARGET_WEIGHT`."""
+        return self.database.residues + TARGET_WEIGHT * len(self.database)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Predicted bytes, and the sizes of everything that they follow from.
+
+    A database's file is not counted: it is read piece by piece, and these are part of `workers`,
+    what the workers compute in; a database that is built in memory takes most while it is.
+    `ranges` are targets laid out for the workers, `hits` what is kept of what was found.
+
+    A range weighs at most `heaviest`; `wave` queries are searched together, in `most_tasks` tasks
+    if ranges are no smaller for it. A query's alignments are found at once if it has no more than
+    `most_completed` hits, in jobs whose targets weigh no more than `share`, with `grid` bytes
+    each.
+    """
+
+    program: int
+    queries: int
+    database: int
+    ranges: int
+    workers: int
+    hits: int
+    tasks: int
+    heaviest: int
+    wave: int
+    most_tasks: int
+    most_completed: int
+    share: int
+    grid: int
+
+    @property
+    def total(self) -> int:
+        """Bytes of the machine's memory."""
+        parts = (self.program, self.queries, self.database, self.ranges, self.workers, self.hits)
+        return sum(parts) + self.tasks
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the bytes, for JSON."""
+        names = ("program", "queries", "database", "ranges", "workers", "hits", "tasks", "total")
+        return {name: getattr(self, name) for name in names}
+
+
+def least_memory(needs: Needs) -> Memory:
+    """Return the memory of a search that takes as little as it can."""
+    return _memory(needs, 0.0)
+
+
+def most_memory(needs: Needs) -> Memory:
+    """Return the memory of a search that has all that makes it faster."""
+    return _memory(needs, 1.0)
+
+
+def planned_memory(needs: Needs, allowed: Allowance) -> Memory:
+    """Return how a search divides the memory that it may have.
+
+    Raises
+    ------
+    MemoryLimitError
+        If that is too little; says what would be enough.
+    """
+    refuse_below(least_memory(needs).total, allowed, _remedy(needs))
+    part = largest_part(lambda part: _memory(needs, part).total, allowed.bytes)
+    return _memory(needs, part)
+
+
+def holdable(queries: Iterable[Sequence], held: int, allowed: Allowance) -> Iterator[Sequence]:
+    """Return queries as long as they can be held in memory, beside a database that takes some.
+
+    Raises
+    ------
+    MemoryLimitError
+        If they cannot, at the end, when it is known what would be enough.
+    """
+    size = 0
+    for query in queries:
+        size += RESIDUE_BYTES * len(query.codes) + QUERY_BYTES
+        if size <= READ_ANYWAY or SEARCH_BYTES + held + size <= allowed.bytes:
+            yield query
+    if size > READ_ANYWAY:
+        refuse_below(SEARCH_BYTES + held + size, allowed, "fewer queries at a time take less")
+
+
+def _remedy(needs: Needs) -> str:
+    if needs.database.held_bytes > SMALLEST_RANGE:
+        return "a database that 'swdual makedb' wrote takes less, being a file"
+    if needs.kept > LEAST_COMPLETED:
+        return "fewer hits (-k) or threads take less"
+    return "fewer threads take less"
+
+
+def _memory(needs: Needs, part: float) -> Memory:
+    """Return the memory of a search that has some part, from 0 to 1, of what makes it faster."""
+
+    def size(least: int, most: int) -> int:
+        return between(least, most, part)
+
+    database, crew = needs.database, len(needs.scorers)
+    count = len(needs.query_lengths)
+    wave = size(
+        min(LEAST_WAVE, needs.together, max(1, MIB // (needs.kept * HIT_BYTES))),
+        max(1, min(needs.together, count)),
+    )
+    blocks = database.manifest.blocks
+    largest = max(x.residues + TARGET_WEIGHT * x.sequences for x in blocks)
+    longest = database.manifest.longest + TARGET_WEIGHT
+    heaviest = max(longest, size(LEAST_RANGE, largest))
+    lines = GRID_CELL_BYTES * needs.longest_query * database.manifest.longest
+    grid = size(min(LEAST_GRID, lines), min(GRID_BYTES, lines))
+    share = max(longest, size(min(LEAST_SHARE, needs.weight), min(MOST_SHARE, needs.weight)))
+    most_completed = size(min(LEAST_COMPLETED, needs.kept), needs.kept)
+    completed = TITLE_BYTES + needs.traced * TRACED_BYTES
+    late = LATE_BYTES if needs.traced and most_completed < needs.kept else 0
+    most_tasks = size(LEAST_TASKS, MOST_TASKS)
+    finest = len(blocks) + math.ceil(needs.weight / SMALLEST_RANGE) + crew
+    coarsest = len(blocks) + math.ceil(needs.weight / heaviest)
+    tasks = max(min(most_tasks, wave * finest), wave * coarsest)
+    shared, own = _scoring(needs, heaviest)
+    tracing = _tracing(needs, grid, share) if needs.traced else 0
+    ranges = 0
+    if any(isinstance(scorer, KeepingScorer) for scorer in needs.scorers):
+        width = max(scorer.width for scorer in needs.scorers)
+        laid = heaviest + min(2 * width * longest, 32 * heaviest)
+        ranges = min(size(crew * laid, max(KEPT_BYTES, crew * laid)), needs.weight + laid)
+    counts = 8 * LENGTH_BINS * SCORE_BINS * (wave + 2 * crew) if needs.fitted else 0
+    places = 8 * len(database) if needs.traced else 0
+    held = database.held_bytes
+    memory = Memory(
+        program=PROGRAM_BYTES + needs.held,
+        queries=RESIDUE_BYTES * sum(needs.query_lengths) + QUERY_BYTES * count,
+        database=held + places,
+        ranges=ranges,
+        workers=shared + crew * WORKER_BYTES + sum(max(each, tracing) for each in own),
+        hits=wave * (needs.kept * HIT_BYTES + most_completed * completed)
+        + counts
+        + SHOWN_BYTES
+        + late,
+        tasks=tasks * (TASK_BYTES + WORKER_TASK_BYTES * crew),
+        heaviest=heaviest,
+        wave=wave,
+        most_tasks=most_tasks,
+        most_completed=most_completed,
+        share=share,
+        grid=grid,
+    )
+    missing = index_bytes(held) - memory.total if held else 0
+    return replace(memory, database=memory.database + max(0, missing))
+
+
+def _scoring(needs: Needs, heaviest: int) -> tuple[int, list[int]]:
+    """Return what all workers share, and what each takes besides."""
+    told = {id(scorer): scorer.memory(needs.longest_query, heaviest) for scorer in needs.scorers}
+    return sum(shared for shared, _ in told.values()), [
+        told[id(scorer)][1] for scorer in needs.scorers
+    ]
+
+
+def _tracing(needs: Needs, grid: int, share: int) -> int:
+    """Return what a worker takes that finds alignments."""
+    rows, columns = needs.longest_query, needs.database.manifest.longest
+    pair = PAIR_BYTES * (rows + columns) if rows * columns > 2 * grid else 0
+    return max(grid, pair) + SHARE_BYTES * share + 200 * rows

@@ -1,0 +1,103 @@
+"""Verification: the scores of a sample of the targets, computed again by the definition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backend import Scorer
+from swdual.database.database import Database
+from swdual.errors import EngineError
+from swdual.master.job import Progress
+from swdual.master.task import Range
+from swdual.master.worker import Worker
+from swdual.sequences.sequence import Sequence, first_word
+
+SEED = 0x5EED
+"""What the samples are drawn from, with the number of the query: they depend on nothing else."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Compares what workers found with what the definition says.
+
+    Parameters
+    ----------
+    database
+        The targets.
+    sample
+        How many of them are drawn for each query; all, if there are no more.
+    definition
+        A scorer that is believed.
+    """
+
+    database: Database
+    sample: int
+    definition: Scorer
+
+    def drawn(self, number: int) -> NDArray[np.int64]:
+        """Return the targets that are compared with query `number`, in ascending order.
+
+        They are counted by descending length, from the database's first block on.
+        """
+        count = len(self.database)
+        draw = np.random.default_rng((SEED, number))
+        return np.sort(draw.choice(count, min(self.sample, count), replace=False, shuffle=False))
+
+    def check(
+        self,
+        worker: Worker,
+        query: Sequence,
+        number: int,
+        strands: list[bytes],
+        place: Range,
+        found: tuple[NDArray[np.int32], NDArray[np.int64]],
+        bar: int,
+        progress: Progress,
+    ) -> None:
+        """Compare the drawn targets of a range with what a worker found there.
+
+        Parameters
+        ----------
+        worker
+            Who found it.
+        query, number
+            What was compared, and its place among all queries.
+        strands
+            The codes of the strands that were compared.
+        place
+            With which targets.
+        found
+            Scores, and the places in the block of the targets that have them.
+        bar
+            What is not among them must score less than this.
+        progress
+            Called between two targets, so that a search that ends need not wait for all.
+
+        Raises
+        ------
+        EngineError
+            If one differs: what the worker found before cannot be believed either.
+        """
+        first = self.database.manifest.blocks[place.block].first
+        drawn = self.drawn(number) - first
+        scores, places = found
+        for target in drawn[(place.first <= drawn) & (drawn < place.last)].tolist():
+            where = place.block, target, target + 1
+            right = max(
+                int(self.definition(codes, *where, lambda cells: progress(0))[0])
+                for codes in strands
+            )
+            told = scores[places == target].tolist()
+            if told != [right] and (told or right >= bar):
+                ordinals = self.database.block(place.block).ordinals
+                name = first_word(self.database.headers([int(ordinals[target])])[0])
+                claim = f"scores {told[0]}" if told else f"scores less than {bar}"
+                raise EngineError(
+                    f"{worker.name} ({worker.device.name}) computes wrong: it says that target "
+                    f"{name} {claim} with query {query.id}, but by the definition it scores "
+                    f"{right}; trust nothing it found, and search again on another --device or "
+                    "--backend"
+                )
