@@ -10,6 +10,7 @@ import pytest
 
 FOLDER = Path(__file__).parent
 DATA = FOLDER.parent / "data"
+TRACES = FOLDER.parent / ".." / "shared" / "traces"
 
 
 @pytest.mark.parametrize(
@@ -19,10 +20,32 @@ DATA = FOLDER.parent / "data"
         ["makedb.py", "--residues", "3000", "--repeats", "1"],
         ["whole_process.py", "--residues", "3000", "--repeats", "1", "--only", "swdual"],
         ["start.py", "--repeats", "1"],
+        [
+            *("memory.py", "--residues", "3000", "--factors", "1", "--only", "queries x"),
+            *("--records", "2000", "--many", "20", "--longest", "500"),
+        ],
+        [
+            *("journal.py", "--queries", str(DATA / "queries.fasta"), "--repeats", "1"),
+            *("--db", str(DATA / "proteins.fasta")),
+        ],
         ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
         ["planners.py", "--instances", "10", "--tasks", "100", "--repeats", "1"],
-        ["simulator.py", str(DATA), "--repeats", "1"],
-        ["simulator.py", str(DATA), "--validate", "20"],
+        ["simulator.py", str(DATA), "--repeats", "1", "--only", "whole"],
+        ["simulator.py", str(DATA), "--moldable", "50", "--only", "1,000 s: hrf"],
+        pytest.param(
+            ["simulator.py", str(TRACES), "--only", "sequential: spt_rr", "--instances", "1"],
+            marks=pytest.mark.skipif(not TRACES.exists(), reason="the shared traces are not here"),
+        ),
+        [
+            "simulator_validity.py",
+            str(DATA),
+            "--jobs",
+            "20",
+            "--seconds",
+            "0.1",
+            "--policy",
+            "easy",
+        ],
         [
             *("papers/swdual.py", "--residues", "3000", "--scale", "0.02", "--db-scale", "0.0002"),
             *("--planners", "self_scheduling,gpu_only", "--repeats", "1"),

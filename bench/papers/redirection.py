@@ -147,19 +147,29 @@ def instances(
     ]
 
 
+def settings(
+    jobs: Workload, policy: str, dedicated: int, parameter: float, seed: int
+) -> tuple[int, dict[str, Any]]:
+    """Return the processors of an instance, and a policy's options on as many."""
+    processors = jobs.machine_processors or 1
+    if policy in PLAIN:
+        return processors, {}
+    chosen: dict[str, Any] = {"dedicated": min(dedicated, max(processors - 1, 1))}
+    if policy in COUNTING:
+        chosen["threshold"] = parameter
+    else:
+        chosen |= {"probability": parameter, "share": SHARE, "seed": seed}
+    return max(processors, 2), chosen
+
+
 def work(folder: Path, task: Row) -> Row:
     """Return what one policy makes of one instance."""
     key = (task[name] for name in ("trace", "field", "machine", "days", "seed"))
     jobs = instances(folder, *key)[task["instance"]]
-    processors = jobs.machine_processors or 1
-    policy, chosen = task["policy"], {}
-    if policy in REDIRECTING:
-        chosen = {"dedicated": min(task["dedicated"], max(processors - 1, 1))}
-        if policy in COUNTING:
-            chosen["threshold"] = task["parameter"]
-        else:
-            chosen |= {"probability": task["parameter"], "share": SHARE, "seed": task["instance"]}
-        processors = max(processors, 2)
+    policy = task["policy"]
+    processors, chosen = settings(
+        jobs, policy, task["dedicated"], task["parameter"], task["instance"]
+    )
     schedule = simulate(jobs, processors, policy, options=chosen)
     flow = schedule.turnaround_time
     stretch = flow / np.maximum(jobs.run_time, BOUND)

@@ -61,7 +61,8 @@ from swdual.instance import Instance, lower_bound
 from swdual.master.cost import Rates
 from swdual.master.device import Device, available_threads, gpus
 from swdual.master.division import Division, divide
-from swdual.master.search import SMALL_CELLS, Search, open_database
+from swdual.master.inputs import open_database
+from swdual.master.search import SMALL_CELLS, Search
 from swdual.master.worker import Worker
 from swdual.planner import PACKAGE, make_plan
 from swdual.sequences import synthesis

@@ -1,0 +1,62 @@
+"""What does it cost that nothing is lost: a search with a journal, and one without?
+
+    python bench/journal.py --queries Q.fasta --db D.db --keep
+
+Whole processes, taking turns: the output written to a file, for which there is a journal, and to a
+pipe, for which there is none. CPU seconds too, in which the wait for the disk does not count.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+from _report import in_turn, run, save, table
+
+
+@click.command()
+@click.option("--queries", type=click.Path(exists=True, path_type=Path), required=True)
+@click.option("--db", type=click.Path(exists=True, path_type=Path), required=True)
+@click.option("--threads", default=2)
+@click.option("--repeats", default=5)
+@click.option("--keep", is_flag=True, help="Write bench/results.")
+def main(queries: Path, db: Path, threads: int, repeats: int, keep: bool) -> None:
+    search = [sys.executable, "-m", "swdual", "search", str(queries.absolute()), str(db.absolute())]
+    search += ["-p", str(threads), "--force", "-o"]
+    outputs = {"swdual, with a journal": "hits.tsv", "swdual, without": "/dev/null"}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+
+        def seconds(out: str) -> float:
+            return run([*search, out], folder).seconds
+
+        def cpu_seconds(out: str) -> float:
+            return run([*search, out], folder).cpu_seconds
+
+        seconds("hits.tsv")  # compiles, and learns how fast the workers are
+        found = {
+            what: in_turn(
+                {
+                    label: lambda measure=measure, out=out: measure(out)
+                    for label, out in outputs.items()
+                },  # type: ignore[misc]
+                repeats,
+            )
+            for what, measure in (("seconds", seconds), ("CPU seconds", cpu_seconds))
+        }
+    rows = [
+        (label, what, *(row[name] for name in ("median", "min", "max")))
+        for what, both in found.items()
+        for label, row in both.items()
+    ]
+    table([("whole search", "of", "median", "least", "most"), *rows])
+    about = {"database": db.name, "queries": queries.name, "threads": threads, "repeats": repeats}
+    save("journal", {**about, **found}, kept=keep)
+
+
+if __name__ == "__main__":
+    main()
