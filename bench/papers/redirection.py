@@ -6,8 +6,8 @@
 Figures 3.3 to 3.13 and tables 3.1 and 3.2 of Machado Mendonca's thesis: 20 instances of each of
 seven traces, all jobs of some days after a random instant, made sequential by method C. In the
 comparison each policy runs with the parameters of table 3.2; the tuning tries all parameters on
-the first instances, as many as one core does in a quarter of an hour (`TUNING`); `--tuning 20` does
-as the thesis did, in hours.
+the first instances (`TUNING`; all 20 of three traces), an hour's work for one core; `--tuning 20`
+does as the thesis did, in hours more.
 
 The thesis says that an instance has the machine's processors / Q, Q the mean processors of a job.
 The numbers in its table 3.1 say otherwise: in all seven traces they are what the widest job of the
@@ -105,13 +105,13 @@ COUNTING = ("spt_rd", "gspt_rd")
 RANDOM = ("spt_rr", "gspt_rr")
 REDIRECTING = (*COUNTING, *RANDOM)
 TUNING: dict[str, dict[str, int]] = {
-    "curie": {"spt_rd": 3},
-    "hpc2n": dict.fromkeys(REDIRECTING, 1),
-    "kth-sp2": dict.fromkeys(REDIRECTING, 10),
-    "llnl-thunder": dict.fromkeys(REDIRECTING, 3) | {"spt_rd": 20},
-    "metacentrum": dict.fromkeys(REDIRECTING, 1),
-    "ricc": {},
-    "sdsc-blue": dict.fromkeys(REDIRECTING, 1),
+    "curie": {"spt_rd": 3, "gspt_rd": 1, "spt_rr": 1},
+    "hpc2n": dict.fromkeys(REDIRECTING, 20),
+    "kth-sp2": dict.fromkeys(REDIRECTING, 20),
+    "llnl-thunder": dict.fromkeys(REDIRECTING, 5) | {"spt_rd": 20},
+    "metacentrum": dict.fromkeys(REDIRECTING, 20),
+    "ricc": dict.fromkeys(REDIRECTING, 1),
+    "sdsc-blue": dict.fromkeys(REDIRECTING, 3),
 }
 """Which policies are simulated with all parameters, and on how many instances."""
 
