@@ -198,6 +198,9 @@ def command(
     journal = _journal(out)
     if resume and journal is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
+    if resume and journal is not None and not force and _is_complete(out, journal):
+        logger.info("%s is complete: nothing to resume; --force searches again", out)
+        return
     if gantt is not None:
         check_path(gantt)
     _refuse_one_place([os.fspath(each) for each in (out, trace, gantt, journal) if each])
@@ -241,6 +244,11 @@ def _journal(out: str) -> Path | None:
     if out in ("-", "/dev/stdout") or (path.exists() and not path.is_file()):
         return None
     return path.with_name(path.name + ".journal")
+
+
+def _is_complete(out: str, journal: Path) -> bool:
+    """Return whether an output is there, and no search that was to write it was ended."""
+    return os.path.isfile(out) and not journal.exists()
 
 
 def _forget(journal: Path) -> None:

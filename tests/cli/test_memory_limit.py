@@ -90,7 +90,6 @@ SEARCH = ("search", "q.fa", "t.db", "--no-progress", "--threads", "4", "--device
 EVERYTHING = ("-k", "0", "-e", "1e9")
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "options",
     [
@@ -116,7 +115,6 @@ def test_a_search_stays_within_its_limit(folder, options):
         assert bound.peak <= TOLERANCE * limit * MIB
 
 
-@pytest.mark.timeout(600)
 def test_a_database_that_is_indexed_in_memory_counts(folder):
     """It takes more than the file does, which the message says; the hits are the same."""
     from_file = measured(folder, *SEARCH)
@@ -128,7 +126,6 @@ def test_a_database_that_is_indexed_in_memory_counts(folder):
     assert bound.peak <= TOLERANCE * least * MIB
 
 
-@pytest.mark.timeout(600)
 def test_makedb_stays_within_its_limit(folder):
     """A file much larger than the limit leaves room for; the database is the same."""
     text = (folder / "t.fa").read_bytes()

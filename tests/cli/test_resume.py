@@ -130,9 +130,16 @@ def test_resume_without_a_journal_begins_at_the_beginning(run, here):
     assert sorted(os.listdir(here)) == ["hits.tsv", "q.fa", "scratch", "t.fa"]
 
 
-def test_what_is_complete_is_not_searched_again(refuses, run):
-    assert run("search", "q.fa", "t.fa", "-o", "hits.tsv").code == 0
-    refuses(6, ["exists"], "search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume")
+def test_what_is_complete_is_not_searched_again(run, here):
+    """As where a job was killed after all was done; what is there stays as it is."""
+    (here / "hits.tsv").write_text("all there is\n")
+    outcome = run("search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume")
+    assert outcome.code == 0
+    words = "hits.tsv is complete: nothing to resume; --force searches again"
+    assert outcome.err == f"swdual: {words}\n"
+    assert (here / "hits.tsv").read_text() == "all there is\n"
+    assert run("search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume", "--force").code == 0
+    assert (here / "hits.tsv").read_text().startswith("q1\tt1\t")
 
 
 @pytest.mark.parametrize("room", [0, 200, 1500])
