@@ -245,7 +245,7 @@ def test_a_trace_on_standard_output_is_alone_there(run, here):
 
 
 def test_a_search_that_is_stopped_leaves_neither_trace_nor_drawing(run, here, monkeypatch):
-    """All files appear together, or none."""
+    """All files appear together, or none; what was found is in the journal."""
     pytest.importorskip("matplotlib")
     results = Search.results
 
@@ -257,7 +257,7 @@ def test_a_search_that_is_stopped_leaves_neither_trace_nor_drawing(run, here, mo
     before = sorted(here.rglob("*"))
     outcome = run(*SEARCH, "-o", "hits.tsv", "--trace", "t.json", "--gantt", "g.svg")
     assert outcome.code == 130
-    assert sorted(here.rglob("*")) == before
+    assert sorted(here.rglob("*")) == sorted([*before, here / "hits.tsv.journal"])
 
 
 # Devices.

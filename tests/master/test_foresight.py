@@ -30,7 +30,7 @@ class Ahead:
         self.asked = []
         self.bars = []
 
-    def memory(self, longest_query):
+    def memory(self, longest_query, heaviest):
         return 0, 0
 
     def expect(self, upcoming):
@@ -60,6 +60,11 @@ def ahead(monkeypatch):
 
     monkeypatch.setattr(reference, "bind", bind)
     return found
+
+
+def used(ahead):
+    """Return the scorer of the search; with one before it the memory was planned."""
+    return next(scorer for scorer in ahead if scorer.asked)
 
 
 @pytest.fixture
@@ -105,8 +110,7 @@ def table(results):
 def test_the_best_are_those_among_all_scores(ahead, small_ranges, options, workers):
     """The same hits in the same order as from a scorer that gives all scores."""
     found = table(swdual.search(QUERIES, PROTEINS, device=[AHEAD] * workers, **options))
-    assert ahead[0].asked
-    assert bool(ahead[0].bars) == (options.get("stats") != "fit")
+    assert bool(used(ahead).bars) == (options.get("stats") != "fit")
     assert found == table(swdual.search(QUERIES, PROTEINS, device="cpu", **options))
     assert any(found)
 
@@ -116,7 +120,7 @@ def test_of_two_strands_the_better_counts_and_plus_of_equals(ahead, strand):
     """As where all scores of both are compared."""
     options = {"dbtype": "nucl", "strand": strand, "max_target_seqs": 5}
     found = table(swdual.search(GENES, REVERSED, device=[AHEAD], **options))
-    assert ahead[0].bars
+    assert used(ahead).bars
     assert found == table(swdual.search(GENES, REVERSED, device="cpu", **options))
     strands = {hit[2] for hits in found for hit in hits}
     assert strands == {"both": {1, -1}, "plus": {1}, "minus": {-1}}[strand]
@@ -126,7 +130,7 @@ def test_of_two_strands_the_better_counts_and_plus_of_equals(ahead, strand):
 def test_it_is_told_what_comes_before_each_call(ahead, small_ranges, planner):
     """The present task first; a single worker is then asked for just those, in that order."""
     swdual.search(QUERIES, PROTEINS, device=[AHEAD], planner=planner, align=False)
-    (scorer,) = ahead
+    scorer = used(ahead)
     _, *asked = scorer.asked  # after a short one to warm up
     assert len(scorer.told) == len(asked) > 5
     for number, told in enumerate(scorer.told):
@@ -136,7 +140,7 @@ def test_it_is_told_what_comes_before_each_call(ahead, small_ranges, planner):
 def test_both_strands_of_a_query_are_told_one_after_the_other(ahead):
     """As they will be asked for."""
     swdual.search(GENES, REVERSED, dbtype="nucl", device=[AHEAD], align=False)
-    (scorer,) = ahead
+    scorer = used(ahead)
     assert scorer.told[0][:2] == scorer.asked[1:3]
     assert scorer.told[0][0][0] != scorer.told[0][1][0]
 
