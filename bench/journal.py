@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import click
 
@@ -31,31 +33,22 @@ def main(queries: Path, db: Path, threads: int, repeats: int, keep: bool) -> Non
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
 
-        def seconds(out: str) -> float:
-            return run([*search, out], folder).seconds
+        cpu: dict[str, list[float]] = {label: [] for label in outputs}
 
-        def cpu_seconds(out: str) -> float:
-            return run([*search, out], folder).cpu_seconds
+        def seconds(label: str) -> float:
+            used = run([*search, outputs[label]], folder)
+            cpu[label].append(used.cpu_seconds)
+            return used.seconds
 
-        seconds("hits.tsv")  # compiles, and learns how fast the workers are
-        found = {
-            what: in_turn(
-                {
-                    label: lambda measure=measure, out=out: measure(out)
-                    for label, out in outputs.items()
-                },  # type: ignore[misc]
-                repeats,
-            )
-            for what, measure in (("seconds", seconds), ("CPU seconds", cpu_seconds))
-        }
+        run([*search, "hits.tsv"], folder)  # compiles, and learns how fast the workers are
+        wall = in_turn({label: partial(seconds, label) for label in outputs}, repeats)
     rows = [
-        (label, what, *(row[name] for name in ("median", "min", "max")))
-        for what, both in found.items()
-        for label, row in both.items()
+        (label, *(wall[label][name] for name in ("median", "min", "max")), median(cpu[label]))
+        for label in outputs
     ]
-    table([("whole search", "of", "median", "least", "most"), *rows])
+    table([("whole search", "seconds", "least", "most", "CPU seconds"), *rows])
     about = {"database": db.name, "queries": queries.name, "threads": threads, "repeats": repeats}
-    save("journal", {**about, **found}, kept=keep)
+    save("journal", {**about, "seconds": wall, "cpu_seconds": cpu}, kept=keep)
 
 
 if __name__ == "__main__":
