@@ -649,12 +649,12 @@ def test_a_file_of_rates_that_cannot_be_read_is_refused(refuses, here):
     """Missing, a folder, or no text."""
     (here / "noise").write_bytes(b"\xff\xfe\x00\x80")
     for name, words in (
-        ("none.json", "cannot be read: No such file"),
-        ("scratch", "cannot be read: Is a directory"),
-        ("noise", "is no JSON"),
+        ("none.json", "none.json: cannot be read: No such file"),
+        ("scratch", "scratch: cannot be read: Is a directory"),
+        ("noise", "noise:1: is no JSON"),
     ):
         options = (*CLUSTER[:4], "--rates", name)
-        refuses(1, [f"{name}: {words}"], "plan", "q.fa", "t.fa", *options)
+        refuses(1, [words], "plan", "q.fa", "t.fa", *options)
 
 
 # Nucleotides.
