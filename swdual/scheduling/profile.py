@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from swdual.scheduling import _earlier as earlier
 from swdual.scheduling import _slices as slices
 from swdual.scheduling._slices import Counts, Times, Words
 from swdual.scheduling.processors import Ranges, whole
@@ -43,6 +44,7 @@ class AvailabilityProfile:
         # A slice's row of words; what lies behind the size are the rows that no slice has.
         self._rows = np.arange(capacity)
         self._words = np.zeros((capacity, words), np.uint64)
+        self._behind = np.zeros_like(self._words)
         self.window = np.zeros(words, np.uint64)
         if by_processors:
             slices.write(self._words[0], whole(processors), True)
@@ -61,7 +63,11 @@ class AvailabilityProfile:
         self._size = slices.advance(self._times, self._counts, self._rows, self._size, now)
 
     def earliest(
-        self, processors: int, duration: float, choose: Choose | None = None
+        self,
+        processors: int,
+        duration: float,
+        choose: Choose | None = None,
+        since: float = -np.inf,
     ) -> tuple[float, Ranges | None]:
         """Return the earliest start of a job that nothing taken stands against.
 
@@ -72,6 +78,8 @@ class AvailabilityProfile:
         choose
             Picks processors from those free all the time; where it refuses, the job starts
             later. It must find some on an empty platform. Needs a profile by processors.
+        since
+            The begin of a slice before which it is known that the job cannot start.
 
         Returns
         -------
@@ -80,7 +88,7 @@ class AvailabilityProfile:
         processors
             (ranges, 2) what was picked, or None in a profile that counts.
         """
-        first = 0
+        first = int(np.searchsorted(self._times[: self._size], since))
         while True:
             first = self._search(first, processors, duration)
             if choose is None:
@@ -119,7 +127,67 @@ class AvailabilityProfile:
             (jobs,) what the jobs need, for how long, and where they are taken out at present.
         """
         profile = self._times, self._counts, self._size
-        return int(slices.improvable(*profile, begin, processors, durations, starts))
+        return int(earlier.improvable(*profile, begin, processors, durations, starts))
+
+    def sooner(
+        self,
+        begin: int,
+        processors: Counts,
+        durations: Times,
+        starts: Times,
+        rows: Counts,
+        held: Words,
+        lacks: Counts,
+    ) -> tuple[int, float]:
+        """Return the next of some reserved jobs that finds the same processors free earlier.
+
+        Parameters
+        ----------
+        begin, processors, durations, starts
+            As for `improvable`.
+        rows, held
+            As for `startable`.
+        lacks
+            (jobs,) so many processors at least must be freed before a job can start earlier. Jobs
+            that lack any are passed over; what others that are passed over lack is written here.
+
+        Returns
+        -------
+        job
+            Its index, or the number of jobs.
+        start
+            The earliest time at which it finds them; another may suit it better.
+        """
+        profile = self._times, self._counts, self._rows, self._words, self._size, self.window
+        job, first = earlier.sooner(
+            *profile, self._behind, begin, processors, durations, starts, rows, held, lacks
+        )
+        return int(job), float(self._times[first])
+
+    def relieve(
+        self,
+        start: float,
+        end: float,
+        which: Ranges,
+        durations: Times,
+        starts: Times,
+        rows: Counts,
+        held: Words,
+        lacks: Counts,
+    ) -> None:
+        """Lower what reserved jobs lack, as processors were given back in [start, end).
+
+        Parameters
+        ----------
+        start, end, which
+            When, and which processors; some may be taken again.
+        durations, starts, rows, held, lacks
+            As for `sooner`.
+        """
+        profile = self._times, self._rows, self._words, self._size
+        freed = np.zeros_like(self.window)
+        self.write(freed, which)
+        earlier.relieve(*profile, start, end, freed, durations, starts, rows, held, lacks)
 
     def startable(
         self,
@@ -146,7 +214,7 @@ class AvailabilityProfile:
         """
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
         return int(
-            slices.startable(*profile, begin, processors, durations, starts, rows, held, refused)
+            earlier.startable(*profile, begin, processors, durations, starts, rows, held, refused)
         )
 
     def pick(self, processors: int, choose: Choose | None) -> tuple[bool, Ranges | None]:
@@ -218,3 +286,4 @@ class AvailabilityProfile:
         self._counts = np.concatenate((self._counts, np.zeros(capacity, np.int64)))
         self._rows = np.concatenate((self._rows, np.arange(capacity, 2 * capacity)))
         self._words = np.concatenate((self._words, np.zeros_like(self._words)))
+        self._behind = np.zeros_like(self._words)

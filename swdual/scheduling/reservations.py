@@ -39,6 +39,8 @@ class Reservations:
         self._processors = np.zeros(capacity, np.int64)
         self._durations = np.zeros(capacity)
         self._starts = np.zeros(capacity)
+        # How many more processors must be freed, at least, before a job can start earlier.
+        self._lacks = np.zeros(capacity, np.int64)
         # A job's row of words; what lies behind the last job are the rows that none has.
         self._rows = np.arange(capacity)
         self._held = np.zeros((capacity, profile.words), np.uint64)
@@ -79,7 +81,8 @@ class Reservations:
         """Forget the reservation of a job that starts; its processors stay taken."""
         place = int(np.searchsorted(self._index[: len(self)], job.index))
         row = self._rows[place]
-        for column in (self._index, self._processors, self._durations, self._starts, self._rows):
+        columns = self._index, self._processors, self._durations, self._starts, self._lacks
+        for column in (*columns, self._rows):
             column[place : len(self) - 1] = column[place + 1 : len(self)]
         self._rows[len(self) - 1] = row
         del self._all[job.index]
@@ -98,12 +101,24 @@ class Reservations:
     def __getitem__(self, place: int) -> Reservation:
         return self._all[int(self._index[place])]
 
-    def improvable(self, begin: int) -> int | None:
-        """Return the next place from one on whose job may start earlier."""
+    def freed(self, start: float, end: float, which: Ranges | None) -> None:
+        """Note that processors were given back to the profile in [start, end)."""
+        if which is not None and self._profile.by_processors:
+            size = len(self)
+            jobs = self._durations[:size], self._starts[:size], self._rows[:size], self._held
+            self._profile.relieve(start, end, which, *jobs, self._lacks[:size])
+
+    def improvable(self, begin: int) -> tuple[int, float] | None:
+        """Return the next place from one on whose job may start earlier, and since when it may."""
         size = len(self)
         columns = self._processors[:size], self._durations[:size], self._starts[:size]
-        place = self._profile.improvable(begin, *columns)
-        return None if place == size else place
+        since = -np.inf
+        if self._profile.by_processors:
+            sets = self._rows[:size], self._held, self._lacks[:size]
+            place, since = self._profile.sooner(begin, *columns, *sets)
+        else:
+            place = self._profile.improvable(begin, *columns)
+        return None if place == size else (place, since)
 
     def startable(self, begin: int) -> int | None:
         """Return the next place from one on whose job can start now, in the profile's window."""
@@ -118,6 +133,7 @@ class Reservations:
         job, start, which = reservation
         self._profile.take(start, start + job.requested_time, job.processors, which)
         self._starts[place] = start
+        self._lacks[place] = 1
         self._all[job.index] = reservation
         if which is not None:
             self._profile.write(self._held[self._rows[place]], which)
@@ -128,6 +144,7 @@ class Reservations:
         self._processors = np.resize(self._processors, 2 * size)
         self._durations = np.resize(self._durations, 2 * size)
         self._starts = np.resize(self._starts, 2 * size)
+        self._lacks = np.resize(self._lacks, 2 * size)
         self._rows = np.append(self._rows, np.arange(size, 2 * size))
         self._held = np.concatenate((self._held, np.zeros_like(self._held)))
         self._refused = np.concatenate((self._refused, np.zeros_like(self._refused)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -159,6 +162,71 @@ def test_a_job_that_is_passed_over_could_not_start_earlier(processors, now_only,
             better = profile.earliest(count, duration)[0] < start
         profile.take(start, start + duration, count)
         assert (number in named) == better
+
+
+def most_before(free, start, duration, held):
+    """Return how many processors a reserved job finds together at best, if it starts earlier.
+
+    `free` has one bit a processor for each second, and the job holds `held`.
+    """
+    seconds = [
+        among | held if start <= second < start + duration else among
+        for second, among in enumerate(free)
+    ]
+    found = (reduce(and_, seconds[first : first + duration]) for first in range(start))
+    return max((together.bit_count() for together in found), default=0)
+
+
+@settings(max_examples=500, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), processors=st.integers(1, 12) | st.integers(60, 140))
+def test_a_job_lacks_no_more_than_is_said(seed, processors):
+    """However much is freed and taken since; and it is named if it lacks none."""
+    random = np.random.default_rng(seed)
+    profile = AvailabilityProfile(processors, by_processors=True)
+    profile.advance(0)
+    free = [2**processors - 1] * HORIZON
+    jobs, lacks = [], np.zeros(0, np.int64)
+    for _ in range(30):
+        freed = None
+        if len(jobs) > 4 and random.random() < 0.5:
+            # A job ends early or moves away.
+            gone = random.integers(len(jobs))
+            start, duration, count, which, bits = jobs.pop(gone)
+            lacks = np.delete(lacks, gone)
+            freed = start, start + duration, which
+            profile.give(start, start + duration, count, which)
+        else:
+            duration, count = (int(random.integers(1, most + 1)) for most in (9, processors))
+            time, which = profile.earliest(count, duration, lowest)
+            start, bits = int(time), sum(1 << number for number in numbers(which))
+            if start + duration >= HORIZON:
+                continue
+            profile.take(start, start + duration, count, which)
+            jobs.append((start, duration, count, which, bits))
+            lacks = np.append(lacks, 1)
+        for second in range(start, start + duration):
+            free[second] ^= bits
+        starts, durations = (np.array([job[k] for job in jobs], float) for k in (0, 1))
+        counts = np.array([job[2] for job in jobs])
+        rows, held = np.arange(len(jobs)), np.zeros((len(jobs), profile.words), np.uint64)
+        for row, job in zip(held, jobs, strict=True):
+            profile.write(row, job[3])
+        columns = durations, starts, rows, held, lacks
+        if freed is not None:
+            profile.relieve(*freed, *columns)
+        if random.random() < 0.2:
+            lacks[:] = 0  # as if nothing were known
+        most = np.array([most_before(free, job[0], job[1], job[4]) for job in jobs])
+        assert (most <= counts - lacks)[lacks > 0].all()
+        if random.random() < 0.5:
+            named, place = [], -1
+            while place < len(jobs):
+                place, time = profile.sooner(place + 1, counts, *columns)
+                if place < len(jobs):
+                    assert time < starts[place]
+                    named.append(place)
+            assert named == np.flatnonzero(most >= counts).tolist()
+            assert (most <= counts - lacks)[lacks > 0].all()
 
 
 @pytest.mark.parametrize("by_processors", [False, True])

@@ -53,6 +53,7 @@ class Policy:
         for ended in view.ended:
             if ended.latest_end > now:
                 profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
+                reservations.freed(now, ended.latest_end, ended.processors)
                 early = True
         if early and self._compression == "textbook":
             self._compress(view)
@@ -73,18 +74,22 @@ class Policy:
 
     def _compress(self, view: View) -> None:
         profile, reservations = self._profile, self._reservations
-        place = reservations.improvable(0)
-        while place is not None:
-            job, start, _ = before = reservations.release(place)
-            earlier, which = profile.earliest(job.processors, job.requested_time, self._choose)
+        found = reservations.improvable(0)
+        while found is not None:
+            place, since = found
+            job, start, held = before = reservations.release(place)
+            earlier, which = profile.earliest(
+                job.processors, job.requested_time, self._choose, since
+            )
             if earlier < start:
                 reservations.put(place, Reservation(job, earlier, which))
+                reservations.freed(start, start + job.requested_time, held)
                 view.note(
                     job, f"moved from {seconds(start)} to {seconds(earlier)}, as a job ended early"
                 )
             else:
                 reservations.put(place, before)
-            place = reservations.improvable(place + 1)
+            found = reservations.improvable(place + 1)
 
     def _start_early(self, view: View) -> None:
         profile, reservations = self._profile, self._reservations
