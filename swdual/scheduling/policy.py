@@ -12,6 +12,7 @@ from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.workload.workload import Workload
+from swdual.text import quoted
 
 PACKAGE = "swdual.scheduling.policies"
 
@@ -51,6 +52,10 @@ def traits(name: str) -> Traits:
     return Traits(getattr(module, "MALLEABLE", False), getattr(module, "PLACES", False))
 
 
+LONGEST_VALUE = 100
+"""Characters of an option's value beyond which it is none, so that no number is without bounds."""
+
+
 class Option(NamedTuple):
     """Something about a policy that users may choose.
 
@@ -78,12 +83,14 @@ class Option(NamedTuple):
         """
         if value is None:
             return self.default
-        kind = type(self.default)
+        kind, text = type(self.default), str(value)
         try:
-            known = kind(str(value))
+            if len(text) > LONGEST_VALUE:
+                raise ValueError
+            known = kind(text)
         except ValueError:
             raise InputError(
-                f"{name} cannot be {value!r}: it is {KINDS[kind]}, such as {self.default}"
+                f"{name} cannot be {quoted(text)}: it is {KINDS[kind]}, such as {self.default}"
             ) from None
         if self.choices and known not in self.choices:
             raise InputError(registry.unknown(f"value of {name}:", str(value), self.choices))

@@ -459,3 +459,9 @@ def test_jobs_become_what_other_policies_take(kind, policies, run, trace):
     facts = json.loads(once.out)
     made = facts["schedules"] if "," in policies else [facts]
     assert [each["policy"] for each in made] == policies.split(",")
+
+
+def test_the_value_of_an_option_is_bounded(refuses, trace):
+    """A number of so many digits was an internal error."""
+    words = ["reserve_depth cannot be '9999", "...'"]
+    refuses(1, words, "simulate", "t.swf", "--policy", "easy", "--reserve-depth", "9" * 5000)
