@@ -49,6 +49,7 @@ WHOLE: tuple[tuple[str, int, str, Options], ...] = (
 )
 WEEK: tuple[tuple[str, int, str, Options], ...] = (
     ("CEA-Curie-2011-2.1-cln", 80640, "conservative", {}),
+    ("CEA-Curie-2011-2.1-cln", 80640, "conservative", {"by": "processors"}),
     (
         *("CEA-Curie-2011-2.1-cln", 80640, "conservative"),
         {"by": "processors", "compression": "thesis"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from swdual.jit import kernel
-from swdual.scheduling._slices import Counts, Times, Words, intersect, popcount
+from swdual.scheduling._slices import Counts, Times, Words, common, intersect, popcount
 
 
 @kernel
@@ -243,15 +243,6 @@ def before(
             most = max(most, free)
             first += 1
     return first, most
-
-
-@kernel
-def common(one: Words, other: Words) -> int:
-    """Return how many bits two rows have in common."""
-    total = 0
-    for word in range(len(one)):
-        total += popcount(one[word] & other[word])
-    return total
 
 
 @kernel

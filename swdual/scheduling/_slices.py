@@ -1,4 +1,4 @@
-"""The slices of an availability profile, as arrays, and what is compiled to look through them.
+"""The slices of an availability profile, as arrays, and what is compiled to change and search them.
 
 Slice k begins at ``times[k]`` and has ``counts[k]`` free processors; row ``rows[k]`` of the words
 says which, one bit a processor. The rows behind the last slice are those that no slice has.
@@ -184,6 +184,15 @@ def intersect(window: Words, row: Words) -> int:
     for word in range(len(window)):
         window[word] &= row[word]
         total += popcount(window[word])
+    return total
+
+
+@kernel
+def common(one: Words, other: Words) -> int:
+    """Return how many bits two rows have in common."""
+    total = 0
+    for word in range(len(one)):
+        total += popcount(one[word] & other[word])
     return total
 
 

@@ -53,7 +53,6 @@ class Policy:
         for ended in view.ended:
             if ended.latest_end > now:
                 profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
-                reservations.freed(now, ended.latest_end, ended.processors)
                 early = True
         if early and self._compression == "textbook":
             self._compress(view)
@@ -74,6 +73,8 @@ class Policy:
 
     def _compress(self, view: View) -> None:
         profile, reservations = self._profile, self._reservations
+        for ended in view.ended:
+            reservations.freed(view.now, ended.latest_end, ended.processors)
         found = reservations.improvable(0)
         while found is not None:
             place, since = found
