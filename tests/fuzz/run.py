@@ -1,6 +1,6 @@
 """Fuzz one reader, guided by the branches that inputs take (needs ``pip install swdual[fuzz]``).
 
-    python tests/fuzz/run.py fasta --seconds 3600 --corpus /tmp/corpus/fasta
+    python tests/fuzz/run.py fasta --seconds 3600 --corpus corpus/fasta
 
 What was found before is kept in the corpus and begun with the next time. An input that ends in
 anything but success or an explained error is written to the current folder as ``crash-...`` and
