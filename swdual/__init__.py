@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from swdual.database.database import Database
     from swdual.database.makedb import makedb
     from swdual.errors import (
+        ClusterError,
         DatabaseError,
         DeviceError,
         DeviceMemoryError,
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from swdual.master.device import Device
     from swdual.master.pair import align
     from swdual.master.preview import plan
-    from swdual.master.search import iter_search, search
     from swdual.planner import Plan
     from swdual.results import SearchResults
+    from swdual.searching import iter_search, search
     from swdual.sequences.matrices import SubstitutionMatrix
     from swdual.sequences.scoring import ScoringScheme
 
@@ -45,6 +46,7 @@ _HOMES = {
     "swdual.database.database": ("Database",),
     "swdual.database.makedb": ("makedb",),
     "swdual.errors": (
+        "ClusterError",
         "DatabaseError",
         "DeviceError",
         "DeviceMemoryError",
@@ -61,15 +63,16 @@ _HOMES = {
     "swdual.master.device": ("Device",),
     "swdual.master.pair": ("align",),
     "swdual.master.preview": ("plan",),
-    "swdual.master.search": ("iter_search", "search"),
     "swdual.planner": ("Plan",),
     "swdual.results": ("SearchResults",),
+    "swdual.searching": ("iter_search", "search"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }
 
 __all__ = [
     "Alignment",
+    "ClusterError",
     "Database",
     "DatabaseError",
     "Device",

@@ -76,6 +76,12 @@ class MemoryLimitError(SwdualError, MemoryError):
     exit_code = 4
 
 
+class ClusterError(SwdualError):
+    """A cluster that cannot be reached, has lost all its nodes, or consists of unlike ones."""
+
+    exit_code = 5
+
+
 class OutputError(SwdualError, OSError):
     """A result that cannot be written."""
 

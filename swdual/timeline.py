@@ -83,6 +83,11 @@ class Timeline:
             name: array(code) for name, code in zip(Span._fields, CODES, strict=True)
         }
 
+    def join(self, worker: str) -> int:
+        """Add a worker, and return its number."""
+        self.workers = (*self.workers, worker)
+        return len(self.workers) - 1
+
     def add(self, span: Span) -> None:
         """Add what a worker did.
 
@@ -203,7 +208,9 @@ def plan_panel(
     """
     queries = _joined([queries for _, _, queries in plans], np.int64)
     seconds = sum(plan.makespan for _, plan, _ in plans)
-    busy = sum((plan.busy for _, plan, _ in plans), np.zeros(len(workers)))
+    busy = np.zeros(len(workers))
+    for _, plan, _ in plans:  # those who joined later have no part in the first ones
+        busy[: len(plan.busy)] += plan.busy
     length = f" in {len(plans)} waves" if len(plans) > 1 else f": {seconds:.4g} s"
     bounded: dict[str, Any] = {}
     if len(plans) == 1:

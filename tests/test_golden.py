@@ -15,8 +15,8 @@ from oracles.smith_waterman import local_score_gotoh
 
 from swdual.database.database import Database
 from swdual.hits.hit import Hit
-from swdual.master.search import search
 from swdual.results import SearchResults
+from swdual.searching import search
 from swdual.sequences.alphabet import NUCLEOTIDE
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.sequence import Sequence

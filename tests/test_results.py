@@ -16,8 +16,8 @@ from swdual.errors import DatabaseError, InputError, OutputError, StatisticsUnav
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-from swdual.master.search import search
 from swdual.results import SHOWN_ROWS, SearchResults
+from swdual.searching import search
 
 QUERIES = [("q1 first query", "MKVLAW"), ("q2", "P"), ("q3", "WWWW")]
 TARGETS = [("t1 one", "GGWW"), ("t2 two", "MKVLAW"), ("t3", "MKVLA"), ("t4 four", "MKVLAWGG")]

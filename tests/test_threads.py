@@ -12,7 +12,7 @@ from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.errors import InputError
-from swdual.master.search import search
+from swdual.searching import search
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

@@ -13,9 +13,9 @@ import pytest
 from swdual.errors import InputError, OutputError
 from swdual.gantt import GROUND
 from swdual.master.device import Device
-from swdual.master.search import search
 from swdual.planner import Plan, make_plan
 from swdual.results import Timing
+from swdual.searching import search
 from swdual.timeline import OBSERVED, Planned, Span, Timeline
 
 QUERIES = [("q1 first", "MKVLAWGGHERMKVLAWDEF"), ("q<2>&", "ACDEFGHIKLMNPQRSTVWY"), ("q3", "WWWW")]
@@ -29,7 +29,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rates")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("swdual.master.cost.cache_folder", lambda: folder)
-        patch.setattr("swdual.master.search.SMALL_CELLS", 0)
+        patch.setattr("swdual.master.engagement.SMALL_CELLS", 0)
         return search(QUERIES, TARGETS, device=[Device(), Device()])
 
 

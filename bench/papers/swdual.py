@@ -61,8 +61,9 @@ from swdual.instance import Instance, lower_bound
 from swdual.master.cost import Rates
 from swdual.master.device import Device, available_threads, gpus
 from swdual.master.division import Division, divide
+from swdual.master.engagement import SMALL_CELLS
 from swdual.master.inputs import open_database
-from swdual.master.search import SMALL_CELLS, Search
+from swdual.master.search import Search
 from swdual.master.worker import Worker
 from swdual.planner import PACKAGE, make_plan
 from swdual.sequences import synthesis

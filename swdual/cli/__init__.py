@@ -1,8 +1,8 @@
 """The command line: one file a subcommand, which parses, calls and prints.
 
 What goes wrong ends here as one line on standard error and an exit code: 1 bad input or option,
-2 database, 3 engine, 4 memory, 6 output, 130 and 143 interrupted, 141 closed pipe, 255 a defect of
-swdual's own.
+2 database, 3 engine, 4 memory, 5 cluster, 6 output, 130 and 143 interrupted, 141 closed pipe, 255
+a defect of swdual's own.
 """
 
 from __future__ import annotations

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("swdual")
 
+WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
+
 
 @click.command("search", cls=Command, short_help="Search queries in a database.")
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
@@ -126,6 +128,11 @@ logger = logging.getLogger("swdual")
     is_flag=True,
     help="Go on where the same search ended: what it had found is in OUT.journal.",
 )
+@option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Search on the Dask cluster with this scheduler, such as tcp://host:8786.",
+)
 @option("--trace", type=click.Path(), help="Write what each worker did: Chrome's trace format.")
 @option("--gantt", type=click.Path(), help="Draw plan and reality: SVG, PNG or PDF.")
 @option(
@@ -148,6 +155,7 @@ def command(
     align: str | None,
     gapopen: int | None,
     gapextend: int | None,
+    cluster: str | None,
     trace: str | None,
     gantt: str | None,
     quiet: bool,
@@ -185,8 +193,8 @@ def command(
 
     from swdual.format import format_of, parse_format
     from swdual.gantt import check_path, rendered
-    from swdual.master.search import Search
     from swdual.output import replacing
+    from swdual.searching import prepared
 
     outfmt = format_of(out) if outfmt is None else outfmt
     chosen = parse_format(outfmt)
@@ -203,6 +211,10 @@ def command(
         return
     if gantt is not None:
         check_path(gantt)
+    if cluster is not None:
+        from swdual.cluster.connection import hush
+
+        hush()
     _refuse_one_place([os.fspath(each) for each in (out, trace, gantt, journal) if each])
     inputs = (query, db)
     replaced = force or (resume and journal is not None and journal.exists())
@@ -214,7 +226,7 @@ def command(
         )
         if journal is not None and force and not resume:
             _forget(journal)
-        whole = Search(
+        whole = prepared(
             query if query == "-" else Path(query),
             db,
             gap_open=gapopen,
@@ -223,6 +235,7 @@ def command(
             progress=not (quiet or no_progress),
             journal=journal,
             resume=resume,
+            cluster=cluster,
             **options,
         )
         kept.enter_context(whole.journalled())
@@ -233,7 +246,7 @@ def command(
             drawn.pop().write(rendered(timing.panels(), gantt))
         if trace is not None:
             drawn.pop().write(json.dumps(timing.trace()).encode())
-    _report(timing, len(whole.queries), len(whole.database))
+    _report(timing, len(whole.queries), len(whole.database), on_nodes=cluster is not None)
 
 
 def _journal(out: str) -> Path | None:
@@ -267,7 +280,7 @@ def _refuse_one_place(outputs: list[str]) -> None:
             raise click.UsageError(f"Only one output can go to {name}.")
 
 
-def _report(timing: Timing, queries: int, targets: int) -> None:
+def _report(timing: Timing, queries: int, targets: int, *, on_nodes: bool) -> None:
     """Say what was done, and how it went against the plan."""
     logger.info(
         "%s x %s: %.1f Gcells in %.2f s: %.1f GCUPS (%s)",
@@ -276,7 +289,7 @@ def _report(timing: Timing, queries: int, targets: int) -> None:
         timing.cells / 1e9,
         timing.seconds,
         timing.gcups,
-        counted(len(timing.timeline.workers), "worker", "workers"),
+        counted(len(timing.timeline.workers), *(NODES if on_nodes else WORKERS)),
     )
     error = timing.timeline.prediction_error()
     if math.isfinite(error):

@@ -12,29 +12,20 @@ import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
 import xxhash
 
 from swdual.database.database import Database
 from swdual.errors import OutputError
 from swdual.hits.query_result import SearchParameters
 from swdual.journal import Journal
-from swdual.master.candidates import Candidates, Scored
+from swdual.master.candidates import Scored
+from swdual.master.packing import TASK, packed_of, unpack
 from swdual.master.task import Range, Task, covering
 from swdual.sequences.sequence import Sequence as Query
-from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
 from swdual.version import __version__
 
 Identity = Mapping[str, str | int | float | None]
 """What must be the same for one search to go on where another ended."""
-
-TASK = b"T"
-
-TASK_HEAD = struct.Struct("<cIIIIII")
-"""Kind, query, block, first and last target, hits, and filled cells of the histogram, plus 1."""
-
-HIT = np.dtype([("score", "<i4"), ("ordinal", "<u8"), ("length", "<u4"), ("strand", "i1")])
-CELL = np.dtype([("cell", "<u4"), ("count", "<u8")])
 
 
 def identity(queries: Sequence[Query], database: Database, params: SearchParameters) -> Identity:
@@ -142,8 +133,8 @@ class Checkpoint:
     def _index(self, number: int) -> None:
         record = self._journal[number]
         if record[:1] == TASK:
-            _, query, block, first, last, *_ = TASK_HEAD.unpack_from(record)
-            self._tasks.setdefault(query, {})[block, first, last] = number
+            query, place = packed_of(record)
+            self._tasks.setdefault(query, {})[place] = number
         else:
             begin, end, *bounds = json.loads(record)
             if not (isinstance(begin, int) and isinstance(end, int)):
@@ -175,40 +166,18 @@ class Checkpoint:
             if key in places
         }
 
-    def keep(self, query: int, place: Range, scored: Scored) -> None:
-        """Note what came out of a task."""
-        counts = scored.histogram
-        cells = None if counts is None else np.flatnonzero(counts)
-        hits = np.empty(len(scored.candidates.scores), HIT)
-        for name, column in zip(HIT.names or (), scored.candidates, strict=True):
-            hits[name] = column
-        filled = np.empty(0 if cells is None else len(cells), CELL)
-        if counts is not None:
-            filled["cell"], filled["count"] = cells, counts.ravel()[cells]
-        head = (query, *place[:3], len(hits), 0 if cells is None else len(cells) + 1)
-        self._tasks.setdefault(query, {})[place[:3]] = len(self._journal)
-        self._journal.append(TASK_HEAD.pack(TASK, *head) + hits.tobytes() + filled.tobytes())
+    def keep(self, record: bytes) -> None:
+        """Note what came out of a task, as `pack` packs it."""
+        query, place = packed_of(record)
+        self._tasks.setdefault(query, {})[place] = len(self._journal)
+        self._journal.append(record)
 
     def read(self, number: int) -> Scored:
         """Return what came out of a task that `done` tells of."""
-        record = self._journal[number]
-        *_, hits, cells = TASK_HEAD.unpack_from(record)
         try:
-            rows = np.frombuffer(record, HIT, hits, TASK_HEAD.size)
-            found = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
-            known = rows["ordinal"] < len(self._database)
-            if not (known & (rows["score"] >= 0) & (abs(rows["strand"]) == 1)).all():
-                raise ValueError
-            if (cells > 0) != self._fitted:
-                raise ValueError
-            if cells == 0:
-                return Scored(found, None)
-            filled = np.frombuffer(record, CELL, cells - 1, TASK_HEAD.size + rows.nbytes)
-            counts = np.zeros(LENGTH_BINS * SCORE_BINS, np.int64)
-            counts[filled["cell"]] = filled["count"]
+            return unpack(self._journal[number], len(self._database), fitted=self._fitted)
         except (ValueError, IndexError) as error:
             raise self._contradiction() from error
-        return Scored(found, counts.reshape(LENGTH_BINS, SCORE_BINS))
 
     def _contradiction(self) -> OutputError:
         return OutputError("contradicts itself; remove it", file=self._journal.path)

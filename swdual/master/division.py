@@ -70,6 +70,7 @@ def divide(
     done: Collection[Task] = (),
     heaviest: int | None = None,
     most_tasks: int = MOST_TASKS,
+    within: Range | None = None,
 ) -> Division:
     """Return the division with the shortest predicted makespan, among ever finer ones.
 
@@ -95,6 +96,8 @@ def divide(
         What a range weighs at most: see `cut`.
     most_tasks
         Tasks beyond which a search is not cut further.
+    within
+        The targets to divide, if not all.
     """
     present = [number for number in range(len(kinds)) if number not in absent]
     crew = [kinds[number] for number in present]
@@ -106,7 +109,9 @@ def divide(
         return _for_all(rest, present, kinds)
 
     def attempt(parts: int) -> Division:
-        ranges = cut(database, parts, shares=len(crew), width=width, heaviest=heaviest)
+        ranges = cut(
+            database, parts, shares=len(crew), width=width, heaviest=heaviest, within=within
+        )
         return _planned(lengths, database, ranges, crew, costs, planner, sides)
 
     return _for_all(_best(attempt, len(lengths), len(crew), most_tasks), present, kinds)
@@ -191,7 +196,7 @@ def _planned(
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
     if only in kinds:
         seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
-    instance = _instance(seconds, kinds)
+    instance = instance_of(seconds, kinds)
     plan = plan_for(instance, planner)
     if not plan.on_demand:
         plan = _range_by_range(plan, places, residues)
@@ -199,19 +204,21 @@ def _planned(
     return Division(ranges, tasks, cells, seconds, plan, divisible_bound(instance))
 
 
-def _instance(seconds: NDArray[np.float64], kinds: Sequence[str]) -> Instance:
+def instance_of(
+    seconds: NDArray[np.float64] | Sequence[NDArray[np.float64]], kinds: Sequence[str]
+) -> Instance:
     """Return what is to be planned for workers that may all differ: a row of seconds for each.
 
     A worker's speed is what all tasks would take the first able one of its kind, over what they
     would take itself: where workers of one kind differ otherwise than by a factor, this and all
     that follows from it is an approximation.
     """
-    totals = seconds.sum(axis=1)
+    totals = np.array([row.sum() for row in seconds])
     times, speeds = [], []
     for kind in ("cpu", "gpu"):
         mine = [k for k, other in enumerate(kinds) if other == kind]
         mine.sort(key=lambda k: not np.isfinite(totals[k]))
-        times.append(seconds[mine[0]] if mine else np.full(seconds.shape[1], np.inf))
+        times.append(seconds[mine[0]] if mine else np.full(len(seconds[0]), np.inf))
         speeds.append(
             np.array(
                 [
@@ -284,7 +291,7 @@ class Replanning:
         seconds = self._division.seconds[:, numbers] * drifts[:, None]
         able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
         kinds = self._division.plan.kinds
-        plan = plan_for(_instance(seconds[able], [kinds[worker] for worker in able]), "dual")
+        plan = plan_for(instance_of(seconds[able], [kinds[worker] for worker in able]), "dual")
         logger.info(
             "plan %d, of the %d tasks left: workers take %s of the predicted time",
             self.plans + 1,

@@ -15,9 +15,9 @@ from swdual.input import read_small
 from swdual.master.cost import RateBook, Rates, calibrated
 from swdual.master.device import Device, available_threads, crowd, gpus
 from swdual.master.division import Division, divide
+from swdual.master.engagement import most_together
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
 from swdual.master.memory import Memory, Needs, least_memory, most_memory
-from swdual.master.search import most_together
 from swdual.master.worker import bind
 from swdual.planner import MOST_WORKERS, PACKAGE, Plan
 from swdual.sequences.scoring import ScoringScheme
@@ -92,7 +92,7 @@ class Preview:
         if not self.kinds:
             raise InputError("a plan needs at least one CPU or GPU")
         book = RateBook()
-        self.rates = _rates(rates, self._counts, self.database, book)
+        self.rates = rates_of(rates, self._counts, default_scheme(self.database), book)
         named = rates if isinstance(rates, (str, os.PathLike)) else book.path
         self.rates_file = None if named is None or isinstance(rates, Mapping) else os.fspath(named)
 
@@ -154,13 +154,25 @@ def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
     return {"cpu": max(1, available_threads() - here) if cpus is None else cpus, "gpu": here}
 
 
-def _rates(
+def rates_of(
     given: str | os.PathLike[str] | Mapping[str, Any] | None,
     counts: Mapping[str, int],
-    database: Database,
+    scheme: ScoringScheme,
     book: RateBook,
 ) -> dict[str, Rates]:
-    """Return the rates of each kind that is there: those given, else this machine's."""
+    """Return the rates of each kind that is there: those given, else this machine's.
+
+    Parameters
+    ----------
+    given
+        As for `plan`.
+    counts
+        How many workers of each kind.
+    scheme
+        Any; to measure with.
+    book
+        What is known of this machine's.
+    """
     file = None
     if isinstance(given, (str, os.PathLike)):
         file = given
@@ -187,7 +199,7 @@ def _rates(
                 "there is no GPU here to measure: give its rates, such as --rates FILE with "
                 '{"gpu": 1500} in it, in GCUPS'
             )
-        measure = partial(calibrated, partial(bind, devices[0], scheme=default_scheme(database)))
+        measure = partial(calibrated, partial(bind, devices[0], scheme=scheme))
         together = crowd([Device("cpu")] * counts["cpu"] + gpus()[: counts["gpu"]])
         found[kind] = book.find(devices[0].name, together, measure)
     return found

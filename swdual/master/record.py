@@ -21,18 +21,23 @@ class Record:
 
     Parameters
     ----------
-    workers
-        Who computes.
+    names
+        Of those who compute.
     book
         Where corrected rates go; None where nobody measures.
+    predicting
+        Whether plans rest on measured rates, by default if there is a book of them.
     """
 
-    def __init__(self, workers: Sequence[Worker], book: RateBook | None) -> None:
-        self.timeline = Timeline([worker.name for worker in workers])
+    def __init__(
+        self, names: Sequence[str], book: RateBook | None = None, predicting: bool | None = None
+    ) -> None:
+        self.timeline = Timeline(names)
         self.plans: list[Planned] = []
         self._book = book
+        self._predicting = book is not None if predicting is None else predicting
         self._began: float | None = None
-        self._seen: list[list[tuple[int, float, float]]] = [[] for _ in workers]
+        self._seen: list[list[tuple[int, float, float]]] = [[] for _ in names]
 
     def begin(self, plan: Plan, queries: Sequence[int]) -> None:
         """Note that workers now begin with a plan, whose tasks have queries of these numbers.
@@ -42,15 +47,20 @@ class Record:
         now = time.perf_counter()
         if self._began is None:
             self._began = now
-        if self._book is not None:
+        if self._predicting:
             self.plans.append(Planned(now - self._began, plan, np.array(queries, np.int64)))
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first plan; 0 before."""
+        return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def add(self, report: Report, query: int, length: int) -> None:
         """Note how a turn went, for a query of some number and length."""
         turn, job = report.turn, report.turn.job
         began = self._began or 0.0
         predicted = math.nan
-        if self._book is not None and job.seconds is not None:
+        if self._predicting and job.seconds is not None:
             predicted = float(job.seconds[turn.worker])
         activity = report.outcome
         if activity == "done":

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.backend import TARGET_WEIGHT
-from swdual.database.database import Database
+from swdual.database.layout import Manifest
 from swdual.lanes.pack import SPARSE, occupied
 
 SMALLEST_RANGE = 1 << 18
@@ -26,6 +26,28 @@ With 128 lanes, in 2, 4 and 5 ranges the same queries took 6, 12 and 13 % longer
 million residues, and in 4 ranges 7 % longer than in 2 of 2.5 million (2-core EPYC, Zen 5; many of
 their scores overflow). The lanes that idle by layout make up a third of that.
 """
+
+
+class Targets(Protocol):
+    """What is asked of a database to cut it: how many targets of which lengths its blocks have."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """The blocks, among other things."""
+        ...
+
+    @property
+    def residues(self) -> int:
+        """Of all targets."""
+        ...
+
+    def lengths(self, number: int, /) -> NDArray[np.unsignedinteger[Any]]:
+        """Return the lengths of one block's targets, in descending order."""
+        ...
+
+    def release(self) -> None:
+        """Let go of what can be read again."""
+        ...
 
 
 class Range(NamedTuple):
@@ -46,12 +68,13 @@ class Task(NamedTuple):
 
 
 def cut(
-    database: Database,
+    database: Targets,
     parts: int,
     *,
     shares: int = 1,
     width: int = 1,
     heaviest: int | None = None,
+    within: Range | None = None,
 ) -> list[Range]:
     """Return ranges that cover all targets once, large ones first.
 
@@ -75,23 +98,27 @@ def cut(
     heaviest
         What a range of several targets weighs at most: its residues, and `TARGET_WEIGHT` for each
         target. By default that does not matter.
+    within
+        The targets to cut, if not all.
     """
-    smallest = max(database.residues // parts, SMALLEST_RANGE)
-    left = database.residues
+    left = database.residues if within is None else within.residues
+    smallest = max(left // parts, SMALLEST_RANGE)
     ranges: list[Range] = []
     for number, info in enumerate(database.manifest.blocks):
+        if within is not None and number != within.block:
+            continue
         lengths = database.lengths(number)
         ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
-        first = 0
-        while first < info.sequences:
+        first, end = (0, info.sequences) if within is None else (within.first, within.last)
+        while first < end:
             if len(ranges) % shares == 0:
                 size = max(left // (2 * shares), smallest)
             longest = int(lengths[first])
             wanted = int(ends[first]) + max(size, width * longest)
             targets = int(np.searchsorted(ends, wanted)) - first
-            last = min(first + max(1, (targets + width // 2) // width) * width, info.sequences)
-            if info.residues - ends[last] < size // 2:
-                last = info.sequences
+            last = min(first + max(1, (targets + width // 2) // width) * width, end)
+            if ends[end] - ends[last] < size // 2:
+                last = end
             if heaviest is not None:
                 last = min(last, _within(ends, first, heaviest))
             ranges.append(Range(number, first, last, int(ends[last] - ends[first]), longest))
@@ -110,7 +137,7 @@ def _within(ends: NDArray[np.int64], first: int, heaviest: int) -> int:
     return max(first + 1, bisect_right(range(len(ends)), heaviest, lo=first, key=weight) - 1)
 
 
-def covering(database: Database, bounds: Sequence[Sequence[int]]) -> list[Range]:
+def covering(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:
     """Return ranges of these blocks, first and last targets, which must cover all targets once.
 
     Raises
@@ -136,7 +163,7 @@ def covering(database: Database, bounds: Sequence[Sequence[int]]) -> list[Range]
     return ranges
 
 
-def columns_of(database: Database, place: Range, width: int) -> int:
+def columns_of(database: Targets, place: Range, width: int) -> int:
     """Return the residues of a range as they cost, those of lanes that idle included.
 
     Parameters

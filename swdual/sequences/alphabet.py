@@ -6,6 +6,7 @@ rarer ones score is the business of the matrix: U as C and O as X, as in BLAST.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,6 +46,10 @@ class Alphabet:
     wildcard: str
     aliases: tuple[tuple[str, str], ...] = ()
     complements: str = ""
+
+    def __reduce__(self) -> tuple[Callable[[str], Alphabet], tuple[str]]:
+        """Pickle as a name: there is one object of each in a process."""
+        return _named, (self.name,)
 
     @cached_property
     def encoding(self) -> bytes:
@@ -94,3 +99,7 @@ NUCLEOTIDE = Alphabet("nucl", "ACGTRYSWKMBDHVN", "N", (("U", "T"),), "TGCAYRSWMK
 
 ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}
 """Alphabets by the names that `--dbtype` takes."""
+
+
+def _named(name: str) -> Alphabet:
+    return ALPHABETS[name]

@@ -38,7 +38,7 @@ def many(here, tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.getbasetemp() / "rates"
     folder.mkdir(exist_ok=True)
     monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: folder)
-    monkeypatch.setattr("swdual.master.search.SMALL_CELLS", 1_000_000)
+    monkeypatch.setattr("swdual.master.engagement.SMALL_CELLS", 1_000_000)
     return here
 
 

@@ -26,10 +26,10 @@ MAKEDB = [sys.executable, "-m", "swdual", "makedb"]
 def moments(here):
     """The folders in which a builder died, at every moment at which it could; the last did not."""
 
-    def die(before):
+    def die(before, shards=0):
         program = Path(__file__).with_name("crash.py")
         done = subprocess.run(
-            [sys.executable, program, here / "scratch", before],
+            [sys.executable, program, here / "scratch", before, str(shards)],
             check=True,
             capture_output=True,
             text=True,
@@ -66,6 +66,30 @@ def test_a_builder_that_dies_leaves_the_old_database_or_the_new(moments, here, m
     assert set(found[:died]) == {old}
     assert set(found[died:]) == {new}
     assert 50 < died < len(found) - 1
+
+
+@pytest.mark.parametrize("before", ["none", "old"])
+def test_a_builder_of_shards_that_dies_leaves_nothing_that_is_believed(
+    moments, here, monkeypatch, before
+):
+    """At whatever moment: the old database, the new one, or an error that names the shard; the next
+    build succeeds, and nothing but the database is left."""
+    monkeypatch.setattr(build, "BLOCK_BYTES", 16)
+    folders = moments(before, 3)
+    names = ["x.db", "x.db.000", "x.db.001", "x.db.002"]
+    new = {name: (folders[-1] / name).read_bytes() for name in names}
+    found = []
+    for folder in folders:
+        path = folder / "x.db"
+        found.append(_what_is_there(path))
+        left = set(os.listdir(folder))
+        assert left <= {*names, *(f".{name}.part" for name in names)}
+        makedb("t.fa", path, shards=3, force=True).close()
+        assert {name: (folder / name).read_bytes() for name in names} == new
+        assert sorted(os.listdir(folder)) == names
+    changes = [each for each, before in zip(found, [None, *found], strict=False) if each != before]
+    assert changes == (["none", "new"] if before == "none" else ["old", "refused", "new"])
+    assert found.index("new") > 50
 
 
 def test_what_a_killed_builder_leaves_is_reported_and_used_up(run, here):
@@ -134,7 +158,7 @@ def meanwhile(monkeypatch):
             yield from answers
 
         monkeypatch.setattr(Search, "results", disturbed)
-        monkeypatch.setattr("swdual.master.search.WAVE_QUERIES", 1)
+        monkeypatch.setattr("swdual.master.engagement.WAVE_QUERIES", 1)
 
     return set_up
 
@@ -220,7 +244,10 @@ def test_a_database_that_is_still_the_same_goes_on_being_searched(
 
 
 def test_scores_of_a_file_that_changed_meanwhile_are_not_accepted(here, database, monkeypatch):
-    """The change comes while a kernel is at work: what it computes is not believed."""
+    """The change comes while a kernel is at work: what it computes is not believed.
+
+    Nobody else is at work: the system ends a process that reads what is being cut off.
+    """
     import swdual
     from swdual.backends import simd
 
@@ -233,7 +260,18 @@ def test_scores_of_a_file_that_changed_meanwhile_are_not_accepted(here, database
 
     monkeypatch.setattr(simd.SimdScorer, "__call__", disturbed)
     with Database.open("x.db") as opened, pytest.raises(DatabaseError, match="was truncated"):
-        swdual.search("MKVLAW", opened)
+        swdual.search("MKVLAW", opened, threads=1)
+
+
+def _what_is_there(path):
+    """Return which database opens and is whole, or whether one is refused because of its shards."""
+    if not path.exists():
+        return "none"
+    try:
+        with Database.open(path, check=True) as database:
+            return {"q1": "old", "t1": "new"}[database[0].id]
+    except DatabaseError as error:
+        return "refused" if f"{path}.0" in error.file and "shard" in error.message else str(error)
 
 
 def _until(condition):

@@ -13,8 +13,8 @@ from Bio import Align, SearchIO
 from swdual.errors import InputError
 from swdual.formats import commented, tabular
 from swdual.hits.fields import FIELDS, STANDARD
-from swdual.master.search import search
 from swdual.output import Output
+from swdual.searching import search
 from swdual.version import __version__
 
 QUERIES = {"q1 one query": "MKVLAWGGHERMKVUXOAW", "none": "P", "q3": "ACDEFGHIKLMN"}

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from swdual.formats import paf
-from swdual.master.search import search
 from swdual.output import Output
+from swdual.searching import search
 
 QUERIES = {"q1 one": "MKVLAWGGHERMKVUXOAW", "none": "P", "q3": "ACDEFGHIKLMN"}
 TARGETS = {"t1 first": "GGMKVLAWGGHERMKVLUXOAWGG", "t2": "ACDEFGHKLMNACDEFGHKLMN"}

@@ -9,8 +9,8 @@ import pytest
 
 from swdual.formats import pairwise
 from swdual.hits.hit import Hit
-from swdual.master.search import search
 from swdual.output import Output
+from swdual.searching import search
 from swdual.version import __version__
 
 QUERY = "MGFTEKQEALVNSSSQLFKQNPSNYSVLFYTIILQKAPTAKAMFSFLKDSAGVVDSPKLGAHAEKVFGMVRDSAVQLRATGEVVLDGKDG"

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swdual.formats import sam
-from swdual.master.search import search
 from swdual.output import Output
+from swdual.searching import search
 from swdual.version import __version__
 
 QUERIES = {"q1 one": "MKVLAWGGHERMKVUXOAW", "none": "P", "q3": "GGACDEFGHIKLMNG"}

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swdual.formats import xml
-from swdual.master.search import search
 from swdual.output import Output
+from swdual.searching import search
 from swdual.text import harmless
 from swdual.version import __version__
 

@@ -26,8 +26,7 @@ import swdual
 from kernels import emulator
 from swdual import registry
 from swdual.backends import cuda
-from swdual.master import division, task
-from swdual.master import search as master
+from swdual.master import division, engagement, task
 from swdual.master.device import Device
 from swdual.planner import PACKAGE
 from swdual.sequences.alphabet import NUCLEOTIDE
@@ -166,7 +165,7 @@ def cut_anyhow(rng):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(task, "SMALLEST_RANGE", int(rng.choice([50, 1000, task.SMALLEST_RANGE])))
         patch.setattr(division, "GOOD_ENOUGH", int(rng.integers(2)))
-        patch.setattr(master, "WAVE_QUERIES", int(rng.choice([1, 2, master.WAVE_QUERIES])))
+        patch.setattr(engagement, "WAVE_QUERIES", int(rng.choice([1, 2, engagement.WAVE_QUERIES])))
         patch.setattr(
             cuda,
             "bind",

@@ -10,7 +10,7 @@ from oracles.alignment import best_alignment, gapped, runs, statistics_of
 
 from swdual.errors import InputError
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns, needs_alignment, parse_fields
-from swdual.master.search import search
+from swdual.searching import search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 

@@ -12,13 +12,14 @@ from swdual.database.database import Database
 from swdual.errors import OutputError
 from swdual.journal import Journal
 from swdual.master import checkpoint as module
-from swdual.master import division, task
-from swdual.master import search as searches
+from swdual.master import division, engagement, task
 from swdual.master.candidates import Candidates, Scored
-from swdual.master.checkpoint import TASK, TASK_HEAD, Checkpoint
+from swdual.master.checkpoint import Checkpoint
 from swdual.master.device import Device
-from swdual.master.search import Search, iter_search, search
+from swdual.master.packing import HEAD, TASK, pack, packed_of
+from swdual.master.search import Search
 from swdual.master.task import Range, Task, covering
+from swdual.searching import iter_search, search
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
@@ -42,8 +43,8 @@ def many_tasks(monkeypatch):
     """Small searches in many tasks and several waves."""
     monkeypatch.setattr(task, "SMALLEST_RANGE", 2000)
     monkeypatch.setattr(division, "TASKS_PER_WORKER", 12)
-    monkeypatch.setattr(searches, "WAVE_QUERIES", 3)
-    monkeypatch.setattr(searches, "FITTED_QUERIES", 3)
+    monkeypatch.setattr(engagement, "WAVE_QUERIES", 3)
+    monkeypatch.setattr(engagement, "FITTED_QUERIES", 3)
 
 
 def sequences(count, least, most, seed):
@@ -95,7 +96,7 @@ def test_what_was_kept_is_read_again(path, database, ranges, fitted):
     first = Checkpoint(path, {"stats": "fit" if fitted else "table"}, database, False)
     first.begin(4, 9, ranges)
     for (query, place), scored in kept.items():
-        first.keep(query, ranges[place], scored)
+        first.keep(pack(query, ranges[place], scored))
     first.close()
     again = Checkpoint(path, {"stats": "fit" if fitted else "table"}, database, True)
     assert again.tasks == len(kept)
@@ -111,7 +112,7 @@ def test_what_was_kept_is_read_again(path, database, ranges, fitted):
 
 def test_tasks_of_other_ranges_do_not_count(path, database, ranges):
     checkpoint = Checkpoint(path, TABLE, database, False)
-    checkpoint.keep(0, ranges[0], random_scored(np.random.default_rng(1), False))
+    checkpoint.keep(pack(0, ranges[0], random_scored(np.random.default_rng(1), False)))
     moved = [Range(0, 0, 9, 900, 200), *ranges[1:]]
     assert checkpoint.done(0, 1, moved) == {}
     assert checkpoint.done(0, 1, [*moved, ranges[0]]).keys() == {Task(0, 3)}
@@ -169,7 +170,7 @@ def forged(path, identity, record):
 def test_a_task_that_cannot_be_is_refused(path, database, ranges, hits, cells, rest):
     """Whoever wrote the journal: nothing in it becomes a place in memory unchecked."""
     identity = {"stats": "fit" if cells > 1 else "table"}
-    forged(path, identity, TASK_HEAD.pack(TASK, 0, 0, 0, 10, hits, cells) + rest)
+    forged(path, identity, HEAD.pack(TASK, 0, 0, 0, 10, hits, cells) + rest)
     checkpoint = Checkpoint(path, identity, database, True)
     (number,) = checkpoint.done(0, 1, ranges).values()
     with pytest.raises(OutputError, match="contradicts itself; remove it"):
@@ -205,7 +206,7 @@ def test_a_search_that_goes_on_finds_the_same(
     assert [str(path) in note and "--resume" in note for note in stop.value.__notes__] == [True]
     scored = []
     monkeypatch.setattr(
-        module.Checkpoint, "keep", lambda self, query, place, _: scored.append((query, place))
+        module.Checkpoint, "keep", lambda self, record: scored.append(packed_of(record))
     )
     devices = [Device(), Device("gpu", "simd", {"lanes": 16})]
     again = search(QUERIES, database, journal=path, resume=True, device=devices, **options)
@@ -261,7 +262,7 @@ def test_a_search_in_fewer_queries_at_once_goes_on(monkeypatch, many_tasks, path
         end_after(patch, 20)
         with pytest.raises(Ended):
             search(QUERIES, database, journal=path)
-    monkeypatch.setattr(searches, "WAVE_QUERIES", 2)
+    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
     assert search(QUERIES, database, journal=path, resume=True) == whole
 
 

@@ -275,7 +275,7 @@ def board_of(count=24, workers=3, gpus=0):
     """Return a division of equal tasks, their jobs, and the board with the plan's queues."""
     names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
     seconds = np.ones((workers, count))
-    plan = plan_for(module._instance(seconds, names), "dual")
+    plan = plan_for(module.instance_of(seconds, names), "dual")
     found = module.Division([], [], np.ones(count, np.int64), seconds, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
@@ -388,7 +388,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     """As the planner for one kind has it, also when the others are planned again."""
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
-    plan = plan_for(module._instance(found.seconds, found.plan.kinds), "cpu_only")
+    plan = plan_for(module.instance_of(found.seconds, found.plan.kinds), "cpu_only")
     found = module.Division([], [], found.cells, found.seconds, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])

@@ -16,8 +16,7 @@ from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
-from swdual.master import board, crew, division, task
-from swdual.master import search as master
+from swdual.master import board, crew, division, engagement, task
 from swdual.master.cost import Rates
 from swdual.master.device import Device, crowd
 from swdual.planner import PACKAGE
@@ -201,15 +200,15 @@ def kept(monkeypatch):
         def save(self):
             pass
 
-    monkeypatch.setattr(master, "SMALL_CELLS", 0)
-    monkeypatch.setattr(master, "RateBook", Book)
+    monkeypatch.setattr(engagement, "SMALL_CELLS", 0)
+    monkeypatch.setattr(engagement, "RateBook", Book)
     return kept
 
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_waves_are_planned_one_by_one(monkeypatch, database, same, kept, planner):
     """Two queries at a time: three plans, of the planner that was asked for."""
-    monkeypatch.setattr(master, "WAVE_QUERIES", 2)
+    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
     found = searched(database, CREWS["cpus and gpus"], planner=planner, replan=True)
     same(found)
     plans = found.timing.plans
@@ -334,7 +333,7 @@ def test_a_worker_that_is_gone_is_not_counted_on_again(
     monkeypatch, caplog, database, same, faults, planner
 ):
     """It dies in the first wave of queries: the later ones are planned without it."""
-    monkeypatch.setattr(master, "WAVE_QUERIES", 2)
+    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
     found = searched(database, [WAITING, faulty("dies", 1), WAITING], planner=planner)
     same(found)
     assert caplog.text.count("does nothing more in this search") == 1

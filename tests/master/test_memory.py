@@ -16,11 +16,12 @@ from swdual.database.makedb import makedb
 from swdual.database.room import Room, indexable, room_within
 from swdual.errors import InputError, MemoryLimitError
 from swdual.hits import query_result
-from swdual.master import memory, search, task
+from swdual.master import engagement, memory, task
 from swdual.master.memory import Needs, holdable, least_memory, most_memory, planned_memory
-from swdual.master.search import Search, iter_search
+from swdual.master.search import Search
 from swdual.master.task import TARGET_WEIGHT, cut
 from swdual.memory import MIB, Allowance
+from swdual.searching import iter_search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import ScoringScheme
@@ -146,7 +147,7 @@ def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     queries = {f"q{k}": PROTEIN.decode(targets[k].codes) for k in range(0, 50, 10)}
     options = {"max_target_seqs": 300, "evalue": 1e9, "threads": 2, "device": "cpu"}
     usual = swdual.search(queries, targets, **options)
-    monkeypatch.setattr(search, "planned_memory", lambda needs, allowed: least_memory(needs))
+    monkeypatch.setattr(engagement, "planned_memory", lambda needs, allowed: least_memory(needs))
     whole = Search(queries, targets, **options)
     assert whole.memory.wave < len(queries)
     assert whole.memory.heaviest < targets.residues // 4

@@ -260,7 +260,7 @@ def test_given_rates_measure_and_write_nothing(own_cache, monkeypatch):
 
 def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
     """What was observed with as many workers is what a plan for so many predicts with."""
-    monkeypatch.setattr("swdual.master.search.SMALL_CELLS", 0)
+    monkeypatch.setattr("swdual.master.engagement.SMALL_CELLS", 0)
     swdual.search(QUERIES, proteins(200, 50, 400), threads=2, device="cpu")
     monkeypatch.setattr("swdual.master.preview.calibrated", unwanted)
     preview = Preview(QUERIES, TARGETS, 2, 0)

@@ -76,7 +76,7 @@ def report(worker, start, end, outcome="done", seconds=(1.0, 1.0, 0.5), place=PL
 
 def test_spans_tell_what_was_done_and_when(workers, clock):
     """Scores with their targets, alignments without; times count from the first plan."""
-    record = Record(workers, Book())
+    record = Record([worker.name for worker in workers], Book())
     record.begin(PLAN, [4, 5])
     record.add(report(2, 1001.0, 1003.5), 4, 100)
     record.add(report(0, 1002.0, 1002.5, seconds=None, place=None), 5, 100)
@@ -89,7 +89,7 @@ def test_spans_tell_what_was_done_and_when(workers, clock):
 @pytest.mark.parametrize("outcome", ["failed", "superseded"])
 def test_what_came_to_nothing_is_in_the_record_too(workers, clock, outcome):
     """Under its name, whether it was to score or to align; nothing is learnt from it."""
-    record = Record(workers, Book())
+    record = Record([worker.name for worker in workers], Book())
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1001.0, outcome), 0, 100)
     record.add(report(1, 1000.0, 1001.0, outcome, None, None), 0, 100)
@@ -100,7 +100,7 @@ def test_what_came_to_nothing_is_in_the_record_too(workers, clock, outcome):
 
 def test_without_a_book_nothing_is_predicted_and_nothing_learnt(workers, clock):
     """Rates that nobody measured predict nothing."""
-    record = Record(workers, None)
+    record = Record([worker.name for worker in workers], None)
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1001.0), 0, 100)
     assert math.isnan(next(iter(record.timeline)).predicted)
@@ -112,7 +112,7 @@ def test_without_a_book_nothing_is_predicted_and_nothing_learnt(workers, clock):
 
 def test_plans_are_kept_with_the_time_at_which_they_began(workers, clock):
     """The first begins at 0; each has the query numbers of its tasks."""
-    record = Record(workers, Book())
+    record = Record([worker.name for worker in workers], Book())
     record.begin(PLAN, [4, 5])
     clock.now += 7.0
     record.begin(PLAN, [6, 6])
@@ -125,7 +125,7 @@ def test_plans_are_kept_with_the_time_at_which_they_began(workers, clock):
 def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
     """Once for each device: lengths, predicted and observed seconds of its scores."""
     book = Book()
-    record = Record(workers, book)
+    record = Record([worker.name for worker in workers], book)
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1003.0), 0, 100)
     record.add(report(1, 1000.0, 1002.0), 0, 50)
@@ -143,7 +143,7 @@ def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
 
 def test_nothing_is_learnt_twice(workers, clock):
     """The next wave teaches what came since the last."""
-    record = Record(workers, Book())
+    record = Record([worker.name for worker in workers], Book())
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1003.0), 0, 100)
     record.learn(workers)
@@ -156,7 +156,7 @@ def test_rates_learn_what_was_observed(clock):
     """The real ones: a worker that took twice as long is believed to be nearly twice as slow."""
     rates = Rates.from_dict(1)
     worker = Worker(0, "cpu 0", Device(), None, rates)
-    record = Record([worker], Book())
+    record = Record([worker.name], Book())
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1002.0, seconds=(1.0,)), 0, 100)
     record.learn([worker])

@@ -17,10 +17,10 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.format import parse_format
-from swdual.master import division, task
-from swdual.master import search as master
+from swdual.master import division, engagement, task
 from swdual.master.device import Device
-from swdual.master.search import Search, iter_search, search
+from swdual.master.search import Search
+from swdual.searching import iter_search, search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -133,8 +133,8 @@ def test_output_is_the_same_for_any_threads_and_ranges(monkeypatch, table, kept,
 def test_output_is_the_same_for_any_waves_and_calls(monkeypatch, database, table, kept, threads):
     """Queries one at a time, two at a time, or bounded by candidates; kernels called batchwise."""
     for queries, candidates, cells in product((1, 2, 512), (1, 16 << 20), (1, 4_000_000_000)):
-        monkeypatch.setattr(master, "WAVE_QUERIES", queries)
-        monkeypatch.setattr(master, "WAVE_CANDIDATES", candidates)
+        monkeypatch.setattr(engagement, "WAVE_QUERIES", queries)
+        monkeypatch.setattr(engagement, "WAVE_CANDIDATES", candidates)
         monkeypatch.setattr(simd, "CALL_CELLS", cells)
         whole = scores_only(database, max_target_seqs=kept, threads=threads)
         assert written(whole) == expected(table, kept)
@@ -242,7 +242,7 @@ def test_progress_rises_to_the_cells_of_the_search(monkeypatch, threads, backend
     monkeypatch.setattr(simd, "CALL_CELLS", 1000)
     total = sum(map(len, QUERIES)) * sum(map(len, SEQUENCES))
     for queries in (1, 512):
-        monkeypatch.setattr(master, "WAVE_QUERIES", queries)
+        monkeypatch.setattr(engagement, "WAVE_QUERIES", queries)
         told = []
         search(
             NAMED,

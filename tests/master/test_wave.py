@@ -15,9 +15,9 @@ from swdual.backends import reference
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError
-from swdual.master import search as master
-from swdual.master import task, wave
-from swdual.master.search import Search, iter_search, search
+from swdual.master import engagement, gathering, task
+from swdual.master.search import Search
+from swdual.searching import iter_search, search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Sequence, batch_of
@@ -120,8 +120,8 @@ def test_hits_and_alignments_are_the_same_for_any_threads_ranges_and_shares(
     assert len(expected) > 4 * len(NAMED[kind]) - 4
     for threads, smallest, cells, queries in product((1, 2, 5), (50, 1 << 18), (1, 10**9), (1, 99)):
         monkeypatch.setattr(task, "SMALLEST_RANGE", smallest)
-        monkeypatch.setattr(wave, "TRACE_CELLS", cells)
-        monkeypatch.setattr(master, "WAVE_QUERIES", queries)
+        monkeypatch.setattr(gathering, "TRACE_CELLS", cells)
+        monkeypatch.setattr(engagement, "WAVE_QUERIES", queries)
         options = {"threads": threads, "max_target_seqs": kept, "evalue": math.inf}
         assert facts(search(NAMED[kind], database, **options)) == expected
 
@@ -129,7 +129,7 @@ def test_hits_and_alignments_are_the_same_for_any_threads_ranges_and_shares(
 @pytest.mark.parametrize("parts", [2, 3, 1000])
 def test_parts_may_be_merged_at_any_number(monkeypatch, kind, database, everything, parts):
     """Candidates of a range are merged with the others at once, in between, or at the end."""
-    monkeypatch.setattr(wave, "MOST_PARTS", parts)
+    monkeypatch.setattr(gathering, "MOST_PARTS", parts)
     monkeypatch.setattr(task, "SMALLEST_RANGE", 50)
     for stats in ("table", "fit"):
         options = {"max_target_seqs": 5, "evalue": math.inf, "stats": stats}
