@@ -1,0 +1,182 @@
+"""Errands: what nodes are to do, and where each is done best, or can be done at all.
+
+Where all nodes have the whole database Dask moves errands by itself, to idle nodes and away from
+dead ones. Else an errand can go only where its blocks are: they are brought to the node that the
+plan has chosen, and what was to be done by a lost node is given to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from distributed import Future
+
+from swdual.cluster.delivery import Deliveries
+from swdual.cluster.node import Lacking
+from swdual.cluster.nodes import Node, Nodes
+from swdual.database.database import Database
+
+BEGUN = 2
+"""Errands of a node that it may have begun, and are not taken from it for another."""
+
+
+@dataclass(eq=False)
+class Errand:
+    """Something that a node is to do.
+
+    Parameters
+    ----------
+    function, args
+        Is called with the search as it lies on the node, and these.
+    then
+        Is called with what comes out of it.
+    name
+        What Dask's dashboard calls it.
+    blocks
+        The blocks of the database that it needs.
+    priority
+        What has more is done before.
+    seconds
+        What it was predicted to take.
+    alone
+        Whether a node does only one such thing at a time.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[object, ...]
+    then: Callable[[Any], None]
+    name: str
+    blocks: frozenset[int]
+    priority: int
+    seconds: float = 0.0
+    alone: bool = False
+    node: Node | None = field(default=None, init=False)
+    future: Future | None = field(default=None, init=False)
+
+
+class Errands:
+    """All errands that are not done.
+
+    Parameters
+    ----------
+    nodes
+        Who does them.
+    database
+        The database as the client has it.
+    """
+
+    def __init__(self, nodes: Nodes, database: Database) -> None:
+        self._nodes = nodes
+        self._blocks = len(database.manifest.blocks)
+        self._deliveries = Deliveries(nodes, database)
+        self._open: list[Errand] = []
+        nodes.joined, nodes.left = self._joined, self._left
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether every node has the whole database."""
+        return all(len(node.blocks) == self._blocks for node in self._nodes.here)
+
+    def add(self, errand: Errand, node: Node | None = None) -> None:
+        """Have something done, by a node that the plan has chosen or by any."""
+        self._open.append(errand)
+        self._give(errand, node)
+
+    def _give(self, errand: Errand, node: Node | None) -> None:
+        """Have a node do an errand; by default the one with the least to do that can do it now."""
+        here = self._nodes.here
+        errand.future = None
+        errand.node = node
+        if node is None and here:
+            loads = self._loads()
+            able = [other for other in here if other.blocks.issuperset(errand.blocks)]
+            errand.node = min(able or here, key=lambda other: loads[other])
+        if errand.node is not None:
+            self._bring(errand, errand.node)
+
+    def _bring(self, errand: Errand, node: Node) -> None:
+        """Ask for an errand as soon as its node has all of its blocks."""
+        if errand.node is not node or errand.future is not None:
+            return  # another has got it meanwhile
+        for block in sorted(errand.blocks - node.blocks):
+            self._deliveries.bring(node, block, partial(self._bring, errand, node))
+            return
+        holders = [x for x in self._nodes.here if x.blocks.issuperset(errand.blocks)]
+        errand.future = self._nodes.ask(
+            errand.function,
+            node,
+            *errand.args,
+            then=partial(self._take, errand),
+            name=errand.name,
+            only=None if self.anywhere else holders,
+            priority=errand.priority,
+            alone=errand.alone,
+        )
+
+    def _take(self, errand: Errand, found: Any) -> None:
+        """Hand on what came out of an errand; if blocks were lacking, have it done elsewhere."""
+        if isinstance(found, Lacking):
+            self._take_lack(errand, found)
+            return
+        self._open.remove(errand)
+        errand.then(found)
+        if errand.node is not None and not self.anywhere:
+            self._relieve_for(errand.node)
+
+    def _take_lack(self, errand: Errand, lacking: Lacking) -> None:
+        """Have done what an idle node took over but lacks blocks for.
+
+        It is sent the block unless it waits for another, so that it does not take over everything.
+        """
+        taker = next((x for x in self._nodes.here if x.address == lacking.address), None)
+        if taker is not None:
+            taker.blocks.discard(lacking.block)
+            if any(other.node is taker and other.future is None for other in self._open):
+                taker = None
+        self._give(errand, taker)
+
+    def _joined(self, node: Node) -> None:
+        """Let a node that has come take part; if it has everything, Dask sees to that."""
+        for errand in [errand for errand in self._open if errand.node is None]:
+            self._give(errand, None)
+        if not self.anywhere:
+            self._relieve_for(node)
+
+    def _left(self, node: Node) -> None:
+        """Have others do what only a node that is lost could do."""
+        self._deliveries.left(node)
+        here = self._nodes.here
+        for errand in self._open:
+            waits = errand.future is None and errand.node is node
+            if waits or not any(other.blocks.issuperset(errand.blocks) for other in here):
+                if errand.future is not None:
+                    self._nodes.withdraw(errand.future)
+                self._give(errand, None)
+
+    def _relieve_for(self, node: Node) -> None:
+        """Give a node that has nothing left a fair part of what the busiest has not begun."""
+        loads = self._loads()
+        if node not in loads or any(x.alone and x.node is node for x in self._open):
+            return
+        busiest = max(loads, key=lambda other: loads[other])
+        theirs = [errand for errand in self._open if errand.alone and errand.node is busiest]
+        theirs.sort(key=lambda errand: -errand.priority)
+        for errand in reversed(theirs[BEGUN:]):
+            if loads[node] + errand.seconds > loads[busiest] - errand.seconds:
+                break
+            loads[node] += errand.seconds
+            loads[busiest] -= errand.seconds
+            if errand.future is not None:
+                self._nodes.withdraw(errand.future)
+            self._give(errand, node)
+
+    def _loads(self) -> dict[Node, float]:
+        """Return the predicted seconds of what each node has still to do."""
+        loads = dict.fromkeys(self._nodes.here, 0.0)
+        for errand in self._open:
+            if errand.node in loads:
+                loads[errand.node] += errand.seconds
+        return loads

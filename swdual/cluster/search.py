@@ -1,0 +1,153 @@
+"""A search on a cluster: the same as on one machine, but its shares are done by nodes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from swdual.alignment.tracer import Tracer
+from swdual.cluster.connection import connected
+from swdual.cluster.errands import Errands
+from swdual.cluster.node import Brief
+from swdual.cluster.nodes import Node, Nodes
+from swdual.cluster.wave import ClusterWave
+from swdual.hits.query_result import QueryResult
+from swdual.master.device import Device
+from swdual.master.engagement import Manner, evaluation, needed
+from swdual.master.means import Means
+from swdual.master.memory import planned_memory
+from swdual.master.record import Record
+from swdual.master.search import Search
+from swdual.master.worker import bind
+from swdual.memory import allowance
+from swdual.progress import progress_bar
+from swdual.statistics.shuffle import shuffled
+from swdual.version import __version__
+
+logger = logging.getLogger("swdual")
+
+
+class ClusterSearch(Search):
+    """A search on a Dask cluster; takes what `Search` takes, and the cluster.
+
+    Raises
+    ------
+    ClusterError
+        If the cluster cannot be reached, has no workers, or they are of another release.
+    """
+
+    def __init__(self, queries: Any, database: Any, *, cluster: Any, **options: Any) -> None:
+        self._client, self._is_ours = connected(cluster)
+        self._nodes: Nodes | None = None
+        self._cells_done = 0
+        try:
+            super().__init__(queries, database, **options)
+        except BaseException:
+            self._leave()
+            raise
+
+    def _refuse(self, manner: Manner) -> None:
+        """Refuse what no machine could do; which devices there are, the nodes know."""
+
+    def _engaged(self, manner: Manner, held: int) -> Means:
+        """Return the means of the search, with the cluster's nodes ready."""
+        database, params = self.database, self.params
+        lengths = [len(query.codes) for query in self.queries]
+        is_file = database.held_bytes == 0
+        brief = Brief(
+            __version__,
+            uuid.uuid4().hex[:8] + "0",
+            os.path.abspath(database.name) if is_file else database.name,
+            is_file,
+            database.outline,
+            database.digest,
+            np.array(lengths, np.int64),
+            params,
+            manner,
+        )
+        record = Record([], predicting=True)
+        self._nodes = nodes = Nodes(self._client, brief, record.timeline)
+        memory = planned_memory(needed(database, lengths, params, manner, held), allowance(None))
+        nodes.begin()
+        self._say(nodes.here)
+        copies = shuffled(database) if params.stats == "fit" else None
+        kinds = {kind for node in nodes.here for kind in node.facts.kinds}
+        return Means(
+            database,
+            [],
+            params,
+            evaluation(database, params),
+            None if copies is None else (copies, bind(Device(), copies, params.scheme)),
+            Tracer(params.scheme, memory.grid) if manner.align else None,
+            manner.planner,
+            manner.replan,
+            kinds.pop() if len(kinds) == 1 else "hybrid",
+            record,
+            memory,
+            None,
+        )
+
+    def results(self) -> Iterator[QueryResult]:
+        """Run the search, wave by wave; each is at the nodes before the one before has ended."""
+        bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
+        try:
+            with bar as show:
+                self._told = self._progress if callable(self._progress) else show
+                waves = self._waves()
+                ahead = next(waves, None)
+                while ahead is not None:
+                    wave, ahead = ahead, next(waves, None)
+                    yield from wave.results()
+        finally:
+            self._leave()
+
+    def _waves(self) -> Iterator[ClusterWave]:
+        """Return the waves, each of which begins when it is asked for; two are held at a time."""
+        nodes = self._nodes
+        assert nodes is not None
+        errands = Errands(nodes, self.database)
+        size, checkpoint = self.memory.wave, self._means.checkpoint
+        if len(self.queries) > size:
+            size = max(1, size // 2)
+        start = number = 0
+        while start < len(self.queries):
+            end = min(start + size, len(self.queries))
+            begun = None if checkpoint is None else checkpoint.stretch(start)
+            if begun is not None:
+                end = min(end, begun[0])
+            queries = self.queries[start:end]
+            wave = ClusterWave(number, queries, start, self._means, nodes, errands, self._count)
+            self._cells_known += wave.cells_known
+            self._count(wave.cells_known)
+            yield wave
+            start, number = end, number + 1
+
+    def _count(self, cells: int) -> None:
+        """Tell that so many more cells are done."""
+        self._cells_done += cells
+        self._told(self._cells_done, self.cells)
+
+    def _say(self, nodes: list[Node]) -> None:
+        """Tell who computes, and where that can be watched."""
+        kinds = Counter(kind for node in nodes for kind in node.facts.kinds)
+        counts = ", ".join(
+            f"{kinds[kind]} {kind.upper()}{'s' if kinds[kind] > 1 else ''}"
+            for kind in sorted(kinds)
+        )
+        one = "node" if len(nodes) == 1 else "nodes"
+        link = self._client.dashboard_link
+        logger.info("cluster of %d %s: %s%s", len(nodes), one, counts, f"; {link}" if link else "")
+
+    def _leave(self) -> None:
+        """Have the nodes forget the search."""
+        if self._nodes is not None:
+            self._nodes.end()
+            self._nodes = None
+        if self._is_ours:
+            self._client.close()

@@ -1,0 +1,204 @@
+"""Some queries on their way through a cluster: shares to the nodes, what they find gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.cluster.errands import Errand, Errands
+from swdual.cluster.node import Alignments, Scores, align, score
+from swdual.cluster.nodes import Node, Nodes
+from swdual.cluster.sharing import share_out
+from swdual.hits.query_result import QueryResult
+from swdual.master.gathering import Gathering, Traced, alignment_jobs
+from swdual.master.means import Means
+from swdual.master.packing import packed_of, unpack
+from swdual.master.task import Range
+from swdual.sequences.sequence import Sequence
+from swdual.timeline import Span
+
+TRACE_SECONDS = 2e-10
+"""What a cell of an alignment takes, roughly: alignments are spread by it."""
+
+WAVE_PRIORITY = 1_000_000
+"""More than the shares of a wave: whatever an earlier one needs comes first."""
+
+
+class ClusterWave:
+    """Some queries that are searched together; `cells_known` an earlier search has done.
+
+    Parameters
+    ----------
+    number
+        Which wave it is: what an earlier one needs is done before.
+    queries
+        The queries.
+    first_number
+        The place of the first of them among all queries.
+    means
+        What they share.
+    nodes, errands
+        Who computes, and what they have to do.
+    tell
+        Is told the cells of each share that is done.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        queries: list[Sequence],
+        first_number: int,
+        means: Means,
+        nodes: Nodes,
+        errands: Errands,
+        tell: Callable[[int], None],
+    ) -> None:
+        self._number = number
+        self._queries = queries
+        self._first_number = first_number
+        self._means = means
+        self._nodes = nodes
+        self._errands = errands
+        self._fitted = means.params.stats == "fit"
+        self._gathering = gathering = Gathering(queries, first_number, means)
+        here = nodes.here
+        self._sharing = sharing = share_out(
+            [len(query.codes) for query in queries],
+            means.database,
+            [node.kind for node in here],
+            [node.rates for node in here],
+            means.planner,
+            len(means.strands(b"")),
+            ranges=gathering.ranges,
+            done=gathering.done.keys(),
+        )
+        self._tell = tell
+        self.cells_known = gathering.begin(sharing.ranges)
+        of_share = [int(sharing.groups[share.group][0]) for share in sharing.shares]
+        numbers = np.array([node.number for node in here], np.int64)
+        kinds = dict.fromkeys(range(len(means.record.timeline.workers)), "cpu")
+        kinds |= {node.number: node.kind for node in nodes.known}
+        workers = numbers[sharing.plan.workers]
+        plan = replace(sharing.plan, kinds=tuple(kinds.values()), workers=workers)
+        means.record.begin(plan, [first_number + query for query in of_share])
+        for known, result in gathering.take_known():
+            self._have_aligned(known, result)
+        ranks = np.argsort(np.argsort(sharing.plan.starts, kind="stable"))
+        for share, node in enumerate(sharing.plan.workers.tolist()):
+            self._give(share, here[node], int(ranks[share]))
+
+    def results(self) -> Iterator[QueryResult]:
+        """Return the results in the order of the queries."""
+        for number in range(len(self._queries)):
+            while not self._gathering.is_complete(number):
+                self._nodes.turn()
+            yield self._gathering.finished(number)
+
+    def _give(self, share: int, node: Node, rank: int) -> None:
+        """Have a share done, if possible by a node."""
+        sharing = self._sharing
+        group, place = sharing.shares[share]
+        queries, where = sharing.groups[group].tolist(), sharing.ranges[place]
+        seconds = float(sharing.seconds[int(sharing.plan.workers[share])][share])
+        cells = int(sharing.cells[share])
+        errand = Errand(
+            score,
+            (
+                [self._queries[query] for query in queries],
+                [self._first_number + query for query in queries],
+                where,
+            ),
+            partial(self._take_scores, queries[0], where, cells, seconds),
+            "score",
+            frozenset([where.block]),
+            -WAVE_PRIORITY * self._number - rank,
+            seconds,
+            alone=True,
+        )
+        self._errands.add(errand, node)
+
+    def _take_scores(
+        self, query: int, where: Range, cells: int, predicted: float, scores: Scores
+    ) -> None:
+        """Keep what came out of a share."""
+        means = self._means
+        place = where.block, where.first, where.last - 1
+        self._note("score", query, place, scores, cells, predicted)
+        self._tell(cells)
+        for record in scores.records:
+            if means.checkpoint is not None:
+                means.checkpoint.keep(record)
+            number = packed_of(record)[0] - self._first_number
+            scored = unpack(record, len(means.database), fitted=self._fitted)
+            result = self._gathering.take(number, scored)
+            if result is not None:
+                self._have_aligned(number, result)
+
+    def _have_aligned(self, number: int, result: QueryResult) -> None:
+        """Have the hits of a query aligned, those of a block by a node that has it."""
+        for hits in alignment_jobs(result, self._means.memory.share):
+            blocks, within = self._means.database.located(result.ordinals[hits])
+            together = [np.arange(len(hits))]
+            if not self._errands.anywhere:
+                together = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
+            for some in together:
+                order = some[np.argsort(blocks[some], kind="stable")]
+                self._align(number, result, hits[order], blocks[order], within[order])
+
+    def _align(
+        self,
+        number: int,
+        result: QueryResult,
+        hits: NDArray[np.int64],
+        blocks: NDArray[np.int64],
+        within: NDArray[np.int64],
+    ) -> None:
+        """Have some hits of a query aligned, which come block by block."""
+        found, firsts = np.unique(blocks, return_index=True)
+        places = list(zip(found.tolist(), np.split(within, firsts[1:]), strict=True))
+        residues = int(result.target_lengths[hits].sum())
+        errand = Errand(
+            align,
+            (result.query.codes, places, result.scores[hits], result.strands[hits]),
+            partial(self._take_alignments, number, hits),
+            "align",
+            frozenset(found.tolist()),
+            WAVE_PRIORITY * (1 - self._number),
+            residues * len(result.query.codes) * TRACE_SECONDS,
+        )
+        self._errands.add(errand)
+
+    def _take_alignments(self, number: int, hits: NDArray[np.int64], found: Alignments) -> None:
+        """Keep alignments of some hits of a query."""
+        self._note("align", number, (-1, -1, -1), found)
+        self._gathering.take_traced(number, Traced(hits, found.tracebacks))
+
+    def _note(
+        self,
+        activity: str,
+        query: int,
+        where: tuple[int, int, int],
+        found: Scores | Alignments,
+        cells: int = 0,
+        predicted: float = float("nan"),
+    ) -> None:
+        """Note who did what, which ended just now."""
+        record = self._means.record
+        end = record.elapsed
+        start = max(0.0, end - found.seconds)
+        number = self._first_number + query
+        span = Span(
+            self._nodes.number(found.address),
+            activity,
+            number,
+            *where,
+            start,
+            end,
+            cells,
+            predicted,
+        )
+        record.timeline.add(span)
