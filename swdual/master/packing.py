@@ -65,7 +65,7 @@ def unpack(record: bytes, targets: int, *, fitted: bool) -> Scored:
     *_, hits, cells = HEAD.unpack_from(record)
     rows = np.frombuffer(record, HIT, hits, HEAD.size)
     found = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
-    known = rows["ordinal"] < targets
+    known = (rows["ordinal"] < targets) & (rows["length"] > 0)
     if not (known & (rows["score"] >= 0) & (abs(rows["strand"]) == 1)).all():
         raise ValueError("hits that cannot be")
     if (cells > 0) != fitted:

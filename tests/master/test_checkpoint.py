@@ -160,6 +160,7 @@ def forged(path, identity, record):
         (1, 0, struct.pack("<iQIb", 1, 400, 9, 1)),
         (1, 0, struct.pack("<iQIb", -1, 3, 9, 1)),
         (1, 0, struct.pack("<iQIb", 1, 3, 9, 0)),
+        (1, 0, struct.pack("<iQIb", 1, 3, 0, 1)),
         (2**32 - 1, 0, bytes(17)),
         (0, 1, b""),
         (0, 2, bytes(11)),
