@@ -51,7 +51,7 @@ def connected(cluster: Any) -> tuple[Any, bool]:
             _knock(cluster)
         client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="swdual")
     except (OSError, TimeoutError) as error:
-        cause = str(error.__cause__ or error) or type(error).__name__
+        cause = getattr(error, "strerror", None) or str(error.__cause__ or error)
         raise ClusterError(
             f"{name}: no Dask scheduler answers there ({cause}); start one with 'dask scheduler', "
             "or check host, port and firewall"
@@ -64,11 +64,32 @@ def connected(cluster: Any) -> tuple[Any, bool]:
 
 
 def _knock(address: str) -> None:
-    """Find out at once if nobody listens there: Dask would go on trying."""
+    """Find out at once if nobody listens there, or nobody who talks as Dask does.
+
+    Dask's client would go on trying, or wait for an answer, without end.
+    """
     from distributed.comm.addressing import get_address_host_port
+    from distributed.core import connect
+    from distributed.security import Security
+    from distributed.utils import LoopRunner, sync
 
     with socket.create_connection(get_address_host_port(address), CONNECT_SECONDS):
         pass
+    runner = LoopRunner()
+    runner.start()
+    try:
+        keys = Security().get_connection_args("client")
+        greeting = sync(
+            runner.loop,
+            connect,
+            address,
+            timeout=CONNECT_SECONDS,
+            callback_timeout=CONNECT_SECONDS,
+            **keys,
+        )
+        runner.run_sync(greeting.close)
+    finally:
+        runner.stop()
 
 
 def hush() -> None:

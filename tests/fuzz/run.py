@@ -20,7 +20,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent.parent
 LONGEST_INPUT = 1 << 14
 LONGEST_SECONDS = 10
-MOST_MEMORY = 4096
+MOST_MEMORY = 12_288
 """Bytes of an input, seconds that one may take, and MiB of the process."""
 
 
