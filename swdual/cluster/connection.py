@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Iterable
+import sys
+import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from swdual.errors import ClusterError, InputError
+from swdual.version import __version__
 
 CONNECT_SECONDS = 10
 """How long a scheduler may take to answer."""
@@ -32,6 +35,7 @@ def connected(cluster: Any) -> tuple[Any, bool]:
     try:
         from distributed import Client
         from distributed.deploy import Cluster
+        from distributed.versions import VersionMismatchWarning
     except ImportError as error:
         raise ClusterError(
             f"a cluster needs Dask ({error}); install it: pip install 'swdual[cluster]'"
@@ -49,7 +53,10 @@ def connected(cluster: Any) -> tuple[Any, bool]:
     try:
         if isinstance(cluster, str):
             _knock(cluster)
-        client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="swdual")
+        with warnings.catch_warnings():
+            # Other libraries may differ; swdual and Python must not, see `unlike`.
+            warnings.simplefilter("ignore", VersionMismatchWarning)
+            client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="swdual")
     except (OSError, TimeoutError) as error:
         cause = getattr(error, "strerror", None) or str(error.__cause__ or error)
         raise ClusterError(
@@ -100,39 +107,51 @@ def hush() -> None:
         logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
 
 
-def unlike(client: Any, addresses: Iterable[str]) -> dict[str, str]:
-    """Return the workers that cannot search with this process, and why, by their addresses."""
-    told = client.get_versions(packages=["swdual"])
-    here, own = told["client"]["packages"].get("swdual"), _python(told["client"])
-    found = {}
-    for address in addresses:
-        facts = told["workers"].get(address)
-        if not isinstance(facts, dict):
-            continue  # it is gone, or did not answer yet
-        release, python = facts["packages"].get("swdual"), _python(facts)
-        if release is None:
-            found[address] = f"has no swdual, but here is release {here}; install it there"
-        elif release != here:
-            found[address] = unlike_releases(release, here)
-        elif python != own:
-            found[address] = f"runs Python {python}, but here is {own}; use one version everywhere"
+def release_asker() -> Callable[[], str | None]:
+    """Return a function that says which release of swdual there is where it runs, None if none.
+
+    Being nested it is sent as it is, and can be called where there is no swdual.
+    """
+
+    def release() -> str | None:
+        import importlib
+
+        try:
+            found: str = importlib.import_module("swdual.version").__version__
+        except ImportError:
+            return None
+        return found
+
+    return release
+
+
+def pythons(client: Any) -> dict[str, str]:
+    """Return the version of Python of each worker, by its address, as the scheduler knows it."""
+
+    def told(dask_scheduler: Any) -> dict[str, str]:
+        workers = dask_scheduler.workers.items()
+        return {address: str(w.versions["host"]["python"]) for address, w in workers}
+
+    found: dict[str, str] = client.run_on_scheduler(told)
     return found
 
 
-def unlike_releases(there: str, here: str) -> str:
-    """Return what is wrong with a worker of another release."""
-    return f"has swdual {there}, but here is {here}; install one release everywhere"
+def refusal(release: str | None) -> str | None:
+    """Return why a worker with a release of swdual cannot search with this process, if so."""
+    if release is None:
+        return f"has no swdual, but here is release {__version__}; install it there"
+    if release != __version__:
+        return f"has swdual {release}, but here is {__version__}; install one release everywhere"
+    return None
 
 
-def _python(facts: dict[str, Any]) -> str:
-    """Return major and minor version of Python."""
-    return ".".join(str(facts["host"]["python"]).split(".")[:2])
+def other_python(version: str) -> str | None:
+    """Return why a worker with a version of Python cannot search with this process, if so.
 
-
-def host_of(address: str) -> str:
-    """Return the host of an address such as ``tcp://host:1234``.
-
-    >>> host_of("tcp://node07:40123")
-    'node07'
+    >>> other_python("2.7.18").partition(",")[0]
+    'runs Python 2.7.18'
     """
-    return address.partition("://")[2].rpartition(":")[0] or address
+    here = sys.version_info
+    if version.split(".")[:2] == [str(here.major), str(here.minor)]:
+        return None
+    return f"runs Python {version}, but here is {here.major}.{here.minor}; use one everywhere"

@@ -1,8 +1,8 @@
 """Errands: what nodes are to do, and where each is done best, or can be done at all.
 
-Where all nodes have the whole database Dask moves errands by itself, to idle nodes and away from
-dead ones. Else an errand can go only where its blocks are: they are brought to the node that the
-plan has chosen, and what was to be done by a lost node is given to another.
+Where all nodes have the whole database Dask moves errands to idle nodes by itself. Else an errand
+can go only where its blocks are: they are brought to the node that the plan has chosen. What a lost
+node was given, others are.
 """
 
 from __future__ import annotations
@@ -146,12 +146,12 @@ class Errands:
             self._relieve_for(node)
 
     def _left(self, node: Node) -> None:
-        """Have others do what only a node that is lost could do."""
+        """Have others do what was given to a node that is lost, or only it could do."""
         self._deliveries.left(node)
         here = self._nodes.here
         for errand in self._open:
-            waits = errand.future is None and errand.node is node
-            if waits or not any(other.blocks.issuperset(errand.blocks) for other in here):
+            held = any(other.blocks.issuperset(errand.blocks) for other in here)
+            if errand.node is node or not held:
                 if errand.future is not None:
                     self._nodes.withdraw(errand.future)
                 self._give(errand, None)

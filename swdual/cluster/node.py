@@ -18,9 +18,8 @@ from distributed.utils import sync
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.cluster.connection import unlike_releases
 from swdual.database.database import Database
-from swdual.errors import ClusterError, DatabaseError, SwdualError
+from swdual.errors import DatabaseError, SwdualError
 from swdual.hits.query_result import SearchParameters
 from swdual.master.cost import Rates
 from swdual.master.device import Device
@@ -33,10 +32,12 @@ from swdual.master.scoring import scored_within
 from swdual.master.task import Range
 from swdual.memory import allowance, resident
 from swdual.sequences.sequence import Sequence as Query
-from swdual.version import __version__
 
-RESOURCE = "swdual"
-"""The resource that a share takes: a node has one of it, so that shares come one by one."""
+TURN, MEMBER = "swdual turn", "swdual member"
+"""The resources of a node: one turn, so that shares come one by one, and many of what makes it one.
+"""
+
+MANY = 1_000_000
 
 GPU = "GPU"
 """The resource by which Dask's users say how many GPUs a worker may use."""
@@ -56,8 +57,6 @@ class Brief:
 
     Parameters
     ----------
-    release
-        Of the client's swdual; the nodes' must be the same.
     token
         Tells it from others.
     name, is_file
@@ -72,7 +71,6 @@ class Brief:
         How it is done; threads and memory are those of each node.
     """
 
-    release: str
     token: str
     name: str
     is_file: bool
@@ -106,11 +104,15 @@ class Scores(NamedTuple):
 
 
 class Alignments(NamedTuple):
-    """Alignments of some hits of a query, found at an address in so many seconds."""
+    """Alignments of some hits of a query, found at an address in so many seconds.
+
+    If the client asked for them, also the residue codes of the targets.
+    """
 
     address: str
     seconds: float
     tracebacks: Tracebacks
+    codes: list[bytes] | None
 
 
 class Lacking(NamedTuple):
@@ -217,12 +219,10 @@ def _telling_where(function: Callable[Given, Found]) -> Callable[Given, Found]:
 @_telling_where
 def introduce(brief: Brief) -> Site:
     """Make a node ready for a search, and let it have shares."""
-    if brief.release != __version__:
-        raise ClusterError(unlike_releases(__version__, brief.release))
     site = Site(brief)
     _ = site.local
     worker = get_worker()
-    sync(worker.loop, worker.set_resources, **{RESOURCE: 1})
+    sync(worker.loop, worker.set_resources, **{TURN: 1, MEMBER: MANY})
     return site
 
 
@@ -273,6 +273,7 @@ def align(
     places: Sequence[tuple[int, NDArray[np.int64]]],
     scores: NDArray[np.int64],
     strands: NDArray[np.int8],
+    with_codes: bool,
 ) -> Alignments | Lacking:
     """Return alignments of a query with targets; one thread of a node finds them.
 
@@ -286,6 +287,8 @@ def align(
         The targets: of each block in turn, their places in it.
     scores, strands
         (targets,) as the search found them.
+    with_codes
+        Also return the codes of the targets.
     """
     started = time.perf_counter()
     local, worker = site.local, get_worker()
@@ -298,7 +301,8 @@ def align(
     tracer = local.means.tracer
     assert tracer is not None
     traced = tracer(query, targets, scores, strands, _until_cancelled(worker))
-    return Alignments(worker.address, time.perf_counter() - started, traced)
+    codes = targets if with_codes else None
+    return Alignments(worker.address, time.perf_counter() - started, traced, codes)
 
 
 @_telling_where

@@ -1,8 +1,8 @@
 """The nodes of a search as its client knows them: who is there, and what each is asked to do.
 
 Dask queues, runs, retries and moves what is asked; a share waits at the node that the plan gives
-it to, because it needs the `Site` that lies there, and goes elsewhere if that node dies or another
-is idle. Here is only what Dask cannot know: which nodes can search, and which blocks they have.
+it to, because it needs the `Site` that lies there, and goes to another that is idle. Here is only
+what Dask cannot know: which of its workers can search, and which blocks they have.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from distributed import CancelledError, Client, Future
 from distributed.scheduler import KilledWorker
 
-from swdual.cluster.connection import host_of, unlike
-from swdual.cluster.node import GPU, RESOURCE, Brief, NodeFacts, describe, introduce
+from swdual.cluster.connection import other_python, pythons, refusal, release_asker
+from swdual.cluster.node import GPU, MEMBER, TURN, Brief, NodeFacts, describe, introduce
 from swdual.cluster.sharing import combined
 from swdual.errors import ClusterError, EngineError, SwdualError
 from swdual.master.cost import Rates
@@ -35,6 +38,15 @@ WAIT_SECONDS = 60.0
 
 FETCH_SECONDS = 5.0
 """How long a result may take to arrive before the client looks after other things."""
+
+FETCHERS = 8
+"""Results that are brought here at a time."""
+
+PATIENCE_SECONDS = 10.0
+"""How long a search that has a node waits for others before it begins."""
+
+URGENT = 1 << 40
+"""The priority of what a node needs before it can do anything."""
 
 RETRIES = 2
 """How often Dask tries again what failed on a node."""
@@ -95,12 +107,14 @@ class Nodes:
         self._known: list[Node] = []
         self._numbers: dict[str, int] = {}
         self._here: dict[str, Node] = {}
-        self._refused: set[str] = set()
+        self._refused: dict[str, str] = {}
         self._coming: dict[str, Future] = {}
-        self._events: SimpleQueue[tuple[Future, Callable[[Any], None]]] = SimpleQueue()
+        self._events: SimpleQueue[tuple[Future, Callable[[Any], None], Any]] = SimpleQueue()
+        self._fetching = ThreadPoolExecutor(FETCHERS, thread_name_prefix="swdual fetching")
         self._asked: set[Future] = set()
         self._count = 0
-        self._looked = self._last_seen = time.monotonic()
+        self._looked = self._last_seen = self._first_seen = time.monotonic()
+        self._scheduler: str = client.scheduler.address
         self._begun = False
 
     @property
@@ -120,7 +134,7 @@ class Nodes:
         return self._numbers[address]
 
     def begin(self) -> None:
-        """Make all workers of the cluster ready.
+        """Make the workers of the cluster ready; those that take long join later.
 
         Raises
         ------
@@ -129,20 +143,17 @@ class Nodes:
         SwdualError
             If one cannot do the search.
         """
-        addresses = self._workers()
-        while not addresses:
-            self._refuse_if_lost("has no workers; start some, such as with 'dask worker'")
-            time.sleep(POLL_SECONDS)
-            addresses = self._workers()
-        for address, why in unlike(self.client, addresses).items():
-            raise ClusterError(f"{address}: {why}")
-        for address in addresses:
-            self._introduce(address)
-        while self._coming:
+        self._look()
+        while not self._here or (self._coming and self._is_early):
             self.turn()
-        if not self._here:
-            raise ClusterError("no worker of the cluster can search; see the warnings above")
+            if self._refused:
+                raise ClusterError("; ".join(map(": ".join, self._refused.items())))
         self._begun = True
+
+    @property
+    def _is_early(self) -> bool:
+        """Whether the first node has not been ready for long."""
+        return time.monotonic() - self._first_seen < PATIENCE_SECONDS
 
     def ask(
         self,
@@ -178,7 +189,7 @@ class Nodes:
             Whether the client wants the result; else `then` is not called.
         """
         self._count += 1
-        resources: dict[str, float] = {RESOURCE: 1} if alone else {}
+        resources: dict[str, float] = {TURN if alone else MEMBER: 1}
         if alone and str(self.brief.manner.device).startswith("cuda"):
             resources[GPU] = 1
         future = self.client.submit(
@@ -187,7 +198,7 @@ class Nodes:
             *args,
             key=f"swdual-{name}-{self.brief.token}-{self._count}",
             workers=None if only is None else [each.address for each in only],
-            resources=resources or None,
+            resources=resources,
             priority=priority,
             retries=RETRIES,
             pure=False,
@@ -215,12 +226,12 @@ class Nodes:
             What ended something that was asked for.
         """
         try:
-            future, then = self._events.get(timeout=POLL_SECONDS)
+            future, then, value = self._events.get(timeout=POLL_SECONDS)
         except Empty:
             pass
         else:
             if future in self._asked:
-                self._take(future, then)
+                self._take(future, then, value)
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._look()
 
@@ -228,6 +239,7 @@ class Nodes:
         """Have nothing more done, and let the nodes forget the search."""
         open_ = [*self._asked, *self._coming.values(), *(node.site for node in self._known)]
         self._asked.clear()
+        self._fetching.shutdown(wait=False, cancel_futures=True)
         if self.client.status == "running":
             self.client.cancel(open_, force=True)
 
@@ -236,23 +248,28 @@ class Nodes:
         self._asked.add(future)
 
         def done(future: Future) -> None:
-            if fetched or future.status == "error":
-                self._events.put((future, then))
+            if future in self._asked and (fetched or future.status != "finished"):
+                with suppress(RuntimeError):  # the search has ended
+                    self._fetching.submit(self._fetch, future, then)
 
         future.add_done_callback(done)
 
-    def _take(self, future: Future, then: Callable[[Any], None]) -> None:
+    def _fetch(self, future: Future, then: Callable[[Any], None]) -> None:
+        """Bring a result here, in a thread: the node that has it may be slow, or dying."""
+        value = None
+        while future in self._asked and future.status == "finished":
+            with suppress(TimeoutError, CancelledError):
+                value = future.result(timeout=FETCH_SECONDS)
+                break
+        self._events.put((future, then, value))
+
+    def _take(self, future: Future, then: Callable[[Any], None], value: Any) -> None:
         """Hand on what came out of something that was asked for."""
         if future.status == "cancelled":
             self._refuse_if_gone()
             raise ClusterError("the cluster has dropped a part of the search: was it restarted?")
         if future.status == "error":
             raise self._explained(future)
-        try:
-            value = future.result(timeout=FETCH_SECONDS)
-        except (TimeoutError, CancelledError):  # its node died meanwhile: Dask does it again
-            self._events.put((future, then))
-            return
         self._asked.discard(future)
         then(value)
 
@@ -279,31 +296,54 @@ class Nodes:
         except (OSError, TimeoutError) as error:
             raise self._gone(error) from error
 
+    def _meet(self, address: str) -> None:
+        """Ask a worker for its release, and have it made ready if that is the same as here."""
+
+        def answered(release: str | None) -> None:
+            why = refusal(release)
+            if why is None:
+                self._introduce(address)
+            else:
+                self._refuse(address, why)
+
+        self._coming[address] = self._on(address, "release", release_asker())
+        self._follow(self._coming[address], answered, fetched=True)
+
     def _introduce(self, address: str) -> None:
         """Have a worker made ready; it then takes part."""
+        site = self._on(address, "introduce", introduce, self.brief)
+        self._coming[address] = self._on(address, "describe", describe, site)
+        join = partial(self._join, address, site)
+        self._follow(self._coming[address], join, fetched=True)
+
+    def _on(self, address: str, name: str, function: Callable[..., Any], *args: object) -> Future:
+        """Have something done by one worker and no other."""
         self._count += 1
-        token = f"{self.brief.token}-{self._count}"
-        site = self.client.submit(
-            introduce,
-            self.brief,
-            key=f"swdual-introduce-{token}",
+        return self.client.submit(
+            function,
+            *args,
+            key=f"swdual-{name}-{self.brief.token}-{self._count}",
             workers=[address],
-            allow_other_workers=True,
+            priority=URGENT,
+            retries=RETRIES,
             pure=False,
         )
-        facts = self.client.submit(
-            describe, site, key=f"swdual-describe-{token}", workers=[address], pure=False
-        )
-        self._coming[address] = facts
-        self._follow(facts, lambda told: self._join(address, site, told), fetched=True)
+
+    def _refuse(self, address: str, why: str) -> None:
+        """Leave a worker out of the search."""
+        self._coming.pop(address, None)
+        self._refused[address] = why
+        if self._begun:
+            logger.warning("%s: %s; it is not used", address, why)
 
     def _join(self, address: str, site: Future, told: NodeFacts) -> None:
         """Have a node that is ready take part."""
         del self._coming[address]
         node = Node(self.number(address), address, told, site, set(told.blocks))
         self._known.append(node)
+        if not self._here:
+            self._first_seen = time.monotonic()
         self._here[address] = node
-        self._last_seen = time.monotonic()
         for note in told.notes:
             logger.warning("%s (%s): %s", told.host, address, note)
         if self._begun:
@@ -321,31 +361,37 @@ class Nodes:
             self.left(node)
         for address in {*self._coming} - {*addresses}:
             self.withdraw(self._coming.pop(address))
-        if not (self._here or self._coming):
-            gone = self._known[-1].address if self._known else "its first"
-            self._refuse_if_lost(f"all nodes are lost, the last was {gone}")
+        if self._here or self._coming:
+            self._last_seen = self._looked
+        else:
+            self._refuse_if_lost()
         new = {*addresses} - {*self._here, *self._coming, *self._refused}
         if not new:
             return
-        strange = unlike(self.client, new)
-        for address in new:
-            if address in strange:
-                self._refused.add(address)
-                logger.warning("%s: %s; it is not used", address, strange[address])
+        versions = pythons(self.client)
+        for address in sorted(new & {*versions}):
+            why = other_python(versions[address])
+            if why is None:
+                self._meet(address)
             else:
-                self._introduce(address)
+                self._refuse(address, why)
 
     def _refuse_if_gone(self) -> None:
         if self.client.status != "running":
             raise self._gone(None)
 
     def _gone(self, error: Exception | None) -> ClusterError:
-        address = self.client.scheduler_info(n_workers=0).get("address", "the scheduler")
         cause = "" if error is None else f" ({error or type(error).__name__})"
         return ClusterError(
-            f"{host_of(address) or address}: the connection to the Dask scheduler is lost{cause}"
+            f"{self._scheduler}: the connection to the Dask scheduler is lost{cause}"
         )
 
-    def _refuse_if_lost(self, what: str) -> None:
-        if time.monotonic() - self._last_seen > WAIT_SECONDS:
-            raise ClusterError(f"{what}; none came within {WAIT_SECONDS:.0f} s")
+    def _refuse_if_lost(self) -> None:
+        """End the search if there was no worker for long."""
+        if self._looked - self._last_seen < WAIT_SECONDS:
+            return
+        what = "the cluster has no workers; start some, such as with 'dask worker'"
+        if self._known:
+            last = self._known[-1]
+            what = f"all nodes are lost, the last was {last.address} on {last.facts.host}"
+        raise ClusterError(f"{self._scheduler}: {what}; none came within {WAIT_SECONDS:.0f} s")

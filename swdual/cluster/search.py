@@ -28,7 +28,6 @@ from swdual.master.worker import bind
 from swdual.memory import allowance
 from swdual.progress import progress_bar
 from swdual.statistics.shuffle import shuffled
-from swdual.version import __version__
 
 logger = logging.getLogger("swdual")
 
@@ -61,7 +60,6 @@ class ClusterSearch(Search):
         lengths = [len(query.codes) for query in self.queries]
         is_file = database.held_bytes == 0
         brief = Brief(
-            __version__,
             uuid.uuid4().hex[:8] + "0",
             os.path.abspath(database.name) if is_file else database.name,
             is_file,
@@ -141,7 +139,8 @@ class ClusterSearch(Search):
             for kind in sorted(kinds)
         )
         one = "node" if len(nodes) == 1 else "nodes"
-        link = self._client.dashboard_link
+        shown = "dashboard" in self._client.scheduler_info(n_workers=0).get("services", {})
+        link = self._client.dashboard_link if shown else ""
         logger.info("cluster of %d %s: %s%s", len(nodes), one, counts, f"; {link}" if link else "")
 
     def _leave(self) -> None:

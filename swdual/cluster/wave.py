@@ -14,6 +14,7 @@ from swdual.cluster.node import Alignments, Scores, align, score
 from swdual.cluster.nodes import Node, Nodes
 from swdual.cluster.sharing import share_out
 from swdual.hits.query_result import QueryResult
+from swdual.hits.targets import SuppliedTargets
 from swdual.master.gathering import Gathering, Traced, alignment_jobs
 from swdual.master.means import Means
 from swdual.master.packing import packed_of, unpack
@@ -64,6 +65,9 @@ class ClusterWave:
         self._nodes = nodes
         self._errands = errands
         self._fitted = means.params.stats == "fit"
+        blocks = range(len(means.database.manifest.blocks))
+        self._has_residues = all(means.database.has_block(block) for block in blocks)
+        self._supplied: dict[int, dict[int, bytes]] = {}
         self._gathering = gathering = Gathering(queries, first_number, means)
         here = nodes.here
         self._sharing = sharing = share_out(
@@ -96,7 +100,11 @@ class ClusterWave:
         for number in range(len(self._queries)):
             while not self._gathering.is_complete(number):
                 self._nodes.turn()
-            yield self._gathering.finished(number)
+            result = self._gathering.finished(number)
+            supplied = self._supplied.pop(number, None)
+            if supplied is not None:
+                result = replace(result, targets=SuppliedTargets(result.targets, supplied))
+            yield result
 
     def _give(self, share: int, node: Node, rank: int) -> None:
         """Have a share done, if possible by a node."""
@@ -163,8 +171,14 @@ class ClusterWave:
         residues = int(result.target_lengths[hits].sum())
         errand = Errand(
             align,
-            (result.query.codes, places, result.scores[hits], result.strands[hits]),
-            partial(self._take_alignments, number, hits),
+            (
+                result.query.codes,
+                places,
+                result.scores[hits],
+                result.strands[hits],
+                not self._has_residues,
+            ),
+            partial(self._take_alignments, number, hits, result.ordinals[hits].tolist()),
             "align",
             frozenset(found.tolist()),
             WAVE_PRIORITY * (1 - self._number),
@@ -172,8 +186,13 @@ class ClusterWave:
         )
         self._errands.add(errand)
 
-    def _take_alignments(self, number: int, hits: NDArray[np.int64], found: Alignments) -> None:
-        """Keep alignments of some hits of a query."""
+    def _take_alignments(
+        self, number: int, hits: NDArray[np.int64], ordinals: list[int], found: Alignments
+    ) -> None:
+        """Keep alignments of some hits of a query, and their targets if they are not here."""
+        if found.codes is not None:
+            supplied = self._supplied.setdefault(number, {})
+            supplied |= zip(ordinals, found.codes, strict=True)
         self._note("align", number, (-1, -1, -1), found)
         self._gathering.take_traced(number, Traced(hits, found.tracebacks))
 

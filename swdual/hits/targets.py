@@ -13,7 +13,10 @@ from swdual.sequences.sequence import Sequence
 class Targets(Protocol):
     """Records by their place in the database's input; a `Database` is one."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the database is called."""
+        ...
 
     @property
     def alphabet(self) -> Alphabet:
@@ -71,3 +74,41 @@ class KeptTargets:
     def sizes(self) -> Iterator[tuple[str, int]]:
         """Return header line and residues of every record that was kept."""
         return ((record.title, len(record.codes)) for _, record in sorted(self.kept.items()))
+
+
+@dataclass(frozen=True)
+class SuppliedTargets:
+    """A database whose residues are elsewhere, but for those of some records, by their places."""
+
+    database: Targets
+    supplied: dict[int, bytes]
+
+    @property
+    def name(self) -> str:
+        """What the database is called."""
+        return self.database.name
+
+    @property
+    def alphabet(self) -> Alphabet:
+        """The letters of the residue codes."""
+        return self.database.alphabet
+
+    @property
+    def residues(self) -> int:
+        """The number of residues of the whole database."""
+        return self.database.residues
+
+    def __len__(self) -> int:
+        return len(self.database)
+
+    def headers(self, ordinals: Iterable[int]) -> list[str]:
+        """Return the header lines of some records."""
+        return self.database.headers(ordinals)
+
+    def codes(self, ordinals: Iterable[int]) -> list[bytes]:
+        """Return the residue codes of some records, all of which were supplied."""
+        return [self.supplied[int(ordinal)] for ordinal in ordinals]
+
+    def sizes(self) -> Iterator[tuple[str, int]]:
+        """Return header line and residues of every record."""
+        return self.database.sizes()
