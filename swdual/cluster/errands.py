@@ -7,6 +7,7 @@ node was given, others are.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -72,7 +73,8 @@ class Errands:
         self._nodes = nodes
         self._blocks = len(database.manifest.blocks)
         self._deliveries = Deliveries(nodes, database)
-        self._open: list[Errand] = []
+        self._open: dict[Errand, None] = {}
+        self._loads: defaultdict[Node, float] = defaultdict(float)
         nodes.joined, nodes.left = self._joined, self._left
 
     @property
@@ -82,20 +84,33 @@ class Errands:
 
     def add(self, errand: Errand, node: Node | None = None) -> None:
         """Have something done, by a node that the plan has chosen or by any."""
-        self._open.append(errand)
+        self._open[errand] = None
         self._give(errand, node)
 
     def _give(self, errand: Errand, node: Node | None) -> None:
         """Have a node do an errand; by default the one with the least to do that can do it now."""
+        if errand.future is not None:
+            self._nodes.withdraw(errand.future)
+            errand.future = None
         here = self._nodes.here
-        errand.future = None
-        errand.node = node
         if node is None and here:
-            loads = self._loads()
-            able = [other for other in here if other.blocks.issuperset(errand.blocks)]
-            errand.node = min(able or here, key=lambda other: loads[other])
+            able = here if self.anywhere else self._holders(errand)
+            node = min(able or here, key=lambda other: self._loads[other])
+        self._put_down(errand, node)
+        if node is not None:
+            self._bring(errand, node)
+
+    def _put_down(self, errand: Errand, node: Node | None) -> None:
+        """Note whose an errand is."""
         if errand.node is not None:
-            self._bring(errand, errand.node)
+            self._loads[errand.node] -= errand.seconds
+        errand.node = node
+        if node is not None:
+            self._loads[node] += errand.seconds
+
+    def _holders(self, errand: Errand) -> list[Node]:
+        """Return the nodes that have the blocks of an errand."""
+        return [node for node in self._nodes.here if node.blocks.issuperset(errand.blocks)]
 
     def _bring(self, errand: Errand, node: Node) -> None:
         """Ask for an errand as soon as its node has all of its blocks."""
@@ -104,14 +119,13 @@ class Errands:
         for block in sorted(errand.blocks - node.blocks):
             self._deliveries.bring(node, block, partial(self._bring, errand, node))
             return
-        holders = [x for x in self._nodes.here if x.blocks.issuperset(errand.blocks)]
         errand.future = self._nodes.ask(
             errand.function,
             node,
             *errand.args,
             then=partial(self._take, errand),
             name=errand.name,
-            only=None if self.anywhere else holders,
+            only=None if self.anywhere else self._holders(errand),
             priority=errand.priority,
             alone=errand.alone,
         )
@@ -121,10 +135,12 @@ class Errands:
         if isinstance(found, Lacking):
             self._take_lack(errand, found)
             return
-        self._open.remove(errand)
+        node = errand.node
+        del self._open[errand]
+        self._put_down(errand, None)
         errand.then(found)
-        if errand.node is not None and not self.anywhere:
-            self._relieve_for(errand.node)
+        if node is not None and errand.alone and not self.anywhere:
+            self._relieve_for(node)
 
     def _take_lack(self, errand: Errand, lacking: Lacking) -> None:
         """Have done what an idle node took over but lacks blocks for.
@@ -148,35 +164,20 @@ class Errands:
     def _left(self, node: Node) -> None:
         """Have others do what was given to a node that is lost, or only it could do."""
         self._deliveries.left(node)
-        here = self._nodes.here
-        for errand in self._open:
-            held = any(other.blocks.issuperset(errand.blocks) for other in here)
-            if errand.node is node or not held:
-                if errand.future is not None:
-                    self._nodes.withdraw(errand.future)
+        for errand in [*self._open]:
+            if errand.node is node or not self._holders(errand):
                 self._give(errand, None)
+        del self._loads[node]
 
     def _relieve_for(self, node: Node) -> None:
         """Give a node that has nothing left a fair part of what the busiest has not begun."""
-        loads = self._loads()
-        if node not in loads or any(x.alone and x.node is node for x in self._open):
+        loads, here = self._loads, self._nodes.here
+        if node not in here or any(x.alone and x.node is node for x in self._open):
             return
-        busiest = max(loads, key=lambda other: loads[other])
+        busiest = max(here, key=lambda other: loads[other])
         theirs = [errand for errand in self._open if errand.alone and errand.node is busiest]
         theirs.sort(key=lambda errand: -errand.priority)
         for errand in reversed(theirs[BEGUN:]):
             if loads[node] + errand.seconds > loads[busiest] - errand.seconds:
                 break
-            loads[node] += errand.seconds
-            loads[busiest] -= errand.seconds
-            if errand.future is not None:
-                self._nodes.withdraw(errand.future)
             self._give(errand, node)
-
-    def _loads(self) -> dict[Node, float]:
-        """Return the predicted seconds of what each node has still to do."""
-        loads = dict.fromkeys(self._nodes.here, 0.0)
-        for errand in self._open:
-            if errand.node in loads:
-                loads[errand.node] += errand.seconds
-        return loads

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.database import Database
-from swdual.errors import DatabaseError, SwdualError
+from swdual.errors import DatabaseError, DeviceError, SwdualError
 from swdual.hits.query_result import SearchParameters
-from swdual.master.cost import Rates
+from swdual.master.cost import RateBook, Rates
 from swdual.master.device import Device
 from swdual.master.engagement import Manner, engaged
 from swdual.master.job import Stopped
@@ -33,17 +33,17 @@ from swdual.master.task import Range
 from swdual.memory import allowance, resident
 from swdual.sequences.sequence import Sequence as Query
 
-TURN, MEMBER = "swdual turn", "swdual member"
-"""The resources of a node: one turn, so that shares come one by one, and many of what makes it one.
-"""
-
-MANY = 1_000_000
+TURN = "swdual turn"
+"""The resource of a node, which has one: shares come one by one, and to nobody else."""
 
 GPU = "GPU"
 """The resource by which Dask's users say how many GPUs a worker may use."""
 
 USED_MEMORY = 0.6
 """Part of a Dask worker's limit that a node uses: beyond 0.7 Dask begins to hold tasks back."""
+
+SAVE_SECONDS = 60.0
+"""How often a node writes its rates into a file, which it may share with many others."""
 
 EXTENSION = "swdual"
 
@@ -125,7 +125,7 @@ class Lacking(NamedTuple):
 class Local:
     """A search on this node, ready."""
 
-    def __init__(self, brief: Brief, worker: Worker) -> None:
+    def __init__(self, brief: Brief, worker: Worker, book: RateBook) -> None:
         self.notes: list[str] = []
         self.database = self._opened(brief, worker)
         threads = min(brief.manner.threads or worker.state.nthreads, worker.state.nthreads)
@@ -138,7 +138,7 @@ class Local:
         manner = replace(manner, device=self._devices(brief, manner, worker))
         held = max(0, resident() - LOADED_BYTES)
         lengths = brief.lengths.tolist()
-        self.means: Means = engaged(self.database, lengths, brief.params, manner, held)
+        self.means: Means = engaged(self.database, lengths, brief.params, manner, held, book)
 
     def _opened(self, brief: Brief, worker: Worker) -> Database:
         """Return the database: the file of that name, if it is the same, else parts of it."""
@@ -159,8 +159,10 @@ class Local:
         if not isinstance(manner.device, str) or manner.device == "cpu":
             return manner.device
         declared = int(worker.state.total_resources.get(GPU, 0))
-        if not declared and manner.device == "auto":
-            return "cpu"
+        if not declared:
+            if manner.device in ("auto", "hybrid"):
+                return "cpu"
+            raise DeviceError(f'declares no GPU; start it with --resources "{GPU}=1"')
         sides = 2 if brief.params.strand == "both" else 1
         cells = int(brief.lengths.sum()) * self.database.residues * sides
         devices = manner.devices(cells)
@@ -174,6 +176,7 @@ class _Locals:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.known: WeakValueDictionary[str, Local] = WeakValueDictionary()
+        self.book = RateBook("in a node", SAVE_SECONDS)
 
 
 class Site:
@@ -197,7 +200,7 @@ class Site:
         with locals_.lock:
             found = locals_.known.get(self.brief.token)
             if found is None:
-                found = locals_.known[self.brief.token] = Local(self.brief, worker)
+                found = locals_.known[self.brief.token] = Local(self.brief, worker, locals_.book)
         return found
 
 
@@ -216,27 +219,27 @@ def _telling_where(function: Callable[Given, Found]) -> Callable[Given, Found]:
     return told
 
 
-@_telling_where
 def introduce(brief: Brief) -> Site:
-    """Make a node ready for a search, and let it have shares."""
-    site = Site(brief)
-    _ = site.local
-    worker = get_worker()
-    sync(worker.loop, worker.set_resources, **{TURN: 1, MEMBER: MANY})
-    return site
+    """Return what lies on a node for all that it does for a search."""
+    return Site(brief)
 
 
 @_telling_where
-def describe(site: Site) -> NodeFacts:
-    """Return what a node has."""
-    local = site.local
+def describe(site: Site) -> NodeFacts | str:
+    """Make a node ready, and let it have shares; return what it has, or why it cannot search."""
+    try:
+        local = site.local
+    except DeviceError as error:
+        return error.message
+    worker = get_worker()
+    sync(worker.loop, worker.set_resources, **{TURN: 1})
     database = local.database
     here = [k for k in range(len(database.manifest.blocks)) if database.has_block(k)]
     workers = local.means.workers
     return NodeFacts(
         socket.gethostname(),
-        tuple(worker.device.kind for worker in workers),
-        tuple(worker.rates for worker in workers),
+        tuple(each.device.kind for each in workers),
+        tuple(each.rates for each in workers),
         frozenset(here),
         tuple(local.notes),
     )

@@ -21,9 +21,9 @@ from distributed import CancelledError, Client, Future
 from distributed.scheduler import KilledWorker
 
 from swdual.cluster.connection import other_python, pythons, refusal, release_asker
-from swdual.cluster.node import GPU, MEMBER, TURN, Brief, NodeFacts, describe, introduce
+from swdual.cluster.node import GPU, TURN, Brief, NodeFacts, describe, introduce
 from swdual.cluster.sharing import combined
-from swdual.errors import ClusterError, EngineError, SwdualError
+from swdual.errors import ClusterError, DeviceError, EngineError, SwdualError
 from swdual.master.cost import Rates
 from swdual.timeline import Timeline
 
@@ -146,8 +146,8 @@ class Nodes:
         self._look()
         while not self._here or (self._coming and self._is_early):
             self.turn()
-            if self._refused:
-                raise ClusterError("; ".join(map(": ".join, self._refused.items())))
+            if self._refused and not (self._here or self._coming):
+                raise DeviceError("; ".join(map(": ".join, self._refused.items())))
         self._begun = True
 
     @property
@@ -189,7 +189,8 @@ class Nodes:
             Whether the client wants the result; else `then` is not called.
         """
         self._count += 1
-        resources: dict[str, float] = {TURN if alone else MEMBER: 1}
+        # Of none at all, too, only members have any.
+        resources: dict[str, float] = {TURN: 1 if alone else 0}
         if alone and str(self.brief.manner.device).startswith("cuda"):
             resources[GPU] = 1
         future = self.client.submit(
@@ -304,7 +305,7 @@ class Nodes:
             if why is None:
                 self._introduce(address)
             else:
-                self._refuse(address, why)
+                self._refuse_unlike(address, why)
 
         self._coming[address] = self._on(address, "release", release_asker())
         self._follow(self._coming[address], answered, fetched=True)
@@ -333,11 +334,19 @@ class Nodes:
         """Leave a worker out of the search."""
         self._coming.pop(address, None)
         self._refused[address] = why
-        if self._begun:
-            logger.warning("%s: %s; it is not used", address, why)
+        logger.warning("%s: %s; it is not used", address, why)
 
-    def _join(self, address: str, site: Future, told: NodeFacts) -> None:
+    def _refuse_unlike(self, address: str, why: str) -> None:
+        """Leave a worker out that is unlike this process; do not begin with such a one."""
+        if not self._begun:
+            raise ClusterError(f"{address}: {why}")
+        self._refuse(address, why)
+
+    def _join(self, address: str, site: Future, told: NodeFacts | str) -> None:
         """Have a node that is ready take part."""
+        if isinstance(told, str):
+            self._refuse(address, told)
+            return
         del self._coming[address]
         node = Node(self.number(address), address, told, site, set(told.blocks))
         self._known.append(node)
@@ -374,7 +383,7 @@ class Nodes:
             if why is None:
                 self._meet(address)
             else:
-                self._refuse(address, why)
+                self._refuse_unlike(address, why)
 
     def _refuse_if_gone(self) -> None:
         if self.client.status != "running":

@@ -45,6 +45,8 @@ CALIBRATION_TRUST = 0.05
 MOST_TRUST = 20.0
 """Seconds of observation that a calibration is worth, and that all past searches are."""
 
+MOST_WIDTH = 1 << 20
+"""Targets that a worker may compute side by side; a GPU computes some thousand."""
 
 MOST_SURPRISE = 4.0
 """A task that took so many times what was predicted met something else, such as a compiler."""
@@ -160,9 +162,10 @@ class Rates:
         if not numbers or not all(0 < x < math.inf for x in numbers):
             raise InputError("gcups must be above 0, at query lengths above 0")
         seconds = np.array([startup, layout, *trust])
-        if width < 1 or not (np.isfinite(seconds) & (seconds >= 0)).all():
+        if not 1 <= width <= MOST_WIDTH or not (np.isfinite(seconds) & (seconds >= 0)).all():
             raise InputError(
-                "startup, layout and trust must be seconds from 0, and width at least 1"
+                "startup, layout and trust must be seconds from 0, and width at least 1 and at "
+                f"most {MOST_WIDTH:,}"
             )
         lengths = sorted(by_length)
         cells = [1e-9 / by_length[length] for length in lengths]
@@ -232,9 +235,19 @@ class RateBook:
     """The rates of this machine's workers, kept from run to run.
 
     A file that is damaged or cannot be written costs a calibration, no more.
+
+    Parameters
+    ----------
+    place
+        Where these workers are, if what they cost is not what they would cost elsewhere.
+    every
+        Seconds between two times that the file is written.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, place: str = "", every: float = 0.0) -> None:
+        self._place = place
+        self._every = every
+        self._saved = -math.inf
         folder = cache_folder()
         self.path = None if folder is None else folder / "rates.json"
         self._known: dict[str, Rates] = {}
@@ -258,7 +271,7 @@ class RateBook:
         What a worker costs depends on its neighbours. As long as such a crowd was not observed,
         its rates are those of a worker by itself.
         """
-        for key in (_key(name, crowd), name):
+        for key in (self._key(name, crowd), name):
             if key in self._known:
                 return Rates.from_dict(self._known[key].to_dict())
         self._known[name] = self._new[name] = measure()
@@ -267,13 +280,17 @@ class RateBook:
 
     def keep(self, name: str, crowd: str, rates: Rates) -> None:
         """Remember corrected rates; write them with `save`."""
-        key = _key(name, crowd)
+        key = self._key(name, crowd)
         self._known[key] = self._new[key] = rates
+
+    def _key(self, name: str, crowd: str) -> str:
+        return " ".join(filter(None, [name, "among", crowd, self._place]))
 
     def save(self) -> None:
         """Write what is new into the file, beside what other machines and searches know."""
-        if self.path is None:
+        if self.path is None or time.monotonic() - self._saved < self._every:
             return
+        self._saved = time.monotonic()
         try:
             everything = json.loads(self.path.read_text())
         except (OSError, ValueError, RecursionError):
@@ -290,10 +307,6 @@ class RateBook:
         except OSError:
             with suppress(OSError):
                 beside.unlink()
-
-
-def _key(name: str, crowd: str) -> str:
-    return f"{name} among {crowd}"
 
 
 def machine() -> str:

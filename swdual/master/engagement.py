@@ -71,6 +71,7 @@ def engaged(
     params: SearchParameters,
     manner: Manner,
     held: int = 0,
+    book: RateBook | None = None,
 ) -> Means:
     """Return the means of a search on this machine.
 
@@ -84,6 +85,8 @@ def engaged(
         How it is done.
     held
         Bytes of memory that are taken already.
+    book
+        What devices cost, if it has been opened already.
 
     Raises
     ------
@@ -95,7 +98,10 @@ def engaged(
     sides = 2 if params.strand == "both" else 1
     cells = sum(lengths) * database.residues * sides
     devices = manner.devices(cells)
-    book = RateBook() if cells >= SMALL_CELLS else None
+    if cells < SMALL_CELLS:
+        book = None
+    elif book is None:
+        book = RateBook()
     fitted = params.stats == "fit"
     needs = needed(database, lengths, params, manner, held)
     needs = replace(needs, scorers=cpu_scorers(devices, database, params.scheme))
