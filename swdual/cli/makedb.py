@@ -52,6 +52,12 @@ logger = logging.getLogger("swdual")
     type=Size(1024),
     help="Memory to use at most, such as 500M.  [default: what machine and job have, less a tenth]",
 )
+@click.option(
+    "--shards",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Put the residues into N files DB.000, DB.001, ...: one for each node of a cluster.",
+)
 @click.option("--force", is_flag=True, help="Replace DB; take nucleotide letters for proteins.")
 @talking
 def command(
@@ -62,6 +68,7 @@ def command(
     title: str | None,
     on_invalid: str,
     memory_limit: int | None,
+    shards: int | None,
     force: bool,
     quiet: bool,
     verbose: bool,
@@ -73,9 +80,13 @@ def command(
     Files may be compressed (gz, bz2, xz, zst); "-" is standard input. DB appears only when it is
     complete; it does not depend on the memory that there is. By default that is below 1 GiB.
 
+    With --shards, DB has the names and lengths, and files beside it have about as many residues
+    each, of long and short sequences. A machine that has DB and some of them can search these.
+
     \b
     swdual makedb proteins.fasta.gz proteins.db
     zcat *.fa.gz | swdual makedb - all.db
+    swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     inputs = [*sources, *files]
@@ -104,6 +115,7 @@ def command(
             on_invalid=on_invalid,  # type: ignore[arg-type]
             force=force,
             memory_limit=memory_limit,
+            shards=shards,
             progress=count,
         )
     with database:

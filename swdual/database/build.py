@@ -7,13 +7,13 @@ import logging
 import os
 import tempfile
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import cycle
+from itertools import count, cycle
 from operator import itemgetter
 from pathlib import Path
-from typing import IO, NamedTuple, Protocol
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,21 @@ from numpy.typing import NDArray
 from swdual.database.layout import (
     BLOCK_BYTES,
     GUARD_BYTES,
-    PAGE_BYTES,
-    SECTION_TYPES,
     BlockInfo,
     Manifest,
-    Section,
-    checksum,
     pack_header,
+    pack_shard_header,
+    read_digest,
 )
 from swdual.database.room import Room
+from swdual.database.writing import (
+    Deal,
+    SectionWriter,
+    Target,
+    Targets,
+    padded_lengths,
+    write_block,
+)
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.sequence import Batch
@@ -47,7 +53,6 @@ BUFFERS = 2
 """Blocks that are laid out in turn: while one is written, the next is filled."""
 
 SPOOL_BYTES = 64 << 20
-COPY_BYTES = 8 << 20
 
 BLOCK_RECORDS = 1 << 20
 """Records of a block at most."""
@@ -58,25 +63,10 @@ STORED_RECORDS = 512
 MOST_RUNS = 256
 """Sorted runs on disk before they are merged into one."""
 
+Size = Callable[[int, int], int]
+"""How many bytes a block has at most, given its number and the bytes of those before it."""
+
 logger = logging.getLogger("swdual")
-
-
-class Target(Protocol):
-    """What a database is written to."""
-
-    def write(self, data: bytes | memoryview, /) -> int:
-        """Write some bytes."""
-
-    def seek(self, place: int, /) -> int:
-        """Go on at a place counted from the beginning."""
-
-
-class _Targets(NamedTuple):
-    """Targets in file order: lengths, places in the input, and codes laid out as in the file."""
-
-    lengths: NDArray[np.int64]
-    ordinals: NDArray[np.int64]
-    residues: NDArray[np.uint8]
 
 
 def most_room() -> Room:
@@ -93,6 +83,7 @@ def build(
     writer: str,
     scratch: Path | None,
     room: Room | None = None,
+    shards: Sequence[Target] = (),
     progress: Callable[[int], None] = lambda residues: None,
 ) -> None:
     """Write a database to a seekable binary stream.
@@ -111,8 +102,15 @@ def build(
         Folder for what memory has no room for; None takes the system's.
     room
         How much to hold in memory; by default `most_room`. The file does not depend on it.
+    shards
+        Streams like the first, for the residues of a database in shards.
     progress
         Called with the number of residues of each batch that was read.
+
+    Raises
+    ------
+    InputError
+        If there are no records, or too few for so many shards.
     """
     room = most_room() if room is None else room
     with ThreadPoolExecutor(1) as background, ExitStack() as files:
@@ -124,11 +122,13 @@ def build(
         def names_spool() -> IO[bytes]:
             return files.enter_context(tempfile.SpooledTemporaryFile(room.spooled, dir=folder))
 
-        sections = _SectionWriter(stream, background)
+        sections = SectionWriter([stream, *shards], background)
         names = _Names(names_spool(), names_spool(), room.identifiers)
+        runs = _sorted_runs(batches, names, progress, spool, room)
+        deal = Deal(len(shards), _padded_bytes(runs), BLOCK_BYTES)
         blocks: list[BlockInfo] = []
-        for targets in _blocks(_sorted_runs(batches, names, progress, spool, room)):
-            blocks.append(_write_block(sections, targets, blocks))
+        for targets in _blocks(runs, deal.size):
+            blocks.append(write_block(sections, targets, blocks, deal.next(targets)))
         names.write(sections, title)
         manifest = Manifest(
             writer=writer,
@@ -139,56 +139,16 @@ def build(
             longest=max(block.longest for block in blocks),
             blocks=tuple(blocks),
             sections=sections.finish(),
-        ).to_json()
-    end = sections.offset
-    stream.write(manifest)
+            shards=deal.shards(sections.ends[1:]),
+        )
+    text = manifest.to_json()
+    stream.write(text)
+    header = pack_header(sections.ends[0], text, shards=bool(shards))
     stream.seek(0)
-    stream.write(pack_header(end, manifest))
-
-
-class _SectionWriter:
-    """Writes sections one behind the other, in a thread of its own, and keeps their checksums."""
-
-    def __init__(self, stream: Target, background: ThreadPoolExecutor) -> None:
-        self._stream = stream
-        self._background = background
-        self._written: list[Future[Section]] = []
-        self.offset = PAGE_BYTES
-        stream.write(bytes(PAGE_BYTES))
-
-    def write(self, name: str, data: memoryview) -> None:
-        """Append a section; waits while the same of the block before is being written."""
-        if len(self._written) >= len(SECTION_TYPES):
-            self._written[-len(SECTION_TYPES)].result()
-        self._written.append(self._background.submit(self._write, name, self.offset, data))
-        self.offset += data.nbytes + -data.nbytes % PAGE_BYTES
-
-    def _write(self, name: str, offset: int, data: memoryview) -> Section:
-        self._stream.write(data)
-        self._stream.write(bytes(-data.nbytes % PAGE_BYTES))
-        return Section(name, offset, data.nbytes, checksum([data]))
-
-    def write_file(self, name: str, spool: IO[bytes]) -> None:
-        """Append what a temporary file holds."""
-        import xxhash
-
-        for written in self._written:
-            written.result()
-        digest, size = xxhash.xxh3_128(), 0
-        spool.seek(0)
-        while data := spool.read(COPY_BYTES):
-            self._stream.write(data)
-            digest.update(data)
-            size += len(data)
-        self._stream.write(bytes(-size % PAGE_BYTES))
-        section: Future[Section] = Future()
-        section.set_result(Section(name, self.offset, size, digest.hexdigest()))
-        self._written.append(section)
-        self.offset += size + -size % PAGE_BYTES
-
-    def finish(self) -> tuple[Section, ...]:
-        """Return all sections once they are written."""
-        return tuple(written.result() for written in self._written)
+    stream.write(header)
+    for number, shard in enumerate(shards):
+        shard.seek(0)
+        shard.write(pack_shard_header(number, manifest, read_digest(memoryview(header))))
 
 
 class _Names:
@@ -215,7 +175,7 @@ class _Names:
             self._hashes.append(hashes)
         self._count += len(ends)
 
-    def write(self, sections: _SectionWriter, title: str) -> None:
+    def write(self, sections: SectionWriter, title: str) -> None:
         """Append the sections of the names, and warn of identifiers given twice."""
         if self._hashes:
             hashes = np.concatenate(self._hashes)
@@ -256,7 +216,12 @@ class _Run:
         self._filled = end
         self.records += len(batch.lengths)
 
-    def blocks(self) -> Iterator[_Targets]:
+    @property
+    def padded_bytes(self) -> int:
+        """The bytes of all records, each filled up to the next one's begin."""
+        return int(sum(padded_lengths(lengths).sum() for lengths in self._lengths))
+
+    def blocks(self, block_bytes: Size) -> Iterator[Targets]:
         """Return the records by descending length, ties in input order, cut into blocks.
 
         The codes of a block are overwritten by those of the next but one.
@@ -264,7 +229,7 @@ class _Run:
         from swdual.database._gather import gather
 
         lengths = np.concatenate(self._lengths)
-        words = _padded(lengths) // ALIGNMENT
+        words = padded_lengths(lengths) // ALIGNMENT
         starts = np.cumsum(words) - words
         order = np.argsort(-lengths, kind="stable")
         ends = np.cumsum(words[order])
@@ -272,9 +237,12 @@ class _Run:
         room = min(int(ends[-1]) * ALIGNMENT, BLOCK_BYTES) + GUARD_BYTES
         buffers = cycle([np.empty(room, np.uint8) for _ in range(BUFFERS)])
         first = 0
-        while first < len(order):
+        for number in count():
+            if first == len(order):
+                return
             used = int(ends[first - 1]) if first else 0
-            last = int(np.searchsorted(ends, used + BLOCK_BYTES // ALIGNMENT, side="right"))
+            most = block_bytes(number, used * ALIGNMENT) // ALIGNMENT
+            last = int(np.searchsorted(ends, used + most, side="right"))
             chosen = order[first : max(last, first + 1)]
             first += len(chosen)
             size = int(words[chosen].sum()) * ALIGNMENT
@@ -284,16 +252,18 @@ class _Run:
             residues = buffer[: size + GUARD_BYTES]
             gather(source, starts[chosen], words[chosen], residues[:size].view(np.complex128))
             residues[size:] = PAD
-            yield _Targets(lengths[chosen], chosen + self.first_ordinal, residues)
+            yield Targets(lengths[chosen], chosen + self.first_ordinal, residues)
 
 
 class _StoredRun:
     """A sorted run in a temporary file, read back record by record."""
 
-    def __init__(self, blocks: Iterator[_Targets], file: IO[bytes]) -> None:
+    def __init__(self, blocks: Iterator[Targets], file: IO[bytes]) -> None:
         self._file = file
+        self.padded_bytes = 0
         for targets in blocks:
-            ends = np.concatenate(([0], np.cumsum(_padded(targets.lengths))))
+            self.padded_bytes += len(targets.residues) - GUARD_BYTES
+            ends = np.concatenate(([0], np.cumsum(padded_lengths(targets.lengths))))
             for first in range(0, len(targets.lengths), STORED_RECORDS):
                 part = slice(first, first + STORED_RECORDS)
                 table = np.stack((targets.lengths[part], targets.ordinals[part]))
@@ -329,9 +299,9 @@ def _sorted_runs(
         names.add(batch)
         if not run.holds(batch):
             if run.records:
-                runs.append(_StoredRun(run.blocks(), spool()))
+                runs.append(_StoredRun(run.blocks(_whole), spool()))
             if len(runs) == MOST_RUNS:
-                merged = _StoredRun(_blocks(runs), spool())
+                merged = _StoredRun(_blocks(runs, _whole), spool())
                 for stored in runs:
                     stored.close()
                 runs = [merged]
@@ -341,17 +311,30 @@ def _sorted_runs(
         progress(int(batch.lengths.sum()))
     if run.records == 0:
         raise InputError("no sequences to build a database of")
-    return [*runs, _StoredRun(run.blocks(), spool())] if runs else run
+    return [*runs, _StoredRun(run.blocks(_whole), spool())] if runs else run
 
 
-def _blocks(runs: _Run | list[_StoredRun]) -> Iterator[_Targets]:
+def _padded_bytes(runs: _Run | list[_StoredRun]) -> int:
+    return sum(run.padded_bytes for run in ([runs] if isinstance(runs, _Run) else runs))
+
+
+def _whole(number: int, used: int) -> int:
+    """Return the bytes of a block at most, where there is nothing to share out."""
+    return BLOCK_BYTES
+
+
+def _blocks(runs: _Run | list[_StoredRun], block_bytes: Size) -> Iterator[Targets]:
     """Return all targets by descending length, ties in input order, cut into blocks."""
     if isinstance(runs, _Run):
-        yield from runs.blocks()
+        yield from runs.blocks(block_bytes)
         return
+    number = used = 0
+    most = block_bytes(number, used)
     lengths, ordinals, codes = array("q"), array("q"), bytearray()
     for shortness, ordinal, padded in heapq.merge(*runs, key=itemgetter(0)):
-        if lengths and (len(codes) + len(padded) > BLOCK_BYTES or len(lengths) >= BLOCK_RECORDS):
+        if lengths and (len(codes) + len(padded) > most or len(lengths) >= BLOCK_RECORDS):
+            number, used = number + 1, used + len(codes)
+            most = block_bytes(number, used)
             yield _collected(lengths, ordinals, codes)
             lengths, ordinals, codes = array("q"), array("q"), bytearray()
         lengths.append(-shortness)
@@ -360,31 +343,10 @@ def _blocks(runs: _Run | list[_StoredRun]) -> Iterator[_Targets]:
     yield _collected(lengths, ordinals, codes)
 
 
-def _collected(lengths: array[int], ordinals: array[int], codes: bytearray) -> _Targets:
+def _collected(lengths: array[int], ordinals: array[int], codes: bytearray) -> Targets:
     codes += bytes([PAD]) * GUARD_BYTES
-    return _Targets(
+    return Targets(
         np.frombuffer(lengths, np.int64),
         np.frombuffer(ordinals, np.int64),
         np.frombuffer(codes, np.uint8),
-    )
-
-
-def _padded(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return lengths + -lengths % ALIGNMENT
-
-
-def _write_block(sections: _SectionWriter, targets: _Targets, before: list[BlockInfo]) -> BlockInfo:
-    """Append the sections of one block."""
-    number = len(before)
-    starts = np.concatenate(([0], np.cumsum(_padded(targets.lengths))[:-1])) // ALIGNMENT
-    arrays = {"starts": starts, "lengths": targets.lengths, "ordinals": targets.ordinals}
-    sections.write(f"residues/{number}", targets.residues.data)
-    for name, values in arrays.items():
-        sections.write(f"{name}/{number}", values.astype(SECTION_TYPES[name]).data)
-    return BlockInfo(
-        first=before[-1].first + before[-1].sequences if before else 0,
-        sequences=len(targets.lengths),
-        residues=int(targets.lengths.sum()),
-        longest=int(targets.lengths[0]),
-        shortest=int(targets.lengths[-1]),
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import html
 import io
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -17,15 +16,18 @@ from numpy.typing import NDArray
 
 from swdual.database.build import build
 from swdual.database.layout import (
+    LARGEST_NUMBER,
     SECTION_TYPES,
     Manifest,
-    checksum,
+    read_digest,
     read_format,
     read_manifest,
+    read_outline,
 )
-from swdual.database.mapping import FileState, MappedFile
+from swdual.database.mapping import FileState, Held, MappedFile, Piece
 from swdual.database.room import indexable
 from swdual.database.source import typed_batches
+from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import block_agrees, lengths_agree, manifest_fault
 from swdual.errors import DatabaseError
 from swdual.memory import allowance
@@ -38,9 +40,6 @@ from swdual.version import __version__
 
 SIZES_AT_ONCE = 10_000
 """Header lines held in memory while all are listed."""
-
-CHECKED_AT_ONCE = 4 << 20
-"""Bytes of a section that are in memory while its checksum is computed."""
 
 RECORDS_AT_ONCE = 32
 """Scattered records that are looked up before the pages they lie on are let go.
@@ -64,39 +63,37 @@ class Block(NamedTuple):
 
 
 class Database:
-    """Targets to search, in memory or mapped from a file.
+    """Targets to search, in memory or mapped from files.
 
     A file that is replaced by another goes on being read; one that is written to is verified again.
 
     ``database[i]`` is record i of the input. Open one with `Database.open`, build one with
     `makedb` or, in memory, with `Database.from_batches`.
+
+    Parameters
+    ----------
+    main
+        The file, or its outline.
+    outline
+        Whether it is an outline: header and manifest only.
+    folder
+        Where blocks that come from elsewhere are kept.
     """
 
-    def __init__(
-        self,
-        data: memoryview,
-        name: str,
-        close: Callable[[], None],
-        state: Callable[[], FileState | None] = lambda: None,
-        release: Callable[[], None] | None = None,
-    ) -> None:
-        self.name = name
-        self._data = data
-        self._close = close
-        self._state = state
-        self._release = release
-        self.manifest: Manifest = read_manifest(data, name)
-        fault = manifest_fault(self.manifest, len(data))
+    def __init__(self, main: Piece, *, outline: bool = False, folder: Path | None = None) -> None:
+        self.name = main.name
+        self._main = main
+        self._outline = outline
+        self.manifest: Manifest = read_manifest(main.data, self.name)
+        fault = manifest_fault(self.manifest, LARGEST_NUMBER if outline else len(main.data))
         if fault is not None:
-            raise DatabaseError(f"{fault}; build it again with 'swdual makedb'", file=name)
-        self._sections = {section.name: section for section in self.manifest.sections}
-        self._verified: dict[str, FileState | None] = {}
-        self._blocks: dict[int, tuple[FileState | None, Block]] = {}
-        self._lock = threading.Lock()
+            raise DatabaseError(f"{fault}; build it again with 'swdual makedb'", file=self.name)
+        self._storage = Storage(main, self.manifest, outline=outline, folder=folder)
+        self._blocks: dict[int, tuple[list[tuple[Piece, FileState | None]], Block]] = {}
 
     @classmethod
-    def open(cls, path: Source, *, check: bool = False) -> Self:
-        """Return the database in a file, mapped into memory.
+    def open(cls, path: Source, *, check: bool = False, folder: Path | None = None) -> Self:
+        """Return the database in a file, and in the shards beside it, mapped into memory.
 
         Parameters
         ----------
@@ -104,6 +101,8 @@ class Database:
             A file that `makedb` wrote.
         check
             Verify every checksum now; otherwise each section is verified when first used.
+        folder
+            Where blocks of missing shards are kept that come from elsewhere: see `put`.
 
         Raises
         ------
@@ -129,10 +128,30 @@ class Database:
             raise DatabaseError(
                 f"cannot be opened ({error.strerror}); {hint}", file=name
             ) from error
-        database = cls(file.data, name, file.close, file.state, file.release)
+        database = cls(file, folder=folder)
         if check:
             database.check()
         return database
+
+    @classmethod
+    def from_outline(cls, outline: bytes, name: str, folder: Path) -> Self:
+        """Return a database of which blocks are kept in a folder, and nothing else is here.
+
+        Parameters
+        ----------
+        outline
+            What `outline` says of the database elsewhere.
+        name
+            What messages call it.
+        folder
+            Where its blocks are kept, or will be: see `put`. Databases and processes may share it.
+
+        Raises
+        ------
+        DatabaseError
+            If that is no outline, or one of another version.
+        """
+        return cls(Held(outline, name), outline=True, folder=folder)
 
     @classmethod
     def from_batches(cls, batches: Iterable[Batch], alphabet: Alphabet, name: str) -> Self:
@@ -140,7 +159,7 @@ class Database:
         stream = io.BytesIO()
         writer = f"swdual {__version__}"
         build(batches, stream, alphabet, title=name, writer=writer, scratch=None)
-        return cls(stream.getbuffer(), name, stream.close)
+        return cls(Held(stream.getbuffer(), name))
 
     @classmethod
     def from_fasta(
@@ -207,21 +226,54 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file, or leave that to the last of its arrays that is still in use."""
+        """Let go of the files, or leave that to the last of their arrays that is still in use."""
         self._blocks.clear()
-        with suppress(BufferError):
-            self._data.release()
-            self._close()
+        self._storage.close()
 
     @property
     def held_bytes(self) -> int:
         """The bytes of memory that it takes however little is looked at: none if it is a file."""
-        return len(self._data) if self._release is None else 0
+        return len(self._main.data) if isinstance(self._main, Held) and not self._outline else 0
 
     def release(self) -> None:
-        """Let go of the memory that the file has been read into; what is needed is read again."""
-        if self._release is not None:
-            self._release()
+        """Let go of the memory that files have been read into; what is needed is read again."""
+        self._storage.release()
+
+    @property
+    def digest(self) -> str:
+        """The checksum of the manifest: equal where databases are, in content and layout."""
+        return read_digest(self._main.data).hex()
+
+    @property
+    def outline(self) -> bytes:
+        """What another process needs to open the same database, which then lacks all blocks."""
+        return read_outline(self._main.data)
+
+    def has_block(self, number: int) -> bool:
+        """Return whether a block is here, in a file of the right size; that is not verified yet."""
+        return self._storage.has_block(number)
+
+    def block_bytes(self, number: int) -> bytes:
+        """Return a block as one stretch, to be `put` where it is not; its checksums are verified.
+
+        Raises
+        ------
+        DatabaseError
+            If it is damaged, or not here.
+        """
+        return self._storage.part(number)
+
+    def put(self, number: int, data: bytes | memoryview) -> None:
+        """Keep a block that `block_bytes` gave elsewhere, after verifying its checksums.
+
+        Raises
+        ------
+        DatabaseError
+            If it is damaged, or of another database.
+        OutputError
+            If it cannot be written.
+        """
+        self._storage.put(number, data)
 
     def block(self, number: int) -> Block:
         """Return one block; its checksums are verified the first time.
@@ -229,48 +281,69 @@ class Database:
         Raises
         ------
         DatabaseError
-            If the block is damaged, or the file is no longer as long as it was.
+            If the block is damaged or not here, or a file is no longer as long as it was.
         """
-        state = self._looked_at()
+        pieces = self._storage.pieces(number)
+        state = [(piece, piece_state(piece)) for piece in pieces]
         known = self._blocks.get(number)
         if known is None or known[0] != state:
-            known = self._blocks[number] = state, self._read_block(number)
+            known = self._blocks[number] = state, self._read_block(number, pieces)
         return known[1]
 
-    def _read_block(self, number: int) -> Block:
+    def _read_block(self, number: int, pieces: list[Piece]) -> Block:
         info = self.manifest.blocks[number]
+
+        def release() -> None:
+            for piece in pieces:
+                piece.release()
+
         arrays = {
             name: self._array(f"{name}/{number}", dtype) for name, dtype in SECTION_TYPES.items()
         }
         block = Block(info.first, **arrays)  # type: ignore[arg-type]
-        if not block_agrees(*block[1:], self.manifest, info, self.release):
+        if not block_agrees(*block[1:], self.manifest, info, release):
             raise self._contradiction(f"block {number}")
-        self.release()
+        release()
         return block
 
     def codes(self, ordinals: Iterable[int]) -> list[bytes]:
         """Return the residue codes of some records of the input."""
+        numbers, places = self.located(ordinals)
+        found = [b""] * len(places)
+        for number in np.unique(numbers).tolist():
+            here = np.flatnonzero(numbers == number)
+            within = places[here].tolist()
+            for place, codes in zip(here.tolist(), self.codes_at(number, within), strict=True):
+                found[place] = codes
+        return found
+
+    def located(self, ordinals: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the block of each of some records of the input, and its place in that block."""
         places = self._places[np.asarray(list(ordinals), np.int64)].astype(np.int64)
         firsts = np.array([info.first for info in self.manifest.blocks])
         numbers = np.searchsorted(firsts, places, "right") - 1
-        within = places - firsts[numbers]
-        blocks = {number: self.block(number) for number in set(numbers.tolist())}
+        return numbers, places - firsts[numbers]
+
+    def codes_at(self, number: int, places: Iterable[int]) -> list[bytes]:
+        """Return the residue codes of some targets of a block, by their places in it."""
+        block, pieces = self.block(number), self._storage.pieces(number)
         found = []
-        for number, k in zip(numbers.tolist(), within.tolist(), strict=True):
-            block = blocks[number]
+        for many, k in enumerate(places, 1):
             start = int(block.starts[k]) * ALIGNMENT
             found.append(block.residues[start : start + int(block.lengths[k])].tobytes())
-            if len(found) % RECORDS_AT_ONCE == 0:
-                self.release()
-        self.release()
+            if many % RECORDS_AT_ONCE == 0:
+                for piece in pieces:
+                    piece.release()
+        for piece in pieces:
+            piece.release()
         return found
 
     def sizes(self) -> Iterator[tuple[str, int]]:
         """Return header line and residues of every record of the input."""
         lengths = np.zeros(len(self), np.uint32)
-        for block in self.blocks():
-            lengths[block.ordinals.astype(np.int64)] = block.lengths
-            self.release()
+        for number in range(len(self.manifest.blocks)):
+            lengths[self._ordinals(number)] = self.lengths(number)
+            self._main.release()
         if not lengths.all():
             raise self._contradiction("the order of the input")
         for first in range(0, len(self), SIZES_AT_ONCE):
@@ -312,7 +385,7 @@ class Database:
             if not all(a <= b <= len(names) for a, b in zip(starts, ends, strict=True)):
                 raise self._contradiction("section 'offsets'")
             found += [decode_header(bytes(names[a:b])) for a, b in zip(starts, ends, strict=True)]
-            self.release()
+            self._main.release()
         return found
 
     @cached_property
@@ -320,14 +393,19 @@ class Database:
         """The place by descending length of each record of the input."""
         places = np.full(len(self), len(self), np.min_scalar_type(len(self)))
         for number, info in enumerate(self.manifest.blocks):
-            ordinals = self._array(f"ordinals/{number}", "<u8")
-            if int(ordinals.max()) >= len(self):
-                raise self._contradiction(f"section 'ordinals/{number}'")
-            places[ordinals.astype(np.int64)] = np.arange(info.first, info.first + len(ordinals))
-            self.release()
+            ordinals = self._ordinals(number)
+            places[ordinals] = np.arange(info.first, info.first + len(ordinals))
+            self._main.release()
         if len(places) and int(places.max()) == len(self):  # so another record comes twice
             raise self._contradiction("the order of the input")
         return places
+
+    def _ordinals(self, number: int) -> NDArray[np.int64]:
+        """Return which records of the input the targets of a block are."""
+        ordinals = self._array(f"ordinals/{number}", "<u8")
+        if int(ordinals.max()) >= len(self):
+            raise self._contradiction(f"section 'ordinals/{number}'")
+        return ordinals.astype(np.int64)
 
     def facts(self, *, letters: bool = False) -> dict[str, Any]:
         """Return what the database holds, in plain values.
@@ -347,10 +425,13 @@ class Database:
             "longest": manifest.longest,
             "shortest": min(block.shortest for block in manifest.blocks),
             "blocks": len(manifest.blocks),
-            "bytes": len(self._data),
-            "format": read_format(self._data),
+            "bytes": len(self._main.data) + sum(shard.bytes for shard in manifest.shards),
+            "format": read_format(self._main.data),
             "written by": harmless(manifest.writer),
         }
+        if manifest.shards:
+            facts["shards"] = len(manifest.shards)
+            facts["shards here"] = sum(self.has_block(x.blocks[0]) for x in manifest.shards)
         if letters:
             counts = dict.fromkeys(self.alphabet.letters, 0)
             for block in self.blocks():
@@ -368,13 +449,13 @@ class Database:
         DatabaseError
             If a section is damaged; says which.
         """
-        for name in self._sections:
+        for name in self._storage.sections:
             self._array(name, "u1")
         for number in range(len(self.manifest.blocks)):
             self.block(number)
         self.codes([])  # looks at the order of the input
         offsets: NDArray[np.uint64] = self._array("offsets", "<u8")  # type: ignore[assignment]
-        size = self._sections["names"].bytes
+        size = self._storage.sections["names"].bytes
         if int(offsets[-1]) != size or (offsets[1:] < offsets[:-1]).any():
             raise self._contradiction("section 'offsets'")
 
@@ -385,53 +466,5 @@ class Database:
 
     def _array(self, name: str, dtype: str) -> NDArray[np.generic]:
         """Return a section as an array; its checksum is verified the first time."""
-        section = self._sections[name]
-        state = self._looked_at()
-        data = self._data[section.offset : section.offset + section.bytes]
-        if not self._is_verified(name, state):
-            with self._lock:
-                if not self._is_verified(name, state) and self._sum(data) != section.checksum:
-                    then = "was changed while it was in use: " if name in self._verified else ""
-                    raise DatabaseError(
-                        f"{then}damaged section {name!r} (checksum mismatch); "
-                        "copy it or build it again with 'swdual makedb'",
-                        file=self.name,
-                    )
-                self._verified[name] = state
-        array: NDArray[np.generic] = np.frombuffer(data, dtype=dtype)
+        array: NDArray[np.generic] = np.frombuffer(self._storage.read(name), dtype=dtype)
         return array
-
-    def _is_verified(self, name: str, state: FileState | None) -> bool:
-        return name in self._verified and self._verified[name] == state
-
-    def _sum(self, data: memoryview) -> str:
-        """Return the checksum of a section, of which little is in memory at a time."""
-
-        def parts() -> Iterator[memoryview]:
-            for first in range(0, len(data), CHECKED_AT_ONCE):
-                yield data[first : first + CHECKED_AT_ONCE]
-                self.release()
-
-        return checksum(parts())
-
-    def _looked_at(self) -> FileState | None:
-        """Return the state of the file, after making sure that all of it can be read.
-
-        Raises
-        ------
-        DatabaseError
-            If it is shorter than it was, or the database is closed.
-        """
-        try:
-            size, state = self._data.nbytes, self._state()
-        except ValueError as error:
-            raise DatabaseError(
-                "is closed; keep it open while its results are looked at", file=self.name
-            ) from error
-        if state is not None and state.bytes < size:
-            raise DatabaseError(
-                f"was truncated while it was in use: {state.bytes} bytes of {size} are left; "
-                "copy it or build it again with 'swdual makedb'",
-                file=self.name,
-            )
-        return state

@@ -15,38 +15,58 @@
 
 Each section begins on a 4096-byte boundary. The sections of a block lie one behind the other, so
 that a block is one stretch of the file to copy to a device. Equal input gives equal bytes.
+
+Residues and starts of a database in shards lie in files beside it, of which some may be missing:
+
+::
+
+    header      256 bytes: `SHARD_HEADER` below, rest zero
+    residues/3  the sections of a block, as above, and of some more blocks, in ascending order
+    starts/3
+
+A *part* is one block by itself, as processes send it to each other and keep it: its sections in the
+order above, each on such a boundary, filled up to one.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import struct
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any, TypeVar
 
 import xxhash
 
 from swdual.errors import DatabaseError
 
-Kind = TypeVar("Kind")
+Kind = TypeVar("Kind", "BlockInfo", "Section", "Shard", "Manifest")
 
 MAGIC = b"SWDUALDB"
-MAJOR, MINOR = 1, 0
+SHARD_MAGIC = b"SWDUALSH"
+MAJOR, MAJOR_WITH_SHARDS, MINOR = 1, 2, 0
 PAGE_BYTES = 4096
 HEADER_BYTES = 256
 GUARD_BYTES = 64
 BLOCK_BYTES = 64 << 20
 LARGEST_NUMBER = 2**62
+MOST_SHARDS = 1000
 _ENDIAN_MARK = 0x01020304
 
 HEADER = struct.Struct("<8sHHIQQQ16s")
 """Magic, major, minor, endian mark, manifest offset, manifest bytes, file bytes, manifest XXH3-128;
 the last 8 bytes of the header are the XXH3-64 of those before."""
 
+SHARD_HEADER = struct.Struct("<8sIIQ16s")
+"""Magic, number of the shard from 0, number of all, file bytes, XXH3-128 of the manifest that it
+belongs to; the last 8 bytes of the header are the XXH3-64 of those before."""
+
 SECTION_TYPES = {"residues": "u1", "starts": "<u4", "lengths": "<u4", "ordinals": "<u8"}
 """Element types of a block's sections, in file order."""
+
+SHARDED = ("residues", "starts")
+"""Those that lie in shards, if there are any: nobody needs them who does not have the block."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +91,14 @@ class BlockInfo:
 
 
 @dataclass(frozen=True)
+class Shard:
+    """A file with some of the blocks."""
+
+    bytes: int
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a database says of itself."""
 
@@ -82,33 +110,58 @@ class Manifest:
     longest: int
     blocks: tuple[BlockInfo, ...]
     sections: tuple[Section, ...]
+    shards: tuple[Shard, ...]
+
+    @cached_property
+    def homes(self) -> dict[str, int]:
+        """The shard of each section that lies in one."""
+        return {
+            f"{kind}/{block}": number
+            for number, shard in enumerate(self.shards)
+            for block in shard.blocks
+            for kind in SHARDED
+        }
 
     def to_json(self) -> bytes:
         """Return the manifest as written to the file."""
-        return json.dumps(asdict(self), separators=(",", ":")).encode()
+        values = asdict(self)
+        if not self.shards:
+            del values["shards"]
+        return json.dumps(values, separators=(",", ":")).encode()
 
     @classmethod
-    def from_json(cls, text: bytes) -> Manifest:
-        """Return the manifest that `to_json` wrote.
+    def from_json(cls, text: bytes, *, shards: bool) -> Manifest:
+        """Return the manifest that `to_json` wrote, of a database with or without shards.
 
         Raises
         ------
         ValueError, TypeError, KeyError
             If it is none.
         """
-        fields: dict[str, Any] = json.loads(text)
-        fields["blocks"] = tuple(_known(BlockInfo, block) for block in fields["blocks"])
-        fields["sections"] = tuple(_known(Section, section) for section in fields["sections"])
-        return _known(cls, fields)
+        values: dict[str, Any] = json.loads(text)
+        values["blocks"] = tuple(_known(BlockInfo, block) for block in values["blocks"])
+        values["sections"] = tuple(_known(Section, section) for section in values["sections"])
+        values["shards"] = tuple(_shard(shard) for shard in values["shards"]) if shards else ()
+        if shards and not values["shards"]:
+            raise ValueError("no shards")
+        return _known(cls, values)
 
 
-def _known(kind: Callable[..., Kind], fields: dict[str, Any]) -> Kind:
+def _shard(values: dict[str, Any]) -> Shard:
+    blocks = values["blocks"] = tuple(values["blocks"])
+    if not all(type(block) is int for block in blocks):
+        raise TypeError("blocks of a shard are not numbers")
+    return _known(Shard, values)
+
+
+def _known(kind: type[Kind], values: dict[str, Any]) -> Kind:
     """Return a record of the fields it knows; a newer minor version may have written more."""
     found = {}
-    for name, parameter in inspect.signature(kind).parameters.items():
-        found[name] = value = fields[name]
-        if type(value).__name__ != parameter.annotation.partition("[")[0]:
-            raise TypeError(f"{name} is {type(value).__name__}, not {parameter.annotation}")
+    for field in fields(kind):
+        name, expected = field.name, str(field.type)
+        found[name] = value = values[name]
+        if type(value).__name__ != expected.partition("[")[0]:
+            raise TypeError(f"{name} is {type(value).__name__}, not {expected}")
         if isinstance(value, int) and not 0 <= value < LARGEST_NUMBER:
             raise ValueError(f"{name} is out of range")
     return kind(**found)
@@ -120,6 +173,24 @@ def read_format(data: memoryview) -> str:
     return f"{major}.{minor}"
 
 
+def read_digest(data: memoryview) -> bytes:
+    """Return the XXH3-128 of the manifest that a file states."""
+    digest: bytes = HEADER.unpack_from(data)[-1]
+    return digest
+
+
+def read_outline(data: memoryview) -> bytes:
+    """Return header and manifest of a file, as a file that has nothing else."""
+    _, major, _, _, offset, size, *_ = HEADER.unpack_from(data)
+    manifest = bytes(data[offset : offset + size])
+    return pack_header(HEADER_BYTES, manifest, shards=major == MAJOR_WITH_SHARDS) + manifest
+
+
+def padding(size: int) -> int:
+    """Return how many bytes there are from the end of a section to the next one's begin."""
+    return -size % PAGE_BYTES
+
+
 def checksum(parts: Iterable[bytes | memoryview]) -> str:
     """Return the XXH3-128 of some bytes, piece by piece, as 32 hexadecimal digits."""
     state = xxhash.xxh3_128()
@@ -128,18 +199,45 @@ def checksum(parts: Iterable[bytes | memoryview]) -> str:
     return state.hexdigest()
 
 
-def pack_header(manifest_offset: int, manifest: bytes) -> bytes:
+def pack_header(manifest_offset: int, manifest: bytes, *, shards: bool = False) -> bytes:
     """Return the header of a file that ends with this manifest at this offset."""
-    fields = HEADER.pack(
-        MAGIC,
-        MAJOR,
-        MINOR,
-        _ENDIAN_MARK,
-        manifest_offset,
-        len(manifest),
-        manifest_offset + len(manifest),
-        xxhash.xxh3_128_digest(manifest),
-    ).ljust(HEADER_BYTES - 8, b"\0")
+    return _signed(
+        HEADER.pack(
+            MAGIC,
+            MAJOR_WITH_SHARDS if shards else MAJOR,
+            MINOR,
+            _ENDIAN_MARK,
+            manifest_offset,
+            len(manifest),
+            manifest_offset + len(manifest),
+            xxhash.xxh3_128_digest(manifest),
+        )
+    )
+
+
+def pack_shard_header(number: int, manifest: Manifest, digest: bytes) -> bytes:
+    """Return the header of a shard of the database with this manifest, whose XXH3-128 is given."""
+    shards = manifest.shards
+    fields = (SHARD_MAGIC, number, len(shards), shards[number].bytes, digest)
+    return _signed(SHARD_HEADER.pack(*fields))
+
+
+def shard_fault(data: memoryview, number: int, manifest: Manifest, digest: bytes) -> str | None:
+    """Return why a file is not the shard that it should be, if it is not."""
+    header, promised = bytes(data[:HEADER_BYTES]), manifest.shards[number].bytes
+    if header[: len(SHARD_MAGIC)] != SHARD_MAGIC or len(header) < HEADER_BYTES:
+        return "is no shard of a database"
+    if xxhash.xxh3_64_digest(header[:-8]) != header[-8:]:
+        return "has a damaged header (checksum mismatch)"
+    if header != pack_shard_header(number, manifest, digest):
+        return "is a shard of another database, of another build of it, or in another's place"
+    if len(data) != promised:
+        return f"has {len(data)} bytes where {promised} are promised"
+    return None
+
+
+def _signed(fields: bytes) -> bytes:
+    fields = fields.ljust(HEADER_BYTES - 8, b"\0")
     return fields + xxhash.xxh3_64_digest(fields)
 
 
@@ -155,16 +253,18 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
     def fail(message: str) -> DatabaseError:
         return DatabaseError(message, file=file)
 
+    if bytes(data[: len(SHARD_MAGIC)]) == SHARD_MAGIC:
+        raise fail("is a shard of a database; name the file whose shard it is")
     if len(data) < HEADER_BYTES or bytes(data[:8]) != MAGIC:
         if len(data) < HEADER_BYTES and bytes(data[:8]) == MAGIC[: len(data)]:
             raise fail("truncated header; build it again with 'swdual makedb'")
         raise fail("not a swdual database; build one with 'swdual makedb'")
     header = bytes(data[:HEADER_BYTES])
     _, major, minor, mark, offset, size, file_bytes, digest = HEADER.unpack_from(header)
-    if major != MAJOR and mark == _ENDIAN_MARK:
+    if major not in (MAJOR, MAJOR_WITH_SHARDS) and mark == _ENDIAN_MARK:
         raise fail(
-            f"database format {major}.{minor}, but this swdual reads format {MAJOR}; "
-            "build it again with 'swdual makedb'"
+            f"database format {major}.{minor}, but this swdual reads formats {MAJOR} and "
+            f"{MAJOR_WITH_SHARDS}; build it again with 'swdual makedb'"
         )
     if xxhash.xxh3_64_digest(header[:-8]) != header[-8:]:
         raise fail("damaged header (checksum mismatch); build it again with 'swdual makedb'")
@@ -179,6 +279,6 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
     if xxhash.xxh3_128_digest(text) != digest:
         raise fail("damaged section 'manifest' (checksum mismatch); build it again")
     try:
-        return Manifest.from_json(text)
+        return Manifest.from_json(text, shards=major == MAJOR_WITH_SHARDS)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise fail(f"unreadable section 'manifest' ({error})") from error

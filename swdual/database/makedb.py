@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+import resource
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from swdual.database.build import build, most_room
+from swdual.database.build import MOST_RUNS, build, most_room
 from swdual.database.database import Database
-from swdual.database.layout import BLOCK_BYTES
+from swdual.database.layout import BLOCK_BYTES, MOST_SHARDS, SHARD_MAGIC
 from swdual.database.room import room_within
 from swdual.database.source import typed_batches
+from swdual.database.storage import shard_path
 from swdual.errors import InputError, OutputError
 from swdual.memory import allowance
-from swdual.output import replacing
+from swdual.output import Output, replacing
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.version import __version__
+
+OTHER_FILES = 64
+"""What a process has open besides shards and sorted runs."""
 
 
 def makedb(
@@ -28,6 +34,7 @@ def makedb(
     on_invalid: OnInvalid = "error",
     force: bool = False,
     memory_limit: int | None = None,
+    shards: int | None = None,
     progress: Callable[[int], None] = lambda residues: None,
 ) -> Database:
     """Write the records of FASTA or FASTQ files to a database file, and return it opened.
@@ -53,6 +60,10 @@ def makedb(
     memory_limit
         Bytes of memory to use at most, if no single sequence needs more; by default what machine
         and job have, less a tenth. The file does not depend on it.
+    shards
+        Put the residues into so many files, `path` with ``.000``, ``.001`` and so on behind it, of
+        about equal size and with long and short targets alike. A machine can do with some of them,
+        and with `path`, in which the rest is.
     progress
         Called with the number of residues read, batch by batch.
 
@@ -71,12 +82,22 @@ def makedb(
     target = Path(path)
     if os.fspath(path) == "-":
         raise InputError("a database is a file: it cannot be written to standard output")
-    if os.path.exists(target) and not os.path.isfile(target):
-        kind = "Is a directory" if os.path.isdir(target) else "Not a regular file"
-        raise OutputError(f"{kind}, but a database is a regular file", file=path)
+    if shards is not None and not 1 <= shards <= MOST_SHARDS:
+        raise InputError(f"{shards} shards, but there may be 1 to {MOST_SHARDS}")
+    places = [shard_path(target, number) for number in range(shards or 0)]
+    for place in (target, *places):
+        if os.path.exists(place) and not os.path.isfile(place):
+            kind = "Is a directory" if os.path.isdir(place) else "Not a regular file"
+            raise OutputError(f"{kind}, but a database is a regular file", file=place)
     room = room_within(most_room(), BLOCK_BYTES, allowance(memory_limit))
     batches, alphabet = typed_batches(paths, dbtype, on_invalid, force=force)
-    with replacing(target, force=force, inputs=paths) as stream:
+
+    def output(place: Path) -> AbstractContextManager[Output]:
+        return replacing(place, force=force, inputs=paths)
+
+    # What is entered first gets its name last: the database, once all of its shards have theirs.
+    with _open_files(len(places) + MOST_RUNS + OTHER_FILES), ExitStack() as files:
+        stream, *parts = [files.enter_context(output(place)) for place in (target, *places)]
         build(
             batches,
             stream,
@@ -85,6 +106,34 @@ def makedb(
             writer=f"swdual {__version__}",
             scratch=target.parent,
             room=room,
+            shards=parts,
             progress=progress,
         )
+    _remove_shards(target, len(places))
     return Database.open(target)
+
+
+@contextmanager
+def _open_files(count: int) -> Iterator[None]:
+    """Let this process have so many files open, as far as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    raised = soft != resource.RLIM_INFINITY and soft < most
+    if raised:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        yield
+    finally:
+        if raised:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def _remove_shards(target: Path, first: int) -> None:
+    """Remove the shards that a database of this name once had, from a number on."""
+    for number in range(first, MOST_SHARDS):
+        path = shard_path(target, number)
+        with suppress(OSError):
+            with path.open("rb") as file:
+                ours = file.read(len(SHARD_MAGIC)) == SHARD_MAGIC
+            if ours:
+                path.unlink()

@@ -1,11 +1,11 @@
-"""A file mapped into memory, and what becomes of it while it is read."""
+"""A stretch of bytes that is read: a file mapped into memory, or what memory holds anyway."""
 
 from __future__ import annotations
 
 import mmap
 import os
 import weakref
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from swdual.sequences.stream import Source
 
@@ -15,6 +15,46 @@ class FileState(NamedTuple):
 
     bytes: int
     written: int
+
+
+class Piece(Protocol):
+    """Bytes of a database, one behind the other, and what they are called."""
+
+    name: str
+    data: memoryview
+
+    def state(self) -> FileState | None:
+        """Return what has become of the file, if it is one."""
+
+    def release(self) -> None:
+        """Let go of the memory that a file was read into."""
+
+    def close(self) -> None:
+        """Let go of the bytes."""
+
+
+class Held:
+    """Bytes in memory that stand for a file."""
+
+    def __init__(self, data: bytes | memoryview, name: str) -> None:
+        self.name = name
+        self.data = memoryview(data)
+
+    def state(self) -> None:
+        """Return nothing: it does not change."""
+
+    def release(self) -> None:
+        """Keep it: it could not be read again."""
+
+    def close(self) -> None:
+        """Let go of it.
+
+        Raises
+        ------
+        BufferError
+            If some of its bytes are still in use; the last who does lets go of it.
+        """
+        self.data.release()
 
 
 class MappedFile:
@@ -31,6 +71,7 @@ class MappedFile:
     """
 
     def __init__(self, path: Source) -> None:
+        self.name = os.fspath(path)
         with open(path, "rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             self._number = os.dup(file.fileno())
@@ -63,5 +104,6 @@ class MappedFile:
         BufferError
             If some of its bytes are still in use; the last who does lets go of it.
         """
+        self.data.release()
         self._close()
         self._map.close()

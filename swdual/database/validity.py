@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from swdual.database.layout import (
     GUARD_BYTES,
+    MOST_SHARDS,
     PAGE_BYTES,
     SECTION_TYPES,
     BlockInfo,
@@ -39,15 +40,24 @@ def manifest_fault(manifest: Manifest, end: int) -> str | None:
     manifest
         What the file says of itself.
     end
-        Where the last section ends at the latest.
+        Where the last section of the file ends at the latest.
     """
     if manifest.alphabet not in ALPHABETS:
         return f"unknown kind of sequences: {manifest.alphabet!r}"
     sections = {section.name: section for section in manifest.sections}
     if len(sections) < len(manifest.sections):
         return "the manifest names a section twice"
+    blocks = [block for shard in manifest.shards for block in shard.blocks]
+    if manifest.shards and (
+        sorted(blocks) != [*range(len(manifest.blocks))]
+        or not all(shard.blocks for shard in manifest.shards)
+        or len(manifest.shards) > MOST_SHARDS
+    ):
+        return "the shards do not hold each block once"
     for section in manifest.sections:
-        if not PAGE_BYTES <= section.offset <= section.offset + section.bytes <= end:
+        home = manifest.homes.get(section.name)
+        last = end if home is None else manifest.shards[home].bytes
+        if not PAGE_BYTES <= section.offset <= section.offset + section.bytes <= last:
             return f"section {section.name!r} lies outside the file"
         if section.offset % PAGE_BYTES:
             return f"section {section.name!r} does not begin on a page"

@@ -136,8 +136,12 @@ class Search:
 
     def _engaged(self, manner: Manner, held: int) -> Means:
         """Return the means of the search; `held` bytes of memory are taken already."""
+        database = self.database
+        for block in range(len(database.manifest.blocks)):
+            if not database.has_block(block):
+                database.block(block)  # says what is missing, before hours are spent on the rest
         lengths = [len(query.codes) for query in self.queries]
-        return engaged(self.database, lengths, self.params, manner, held)
+        return engaged(database, lengths, self.params, manner, held)
 
     @property
     def workers(self) -> list[Worker]:

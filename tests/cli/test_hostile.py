@@ -38,7 +38,7 @@ def hostile(here):
     """A database and queries with titles that no FASTA file could have given."""
     batch = batch_of(Sequence(title, PROTEIN.encode(LETTERS)) for title in TITLES)
     database = Database.from_batches([batch], PROTEIN, "x")
-    (here / "t.db").write_bytes(bytes(database._data))
+    (here / "t.db").write_bytes(bytes(database._main.data))
     (here / "h.fa").write_text(f">q{RED} \x0bone\u2028\nMKVLAWGGHERMKV\n")
     return here
 
@@ -106,7 +106,7 @@ def test_info_shows_title_and_writer_on_a_line_each(run, hostile):
     """They are what someone wrote into the file."""
     batch = batch_of([Sequence("a", PROTEIN.encode("MKV"))])
     database = Database.from_batches([batch], PROTEIN, f"{RED}\nsequences   9")
-    (hostile / "x.db").write_bytes(bytes(database._data))
+    (hostile / "x.db").write_bytes(bytes(database._main.data))
     shown = run("info", "x.db").out
     assert not acts(shown)
     assert shown.count("\nsequences ") == 1

@@ -1,9 +1,9 @@
 """Builds a database again and again, and kills the builder one moment later each time.
 
-``python crash.py FOLDER old|none`` makes a folder ``000``, ``001``, ... for each moment at which a
-process that builds ``x.db`` of ``FOLDER/t.fa`` can die: before, in the middle of and after every
-write, and before and after everything else that changes what is on the disk. It ends with the
-first build that comes to its end, and prints how each ended.
+``python crash.py FOLDER old|none SHARDS`` makes a folder ``000``, ``001``, ... for each moment at
+which a process that builds ``x.db`` of ``t.fa`` in so many shards can die: before, in the middle of
+and after every write, and before and after everything else that changes what is on the disk. It
+ends with the first build that comes to its end, and prints how each ended.
 """
 
 from __future__ import annotations
@@ -92,15 +92,17 @@ def die(folder, prepare, work):
             return
 
 
-def main(folder, before):
+def main(folder, before, shards):
     build.BLOCK_BYTES = 16
-    makedb("q.fa", "warm.db").close()
+    shards = int(shards) or None
+    makedb("q.fa", "warm.db", shards=shards and 2).close()
 
     def prepare(place):
         if before == "old":
-            shutil.copy("warm.db", place / "x.db")
+            for file in Path().glob("warm.db*"):
+                shutil.copy(file, place / file.name.replace("warm", "x"))
 
-    die(folder, prepare, lambda place: makedb("t.fa", place / "x.db", force=True))
+    die(folder, prepare, lambda place: makedb("t.fa", place / "x.db", shards=shards, force=True))
 
 
 if __name__ == "__main__":

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swdual.database import build as building
+from swdual.database import writing
 from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
+from swdual.database.mapping import Held
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -36,14 +38,14 @@ def built(sequences, *, batch=1000, **sizes):
     stream = io.BytesIO()
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         for name, value in sizes.items():
-            patch.setattr(building, name, value)
+            patch.setattr(writing if name == "COPY_BYTES" else building, name, value)
         build(batches, stream, PROTEIN, title="t", writer="w", scratch=Path(folder))
         assert list(Path(folder).iterdir()) == []
     return stream.getvalue()
 
 
 def opened(data):
-    return Database(memoryview(data), "test", lambda: None)
+    return Database(Held(data, "test"))
 
 
 def in_order(sequences):

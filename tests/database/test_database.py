@@ -16,12 +16,14 @@ from swdual.database.layout import (
     HEADER_BYTES,
     MAGIC,
     MAJOR,
+    MAJOR_WITH_SHARDS,
     MINOR,
     checksum,
     pack_header,
     read_manifest,
 )
 from swdual.database.makedb import makedb
+from swdual.database.mapping import Held
 from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -191,8 +193,15 @@ def test_a_missing_database_is_reported(refuses, name, command):
 
 def test_a_newer_major_version_is_refused(refuses, path):
     """The message gives both versions and the remedy."""
-    patch_header(path, MAJOR + 1, 3)
-    refused_everywhere(refuses, [f"{MAJOR + 1}.3", f"format {MAJOR}", "swdual makedb"])
+    patch_header(path, MAJOR_WITH_SHARDS + 1, 3)
+    refused_everywhere(
+        refuses,
+        [
+            f"{MAJOR_WITH_SHARDS + 1}.3",
+            f"formats {MAJOR} and {MAJOR_WITH_SHARDS};",
+            "swdual makedb",
+        ],
+    )
 
 
 def test_an_older_major_version_is_refused(refuses, path):
@@ -274,6 +283,6 @@ def test_a_database_whose_lengths_do_not_descend_is_refused():
     manifest = bytes(whole[start:]).replace(place.checksum.encode(), right.encode())
     whole[start:] = manifest
     whole[:HEADER_BYTES] = pack_header(start, manifest)
-    database = Database(memoryview(whole), "x", lambda: None)
+    database = Database(Held(whole, "x"))
     with pytest.raises(DatabaseError, match="block 0 contradicts itself"):
         database.block(0)

@@ -11,7 +11,13 @@ import xxhash
 
 from swdual.database import build as building
 from swdual.database.database import Database
-from swdual.database.layout import HEADER, pack_header
+from swdual.database.layout import (
+    HEADER,
+    SHARDED,
+    Manifest,
+    pack_header,
+    pack_shard_header,
+)
 from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PAD, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -214,3 +220,145 @@ def test_facts_are_shown_without_control_characters(whole, opened):
         facts = database.facts()
         assert (facts["title"], facts["written by"]) == ("?[31mred?", "?swdual")
         assert "\x9b" not in database._repr_html_()
+
+
+@pytest.fixture
+def sharded():
+    """A database in two shards: its manifest, and what is in front of that, and the shards."""
+    streams = [io.BytesIO() for _ in range(3)]
+    records = [Sequence(title, PROTEIN.encode(letters)) for title, letters in TARGETS]
+    building.build(
+        [batch_of(records)],
+        streams[0],
+        PROTEIN,
+        title="t",
+        writer="swdual",
+        scratch=None,
+        shards=streams[1:],
+    )
+    main, *shards = (bytearray(stream.getvalue()) for stream in streams)
+    *_, offset, size, _, _ = HEADER.unpack_from(main)
+    return json.loads(main[offset : offset + size]), [main[:offset], *shards]
+
+
+@pytest.fixture
+def opened_shards(tmp_path):
+    """Open what a manifest and the files make, with checksums and headers that are right."""
+
+    def call(fields, contents):
+        homes = {
+            f"{kind}/{block}": 1 + number
+            for number, shard in enumerate(fields["shards"])
+            if isinstance(shard, dict) and isinstance(shard.get("blocks"), list)
+            for block in shard["blocks"]
+            for kind in SHARDED
+        }
+        for each in fields["sections"]:
+            content = contents[min(homes.get(each["name"], 0), len(contents) - 1)]
+            here = content[each["offset"] : each["offset"] + each["bytes"]]
+            each["checksum"] = xxhash.xxh3_128_hexdigest(here)
+        text = json.dumps(fields).encode()
+        header = pack_header(len(contents[0]), text, shards=True)
+        path = tmp_path / "t.db"
+        path.write_bytes(header + bytes(contents[0][len(header) :]) + text)
+        try:
+            manifest = Manifest.from_json(text, shards=True)
+        except (ValueError, TypeError, KeyError):
+            return Database.open(path)
+        for number in range(min(len(manifest.shards), len(contents) - 1)):
+            header = pack_shard_header(number, manifest, xxhash.xxh3_128_digest(text))
+            data = header + contents[1 + number][len(header) :]
+            (tmp_path / f"t.db.{number:03}").write_bytes(data)
+        return Database.open(path)
+
+    return call
+
+
+def test_the_sound_database_in_shards_opens(sharded, opened_shards):
+    """What the other tests damage."""
+    with opened_shards(*sharded) as database:
+        database.check()
+        assert [each.title for each in database] == [title for title, _ in TARGETS]
+        assert [each.blocks for each in database.manifest.shards] == [(0,), (1, 2)]
+
+
+TWO = [{"bytes": 12288, "blocks": [0]}, {"bytes": 20480, "blocks": [1, 2]}]
+
+
+@pytest.mark.parametrize(
+    ("shards", "words"),
+    [
+        ([], "unreadable section 'manifest' (no shards)"),
+        ({"a": 1}, "unreadable section 'manifest'"),
+        (["x.db"], "unreadable section 'manifest'"),
+        ([{}], "unreadable section 'manifest'"),
+        ([TWO[0], {"bytes": 20480, "blocks": [1]}], "the shards do not hold each block once"),
+        ([TWO[0], {"bytes": 20480, "blocks": [1, 2, 2]}], "do not hold each block once"),
+        ([TWO[0], {"bytes": 20480, "blocks": [1, 3]}], "do not hold each block once"),
+        ([*TWO, {"bytes": 256, "blocks": []}], "do not hold each block once"),
+        ([TWO[0], {"bytes": 20480, "blocks": [1, True]}], "blocks of a shard are not numbers"),
+        ([TWO[0], {"bytes": 20480, "blocks": [1, 2.0]}], "blocks of a shard are not numbers"),
+        ([TWO[0], {"bytes": 20480, "blocks": ["1", "2"]}], "blocks of a shard are not numbers"),
+        ([TWO[0], {"bytes": 20480, "blocks": 1}], "unreadable section 'manifest'"),
+        ([TWO[0], {"bytes": -1, "blocks": [1, 2]}], "(bytes is out of range)"),
+        ([TWO[0], {"bytes": "1", "blocks": [1, 2]}], "(bytes is str, not int)"),
+        ([TWO[0], {"bytes": 4096, "blocks": [1, 2]}], "section 'residues/1' lies outside the file"),
+        ([{"bytes": 12288, "blocks": [k]} for k in range(1001)], "not hold each block once"),
+    ],
+)
+def test_shards_that_contradict_the_manifest_are_refused_when_opened(
+    sharded, opened_shards, shards, words
+):
+    """Before one of them is looked for."""
+    fields, contents = sharded
+    fields["shards"] = shards
+    with pytest.raises(DatabaseError) as failure:
+        opened_shards(fields, contents)
+    assert words in failure.value.message
+    assert failure.value.file.endswith("t.db")
+
+
+def test_a_shard_may_promise_more_bytes_than_it_has(sharded, opened_shards):
+    """Then it is not the one that was promised."""
+    fields, contents = sharded
+    fields["shards"][1]["bytes"] = 2**40
+    with opened_shards(fields, contents) as database:
+        assert not database.has_block(1)
+        with pytest.raises(DatabaseError, match=r"t\.db\.001: has \d+ bytes where 1099511627776"):
+            database.block(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "place", "value"),
+    [
+        ("residues/1", "u1", 0, 27),
+        ("residues/2", "u1", 0, PAD),
+        ("starts/1", "<u4", 0, 2**32 - 1),
+        ("lengths/1", "<u4", 0, 2**32 - 1),
+        ("ordinals/1", "<u8", 0, 2**63),
+    ],
+)
+def test_a_block_of_a_shard_or_a_part_is_looked_at_before_a_kernel_sees_it(
+    sharded, opened_shards, tmp_path, name, kind, place, value
+):
+    """All checksums are right; it came from beside the database or from elsewhere."""
+    fields, contents = sharded
+    content = contents[2 if name.partition("/")[0] in SHARDED else 0]
+    change(name, kind, place, value)(fields, content)
+    number = int(name[-1])
+    with opened_shards(fields, contents) as database:
+        with pytest.raises(DatabaseError, match=f"block {number} contradicts itself; build it"):
+            database.block(number)
+        remote = Database.from_outline(database.outline, "remote", tmp_path / "parts")
+        remote.put(number, database.block_bytes(number))
+        with pytest.raises(DatabaseError, match=f"block {number} contradicts itself; build it"):
+            remote.block(number)
+
+
+def test_a_file_with_shards_in_a_format_that_has_none_is_read_without(whole, opened):
+    """An entry that the format does not know is passed over."""
+    fields, content = whole
+    fields["shards"] = TWO
+    with opened(fields, content) as database:
+        assert database.manifest.shards == ()
+        database.check()

@@ -17,6 +17,7 @@ ROUNDS = {
     "matrix": 2000,
     "config": 1000,
     "database": 1500,
+    "shards": 500,
     "command": 150,
     "journal": 300,
 }

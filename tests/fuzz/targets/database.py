@@ -41,7 +41,11 @@ def target(data):
     """Open a database, read all of it, and search it."""
     if len(data) < HEAD.size:
         return
-    path = stored(file_of(data), "input.db")
+    used(stored(file_of(data), "input.db"))
+
+
+def used(path):
+    """Open the database in a file, read all of it, and search it."""
     with explained(), Database.open(path) as database:
         try:
             database.check()
@@ -112,7 +116,8 @@ def _with_another_value(manifest, rng):
     try:
         fields = json.loads(manifest)
         for _ in range(rng.choice((1, 1, 2))):
-            holders = [fields, *fields["blocks"], *fields["sections"]]
+            shards = fields.get("shards", [])
+            holders = [fields, *fields["blocks"], *fields["sections"], *shards]
             holder = rng.choice(holders)
             key = rng.choice([*holder])
             old = holder[key]
@@ -186,12 +191,13 @@ def _places(manifest):
         pairs = [(section["offset"], section["bytes"]) for section in sections]
     except (ValueError, TypeError, KeyError, RecursionError):
         return []
-    return [
-        (offset, size)
-        for offset, size in pairs
-        if type(offset) is type(size) is int
-        and layout.HEADER_BYTES <= offset <= offset + size <= MOST_BYTES
-    ]
+    return [(offset, size) for offset, size in pairs if sensible(offset, size)]
+
+
+def sensible(offset, size):
+    """Return whether a section may lie there in a file that is made for this."""
+    numbers = type(offset) is type(size) is int
+    return numbers and layout.HEADER_BYTES <= offset <= offset + size <= MOST_BYTES
 
 
 def _signed(manifest, content):
@@ -240,8 +246,8 @@ def seeds():
         (b'"writer":"swdual"', b'"writer":17'),
         (b'"name":"names"', b'"name":"name"'),
     ]
-    changed = [_changed(sound, old, new) for old, new in changes]
-    damaged = [
+    damaged = [changed(sound, old, new) for old, new in changes]
+    damaged += [
         sound[: len(sound) - 9],
         sound[:-1] + b"\x1b",
         input_of(small, 6),
@@ -252,10 +258,10 @@ def seeds():
         sound[: -_tail(small)] + bytes([each]) + sound[len(sound) - _tail(small) + 1 :]
         for each in (2, 9)
     ]
-    return [sound, input_of(bases, whole), *changed, *damaged, codes, *ordinals]
+    return [sound, input_of(bases, whole), *damaged, codes, *ordinals]
 
 
-def _changed(data, old, new):
+def changed(data, old, new):
     """Return an input with another manifest."""
     flags, size = HEAD.unpack_from(data)
     manifest = data[HEAD.size : HEAD.size + size].replace(old, new)

@@ -1,0 +1,305 @@
+"""Where the bytes of a database lie: in its file, in shards beside it, in parts in a folder.
+
+Of a database in shards, and of one that another process has, some blocks may not be here. That is
+no error until one of them is touched.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from swdual.database.layout import (
+    SECTION_TYPES,
+    Manifest,
+    Section,
+    checksum,
+    padding,
+    read_digest,
+    shard_fault,
+)
+from swdual.database.mapping import FileState, MappedFile, Piece
+from swdual.errors import DatabaseError
+from swdual.output import named
+
+CHECKED_AT_ONCE = 4 << 20
+"""Bytes of a section that are in memory while its checksum is computed."""
+
+
+class Place(NamedTuple):
+    """A piece, and where in it a section begins."""
+
+    piece: Piece
+    offset: int
+
+
+class Storage:
+    """The pieces of a database, those of its blocks opened when they are first touched.
+
+    Parameters
+    ----------
+    main
+        The file, or what was sent of it.
+    manifest
+        What it says of itself.
+    outline
+        Whether only header and manifest were sent.
+    folder
+        Where parts are kept, if they are.
+    """
+
+    def __init__(
+        self, main: Piece, manifest: Manifest, *, outline: bool, folder: Path | None
+    ) -> None:
+        self.sections = {section.name: section for section in manifest.sections}
+        self._main = main
+        self._manifest = manifest
+        self._digest = read_digest(main.data)
+        self._outline = outline
+        self._folder = folder
+        self._blocks = {
+            f"{kind}/{block}": (kind, block)
+            for block in range(len(manifest.blocks))
+            for kind in SECTION_TYPES
+        }
+        self._homes = {} if outline else manifest.homes
+        self._shards: dict[int, MappedFile] = {}
+        self._parts: dict[int, MappedFile] = {}
+        self._verified: dict[str, tuple[Piece, FileState | None]] = {}
+        self._opening, self._verifying = threading.Lock(), threading.Lock()
+
+    def read(self, name: str) -> memoryview:
+        """Return a section; its checksum is verified the first time.
+
+        Raises
+        ------
+        DatabaseError
+            If it is damaged or not here, or its file is no longer as long as it was.
+        """
+        section = self.sections[name]
+        piece, offset = self._place(section)
+        seen = piece, piece_state(piece)
+        data = piece.data[offset : offset + section.bytes]
+        if self._verified.get(name) != seen:
+            with self._verifying:
+                if self._verified.get(name) != seen:
+                    self._verify(section, data, piece)
+                self._verified[name] = seen
+        return data
+
+    def _verify(self, section: Section, data: memoryview, piece: Piece) -> None:
+        """Compare the checksum of a section, of which little is in memory at a time."""
+
+        def parts() -> Iterator[memoryview]:
+            for first in range(0, len(data), CHECKED_AT_ONCE):
+                yield data[first : first + CHECKED_AT_ONCE]
+                piece.release()
+
+        if checksum(parts()) != section.checksum:
+            known = self._verified.get(section.name)
+            changed = known is not None and known[0] is piece
+            then = "was changed while it was in use: " if changed else ""
+            part = Path(piece.name).parent == self._folder
+            remedy = "remove it" if part else "copy it or build it again with 'swdual makedb'"
+            raise DatabaseError(
+                f"{then}damaged section {section.name!r} (checksum mismatch); {remedy}",
+                file=piece.name,
+            )
+
+    def pieces(self, block: int) -> list[Piece]:
+        """Return the files that a block lies in."""
+        sections = (self.sections[f"{kind}/{block}"] for kind in SECTION_TYPES)
+        return list(dict.fromkeys(self._place(section).piece for section in sections))
+
+    def _place(self, section: Section) -> Place:
+        """Return where a section lies, having opened the file if it is there."""
+        if section.name in self._blocks and (self._outline or section.name in self._homes):
+            return self._block_place(section)
+        if self._outline:
+            raise DatabaseError(
+                f"section {section.name!r} was not sent; ask who has the database",
+                file=self._main.name,
+            )
+        return Place(self._main, section.offset)
+
+    def _block_place(self, section: Section) -> Place:
+        kind, block = self._blocks[section.name]
+        shard = self._homes.get(section.name)
+        with self._opening:
+            if shard is not None and block not in self._parts:
+                try:
+                    return Place(self._shard(shard), section.offset)
+                except DatabaseError:
+                    if self._folder is None or not self._has_part(block):
+                        raise
+            return Place(self._part(block), self._offsets(block)[kind])
+
+    def _shard(self, number: int) -> Piece:
+        if number not in self._shards:
+            path = shard_path(self._main.name, number)
+            piece = self._mapped(path, f"shard {number} of {len(self._manifest.shards)}")
+            fault = shard_fault(piece.data, number, self._manifest, self._digest)
+            if fault is not None:
+                piece.close()
+                raise DatabaseError(
+                    f"{fault}; copy the right one here, "
+                    "or build the database again with 'swdual makedb'",
+                    file=path,
+                )
+            self._shards[number] = piece
+        return self._shards[number]
+
+    def _part(self, block: int) -> Piece:
+        if block not in self._parts:
+            path = self._part_path(block)
+            piece = self._mapped(path, f"block {block}")
+            if len(piece.data) != self._part_bytes(block):
+                piece.close()
+                raise DatabaseError("has another size than its block; remove it", file=path)
+            self._parts[block] = piece
+        return self._parts[block]
+
+    def _mapped(self, path: Path, what: str) -> MappedFile:
+        piece_state(self._main)
+        try:
+            return MappedFile(path)
+        except FileNotFoundError as error:
+            raise DatabaseError(
+                f"is missing, which is {what} of {self._main.name}; copy it here", file=path
+            ) from error
+        except ValueError as error:
+            raise DatabaseError("is empty; copy it here again", file=path) from error
+        except OSError as error:
+            remedy = "; 'ulimit -n' allows more" if error.errno == errno.EMFILE else ""
+            raise DatabaseError(
+                f"cannot be opened ({error.strerror}){remedy}", file=path
+            ) from error
+
+    def _part_path(self, block: int) -> Path:
+        if self._folder is None:
+            raise ValueError("there is no folder for parts")
+        return self._folder / f"{self._digest.hex()}.{block:06}"
+
+    def _offsets(self, block: int) -> dict[str, int]:
+        """Return where the sections of a part begin."""
+        offsets, end = {}, 0
+        for kind in SECTION_TYPES:
+            offsets[kind] = end
+            end += self._padded(kind, block)
+        return offsets
+
+    def _padded(self, kind: str, block: int) -> int:
+        size = self.sections[f"{kind}/{block}"].bytes
+        return size + padding(size)
+
+    def _part_bytes(self, block: int) -> int:
+        return sum(self._padded(kind, block) for kind in SECTION_TYPES)
+
+    def _has_part(self, block: int) -> bool:
+        return _is_file_of(self._part_path(block), self._part_bytes(block))
+
+    def has_block(self, block: int) -> bool:
+        """Return whether a block is here: in the file, or in a shard or part of the right size."""
+        shard = self._homes.get(f"residues/{block}")
+        if shard is None and not self._outline:
+            return True
+        if shard is not None:
+            size = self._manifest.shards[shard].bytes
+            if shard in self._shards or _is_file_of(shard_path(self._main.name, shard), size):
+                return True
+        return self._folder is not None and (block in self._parts or self._has_part(block))
+
+    def part(self, block: int) -> bytes:
+        """Return a block as one stretch, its checksums verified."""
+        pieces: list[bytes | memoryview] = []
+        for kind in SECTION_TYPES:
+            data = self.read(f"{kind}/{block}")
+            pieces += [data, bytes(padding(len(data)))]
+        return b"".join(pieces)
+
+    def put(self, block: int, data: bytes | memoryview) -> None:
+        """Keep a part once its checksums are verified; it takes the place of one that is there.
+
+        Raises
+        ------
+        DatabaseError, OutputError
+            If it is damaged or another; if it cannot be written.
+        """
+        path, begins = self._part_path(block), self._offsets(block)
+        for kind, begin in begins.items():
+            section = self.sections[f"{kind}/{block}"]
+            if checksum([memoryview(data)[begin : begin + section.bytes]]) != section.checksum:
+                raise DatabaseError(
+                    f"section {section.name!r} came damaged (checksum mismatch); send it again",
+                    file=self._main.name,
+                )
+        with named(os.fspath(path)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            number, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+            try:
+                with os.fdopen(number, "wb") as file:
+                    file.write(data)
+                os.replace(temporary, path)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(temporary)
+                raise
+        with self._opening:
+            self._parts.pop(block, None)  # who still reads the old one lets go of it
+
+    def release(self) -> None:
+        """Let go of the memory that files have been read into."""
+        for piece in self._open():
+            piece.release()
+
+    def close(self) -> None:
+        """Let go of all files, or leave that to the last of their arrays that is in use."""
+        for piece in self._open():
+            with suppress(BufferError):
+                piece.close()
+
+    def _open(self) -> list[Piece]:
+        with self._opening:
+            return [self._main, *self._shards.values(), *self._parts.values()]
+
+
+def piece_state(piece: Piece) -> FileState | None:
+    """Return the state of a piece, after making sure that all of it can be read.
+
+    Raises
+    ------
+    DatabaseError
+        If it is shorter than it was, or the database is closed.
+    """
+    try:
+        size, state = piece.data.nbytes, piece.state()
+    except ValueError as error:
+        raise DatabaseError(
+            "is closed; keep it open while its results are looked at", file=piece.name
+        ) from error
+    if state is not None and state.bytes < size:
+        raise DatabaseError(
+            f"was truncated while it was in use: {state.bytes} bytes of {size} are left; "
+            "copy it or build it again with 'swdual makedb'",
+            file=piece.name,
+        )
+    return state
+
+
+def shard_path(database: str | os.PathLike[str], number: int) -> Path:
+    """Return where a shard of a database lies: beside it, under its name and a number."""
+    path = Path(database)
+    return path.with_name(f"{path.name}.{number:03}")
+
+
+def _is_file_of(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False

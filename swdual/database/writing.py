@@ -1,0 +1,180 @@
+"""Blocks to streams: the sections of a database, dealt to its shards if it has any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import IO, NamedTuple, Protocol
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from swdual.database.layout import (
+    PAGE_BYTES,
+    SECTION_TYPES,
+    SHARDED,
+    BlockInfo,
+    Section,
+    Shard,
+    checksum,
+    padding,
+)
+from swdual.errors import InputError
+from swdual.sequences.alphabet import ALIGNMENT
+
+BLOCKS_OF_SHARD = 4
+"""Blocks of a shard at least: it has long and short targets, as many as the others."""
+
+COPY_BYTES = 8 << 20
+
+
+class Target(Protocol):
+    """What a database is written to."""
+
+    def write(self, data: bytes | memoryview, /) -> int:
+        """Write some bytes."""
+
+    def seek(self, place: int, /) -> int:
+        """Go on at a place counted from the beginning."""
+
+
+class Targets(NamedTuple):
+    """Targets in file order: lengths, places in the input, and codes laid out as in the file."""
+
+    lengths: NDArray[np.int64]
+    ordinals: NDArray[np.int64]
+    residues: NDArray[np.uint8]
+
+
+class Deal:
+    """How large blocks are, and which shard each goes to.
+
+    There are as many blocks for each shard, of about as many bytes, by descending length. The one
+    with the fewest bytes is next; of those that have as many, to half a block, that with the most
+    targets, since later blocks have more of them.
+
+    Parameters
+    ----------
+    shards
+        How many there are, if there are any.
+    total
+        Bytes of all targets.
+    most
+        Bytes of a block at most.
+    """
+
+    def __init__(self, shards: int, total: int, most: int) -> None:
+        self._total, self._most = total, most
+        self._wanted = shards * max(BLOCKS_OF_SHARD, -(-total // (most * max(1, shards))))
+        self._count = 0
+        self._blocks: list[list[int]] = [[] for _ in range(shards)]
+        self._bytes, self._targets = [0] * shards, [0] * shards
+
+    def size(self, number: int, used: int) -> int:
+        """Return the bytes of a block at most, given the number and the bytes of those before."""
+        if not self._blocks:
+            return self._most
+        return min(self._most, -(-(self._total - used) // max(1, self._wanted - number)))
+
+    def next(self, targets: Targets) -> int:
+        """Return the number of the stream that the next block goes to; 0 without shards."""
+        if not self._blocks:
+            return 0
+        share = self._total / self._wanted
+
+        def turn(shard: int) -> tuple[int, int, int]:
+            return round(self._bytes[shard] / share), -self._targets[shard], shard
+
+        chosen = min(range(len(self._blocks)), key=turn)
+        self._bytes[chosen] += len(targets.residues)
+        self._targets[chosen] += len(targets.lengths)
+        self._blocks[chosen].append(self._count)
+        self._count += 1
+        return 1 + chosen
+
+    def shards(self, sizes: Iterable[int]) -> tuple[Shard, ...]:
+        """Return the shards, given their bytes."""
+        if not all(self._blocks):
+            raise InputError(
+                f"{len(self._blocks)} shards are too many for {sum(self._targets)} sequences, of "
+                "which each shard has one at least; ask for fewer"
+            )
+        return tuple(
+            Shard(size, tuple(blocks)) for size, blocks in zip(sizes, self._blocks, strict=True)
+        )
+
+
+class SectionWriter:
+    """Writes sections one behind the other, in a thread of its own, and keeps their checksums.
+
+    There may be several streams; `ends` says how long they are.
+    """
+
+    def __init__(self, streams: Sequence[Target], background: ThreadPoolExecutor) -> None:
+        self._streams = streams
+        self._background = background
+        self._written: list[Future[Section]] = []
+        self.ends = [PAGE_BYTES] * len(streams)
+        for stream in streams:
+            stream.write(bytes(PAGE_BYTES))
+
+    def write(self, name: str, data: memoryview, stream: int = 0) -> None:
+        """Append a section; waits while the same of the block before is being written."""
+        if len(self._written) >= len(SECTION_TYPES):
+            self._written[-len(SECTION_TYPES)].result()
+        place = stream, self.ends[stream]
+        self._written.append(self._background.submit(self._write, name, place, data))
+        self.ends[stream] += data.nbytes + padding(data.nbytes)
+
+    def _write(self, name: str, place: tuple[int, int], data: memoryview) -> Section:
+        number, offset = place
+        self._streams[number].write(data)
+        self._streams[number].write(bytes(padding(data.nbytes)))
+        return Section(name, offset, data.nbytes, checksum([data]))
+
+    def write_file(self, name: str, spool: IO[bytes]) -> None:
+        """Append what a temporary file holds to the first stream."""
+
+        for written in self._written:
+            written.result()
+        digest, size, stream = xxhash.xxh3_128(), 0, self._streams[0]
+        spool.seek(0)
+        while data := spool.read(COPY_BYTES):
+            stream.write(data)
+            digest.update(data)
+            size += len(data)
+        stream.write(bytes(padding(size)))
+        section: Future[Section] = Future()
+        section.set_result(Section(name, self.ends[0], size, digest.hexdigest()))
+        self._written.append(section)
+        self.ends[0] += size + padding(size)
+
+    def finish(self) -> tuple[Section, ...]:
+        """Return all sections once they are written."""
+        return tuple(written.result() for written in self._written)
+
+
+def write_block(
+    sections: SectionWriter, targets: Targets, before: list[BlockInfo], stream: int
+) -> BlockInfo:
+    """Append the sections of one block, those that lie in shards to a stream."""
+    number = len(before)
+    starts = np.concatenate(([0], np.cumsum(padded_lengths(targets.lengths))[:-1])) // ALIGNMENT
+    arrays = {"starts": starts, "lengths": targets.lengths, "ordinals": targets.ordinals}
+    sections.write(f"residues/{number}", targets.residues.data, stream)
+    for name, values in arrays.items():
+        data = values.astype(SECTION_TYPES[name]).data
+        sections.write(f"{name}/{number}", data, stream if name in SHARDED else 0)
+    return BlockInfo(
+        first=before[-1].first + before[-1].sequences if before else 0,
+        sequences=len(targets.lengths),
+        residues=int(targets.lengths.sum()),
+        longest=int(targets.lengths[0]),
+        shortest=int(targets.lengths[-1]),
+    )
+
+
+def padded_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the bytes that targets take, each filled up to the next one's begin."""
+    return lengths + -lengths % ALIGNMENT
