@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from collections.abc import Iterator
-from typing import IO, AnyStr
+from typing import IO, Any, AnyStr
 
 from swdual.errors import InputError
 
@@ -34,6 +36,29 @@ def read_small(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
     if len(content) > most:
         raise InputError(f"is longer than {most >> 20} MiB; is this the right file?", file=path)
     return content
+
+
+def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a small TOML file says.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is no TOML; with the line if that is known.
+    """
+    try:
+        return tomllib.loads(read_small(path).decode("utf-8-sig"))
+    except InputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError("is not text in UTF-8", file=path) from error
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r" \(at line (\d+), column \d+\)", str(error))
+        line = int(place[1]) if place else None
+        cause = str(error).replace(place[0], "") if place else str(error)
+        raise InputError(f"is no TOML: {cause}", file=path, line=line) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is no TOML: {error}", file=path) from error
 
 
 def lines(stream: IO[AnyStr], name: str, most: int = MOST_BYTES) -> Iterator[AnyStr]:

@@ -6,6 +6,10 @@ import re
 
 LONGEST_QUOTE = 40
 
+SUFFIXES = ("", "k", "m", "g")
+
+_SIZE = re.compile(r"(0{0,9}[1-9][0-9]{0,17})([kmg]?)", re.ASCII | re.IGNORECASE)
+
 _CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f"  # what moves a terminal's cursor and ends a line
     r"\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069"  # line ends; direction of text
@@ -33,3 +37,23 @@ def quoted(text: str) -> str:
     ("'1\\n'", "'9999999999999999999999999999999999999999...'")
     """
     return repr(text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}...")
+
+
+def size(text: str, thousand: int) -> int | None:
+    """Return a positive number with an optional suffix; None if the text is none.
+
+    Parameters
+    ----------
+    text
+        Such as 5000, 650k, 20M or 1G.
+    thousand
+        What a k stands for: 1000 of anything, 1024 bytes.
+
+    >>> size("2k", 1000), size("1G", 1024), size("-1", 1000)
+    (2000, 1073741824, None)
+    """
+    match = _SIZE.fullmatch(text)
+    if not match:
+        return None
+    factor: int = thousand ** SUFFIXES.index(match[2].lower())
+    return int(match[1]) * factor

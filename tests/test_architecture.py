@@ -26,7 +26,7 @@ OWNERS = {
     "polars": {"results.py"},
     "matplotlib": {
         *("results.py", "gantt.py", "planner.py", "scheduling/charts.py"),
-        "scheduling/schedule.py",
+        *("scheduling/schedule.py", "cluster/forecast.py"),
     },
     "pyarrow": {"results.py", "formats/_arrow.py", "formats/parquet.py"},
     "Bio": {

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
-SUFFIXES = ("", "k", "m", "g")
-SIZE = re.compile(r"(0{0,9}[1-9][0-9]{0,17})([kmg]?)", re.ASCII | re.IGNORECASE)
+from swdual.text import size
 
 
 class Size(click.ParamType[int]):
@@ -28,8 +25,7 @@ class Size(click.ParamType[int]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         """Return the number; fail with a message that shows how to write one."""
-        match = SIZE.fullmatch(str(value))
-        if not match:
+        found = size(str(value), self.thousand)
+        if found is None:
             self.fail(f"{value!r} is no size; write for example 5000, 650k, 20M or 1G", param, ctx)
-        factor: int = self.thousand ** SUFFIXES.index(match[2].lower())
-        return int(match[1]) * factor
+        return found

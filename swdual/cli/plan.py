@@ -20,6 +20,12 @@ from swdual.text import harmless
     help="Plan a bare table instead, for --cpus and --gpus: CSV with the columns cpu and gpu, "
     "seconds of each task.",
 )
+@click.option(
+    "--nodes",
+    type=click.Path(),
+    help="Plan for a cluster: TOML that says how many nodes of which kinds it has, with how many "
+    "cpus and gpus.  DB is left out if the file describes a database.",
+)
 @click.option("--cpus", type=click.IntRange(min=0), help="CPU workers.  [default: as here, or 0]")
 @click.option("--gpus", type=click.IntRange(min=0), help="GPU workers.  [default: as here, or 0]")
 @click.option(
@@ -62,6 +68,7 @@ from swdual.text import harmless
 def command(
     files: tuple[str, ...],
     times: str | None,
+    nodes: str | None,
     cpus: int | None,
     gpus: int | None,
     rates: str | None,
@@ -84,8 +91,13 @@ def command(
     swdual plan queries.fasta proteins.db --planner all
     swdual plan queries.fasta proteins.db --cpus 16 --gpus 4 --rates cluster.json
     swdual plan --times times.csv --cpus 3 --gpus 1 --json
+    swdual plan queries.fasta proteins.db --nodes nodes.toml
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
+    if nodes is not None:
+        given = {"--times": times, "--cpus": cpus, "--gpus": gpus, "--rates": rates}
+        _plan_cluster(files, nodes, given, planner, as_json, gantt, force, options)
+        return
     if (times is None) != (len(files) == 2) or (times is not None and files):
         raise click.UsageError("Name one file of queries and one database, or --times FILE.")
     if files == ("-", "-"):
@@ -134,6 +146,42 @@ def command(
     if planner != "all":
         click.echo("")
         _print_workers(plans[0])
+
+
+def _plan_cluster(
+    files: tuple[str, ...],
+    nodes: str,
+    others: dict[str, Any],
+    planner: str,
+    as_json: bool,
+    gantt: str | None,
+    force: bool,
+    options: dict[str, Any],
+) -> None:
+    """Plan for the nodes that a file describes."""
+    for name, value in others.items():
+        if value is not None:
+            raise click.UsageError(f"--nodes and {name} exclude each other.")
+    if len(files) not in (1, 2):
+        raise click.UsageError("Name one file of queries, and one database if --nodes has none.")
+    if files == ("-", "-"):
+        raise click.UsageError("Only one of queries and database can be standard input.")
+    if planner == "all":
+        raise click.UsageError("--planner all compares plans for one machine, not for --nodes.")
+    from pathlib import Path
+
+    from swdual.cli._nodes import show
+    from swdual.cluster.preview import ClusterPreview
+    from swdual.gantt import check_path
+
+    if gantt is not None:
+        check_path(gantt)
+    queries, database = (name if name in ("-", None) else Path(name) for name in (*files, None)[:2])
+    preview = ClusterPreview(queries, database, nodes, **options)
+    found = preview.forecast(planner)
+    if gantt is not None:
+        found.gantt(gantt, force=force)
+    show(preview, found, as_json=as_json)
 
 
 def _each(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.cluster.dealing import dealt
+from swdual.cluster.grouping import Share, grouped, pending
 from swdual.instance import divisible_bound
 from swdual.master.cost import Rates
 from swdual.master.division import GOOD_ENOUGH, PATIENCE, instance_of
@@ -30,25 +29,13 @@ SHARES_PER_NODE = 32
 """Shares of a node at which nobody waits long for another who turns out slower than predicted."""
 
 BRIEFEST, LENGTHIEST = 0.5, 10.0
-"""Seconds of a mean share between which that holds; the smallest have half, the largest 1 1/2."""
+"""Seconds of a mean share between which that holds; others have from a fifth to twice as many."""
+
+SLOW = 0.25
+"""The speed of a node, to that of all in the mean, below which its shares may last longer."""
 
 MOST_SHARES = 50_000
 """Shares beyond which a search is not cut further: each takes the client a millisecond or so."""
-
-TAPER = 0.5
-"""How much larger than the mean the largest group of queries is, how much smaller the smallest."""
-
-
-SMALL = 4
-"""How many times as many shares as its part of the residues allows a small range may be cut into.
-"""
-
-
-class Share(NamedTuple):
-    """The queries of group number `group` against range number `place`."""
-
-    group: int
-    place: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,24 +107,23 @@ def share_out(
     costs = _Costs(np.asarray(lengths, np.int64), rates, able, sides)
     width = max(each.width for each in rates)
 
-    def attempt(wanted: float) -> Sharing:
-        places = ranges
-        if places is None:
+    if ranges is None:
+
+        def attempt(wanted: float) -> Sharing:
             parts = max(1, math.ceil(wanted / max(1, len(lengths))))
             places = cut(database, parts, shares=len(kinds), width=width, heaviest=heaviest)
-        return _planned(costs, database, places, _left(len(lengths), places, done), wanted,
-                        kinds, planner)  # fmt: skip
+            left = pending(len(lengths), places)
+            return _planned(costs, database, places, left, wanted, kinds, planner)
 
-    part = 1.0
-    if ranges is not None and done:
-        weights = np.array([each.residues for each in ranges], np.float64)
-        part = (
-            weights
-            @ _left(len(lengths), ranges, done)
-            @ costs.lengths
-            / (weights.sum() * costs.lengths.sum())
-        )
-    return _best(attempt, costs.shares_worth(part * database.residues))
+        return _best(attempt, costs.shares_worth(database.residues))
+
+    left = pending(len(lengths), ranges, done)
+    weights = np.array([each.residues for each in ranges], np.float64)
+    part = weights @ left @ costs.lengths / max(1.0, weights.sum() * costs.lengths.sum())
+    return _best(
+        lambda wanted: _planned(costs, database, ranges, left, wanted, kinds, planner),
+        costs.shares_worth(part * database.residues),
+    )
 
 
 def _best(attempt: Callable[[float], Sharing], wanted: float) -> Sharing:
@@ -184,7 +170,8 @@ class _Costs:
         if not speed:
             return 1.0
         total = len(node_seconds) / speed
-        mean = min(max(1 / speed / SHARES_PER_NODE, BRIEFEST), LENGTHIEST)
+        lengthiest = LENGTHIEST * max(total / max(node_seconds), SLOW)
+        mean = min(max(1 / speed / SHARES_PER_NODE, BRIEFEST), lengthiest)
         return min(max(total / mean, 1.0), MOST_SHARES)
 
     def of_queries(self, residues: float) -> NDArray[np.float64]:
@@ -222,17 +209,6 @@ class _Costs:
         ]
 
 
-def _left(
-    queries: int, ranges: Sequence[Range], done: Collection[tuple[int, int]]
-) -> NDArray[np.bool_]:
-    """Return (ranges, queries) what is left to compare."""
-    left = np.ones((len(ranges), queries), np.bool_)
-    if done:
-        query, place = np.array([*done], np.int64).T
-        left[place, query] = False
-    return left
-
-
 def _planned(
     costs: _Costs,
     database: Targets,
@@ -243,7 +219,9 @@ def _planned(
     planner: str,
 ) -> Sharing:
     """Return the sharing into about so many shares."""
-    groups, shares = _cut(costs, ranges, left, wanted)
+    mean = database.residues / max(1, len(ranges))
+    order = np.argsort(-costs.lengths, kind="stable")
+    groups, shares = grouped(costs.of_queries(mean), order, ranges, left, wanted)
     seconds = costs.of_shares(database, ranges, groups, shares)
     residues = np.array([each.residues for each in ranges], np.int64)
     group, place = np.array(shares, np.int64).reshape(-1, 2).T
@@ -258,56 +236,6 @@ def _planned(
         plan = replace(plan, workers=dealt(plan, seconds))
         plan = _range_by_range(plan, seconds, place, cells)
     return Sharing(ranges, groups, shares, cells, seconds, plan, divisible_bound(instance))
-
-
-def _cut(
-    costs: _Costs, ranges: Sequence[Range], left: NDArray[np.bool_], wanted: float
-) -> tuple[list[NDArray[np.int64]], list[Share]]:
-    """Return groups of queries, and the shares: about so many."""
-    longest_first = np.argsort(-costs.lengths, kind="stable")
-    busy = left.any(axis=1)
-    residues = sum(each.residues for each, some in zip(ranges, busy, strict=True) if some)
-    most = math.ceil(wanted / max(1, busy.sum()))
-    seconds = costs.of_queries(residues / max(1, busy.sum()))
-    grouped = cache(partial(_grouped, longest_first, seconds))
-    groups: list[NDArray[np.int64]] = []
-    numbers: dict[bytes, int] = {}
-    shares = []
-    for place, rest in enumerate(left):
-        if not busy[place]:
-            continue
-        fair = wanted * ranges[place].residues / residues
-        for group in grouped(min(most, 1 << math.ceil(math.log2(max(1.0, SMALL * fair))))):
-            some = group[rest[group]]
-            if not len(some):
-                continue
-            number = numbers.setdefault(some.tobytes(), len(groups))
-            if number == len(groups):
-                groups.append(some)
-            shares.append(Share(number, place))
-    return groups, shares
-
-
-def _grouped(
-    queries: NDArray[np.int64], seconds: NDArray[np.float64], count: int
-) -> list[NDArray[np.int64]]:
-    """Return the queries in at most so many groups, the large ones first.
-
-    Their sizes fall evenly from the first to the last (trapezoid self-scheduling: Tzen and Ni,
-    IEEE Trans. Parallel and Distributed Systems 4 (1993) 87-98). A group has queries that follow
-    each other, and there are large and small groups of long queries as well as of short ones: one
-    kind of nodes may get nothing else.
-    """
-    if count >= len(queries):
-        return [queries[k : k + 1] for k in range(len(queries))]
-    sizes = np.linspace(1 + TAPER, 1 - TAPER, count)
-    mixed = np.empty(count)
-    mixed[::2], mixed[1::2] = sizes[: -(-count // 2)], sizes[::-1][: count // 2]
-    before = np.cumsum(seconds[queries])
-    wanted = np.cumsum(mixed)[:-1] / count * before[-1]
-    ends = np.unique(np.searchsorted(before, wanted) + 1)
-    groups = [group for group in np.split(queries, ends) if len(group)]
-    return sorted(groups, key=lambda group: -seconds[group].sum())
 
 
 def _range_by_range(
@@ -326,15 +254,18 @@ def _range_by_range(
         smallest = np.full(len(found), np.iinfo(np.int64).max)
         np.minimum.at(smallest, inverse, cells[queue])
         ordered = queue[np.lexsort((-cells[queue], inverse, -smallest[inverse]))]
-        took = seconds[node][ordered]
-        ends[ordered] = np.cumsum(took)
-        starts[ordered] = ends[ordered] - took
+        until = np.cumsum(seconds[node][ordered])
+        starts[ordered], ends[ordered] = np.append(0.0, until)[:-1], until
     makespan = float(ends.max(initial=0.0))
     return replace(plan, starts=starts, ends=ends, lower_bound=min(plan.lower_bound, makespan))
 
 
 def combined(rates: Sequence[Rates]) -> Rates:
-    """Return what tasks cost a node whose workers, with these rates, share each of them."""
+    """Return what tasks cost a node whose workers, with these rates, share each of them.
+
+    >>> round(1e-9 / combined([Rates.from_dict(40.0)] * 64).cell_seconds[0])
+    2560
+    """
     speeds = np.array([1 / each.cell_seconds for each in rates])
     total = speeds.sum(axis=0)
     parts = (speeds / total).mean(axis=1)

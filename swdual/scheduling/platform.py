@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import operator
 import os
-import re
-import tomllib
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.input import read_small
+from swdual.input import read_small, read_toml
 from swdual.registry import unknown
 from swdual.text import harmless
 
@@ -224,20 +222,14 @@ def _read(path: Path) -> Any:
         raise InputError(
             "a platform is described by a file in .toml or .json; rename it", file=path
         )
+    if path.suffix == ".toml":
+        return read_toml(path)
     try:
-        text = read_small(path).decode("utf-8-sig")
-        if path.suffix == ".toml":
-            return tomllib.loads(text)
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(read_small(path).decode("utf-8-sig"), object_pairs_hook=_once)
     except InputError:
         raise
     except UnicodeDecodeError as error:
         raise InputError("is not text in UTF-8", file=path) from error
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r" \(at line (\d+), column \d+\)", str(error))
-        line = int(place[1]) if place else None
-        cause = str(error).replace(place[0], "") if place else str(error)
-        raise InputError(f"is no TOML: {cause}", file=path, line=line) from error
     except json.JSONDecodeError as error:
         raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
     except (ValueError, RecursionError) as error:

@@ -631,13 +631,14 @@ def test_rates_in_detail_decide_the_plan(run, rates):
         ('{"cpu": {"startup": 5}, "gpu": 1}', "rates.json: cpu: rates are a number of GCUPS"),
         ('{"cpu": {"gcups": 5, "startup": -1}, "gpu": 1}', "rates.json: cpu: startup"),
         ('{"cpu": {"gcups": 5, "width": 0}, "gpu": 1}', "width at least 1"),
+        ('{"cpu": {"gcups": 5, "width": 1e30}, "gpu": 1}', "at most 1,048,576"),
         ('{"cpu": {"gcups": 5, "trust": [1, 2]}, "gpu": 1}', "rates.json: cpu: rates must be"),
         ('{"cpu": {"gcups": 5, "width": Infinity}, "gpu": 1}', "rates.json: cpu: "),
         (f'{{"cpu": 1{"0" * 400}, "gpu": 1}}', "rates.json: cpu: "),
         ("[" * 100_000, "rates.json: "),
         ("null", "rates.json: rates are "),
     ],
-    ids=range(24),
+    ids=range(25),
 )
 def test_wrong_rates_are_refused_with_their_file(refuses, rates, no_gpu, text, words):
     """Exit code 1: the file, the kind of worker, and the line of what is no JSON."""

@@ -36,7 +36,10 @@ ORACLE_SHARE = 0.2
 """How often the schedule is one that an oracle knows, too."""
 
 MOLDABLE = ("hrf", "submit_time_greedy", "submit_time_fair", "schedule_time_fair")
-SEQUENTIAL = ("gspt", "gsrpt", "spt", "srpt", "gspt_rd", "spt_rd", "gspt_rr", "spt_rr")
+SEQUENTIAL = (
+    *("gspt", "gsrpt", "spt", "srpt", "gspt_rd", "spt_rd", "gspt_rr", "spt_rr"),
+    "planned",
+)
 COLUMNS = ("start_time", "finish_time", "killed", "backfilled", "promised", "offsets", "ranges")
 
 VALUES = {
@@ -45,6 +48,7 @@ VALUES = {
     "limits": lambda rng, jobs, m: rng.choice(["20", "5 30", "100 1000 10000"]),
     "overhead": lambda rng, jobs, m: rng.choice(["random", "0", "0.7"]),
     "places": lambda rng, jobs, m: rng.choice([0, 1, 8]),
+    "planner": lambda rng, jobs, m: rng.choice(["dual", "heft", "minmin", "self_scheduling"]),
     "probability": lambda rng, jobs, m: rng.choice([0.0, 0.8, 1.0]),
     "quantum": lambda rng, jobs, m: np.ceil(jobs.run_time.mean() * rng.choice([0.2, 1, 5])) + 1,
     "reserve_depth": lambda rng, jobs, m: rng.choice(["0", "1", "2", "7"]),

@@ -240,7 +240,7 @@ def test_a_platform_is_read_from_json(write):
         (b"name = '\xff'", "a.toml", None, "is not text in UTF-8"),
         ("processors: 12", "a.yaml", None, r"in \.toml or \.json"),
         ("[" * 100_000, "a.json", None, "is no platform: "),
-        ("processors = " + "9" * 5000, "a.toml", None, "is no platform: "),
+        ("processors = " + "9" * 5000, "a.toml", None, "is no TOML: "),
         ('{"processors": ' + "9" * 5000 + "}", "a.json", None, "is no platform: "),
     ],
 )

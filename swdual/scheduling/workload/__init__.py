@@ -18,4 +18,6 @@ Stages, in the order in which a file becomes a workload:
     Jobs that may run on any number of processors.
 ``sequential``, ``threads``
     Tasks for one processor, made of parallel jobs; threads that wait for each other.
+``planned``
+    The tasks of a plan.
 """

@@ -1,4 +1,4 @@
-"""Small files that people write: platforms (TOML, JSON), rates (JSON), times of tasks (CSV).
+"""Small files that people write: platforms, clusters (TOML), rates (JSON), times of tasks (CSV).
 
 What is read is put to use: plans are made with rates and times, and hold what plans promise.
 """
@@ -9,10 +9,12 @@ import json
 from functools import cache
 
 import numpy as np
-from fuzz.target import explained, pick, stored
+from fuzz.target import explained, pick, stored, unshown
 
 from swdual import registry
 from swdual.cli._times import read_times
+from swdual.cluster.description import read_cluster
+from swdual.cluster.preview import forecast
 from swdual.database.database import Database
 from swdual.master.preview import Preview
 from swdual.planner import PACKAGE, make_plan
@@ -23,9 +25,12 @@ from swdual.sequences.sequence import Sequence, batch_of
 MOST_TASKS = 40
 """Tasks beyond which no plan is made: some planners take long."""
 
+MOST_NODES, MOST_RESIDUES = 30, 10**9
+"""Nodes, and residues of a described database, beyond which no plan is made."""
+
 
 def target(data):
-    """Read one of the four kinds of files."""
+    """Read one of the five kinds of files."""
     if len(data) < 2:
         return
     with explained():
@@ -34,6 +39,19 @@ def target(data):
 
 def _toml(text, choice):
     _platform(Platform.load(stored(text, "input.toml")))
+
+
+def _nodes(text, choice):
+    path = stored(text, "nodes.toml")
+    cluster = read_cluster(path)
+    described = cluster.database
+    assert not any(unshown(kind.name) for kind in cluster.kinds)
+    if cluster.nodes <= MOST_NODES and (described is None or described.residues <= MOST_RESIDUES):
+        queries = {"q": "MKVLAW" * 20, "r": "MKV"}
+        found = forecast(queries, None if described else _database(), path, max_target_seqs=3)
+        _plan(found.plan)
+        assert found.makespan >= found.plan.makespan * (1 - 1e-9)
+        json.dumps(found.to_dict(), allow_nan=False)
 
 
 def _json(text, choice):
@@ -69,7 +87,7 @@ def _plan(plan):
     json.dumps(plan.to_dict(), allow_nan=False)
 
 
-READERS = (_toml, _json, _rates, _times)
+READERS = (_toml, _json, _rates, _times, _nodes)
 
 
 @cache
@@ -87,6 +105,7 @@ def seeds():
         "gcups": {"32": 20, "1000": 30.5},
         "trust": [0, 1, 2, 3, 4, 5, 6],
     }
+    nodes = b"[[nodes]]\ncpus = 2\nrates = {cpu = 8}\n"
     texts = (
         [
             b'processors = 8\nblock_sizes = [2, 4, 8]\ncluster_size = 2\nname = "eight"\n',
@@ -132,6 +151,19 @@ def seeds():
             b'cpu,gpu\n"1\n',
             b"\xff\xfe",
             b"cpu,gpu\n" + b"9" * 5000 + b",1\n",
+        ],
+        [
+            nodes + b"[[nodes]]\nname = 'b'\ncpus = 1\ngpus = 2\nrates = {cpu = 1, gpu = 2}\n",
+            nodes + b"database = false\n[network]\nbandwidth = '1k'\nlatency = 0.5\n",
+            nodes + b"[database]\nresidues = 9000000\nsequences = 3000\nlongest = 9000\n",
+            nodes + b"[database]\nresidues = 9\nsequences = 9\nlongest = 1\ntype = 'nucl'\n",
+            nodes.replace(b"8}", b"{gcups = {32 = 1, 100 = 2}, startup = 1e-5, width = 9}}"),
+            nodes.replace(b"8}", b"1e999}"),
+            nodes.replace(b"8}", b"{gcups = 8, startup = 1e300, layout = 1e-320}}"),
+            nodes.replace(b"{cpu = 8}", b"'nothing.json'"),
+            nodes + b"memory = '" + b"9" * 5000 + b"G'\n",
+            nodes + b'count = 30\nname = "\\u001b[31m"\n',
+            b"[nodes]\ncpus = 3\n",
         ],
     )
     return [

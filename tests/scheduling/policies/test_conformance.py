@@ -46,7 +46,10 @@ MADE = {
     },
     **{
         name: (lambda seed: random_workload(seed, 100, 1).clairvoyant(), {})
-        for name in ("gspt", "gsrpt", "spt", "srpt", "gspt_rd", "spt_rd", "gspt_rr", "spt_rr")
+        for name in (
+            *("gspt", "gsrpt", "spt", "srpt", "gspt_rd", "spt_rd", "gspt_rr", "spt_rr"),
+            "planned",
+        )
     },
     "thread_matrix": (lambda seed: split(random_workload(seed, 40, 24), dependent=0.2), {}),
 }

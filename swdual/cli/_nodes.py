@@ -1,0 +1,114 @@
+"""What `swdual plan --nodes` shows: a search on a cluster that is not here."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swdual.cli import counted
+from swdual.text import harmless
+
+if TYPE_CHECKING:
+    from swdual.cluster.forecast import Forecast
+    from swdual.cluster.preview import ClusterPreview
+
+GIB = 2**30
+
+
+def show(preview: ClusterPreview, found: Forecast, *, as_json: bool) -> None:
+    """Print a forecast, as tables or as one JSON object."""
+    memory = {kind.name: preview.memory(kind, found.sharing) for kind in preview.cluster.kinds}
+    if as_json:
+        facts = _facts(preview) | found.to_dict()
+        for kind in facts["kinds"]:
+            most, least = memory[kind["name"]]
+            kind["memory"] = {**most.to_dict(), "least": least.total}
+        click.echo(json.dumps(facts))
+        return
+    for line in _head(preview, found):
+        click.echo(harmless(line))
+    plan = found.plan
+    ratio = found.makespan / plan.lower_bound if plan.lower_bound else 1.0
+    click.echo(
+        f"\n{'planner':<17}{'shares':>9}{'planned':>12}{'replayed':>12}{'bound':>12}{'/ bound':>9}"
+        f"\n{plan.planner:<17}{len(plan.workers):>9}{_seconds(plan.makespan):>12}"
+        f"{_seconds(found.makespan):>12}{_seconds(plan.lower_bound):>12}{ratio:>9.3f}\n"
+    )
+    click.echo(
+        f"{'nodes':<17}{'count':>7}{'shares':>8}{'busy':>11}{'idle':>8}{'waiting':>11}"
+        f"{'blocks':>8}{'received':>13}{'memory of each':>19}"
+    )
+    for load, kind in zip(found.loads, preview.cluster.kinds, strict=True):
+        most, least = memory[kind.name]
+        click.echo(
+            f"{harmless(load.name)[:16]:<17}{load.nodes:>7,}{load.shares:>8.1f}"
+            f"{_seconds(load.busy):>11}{100 * abs(load.idle):>6.1f} %{_seconds(load.waiting):>11}"
+            f"{load.blocks:>8.1f}{_gib(load.received):>13}"
+            f"{f'{least.total / GIB:.1f} to {_gib(most.total)}':>19}"
+        )
+        if kind.memory is not None and kind.memory < least.total:
+            click.echo(
+                f"  {_gib(kind.memory)} of memory are too little: give such a node fewer cpus"
+            )
+    click.echo("\n" + _verdict(found))
+
+
+def _facts(preview: ClusterPreview) -> dict[str, Any]:
+    """Return what would be searched, with what, for JSON."""
+    return {
+        "queries": len(preview.lengths),
+        "targets": len(preview.database),
+        "cells": preview.cells,
+        "rates": {
+            name: {kind: rates.to_dict() for kind, rates in own.items()}
+            for name, own in preview.rates.items()
+        },
+    }
+
+
+def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
+    cluster, sharing = preview.cluster, found.sharing
+    cpus = sum(kind.count * kind.cpus for kind in cluster.kinds)
+    gpus = sum(kind.count * kind.gpus for kind in cluster.kinds)
+    lines = [
+        f"{counted(len(preview.lengths), 'query', 'queries')} x "
+        f"{counted(len(preview.database), 'target', 'targets')}: {preview.cells / 1e9:,.1f} Gcells",
+        f"cluster   {cluster.path}: {counted(cluster.nodes, 'node', 'nodes')}, "
+        f"{counted(cpus, 'CPU', 'CPUs')} and {counted(gpus, 'GPU', 'GPUs')}",
+        f"shares    {counted(len(sharing.groups), 'group', 'groups')} of queries x "
+        f"{counted(len(sharing.ranges), 'range', 'ranges')} of targets; to send them takes "
+        f"{100 * found.overhead:.1f} % of the time",
+    ]
+    here = [kind.name for kind in cluster.kinds if kind.rates is None]
+    if here:
+        lines.append(f"rates     this machine's for {', '.join(here)}")
+    transfers = found.to_dict()["transfers"]
+    if transfers["blocks"]:
+        lines.append(
+            f"transfers {counted(transfers['blocks'], 'block', 'blocks')}, "
+            f"{_gib(transfers['bytes'])}, of which {_gib(transfers['from_client'])} from the "
+            f"client; the last arrives after {_seconds(transfers['last'])}"
+        )
+    return lines
+
+
+def _verdict(found: Forecast) -> str:
+    """Return whether the plan holds when it is replayed."""
+    later = found.makespan - found.plan.makespan
+    if abs(later) <= 1e-9 * found.plan.makespan:
+        return "Replayed in the simulator, the plan takes as long as planned."
+    return (
+        f"Replayed in the simulator, the plan takes {_seconds(later)} longer than planned: "
+        "nodes wait for blocks."
+    )
+
+
+def _gib(size: float) -> str:
+    return f"{size / GIB:,.1f} GiB"
+
+
+def _seconds(seconds: float) -> str:
+    shown = abs(seconds) if abs(seconds) > 1e-9 else 0.0
+    return f"{shown:,.3g} s" if shown < 1000 else f"{shown:,.0f} s"

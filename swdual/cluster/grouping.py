@@ -1,0 +1,102 @@
+"""How the queries of a search are grouped, so that a group against a range is a fair share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.master.task import Range
+
+TAPER = 0.8
+"""How much larger than the mean the largest group of queries is, how much smaller the smallest."""
+
+SMALL = 4
+"""How many times as many shares as its part of the residues allows a small range may be cut into.
+"""
+
+
+class Share(NamedTuple):
+    """The queries of group number `group` against range number `place`."""
+
+    group: int
+    place: int
+
+
+def pending(
+    queries: int, ranges: Sequence[Range], done: Collection[tuple[int, int]] = ()
+) -> NDArray[np.bool_]:
+    """Return (ranges, queries) what is left to compare."""
+    left = np.ones((len(ranges), queries), np.bool_)
+    if done:
+        query, place = np.array([*done], np.int64).T
+        left[place, query] = False
+    return left
+
+
+def grouped(
+    seconds: NDArray[np.float64],
+    order: NDArray[np.int64],
+    ranges: Sequence[Range],
+    left: NDArray[np.bool_],
+    wanted: float,
+) -> tuple[list[NDArray[np.int64]], list[Share]]:
+    """Return groups of queries, and the shares.
+
+    Parameters
+    ----------
+    seconds
+        (queries,) what each takes, to the others.
+    order
+        The queries, the longest first.
+    ranges
+        The targets.
+    left
+        (ranges, queries) whether that is still to be compared.
+    wanted
+        How many shares there should be, about.
+    """
+    busy = [place for place, rest in enumerate(left) if rest.any()]
+    residues = sum(ranges[place].residues for place in busy)
+    most = math.ceil(wanted / max(1, len(busy)))
+    parted = cache(partial(_parted, order, seconds))
+    groups: list[NDArray[np.int64]] = []
+    numbers: dict[bytes, int] = {}
+    shares = []
+    for place in busy:
+        fair = wanted * ranges[place].residues / residues
+        for group in parted(min(most, 1 << math.ceil(math.log2(max(1.0, SMALL * fair))))):
+            some = group[left[place][group]]
+            if not len(some):
+                continue
+            number = numbers.setdefault(some.tobytes(), len(groups))
+            if number == len(groups):
+                groups.append(some)
+            shares.append(Share(number, place))
+    return groups, shares
+
+
+def _parted(
+    queries: NDArray[np.int64], seconds: NDArray[np.float64], count: int
+) -> list[NDArray[np.int64]]:
+    """Return the queries in at most so many groups, the large ones first.
+
+    Their sizes fall evenly from the first to the last (trapezoid self-scheduling: Tzen and Ni,
+    IEEE Trans. Parallel and Distributed Systems 4 (1993) 87-98). A group has queries that follow
+    each other, and there are large and small groups of long queries as well as of short ones: one
+    kind of nodes may get nothing else.
+    """
+    if count >= len(queries):
+        return [queries[k : k + 1] for k in range(len(queries))]
+    sizes = np.linspace(1 + TAPER, 1 - TAPER, count)
+    mixed = np.empty(count)
+    mixed[::2], mixed[1::2] = sizes[: -(-count // 2)], sizes[::-1][: count // 2]
+    before = np.cumsum(seconds[queries])
+    wanted = np.cumsum(mixed)[:-1] / count * before[-1]
+    ends = np.unique(np.searchsorted(before, wanted) + 1)
+    groups = [group for group in np.split(queries, ends) if len(group)]
+    return sorted(groups, key=lambda group: -seconds[group].sum())
