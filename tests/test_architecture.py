@@ -28,6 +28,11 @@ OWNERS = {
         *("results.py", "gantt.py", "planner.py", "scheduling/charts.py"),
         *("scheduling/schedule.py", "cluster/forecast.py"),
     },
+    "dask": {"cluster/nodes.py"},
+    "distributed": {
+        *("cluster/connection.py", "cluster/node.py", "cluster/nodes.py"),
+        *("cluster/errands.py", "cluster/delivery.py"),
+    },
     "pyarrow": {"results.py", "formats/_arrow.py", "formats/parquet.py"},
     "Bio": {
         *("results.py", "hits/query_result.py", "hits/hit.py"),  # for their types only

@@ -121,16 +121,20 @@ class Deliveries:
                 fetched=False,
             )
         if not self._database.has_block(block):
-            hosts = ", ".join(sorted({node.facts.host for node in nodes.here}))
-            raise DatabaseError(
-                f"block {block} is neither here nor on any node ({hosts}); copy the missing part "
-                "of the database to one of them",
-                file=self._database.name,
-            )
+            self._refuse(block)
         data = self._database.block_bytes(block)
         self._database.release()
         self.sent_bytes += len(data)
         return nodes.put(data, parcel.node)
+
+    def _refuse(self, block: int) -> None:
+        """End the search for want of a block; say which file it should be in."""
+        hosts = ", ".join(sorted({node.facts.host for node in self._nodes.here}))
+        try:
+            self._database.block(block)
+        except DatabaseError as error:
+            words = f"{error.message}, or to a node: none has it ({hosts})"
+            raise DatabaseError(words, file=error.file) from error
 
     def _burden(self, sender: Node) -> int:
         return sum(parcel.senders[:1] == [sender] for parcel in self._parcels.values())

@@ -167,7 +167,7 @@ class Errands:
         for errand in [*self._open]:
             if errand.node is node or not self._holders(errand):
                 self._give(errand, None)
-        del self._loads[node]
+        self._loads.pop(node, None)
 
     def _relieve_for(self, node: Node) -> None:
         """Give a node that has nothing left a fair part of what the busiest has not begun."""

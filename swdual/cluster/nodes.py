@@ -17,6 +17,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
+import dask
 from distributed import CancelledError, Client, Future
 from distributed.scheduler import KilledWorker
 
@@ -102,6 +103,8 @@ class Nodes:
         self.client = client
         self._timeline = timeline
         self.brief = brief
+        annotated = dask.get_annotations()
+        self._wanted = {k: annotated[k] for k in ("workers", "resources") if annotated.get(k)}
         self.joined: Callable[[Node], object] = lambda node: None
         self.left: Callable[[Node], object] = lambda node: None
         self._known: list[Node] = []
@@ -109,7 +112,7 @@ class Nodes:
         self._here: dict[str, Node] = {}
         self._refused: dict[str, str] = {}
         self._coming: dict[str, Future] = {}
-        self._events: SimpleQueue[tuple[Future, Callable[[Any], None], Any]] = SimpleQueue()
+        self._events: SimpleQueue[tuple[Future, Callable[[], None]]] = SimpleQueue()
         self._fetching = ThreadPoolExecutor(FETCHERS, thread_name_prefix="swdual fetching")
         self._asked: set[Future] = set()
         self._count = 0
@@ -191,6 +194,8 @@ class Nodes:
         self._count += 1
         # Of none at all, too, only members have any.
         resources: dict[str, float] = {TURN: 1 if alone else 0}
+        if alone:
+            resources |= self._wanted.get("resources", {})
         if alone and str(self.brief.manner.device).startswith("cuda"):
             resources[GPU] = 1
         future = self.client.submit(
@@ -227,12 +232,12 @@ class Nodes:
             What ended something that was asked for.
         """
         try:
-            future, then, value = self._events.get(timeout=POLL_SECONDS)
+            future, act = self._events.get(timeout=POLL_SECONDS)
         except Empty:
             pass
         else:
             if future in self._asked:
-                self._take(future, then, value)
+                act()
         if time.monotonic() - self._looked > LOOK_SECONDS:
             self._look()
 
@@ -257,22 +262,25 @@ class Nodes:
 
     def _fetch(self, future: Future, then: Callable[[Any], None]) -> None:
         """Bring a result here, in a thread: the node that has it may be slow, or dying."""
-        value = None
         while future in self._asked and future.status == "finished":
             with suppress(TimeoutError, CancelledError):
                 value = future.result(timeout=FETCH_SECONDS)
-                break
-        self._events.put((future, then, value))
+                self._events.put((future, partial(self._take, future, then, value)))
+                return
+        self._events.put((future, partial(self._take_failure, future)))
 
     def _take(self, future: Future, then: Callable[[Any], None], value: Any) -> None:
         """Hand on what came out of something that was asked for."""
-        if future.status == "cancelled":
-            self._refuse_if_gone()
-            raise ClusterError("the cluster has dropped a part of the search: was it restarted?")
-        if future.status == "error":
-            raise self._explained(future)
         self._asked.discard(future)
         then(value)
+
+    def _take_failure(self, future: Future) -> None:
+        """Deal with something that was asked for and came to nothing."""
+        if future.status == "error":
+            raise self._explained(future)
+        self._look()  # its node may be lost, and what was done there given to others
+        if future in self._asked:
+            raise ClusterError("the cluster has dropped a part of the search: was it restarted?")
 
     def _explained(self, future: Future) -> Exception:
         """Return the error that something ended with, as users should see it."""
@@ -291,11 +299,23 @@ class Nodes:
         )
 
     def _workers(self) -> list[str]:
-        """Return the addresses of the workers that are there."""
+        """Return the addresses of the workers that are there, of those that the user wants."""
         try:
-            return [*self.client.nthreads()]
+            if not self._wanted:
+                return [*self.client.nthreads()]
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, TimeoutError) as error:
             raise self._gone(error) from error
+        return [address for address, facts in workers.items() if self._is_wanted(address, facts)]
+
+    def _is_wanted(self, address: str, facts: dict[str, Any]) -> bool:
+        """Return whether a worker is among those that ``dask.annotate`` chooses."""
+        named = self._wanted.get("workers")
+        names = [named] if isinstance(named, str) else named
+        if names is not None and not {address, facts["host"], facts["name"]} & {*names}:
+            return False
+        needed = self._wanted.get("resources", {})
+        return all(facts["resources"].get(name, 0) >= count for name, count in needed.items())
 
     def _meet(self, address: str) -> None:
         """Ask a worker for its release, and have it made ready if that is the same as here."""
