@@ -102,9 +102,11 @@ def _knock(address: str) -> None:
 def hush() -> None:
     """Have Dask say nothing on standard error: what matters, errors and warnings here say."""
     with suppress(ImportError):  # which `connected` tells
-        import distributed  # noqa: F401  (sets up its own messages when it is imported)
+        import distributed.client  # noqa: F401  (sets up its messages when it is imported)
 
-        logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
+        for name in ["distributed", *logging.root.manager.loggerDict]:
+            if name.partition(".")[0] == "distributed":
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def release_asker() -> Callable[[], str | None]:
