@@ -103,16 +103,29 @@ class Scores(NamedTuple):
     records: list[bytes]
 
 
+class ToAlign(NamedTuple):
+    """Hits of a query that are to be aligned.
+
+    The query's codes; the targets, of each block in turn their places in it; and (targets,) their
+    scores and strands as the search found them.
+    """
+
+    query: bytes
+    places: list[tuple[int, NDArray[np.int64]]]
+    scores: NDArray[np.int64]
+    strands: NDArray[np.int8]
+
+
 class Alignments(NamedTuple):
-    """Alignments of some hits of a query, found at an address in so many seconds.
+    """Alignments of some hits of some queries, found at an address in so many seconds.
 
     If the client asked for them, also the residue codes of the targets.
     """
 
     address: str
     seconds: float
-    tracebacks: Tracebacks
-    codes: list[bytes] | None
+    tracebacks: list[Tracebacks]
+    codes: list[list[bytes]] | None
 
 
 class Lacking(NamedTuple):
@@ -270,42 +283,34 @@ def score(
 
 
 @_telling_where
-def align(
-    site: Site,
-    query: bytes,
-    places: Sequence[tuple[int, NDArray[np.int64]]],
-    scores: NDArray[np.int64],
-    strands: NDArray[np.int8],
-    with_codes: bool,
-) -> Alignments | Lacking:
-    """Return alignments of a query with targets; one thread of a node finds them.
+def align(site: Site, jobs: Sequence[ToAlign], with_codes: bool) -> Alignments | Lacking:
+    """Return alignments of queries with targets; one thread of a node finds them.
 
     Parameters
     ----------
     site
         The search.
-    query
-        Residue codes.
-    places
-        The targets: of each block in turn, their places in it.
-    scores, strands
-        (targets,) as the search found them.
+    jobs
+        The queries and targets.
     with_codes
         Also return the codes of the targets.
     """
     started = time.perf_counter()
     local, worker = site.local, get_worker()
-    for block, _ in places:
-        if not local.database.has_block(block):
-            return Lacking(worker.address, block)
-    targets = [
-        codes for block, within in places for codes in local.database.codes_at(block, within)
-    ]
-    tracer = local.means.tracer
+    database, tracer = local.database, local.means.tracer
     assert tracer is not None
-    traced = tracer(query, targets, scores, strands, _until_cancelled(worker))
-    codes = targets if with_codes else None
-    return Alignments(worker.address, time.perf_counter() - started, traced, codes)
+    for block in {block for job in jobs for block, _ in job.places}:
+        if not database.has_block(block):
+            return Lacking(worker.address, block)
+    look = _until_cancelled(worker)
+    tracebacks, codes = [], []
+    for job in jobs:
+        targets = [x for block, within in job.places for x in database.codes_at(block, within)]
+        tracebacks.append(tracer(job.query, targets, job.scores, job.strands, look))
+        if with_codes:
+            codes.append(targets)
+    seconds = time.perf_counter() - started
+    return Alignments(worker.address, seconds, tracebacks, codes if with_codes else None)
 
 
 @_telling_where

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from swdual.cluster.nodes import Node, Nodes
 from swdual.cluster.wave import ClusterWave
 from swdual.hits.query_result import QueryResult
 from swdual.master.device import Device
-from swdual.master.engagement import Manner, evaluation, needed
+from swdual.master.engagement import WAVE_CANDIDATES, Manner, evaluation, needed
 from swdual.master.means import Means
 from swdual.master.memory import planned_memory
 from swdual.master.record import Record
@@ -30,6 +32,9 @@ from swdual.progress import progress_bar
 from swdual.statistics.shuffle import shuffled
 
 logger = logging.getLogger("swdual")
+
+WAVE_SECONDS = 60.0
+"""How long all nodes should be busy with the queries that are searched together."""
 
 
 class ClusterSearch(Search):
@@ -71,9 +76,11 @@ class ClusterSearch(Search):
         )
         record = Record([], predicting=True)
         self._nodes = nodes = Nodes(self._client, brief, record.timeline)
-        memory = planned_memory(needed(database, lengths, params, manner, held), allowance(None))
         nodes.begin()
         self._say(nodes.here)
+        needs = needed(database, lengths, params, manner, held)
+        needs = replace(needs, together=max(needs.together, self._worth_a_wave(nodes.here)))
+        memory = planned_memory(needs, allowance(None))
         copies = shuffled(database) if params.stats == "fit" else None
         kinds = {kind for node in nodes.here for kind in node.facts.kinds}
         return Means(
@@ -90,6 +97,19 @@ class ClusterSearch(Search):
             memory,
             None,
         )
+
+    def _worth_a_wave(self, nodes: list[Node]) -> int:
+        """Return how many queries keep all nodes busy for a while; their hits must not be too many.
+
+        With fewer, many nodes would get more messages than they and the client have time for.
+        """
+        if self.params.stats == "fit":
+            return 0
+        kept = min(self.params.max_target_seqs or len(self.database), len(self.database))
+        speed = sum(1 / float(node.rates.cell_seconds.min()) for node in nodes)
+        mean: float = self.cells / max(1, len(self.queries))
+        wanted = 2 * WAVE_SECONDS * speed / max(1.0, mean)
+        return min(math.ceil(wanted), WAVE_CANDIDATES // kept, len(self.queries))
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search, wave by wave; each is at the nodes before the one before has ended."""

@@ -7,23 +7,20 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from swdual.cluster.aligning import Aligning
 from swdual.cluster.errands import Errand, Errands
-from swdual.cluster.node import Alignments, Scores, align, score
+from swdual.cluster.node import Alignments, Scores, score
 from swdual.cluster.nodes import Node, Nodes
 from swdual.cluster.sharing import share_out
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
-from swdual.master.gathering import Gathering, Traced, alignment_jobs
+from swdual.master.gathering import Gathering
 from swdual.master.means import Means
 from swdual.master.packing import packed_of, unpack
 from swdual.master.task import Range
 from swdual.sequences.sequence import Sequence
 from swdual.timeline import Span
-
-TRACE_SECONDS = 2e-10
-"""What a cell of an alignment takes, roughly: alignments are spread by it."""
 
 WAVE_PRIORITY = 1_000_000
 """More than the shares of a wave: whatever an earlier one needs comes first."""
@@ -65,10 +62,15 @@ class ClusterWave:
         self._nodes = nodes
         self._errands = errands
         self._fitted = means.params.stats == "fit"
-        blocks = range(len(means.database.manifest.blocks))
-        self._has_residues = all(means.database.has_block(block) for block in blocks)
-        self._supplied: dict[int, dict[int, bytes]] = {}
         self._gathering = gathering = Gathering(queries, first_number, means)
+        self._aligning = Aligning(
+            means.database,
+            errands,
+            means.memory.share,
+            WAVE_PRIORITY * (1 - number),
+            gathering.take_traced,
+            self._note_alignments,
+        )
         here = nodes.here
         self._sharing = sharing = share_out(
             [len(query.codes) for query in queries],
@@ -90,8 +92,9 @@ class ClusterWave:
         plan = replace(sharing.plan, kinds=tuple(kinds.values()), workers=workers)
         means.record.begin(plan, [first_number + query for query in of_share])
         for known, result in gathering.take_known():
-            self._have_aligned(known, result)
+            self._aligning.add(known, result)
         ranks = np.argsort(np.argsort(sharing.plan.starts, kind="stable"))
+        self._shares_left = len(sharing.shares)
         for share, node in enumerate(sharing.plan.workers.tolist()):
             self._give(share, here[node], int(ranks[share]))
 
@@ -99,9 +102,11 @@ class ClusterWave:
         """Return the results in the order of the queries."""
         for number in range(len(self._queries)):
             while not self._gathering.is_complete(number):
+                if not self._shares_left:
+                    self._aligning.flush()
                 self._nodes.turn()
             result = self._gathering.finished(number)
-            supplied = self._supplied.pop(number, None)
+            supplied = self._aligning.supplied(number)
             if supplied is not None:
                 result = replace(result, targets=SuppliedTargets(result.targets, supplied))
             yield result
@@ -134,6 +139,7 @@ class ClusterWave:
     ) -> None:
         """Keep what came out of a share."""
         means = self._means
+        self._shares_left -= 1
         place = where.block, where.first, where.last - 1
         self._note("score", query, place, scores, cells, predicted)
         self._tell(cells)
@@ -144,57 +150,10 @@ class ClusterWave:
             scored = unpack(record, len(means.database), fitted=self._fitted)
             result = self._gathering.take(number, scored)
             if result is not None:
-                self._have_aligned(number, result)
+                self._aligning.add(number, result)
 
-    def _have_aligned(self, number: int, result: QueryResult) -> None:
-        """Have the hits of a query aligned, those of a block by a node that has it."""
-        for hits in alignment_jobs(result, self._means.memory.share):
-            blocks, within = self._means.database.located(result.ordinals[hits])
-            together = [np.arange(len(hits))]
-            if not self._errands.anywhere:
-                together = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
-            for some in together:
-                order = some[np.argsort(blocks[some], kind="stable")]
-                self._align(number, result, hits[order], blocks[order], within[order])
-
-    def _align(
-        self,
-        number: int,
-        result: QueryResult,
-        hits: NDArray[np.int64],
-        blocks: NDArray[np.int64],
-        within: NDArray[np.int64],
-    ) -> None:
-        """Have some hits of a query aligned, which come block by block."""
-        found, firsts = np.unique(blocks, return_index=True)
-        places = list(zip(found.tolist(), np.split(within, firsts[1:]), strict=True))
-        residues = int(result.target_lengths[hits].sum())
-        errand = Errand(
-            align,
-            (
-                result.query.codes,
-                places,
-                result.scores[hits],
-                result.strands[hits],
-                not self._has_residues,
-            ),
-            partial(self._take_alignments, number, hits, result.ordinals[hits].tolist()),
-            "align",
-            frozenset(found.tolist()),
-            WAVE_PRIORITY * (1 - self._number),
-            residues * len(result.query.codes) * TRACE_SECONDS,
-        )
-        self._errands.add(errand)
-
-    def _take_alignments(
-        self, number: int, hits: NDArray[np.int64], ordinals: list[int], found: Alignments
-    ) -> None:
-        """Keep alignments of some hits of a query, and their targets if they are not here."""
-        if found.codes is not None:
-            supplied = self._supplied.setdefault(number, {})
-            supplied |= zip(ordinals, found.codes, strict=True)
+    def _note_alignments(self, number: int, found: Alignments) -> None:
         self._note("align", number, (-1, -1, -1), found)
-        self._gathering.take_traced(number, Traced(hits, found.tracebacks))
 
     def _note(
         self,
