@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from swdual.text import harmless
 
@@ -28,10 +29,18 @@ class SwdualError(Exception):
         self.file = None if file is None else os.fspath(file)
         self.line = line
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.message, self.file, self.line)
+
     def __str__(self) -> str:
         parts = (part for part in (self.file, self.line) if part is not None)
         place = "".join(f"{harmless(str(part))}:" for part in parts)
         return f"{place} {self.message}" if place else self.message
+
+
+def _restored(kind: type[SwdualError], message: str, file: str | None, line: int | None) -> Any:
+    """Return an error that another process has sent."""
+    return kind(message, file=file, line=line)
 
 
 class InputError(SwdualError, ValueError):

@@ -162,9 +162,12 @@ def prepared(queries: Any, database: Any, *, cluster: Any = None, **options: Any
     """Return a search, ready to run: takes what `iter_search` takes."""
     if cluster is None:
         return Search(queries, database, **options)
+    from swdual.cluster.connection import connected
+
+    client, is_ours = connected(cluster)
     from swdual.cluster.search import ClusterSearch
 
-    return ClusterSearch(queries, database, cluster=cluster, **options)
+    return ClusterSearch(queries, database, client=client, is_ours=is_ours, **options)
 
 
 def _handed_on(whole: Search) -> Iterator[QueryResult]:

@@ -31,7 +31,7 @@ OWNERS = {
     "dask": {"cluster/nodes.py"},
     "distributed": {
         *("cluster/connection.py", "cluster/node.py", "cluster/nodes.py"),
-        *("cluster/errands.py", "cluster/delivery.py"),
+        *("cluster/errands.py", "cluster/delivery.py", "cluster/search.py", "cluster/requests.py"),
     },
     "pyarrow": {"results.py", "formats/_arrow.py", "formats/parquet.py"},
     "Bio": {

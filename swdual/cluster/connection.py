@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from swdual.errors import ClusterError, InputError
 from swdual.version import __version__
@@ -43,6 +43,8 @@ def connected(cluster: Any) -> tuple[Any, bool]:
     if isinstance(cluster, Client):
         if cluster.asynchronous:
             raise InputError("the client of the cluster is asynchronous, but must not be")
+        if cluster.status != "running":
+            raise ClusterError("the client of the cluster is closed; connect another")
         return cluster, False
     if not isinstance(cluster, (str, Cluster)):
         raise InputError(
@@ -127,15 +129,33 @@ def release_asker() -> Callable[[], str | None]:
     return release
 
 
-def pythons(client: Any) -> dict[str, str]:
-    """Return the version of Python of each worker, by its address, as the scheduler knows it."""
+class Presence(NamedTuple):
+    """A Dask worker as the scheduler knows it; `number` tells it from others at its address."""
 
-    def told(dask_scheduler: Any) -> dict[str, str]:
-        workers = dask_scheduler.workers.items()
-        return {address: str(w.versions["host"]["python"]) for address, w in workers}
+    number: str
+    name: str
+    host: str
+    python: str
+    resources: dict[str, float]
 
-    found: dict[str, str] = client.run_on_scheduler(told)
-    return found
+
+def present(client: Any) -> dict[str, Presence]:
+    """Return the workers of a cluster by their addresses."""
+
+    def told(dask_scheduler: Any) -> dict[str, tuple[Any, ...]]:
+        return {
+            address: (
+                str(worker.server_id),
+                str(worker.name),
+                worker.host,
+                str(worker.versions["host"]["python"]),
+                dict(worker.resources),
+            )
+            for address, worker in dask_scheduler.workers.items()
+        }
+
+    found = client.run_on_scheduler(told)
+    return {address: Presence(*facts) for address, facts in found.items()}
 
 
 def refusal(release: str | None) -> str | None:

@@ -6,8 +6,10 @@ gets them one by one, in the order in which its shares need them, while it compu
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from distributed import Future
@@ -20,19 +22,25 @@ from swdual.errors import DatabaseError
 AT_ONCE = 2
 """Blocks under way to a node: one arrives while the other is read."""
 
+FROM_CLIENT, FROM_NODE = 4, 2
+"""Blocks under way from the client, as the scheduler holds them meanwhile, and from a node."""
+
 PRIORITY = 1 << 40
 """Before all shares: somebody may wait for it."""
 
 
 @dataclass(eq=False)
 class _Parcel:
-    """A block on its way to a node; `senders` have it, none if it comes from the client."""
+    """A block that a node waits for; under way if `kept` will tell when it is there.
+
+    It comes from the client if there is no `sender`.
+    """
 
     node: Node
     block: int
     then: list[Callable[[], None]]
-    senders: list[Node] = field(default_factory=list)
-    source: Future | None = None
+    sender: Node | None = None
+    read: Future | None = None
     kept: Future | None = None
 
 
@@ -51,7 +59,6 @@ class Deliveries:
         self._nodes = nodes
         self._database = database
         self._parcels: dict[tuple[Node, int], _Parcel] = {}
-        self.sent_bytes = 0
 
     def bring(self, node: Node, block: int, then: Callable[[], None]) -> None:
         """Have a block brought to a node, and something done when it is there.
@@ -69,63 +76,77 @@ class Deliveries:
             parcel.then.append(then)
             return
         self._parcels[node, block] = _Parcel(node, block, [then])
-        self._send(node)
+        self._send()
 
     def left(self, node: Node) -> None:
         """Forget what was on its way to a node that is lost, and send anew what came from it."""
         for key in [key for key in self._parcels if key[0] is node]:
-            self._drop(self._parcels.pop(key))
-        here = self._nodes.here
-        for parcel in [*self._parcels.values()]:
-            if parcel.senders and not any(sender in here for sender in parcel.senders):
-                self._drop(parcel)
-                parcel.source = parcel.kept = None
-                self._send(parcel.node)
+            self._take_back(self._parcels.pop(key))
+        for parcel in self._parcels.values():
+            if parcel.sender is node:
+                self._take_back(parcel)
+        self._send()
 
-    def _drop(self, parcel: _Parcel) -> None:
-        for future in (parcel.kept, parcel.source):
+    def _take_back(self, parcel: _Parcel) -> None:
+        for future in (parcel.kept, parcel.read):
             if future is not None:
                 self._nodes.withdraw(future)
+        parcel.sender = parcel.read = parcel.kept = None
 
-    def _send(self, node: Node) -> None:
-        """Send a node the next blocks that it waits for."""
-        mine = [parcel for (other, _), parcel in self._parcels.items() if other is node]
-        under_way = sum(parcel.kept is not None for parcel in mine)
-        for parcel in [parcel for parcel in mine if parcel.kept is None][: AT_ONCE - under_way]:
-            parcel.source = self._source(parcel)
-            parcel.kept = self._nodes.ask(
-                keep_block,
-                node,
-                parcel.block,
-                parcel.source,
-                then=partial(self._arrived, parcel),
-                name="keep",
-                only=[node],
-                priority=PRIORITY,
-            )
+    def _send(self) -> None:
+        """Send nodes the next blocks that they wait for."""
+        under_way = [parcel for parcel in self._parcels.values() if parcel.kept is not None]
+        to = Counter(parcel.node for parcel in under_way)
+        sending = Counter(parcel.sender for parcel in under_way)
+        leaving = {parcel.block for parcel in under_way if parcel.sender is None}
+        here = self._nodes.here
+        for parcel in [parcel for parcel in self._parcels.values() if parcel.kept is None]:
+            if to[parcel.node] >= AT_ONCE:
+                continue
+            senders = [node for node in here if parcel.block in node.blocks]
+            sender = min(senders, key=lambda node: sending[node]) if senders else None
+            if sending[sender] >= (FROM_CLIENT if sender is None else FROM_NODE):
+                continue
+            if sender is None:
+                if parcel.block in leaving:  # soon a node will have it, and send it on
+                    continue
+                leaving.add(parcel.block)
+            self._send_from(sender, parcel)
+            to[parcel.node] += 1
+            sending[sender] += 1
 
-    def _source(self, parcel: _Parcel) -> Future:
-        """Return a block's bytes, which are with Dask then."""
+    def _send_from(self, sender: Node | None, parcel: _Parcel) -> None:
+        """Send a block from a node that has it, or from here."""
         nodes, block = self._nodes, parcel.block
-        parcel.senders = [node for node in nodes.here if block in node.blocks]
-        if parcel.senders:
-            sender = min(parcel.senders, key=self._burden)
-            return nodes.ask(
+        data: bytes | Future
+        if sender is None:
+            if not self._database.has_block(block):
+                self._refuse(block)
+            data = self._database.block_bytes(block)
+        else:
+            parcel.sender = sender
+            data = parcel.read = nodes.ask(
                 read_block,
                 sender,
                 block,
-                then=lambda _: None,
+                then=None,
                 name="read",
-                only=parcel.senders,
+                only=[sender],
                 priority=PRIORITY,
-                fetched=False,
             )
-        if not self._database.has_block(block):
-            self._refuse(block)
-        data = self._database.block_bytes(block)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # there is no better way
+            parcel.kept = nodes.ask(
+                keep_block,
+                parcel.node,
+                block,
+                data,
+                then=partial(self._arrived, parcel),
+                name="keep",
+                only=[parcel.node],
+                priority=PRIORITY,
+            )
         self._database.release()
-        self.sent_bytes += len(data)
-        return nodes.put(data, parcel.node)
 
     def _refuse(self, block: int) -> None:
         """End the search for want of a block; say which file it should be in."""
@@ -136,15 +157,12 @@ class Deliveries:
             words = f"{error.message}, or to a node: none has it ({hosts})"
             raise DatabaseError(words, file=error.file) from error
 
-    def _burden(self, sender: Node) -> int:
-        return sum(parcel.senders[:1] == [sender] for parcel in self._parcels.values())
-
     def _arrived(self, parcel: _Parcel, _: bool) -> None:
         """Do what waited for a block."""
         del self._parcels[parcel.node, parcel.block]
         parcel.node.blocks.add(parcel.block)
-        if parcel.source is not None:
-            self._nodes.withdraw(parcel.source)
+        if parcel.read is not None:
+            self._nodes.withdraw(parcel.read)
         for then in parcel.then:
             then()
-        self._send(parcel.node)
+        self._send()

@@ -1,8 +1,8 @@
-"""Errands: what nodes are to do, and where each is done best, or can be done at all.
+"""Errands: what nodes are to do, and where each is done.
 
-Where all nodes have the whole database Dask moves errands to idle nodes by itself. Else an errand
-can go only where its blocks are: they are brought to the node that the plan has chosen. What a lost
-node was given, others are.
+Dask queues errands on the node that the plan has chosen, runs them and tries again what failed. To
+a node that has hardly anything left some of the busiest one's are given, and what a lost node was
+given, others are. Where nodes lack blocks of the database these are brought to them first.
 """
 
 from __future__ import annotations
@@ -19,9 +19,16 @@ from swdual.cluster.delivery import Deliveries
 from swdual.cluster.node import Lacking
 from swdual.cluster.nodes import Node, Nodes
 from swdual.database.database import Database
+from swdual.errors import ClusterError
 
 BEGUN = 2
 """Errands of a node that it may have begun, and are not taken from it for another."""
+
+MOST_DEATHS = 3
+"""Nodes that may die while an errand is the first of theirs."""
+
+FEW = 1
+"""Errands of a node with which it will soon be idle: then it is given others."""
 
 
 @dataclass(eq=False)
@@ -40,8 +47,8 @@ class Errand:
         The blocks of the database that it needs.
     priority
         What has more is done before.
-    seconds
-        What it was predicted to take.
+    seconds, pace
+        What it was predicted to take on a node of that pace; any node's, if none is given.
     alone
         Whether a node does only one such thing at a time.
     """
@@ -53,9 +60,15 @@ class Errand:
     blocks: frozenset[int]
     priority: int
     seconds: float = 0.0
+    pace: float | None = None
     alone: bool = False
     node: Node | None = field(default=None, init=False)
     future: Future | None = field(default=None, init=False)
+    deaths: int = field(default=0, init=False)
+
+    def seconds_on(self, node: Node) -> float:
+        """Return what it takes a node."""
+        return self.seconds * (1.0 if self.pace is None else node.pace / self.pace)
 
 
 class Errands:
@@ -75,6 +88,7 @@ class Errands:
         self._deliveries = Deliveries(nodes, database)
         self._open: dict[Errand, None] = {}
         self._loads: defaultdict[Node, float] = defaultdict(float)
+        self._alone: defaultdict[Node, dict[Errand, None]] = defaultdict(dict)
         nodes.joined, nodes.left = self._joined, self._left
 
     @property
@@ -103,10 +117,13 @@ class Errands:
     def _put_down(self, errand: Errand, node: Node | None) -> None:
         """Note whose an errand is."""
         if errand.node is not None:
-            self._loads[errand.node] -= errand.seconds
+            self._loads[errand.node] -= errand.seconds_on(errand.node)
+            self._alone[errand.node].pop(errand, None)
         errand.node = node
         if node is not None:
-            self._loads[node] += errand.seconds
+            self._loads[node] += errand.seconds_on(node)
+            if errand.alone:
+                self._alone[node][errand] = None
 
     def _holders(self, errand: Errand) -> list[Node]:
         """Return the nodes that have the blocks of an errand."""
@@ -125,7 +142,7 @@ class Errands:
             *errand.args,
             then=partial(self._take, errand),
             name=errand.name,
-            only=None if self.anywhere else self._holders(errand),
+            only=[node] if errand.alone else None if self.anywhere else self._holders(errand),
             priority=errand.priority,
             alone=errand.alone,
         )
@@ -139,45 +156,55 @@ class Errands:
         del self._open[errand]
         self._put_down(errand, None)
         errand.then(found)
-        if node is not None and errand.alone and not self.anywhere:
+        if node is not None and errand.alone:
             self._relieve_for(node)
 
     def _take_lack(self, errand: Errand, lacking: Lacking) -> None:
-        """Have done what an idle node took over but lacks blocks for.
-
-        It is sent the block unless it waits for another, so that it does not take over everything.
-        """
-        taker = next((x for x in self._nodes.here if x.address == lacking.address), None)
-        if taker is not None:
-            taker.blocks.discard(lacking.block)
-            if any(other.node is taker and other.future is None for other in self._open):
-                taker = None
-        self._give(errand, taker)
+        """Have done by another node what one had no block for any more."""
+        for node in self._nodes.here:
+            if node.address == lacking.address:
+                node.blocks.discard(lacking.block)
+        self._give(errand, None)
 
     def _joined(self, node: Node) -> None:
-        """Let a node that has come take part; if it has everything, Dask sees to that."""
+        """Let a node that has come take part."""
         for errand in [errand for errand in self._open if errand.node is None]:
             self._give(errand, None)
-        if not self.anywhere:
-            self._relieve_for(node)
+        self._relieve_for(node)
 
     def _left(self, node: Node) -> None:
         """Have others do what was given to a node that is lost, or only it could do."""
         self._deliveries.left(node)
+        self._count_death(node)
+        here = self._nodes.here
+        known = set().union(*(other.blocks for other in here))
         for errand in [*self._open]:
-            if errand.node is node or not self._holders(errand):
+            if errand.node is node or not errand.blocks <= known:
                 self._give(errand, None)
         self._loads.pop(node, None)
+        self._alone.pop(node, None)
+
+    def _count_death(self, node: Node) -> None:
+        """End the search if nodes die again and again of what comes first on their lists."""
+        first = max(self._alone[node], key=lambda errand: errand.priority, default=None)
+        if first is None:
+            return
+        first.deaths += 1
+        if first.deaths > MOST_DEATHS:
+            raise ClusterError(
+                f"{first.deaths} nodes died at the same task, the last at {node.address} on "
+                f"{node.facts.host}: have they too little memory? Their logs may tell"
+            )
 
     def _relieve_for(self, node: Node) -> None:
-        """Give a node that has nothing left a fair part of what the busiest has not begun."""
+        """Give a node that has hardly anything left a fair part of what the busiest has."""
         loads, here = self._loads, self._nodes.here
-        if node not in here or any(x.alone and x.node is node for x in self._open):
+        if len(self._alone[node]) > FEW or node not in here:
             return
         busiest = max(here, key=lambda other: loads[other])
-        theirs = [errand for errand in self._open if errand.alone and errand.node is busiest]
-        theirs.sort(key=lambda errand: -errand.priority)
+        theirs = sorted(self._alone[busiest], key=lambda errand: -errand.priority)
         for errand in reversed(theirs[BEGUN:]):
-            if loads[node] + errand.seconds > loads[busiest] - errand.seconds:
+            left = loads[busiest] - errand.seconds_on(busiest)
+            if loads[node] + errand.seconds_on(node) > left:
                 break
             self._give(errand, node)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.database import Database
-from swdual.errors import DatabaseError, DeviceError, SwdualError
+from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import SearchParameters
 from swdual.master.cost import RateBook, Rates
 from swdual.master.device import Device
@@ -195,8 +195,7 @@ class _Locals:
 class Site:
     """A search on whichever node this is looked at; it is made ready when it is first used.
 
-    Dask keeps it on the node that `introduce` ran on, as long as the client wants that, and gives
-    a copy to nodes that take over a share from there.
+    Dask keeps it on the node that `introduce` ran on, as long as the client wants that.
     """
 
     def __init__(self, brief: Brief) -> None:
@@ -222,12 +221,16 @@ def _telling_where(function: Callable[Given, Found]) -> Callable[Given, Found]:
 
     @wraps(function)
     def told(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+        where = f"on {socket.gethostname()} ({get_worker().address})"
         try:
             return function(*args, **kwargs)
+        except Stopped:
+            raise
         except SwdualError as error:
-            where = f"on {socket.gethostname()} ({get_worker().address})"
             error.message = f"{where}: {error.message}"
             raise
+        except Exception as error:
+            raise EngineError(f"{where}: {type(error).__name__}: {error}") from error
 
     return told
 
@@ -238,12 +241,9 @@ def introduce(brief: Brief) -> Site:
 
 
 @_telling_where
-def describe(site: Site) -> NodeFacts | str:
-    """Make a node ready, and let it have shares; return what it has, or why it cannot search."""
-    try:
-        local = site.local
-    except DeviceError as error:
-        return error.message
+def describe(site: Site) -> NodeFacts:
+    """Make a node ready, and let it have shares; return what it has."""
+    local = site.local
     worker = get_worker()
     sync(worker.loop, worker.set_resources, **{TURN: 1})
     database = local.database

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from distributed import Client
 
 from swdual.alignment.tracer import Tracer
-from swdual.cluster.connection import connected
 from swdual.cluster.errands import Errands
 from swdual.cluster.node import Brief
 from swdual.cluster.nodes import Node, Nodes
@@ -38,16 +38,18 @@ WAVE_SECONDS = 60.0
 
 
 class ClusterSearch(Search):
-    """A search on a Dask cluster; takes what `Search` takes, and the cluster.
+    """A search on a Dask cluster; takes what `Search` takes, the client, and whether to close it.
 
     Raises
     ------
     ClusterError
-        If the cluster cannot be reached, has no workers, or they are of another release.
+        If the cluster has no workers, or they are of another release.
     """
 
-    def __init__(self, queries: Any, database: Any, *, cluster: Any, **options: Any) -> None:
-        self._client, self._is_ours = connected(cluster)
+    def __init__(
+        self, queries: Any, database: Any, *, client: Client, is_ours: bool, **options: Any
+    ) -> None:
+        self._client, self._is_ours = client, is_ours
         self._nodes: Nodes | None = None
         self._cells_done = 0
         try:
@@ -120,8 +122,10 @@ class ClusterSearch(Search):
                 waves = self._waves()
                 ahead = next(waves, None)
                 while ahead is not None:
-                    wave, ahead = ahead, next(waves, None)
+                    wave = ahead
+                    ahead = next(waves, None)
                     yield from wave.results()
+                    del wave  # so that no more than two are held
         finally:
             self._leave()
 
@@ -140,7 +144,8 @@ class ClusterSearch(Search):
             if begun is not None:
                 end = min(end, begun[0])
             queries = self.queries[start:end]
-            wave = ClusterWave(number, queries, start, self._means, nodes, errands, self._count)
+            with nodes.reached():
+                wave = ClusterWave(number, queries, start, self._means, nodes, errands, self._count)
             self._cells_known += wave.cells_known
             self._count(wave.cells_known)
             yield wave
@@ -165,8 +170,10 @@ class ClusterSearch(Search):
 
     def _leave(self) -> None:
         """Have the nodes forget the search."""
-        if self._nodes is not None:
-            self._nodes.end()
-            self._nodes = None
-        if self._is_ours:
-            self._client.close()
+        try:
+            if self._nodes is not None:
+                self._nodes.end()
+                self._nodes = None
+        finally:
+            if self._is_ours:
+                self._client.close()

@@ -12,7 +12,7 @@ from swdual.cluster.aligning import Aligning
 from swdual.cluster.errands import Errand, Errands
 from swdual.cluster.node import Alignments, Scores, score
 from swdual.cluster.nodes import Node, Nodes
-from swdual.cluster.sharing import share_out
+from swdual.cluster.sharing import Sharing, share_out
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
 from swdual.master.gathering import Gathering
@@ -67,12 +67,13 @@ class ClusterWave:
             means.database,
             errands,
             means.memory.share,
-            WAVE_PRIORITY * (1 - number),
+            1 - WAVE_PRIORITY * number,
             gathering.take_traced,
             self._note_alignments,
         )
-        here = nodes.here
-        self._sharing = sharing = share_out(
+        while not (here := nodes.here):
+            nodes.turn()
+        sharing = share_out(
             [len(query.codes) for query in queries],
             means.database,
             [node.kind for node in here],
@@ -96,7 +97,7 @@ class ClusterWave:
         ranks = np.argsort(np.argsort(sharing.plan.starts, kind="stable"))
         self._shares_left = len(sharing.shares)
         for share, node in enumerate(sharing.plan.workers.tolist()):
-            self._give(share, here[node], int(ranks[share]))
+            self._give(sharing, share, here[node], int(ranks[share]))
 
     def results(self) -> Iterator[QueryResult]:
         """Return the results in the order of the queries."""
@@ -111,9 +112,8 @@ class ClusterWave:
                 result = replace(result, targets=SuppliedTargets(result.targets, supplied))
             yield result
 
-    def _give(self, share: int, node: Node, rank: int) -> None:
-        """Have a share done, if possible by a node."""
-        sharing = self._sharing
+    def _give(self, sharing: Sharing, share: int, node: Node, rank: int) -> None:
+        """Have a share done by a node."""
         group, place = sharing.shares[share]
         queries, where = sharing.groups[group].tolist(), sharing.ranges[place]
         seconds = float(sharing.seconds[int(sharing.plan.workers[share])][share])
@@ -130,6 +130,7 @@ class ClusterWave:
             frozenset([where.block]),
             -WAVE_PRIORITY * self._number - rank,
             seconds,
+            node.pace,
             alone=True,
         )
         self._errands.add(errand, node)

@@ -74,6 +74,11 @@ class Record:
         span = Span(turn.worker, activity, query, block, first, last, *times, job.cells, predicted)
         self.timeline.add(span)
 
+    def forget(self) -> None:
+        """Forget what was planned and done, but not what it taught."""
+        self.timeline = Timeline(self.timeline.workers)
+        self.plans.clear()
+
     def learn(self, workers: Sequence[Worker]) -> None:
         """Correct the rates of the workers by what was seen since the last time."""
         if self._book is None:

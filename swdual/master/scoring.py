@@ -153,6 +153,7 @@ def scored_within(
                 parts[report.turn.job.query].append(report.value)
                 left -= 1
     means.record.learn(means.workers)
+    means.record.forget()
     return [_joined(each, means.params.max_target_seqs) for each in parts]
 
 

@@ -1,0 +1,95 @@
+"""Workers that die, come and stall in the middle of a search change nothing of what it finds."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+from cluster.conftest import slow
+from cluster.moments import OPTIONS, Moments, there
+
+import swdual
+from swdual.database import build
+
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'swdual[cluster]'")
+
+
+pytestmark = pytest.mark.usefixtures("many_shares")
+
+
+@pytest.fixture(autouse=True)
+def watchful(monkeypatch, caplog):
+    """New nodes are seen and told at once."""
+    caplog.set_level("INFO", "swdual")
+    monkeypatch.setattr("swdual.cluster.nodes.LOOK_SECONDS", 0.1)
+
+
+def shares(found, worker):
+    """Return how many shares a worker did."""
+    timeline = found.timing.timeline
+    numbers = [k for k, name in enumerate(timeline.workers) if name == worker.address]
+    return sum(span.worker in numbers and span.activity == "score" for span in timeline)
+
+
+@pytest.fixture(params=["wide.db", "wide.fa"], ids=["there", "sent"])
+def name(request, monkeypatch):
+    """A database that all nodes have, or none has: they are sent its many blocks."""
+    monkeypatch.setattr(build, "BLOCK_BYTES", 1 << 16)
+    return request.param
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_worker_that_is_killed_is_done_without(data, local, make_cluster, name, seed):
+    """At a random moment."""
+    cluster = make_cluster(2, program=slow(0.03))
+    moment = np.random.default_rng(seed).random()
+    found = there(data, cluster, (moment, cluster.workers[0].kill), name=name)
+    assert found == local
+    assert shares(found, cluster.workers[1])
+
+
+def test_a_worker_that_comes_takes_part(data, local, make_cluster, name):
+    cluster = make_cluster(1, program=slow(0.1))
+    found = there(data, cluster, (0.1, cluster.add), name=name)
+    assert found == local
+    assert shares(found, cluster.workers[1])
+
+
+def test_one_comes_and_the_other_goes(data, local, make_cluster, name):
+    """At last nobody is left who was there at the beginning."""
+    cluster = make_cluster(1, program=slow(0.1))
+    found = there(data, cluster, (0.1, cluster.add), (0.5, cluster.workers[0].kill), name=name)
+    assert found == local
+    assert shares(found, cluster.workers[1])
+
+
+def test_a_worker_that_stalls_for_a_while_is_waited_for(data, local, make_cluster):
+    cluster = make_cluster(2, program=slow(0.03))
+    stalled = cluster.workers[0]
+
+    def stall():
+        stalled.signal(signal.SIGSTOP)
+        threading.Timer(1.5, stalled.signal, [signal.SIGCONT]).start()
+
+    found = there(data, cluster, (0.3, stall))
+    assert found == local
+
+
+def test_a_restart_of_all_workers_is_survived(data, local, dask_cluster):
+    """Though Dask then forgets everything that it was asked for."""
+
+    def restart():
+        with distributed.Client(dask_cluster, set_as_default=False) as other:
+            other.restart()
+
+    found = swdual.search(
+        data / "long.fa",
+        data / "wide.db",
+        cluster=dask_cluster,
+        progress=Moments((0.3, restart)),
+        **OPTIONS,
+    )
+    assert found == local
+    assert len(found.timing.timeline.workers) == 4

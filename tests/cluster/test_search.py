@@ -1,0 +1,183 @@
+"""A search on a cluster gives what it gives on one machine: the same bytes, the same objects."""
+
+from __future__ import annotations
+
+import pytest
+
+import swdual
+from swdual.cluster import sharing
+from swdual.master import engagement
+
+dask = pytest.importorskip("dask", reason="needs Dask")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'swdual[cluster]'")
+
+PROTEINS = {
+    "plain": [],
+    "fit": ["--stats", "fit"],
+    "none": ["--stats", "none"],
+    "one hit": ["-k", "1"],
+    "all hits": ["-k", "0", "-e", "1e9"],
+    "aligned": ["-f", "0"],
+    "not aligned": ["-f", "6 qseqid sseqid score evalue"],
+    "scheme": ["--matrix", "PAM30", "--gapopen", "9", "--gapextend", "1"],
+    "min score": ["--min-raw-score", "60"],
+    "verified": ["--verify", "3"],
+    "cpu": ["--device", "cpu", "--threads", "1"],
+    "self_scheduling": ["--planner", "self_scheduling"],
+    "memory": ["--memory-limit", "900M"],
+}
+
+NUCLEOTIDES = {
+    "both": ["--dbtype", "nucl"],
+    "minus": ["--strand", "minus"],
+    "fit": ["--stats", "fit", "-k", "0"],
+    "sam": ["-f", "sam"],
+}
+
+
+@pytest.fixture
+def both(run, here):
+    """A function that searches here and on a cluster; returns what each wrote."""
+
+    def search(cluster, *words):
+        written = []
+        for name, more in (("local", []), ("there", ["--cluster", cluster.address])):
+            outcome = run("search", *words, *more, "-o", f"{name}.out", "--force")
+            assert outcome.code == 0, outcome.err
+            written.append((here / f"{name}.out").read_bytes())
+        assert written[0].count(b"\n") >= 5
+        return written
+
+    return search
+
+
+@pytest.mark.parametrize("options", PROTEINS.values(), ids=PROTEINS.keys())
+def test_proteins_are_found_as_on_one_machine(both, data, pair, options):
+    local, there = both(pair, data / "q.fa", data / "d.db", *options)
+    assert there == local
+
+
+@pytest.mark.parametrize("options", NUCLEOTIDES.values(), ids=NUCLEOTIDES.keys())
+def test_nucleotides_are_found_as_on_one_machine(both, data, pair, options):
+    local, there = both(pair, data / "nq.fa", data / "nd.db", *options)
+    # The first line of SAM's header that tells the program has the command in it.
+    lines = [[each for each in text.splitlines() if b"@PG" not in each] for text in (local, there)]
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("stats", ["table", "fit"])
+def test_waves_and_shares_change_nothing(both, data, pair, monkeypatch, stats):
+    """As many shares as there can be, of a query each, and a wave of two queries."""
+    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
+    monkeypatch.setattr(engagement, "FITTED_QUERIES", 2)
+    monkeypatch.setattr(sharing, "BRIEFEST", 1e-6)
+    local, there = both(pair, data / "q.fa", data / "d.db", "--stats", stats, "-e", "1e6")
+    assert there == local
+
+
+def test_objects_are_equal(data, pair):
+    """Also alignments that are found when they are looked at."""
+    search = data / "q.fa", data / "d.db"
+    local = swdual.search(*search)
+    there = swdual.search(*search, cluster=pair.address)
+    assert there == local
+    assert [hit.alignment for hit in there[1]] == [hit.alignment for hit in local[1]]
+    assert list(swdual.iter_search(*search, cluster=pair.address)) == list(local)
+
+
+def test_nodes_have_threads(both, data, make_cluster):
+    cluster = make_cluster(1, threads=2)
+    local, there = both(cluster, data / "long.fa", data / "d.db", "-f", "0")
+    assert there == local
+
+
+def test_a_client_or_a_cluster_may_be_given(data, dask_cluster):
+    """Neither is closed."""
+    search = data / "q.fa", data / "d.db"
+    local = swdual.search(*search)
+    assert swdual.search(*search, cluster=dask_cluster) == local
+    with distributed.Client(dask_cluster) as client:
+        assert swdual.search(*search, cluster=client) == local
+        assert client.submit(sum, [1, 2]).result() == 3
+        assert not [key for key in client.futures if str(key).startswith("swdual")]
+
+
+def test_two_clients_search_at_once(data, pair):
+    """Each hit by hit in turns with the other."""
+    long = data / "long.fa", data / "wide.db"
+    short = data / "q.fa", data / "d.db"
+    wanted = swdual.search(*long, max_target_seqs=5), swdual.search(*short)
+    first = swdual.iter_search(*long, max_target_seqs=5, cluster=pair.address)
+    found = [next(first)]
+    assert swdual.search(*short, cluster=pair.address) == wanted[1]
+    found += first
+    assert found == list(wanted[0])
+
+
+def test_nodes_forget_a_search_that_is_left(data, pair):
+    """Nothing of it remains on any worker, whoever stops looking at its results."""
+    results = swdual.iter_search(data / "q.fa", data / "d.db", cluster=pair.address)
+    next(results)
+    results.close()
+    with distributed.Client(pair.address) as client:
+        client.wait_for_workers(2)
+        assert not any(client.has_what().values())
+
+
+def test_records_are_searched_without_a_file(data, pair):
+    """Nodes are sent what there is only here."""
+    targets = {"t1": "MKVLAWGGHERMKV", "t2": "GGGGWW", "t3": "MKVLAWDEFGG"}
+    local = swdual.search("MKVLAWGGHERMKVLAWDEF", targets, min_raw_score=3)
+    there = swdual.search("MKVLAWGGHERMKVLAWDEF", targets, min_raw_score=3, cluster=pair.address)
+    assert there == local
+    assert len(there[0]) > 1
+
+
+def test_fasta_is_searched(both, data, pair):
+    local, there = both(pair, data / "q.fa", data / "d.fa")
+    assert there == local
+
+
+def test_a_sharded_database_is_searched_as_one(both, data, pair, sharded):
+    local, there = both(pair, data / "q.fa", sharded)
+    assert there == local
+
+
+def test_a_shard_that_nobody_has_is_told(refuses, here, data, pair, sharded):
+    """Case 27: exit code 2, and which file."""
+    (here / "s.db.001").unlink()
+    words = ["s.db.001: is missing", "copy it here, or to a node: none has it ("]
+    refuses(2, words, "search", data / "q.fa", sharded, "--cluster", pair.address)
+
+
+def test_annotations_say_which_workers(data, pair):
+    """As those of Dask's users do for anything else."""
+    wanted = swdual.search(data / "q.fa", data / "d.db")
+    for worker in pair.workers:
+        with distributed.Client(pair.address) as client, dask.annotate(workers=[worker.address]):
+            found = swdual.search(data / "q.fa", data / "d.db", cluster=client)
+        assert found == wanted
+        assert found.timing.timeline.workers == (worker.address,)
+
+
+def test_annotations_say_what_shares_need(data, make_cluster):
+    cluster = make_cluster(1)
+    large = cluster.add("--resources", "LARGE=1")
+    with distributed.Client(cluster.address) as client, dask.annotate(resources={"LARGE": 1}):
+        found = swdual.search(data / "q.fa", data / "d.db", cluster=client)
+    assert found == swdual.search(data / "q.fa", data / "d.db")
+    assert found.timing.timeline.workers == (large.address,)
+
+
+def test_a_card_that_is_declared_but_not_there_is_done_without(run, here, data, make_cluster):
+    """The CPU of its node computes; who wants GPUs only is told on which host there is none."""
+    cluster = make_cluster(1)
+    other = cluster.add("--resources", "GPU=1")
+    wanted = swdual.search(data / "q.fa", data / "d.db")
+    assert swdual.search(data / "q.fa", data / "d.db", cluster=cluster.address) == wanted
+    search = "search", data / "q.fa", data / "d.db", "--cluster", cluster.address
+    outcome = run(*search, "--device", "cuda")
+    assert outcome.code == 3, outcome.err
+    last = outcome.err.splitlines()[-1]
+    assert f"({other.address}): there is no NVIDIA driver" in last
+    assert f"({cluster.workers[0].address}): declares no GPU; start it with --resources" in last
