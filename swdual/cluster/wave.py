@@ -23,7 +23,9 @@ from swdual.sequences.sequence import Sequence
 from swdual.timeline import Span
 
 WAVE_PRIORITY = 1_000_000
-"""More than the shares of a wave: whatever an earlier one needs comes first."""
+"""More than twice the shares of a wave. Its alignments come after them, as on one machine, and then
+the shares of the next; so plan and reality can be compared.
+"""
 
 
 class ClusterWave:
@@ -67,7 +69,7 @@ class ClusterWave:
             means.database,
             errands,
             means.memory.share,
-            1 - WAVE_PRIORITY * number,
+            -WAVE_PRIORITY * number - WAVE_PRIORITY // 2,
             gathering.take_traced,
             self._note_alignments,
         )
