@@ -45,6 +45,9 @@ CALIBRATION_TRUST = 0.05
 MOST_TRUST = 20.0
 """Seconds of observation that a calibration is worth, and that all past searches are."""
 
+LEAST_GCUPS, MOST_GCUPS, MOST_SECONDS = 1e-9, 1e12, 1e9
+"""Nothing is as slow or as fast, and times of all tasks stay numbers."""
+
 MOST_WIDTH = 1 << 20
 """Targets that a worker may compute side by side; a GPU computes some thousand."""
 
@@ -158,14 +161,18 @@ class Rates:
             trust = np.broadcast_to(np.asarray(facts.get("trust", 0), np.float64), len(KNOTS))
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"rates must be numbers: {error}") from error
-        numbers = [*by_length, *by_length.values()]
-        if not numbers or not all(0 < x < math.inf for x in numbers):
-            raise InputError("gcups must be above 0, at query lengths above 0")
-        seconds = np.array([startup, layout, *trust])
-        if not 1 <= width <= MOST_WIDTH or not (np.isfinite(seconds) & (seconds >= 0)).all():
+        if not by_length or not all(
+            0 < length < math.inf and LEAST_GCUPS <= speed <= MOST_GCUPS
+            for length, speed in by_length.items()
+        ):
             raise InputError(
-                "startup, layout and trust must be seconds from 0, and width at least 1 and at "
-                f"most {MOST_WIDTH:,}"
+                f"gcups must be from {LEAST_GCUPS:g} to {MOST_GCUPS:g}, at query lengths above 0"
+            )
+        seconds = np.array([startup, layout, *trust])
+        if not 1 <= width <= MOST_WIDTH or not ((0 <= seconds) & (seconds <= MOST_SECONDS)).all():
+            raise InputError(
+                f"startup, layout and trust must be seconds from 0 to {MOST_SECONDS:g}, and width "
+                f"at least 1 and at most {MOST_WIDTH:,}"
             )
         lengths = sorted(by_length)
         cells = [1e-9 / by_length[length] for length in lengths]

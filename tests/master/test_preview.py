@@ -173,7 +173,7 @@ def test_two_kinds_share_a_search_as_fast_as_they_are(large):
         ("unknown planner 'dul'; did you mean dual", {"planner": "dul"}),
         ("rates are", {"rates": {"cpu": 1, "gpus": 2}}),
         ("cpu: rates must be numbers", {"rates": {"cpu": "fast"}}),
-        ("cpu: gcups must be above 0", {"rates": {"cpu": float("nan")}}),
+        ("cpu: gcups must be from 1e-09", {"rates": {"cpu": float("nan")}}),
         ("cpu: rates are a number", {"rates": {"cpu": {"speed": 3}}}),
         ("cpu: rates are a number", {"rates": {"cpu": {"speed": np.float32(3)}}}),
         ("cpu: ", {"rates": {"cpu": 10**400}}),
