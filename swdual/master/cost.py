@@ -169,7 +169,7 @@ class Rates:
                 f"gcups must be from {LEAST_GCUPS:g} to {MOST_GCUPS:g}, at query lengths above 0"
             )
         seconds = np.array([startup, layout, *trust])
-        if not 1 <= width <= MOST_WIDTH or not ((0 <= seconds) & (seconds <= MOST_SECONDS)).all():
+        if not 1 <= width <= MOST_WIDTH or not ((seconds >= 0) & (seconds <= MOST_SECONDS)).all():
             raise InputError(
                 f"startup, layout and trust must be seconds from 0 to {MOST_SECONDS:g}, and width "
                 f"at least 1 and at most {MOST_WIDTH:,}"
