@@ -130,7 +130,8 @@ class Cluster:
         folder = self.folder / f"{kind}{next(self._count)}"
         words = [str(word) for word in arguments]
         if kind == "worker":
-            words += ["--local-directory", folder / "local", "--memory-limit", "4GB"]
+            words += ["--local-directory", folder / "local"]
+            words += [] if "--memory-limit" in words else ["--memory-limit", "4GB"]
         part = Part(kind, folder, *words, command=command)
         self._end.callback(part.kill)
         return part

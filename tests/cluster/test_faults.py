@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -93,3 +94,60 @@ def test_a_restart_of_all_workers_is_survived(data, local, dask_cluster):
     )
     assert found == local
     assert len(found.timing.timeline.workers) == 4
+
+
+def test_a_worker_that_takes_the_address_of_a_lost_one_is_another(data, local, make_cluster):
+    """Though the client did not look in between: it knows nothing of the search yet."""
+    cluster = make_cluster(1, program=slow(0.03))
+    fixed = cluster.add(program=slow(0.03))
+    port = fixed.address.rpartition(":")[2]
+
+    def exchange():
+        fixed.kill()
+        again = cluster.add("--worker-port", port, program=slow(0.03))
+        assert again.address == fixed.address
+
+    found = there(data, cluster, (0.3, exchange))
+    assert found == local
+
+
+DEADLY = """
+    import os
+    import swdual.cluster.node as node
+
+    node.score = lambda *arguments: os._exit(9)
+"""
+
+
+def test_what_kills_every_node_ends_the_search(data, make_cluster):
+    """Though each time another node has come: they may all have too little memory."""
+    cluster = make_cluster(2, program=DEADLY)
+    with ExitStack() as end:
+        stop = threading.Event()
+
+        def revive():
+            while not stop.wait(0.1):
+                alive = [x for x in cluster.workers if x.process.poll() is None]
+                if len(alive) < 2:
+                    cluster.begin(program=DEADLY)
+
+        reviver = threading.Thread(target=revive)
+        end.callback(reviver.join)
+        end.callback(stop.set)
+        reviver.start()
+        with pytest.raises(swdual.ClusterError, match="4 nodes died at the same task, the last at"):
+            there(data, cluster)
+
+
+def test_one_that_joins_and_has_too_little_memory_is_left_out(data, local, make_cluster, caplog):
+    """With a warning; if none has enough at the beginning, that is an error."""
+    cluster = make_cluster(1, program=slow(0.1))
+
+    def add():
+        cluster.add("--memory-limit", "90MB", program=slow(0.1))
+
+    found = there(data, cluster, (0.1, add))
+    assert found == local
+    assert any("smallest workable limit" in record.message for record in caplog.records)
+    with pytest.raises(swdual.MemoryLimitError, match=r"^on \S+ \(tcp:.*smallest workable limit"):
+        there(data, cluster, memory_limit=1 << 20)
