@@ -8,6 +8,7 @@ a defect of swdual's own.
 from __future__ import annotations
 
 import difflib
+import gc
 import importlib
 import io
 import logging
@@ -86,6 +87,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = code or 141
     if code == 141:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    gc.freeze()  # nothing that is left need be searched for cycles: that saves a tenth of a second
     sys.exit(code)
 
 
