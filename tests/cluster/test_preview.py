@@ -177,7 +177,7 @@ def test_few_nodes_can_be_drawn(write, tmp_path, queries):
         (NODES + DATABASE, {"a": "MKV"}, "describes a database, but one is given"),
         (NODES.replace("{cpu = 8}", "{cpu = -8}") + DATABASE, None, "thin: cpu: gcups must be"),
         (NODES.replace("cpu = 8}", "cpu = 1e-9}") + DATABASE, None, "thin: gcups must be from"),
-        (NODES.replace("cpu = 8}", "cpu = 1e99}") + DATABASE, None, "thin: gcups must be from"),
+        (NODES.replace("cpu = 8}", "cpu = 1e99}") + DATABASE, None, "thin: cpu: gcups must be"),
         (NODES.replace("cpu = 8}", "tpu = 8}") + DATABASE, None, "thin: rates are"),
         (NODES.replace("cpu = 8}", "cpu = true}") + DATABASE, None, "thin: cpu: rates are num"),
     ],

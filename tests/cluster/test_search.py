@@ -24,7 +24,7 @@ PROTEINS = {
     "verified": ["--verify", "3"],
     "cpu": ["--device", "cpu", "--threads", "1"],
     "self_scheduling": ["--planner", "self_scheduling"],
-    "memory": ["--memory-limit", "900M"],
+    "memory": ["--memory-limit", "8G"],
 }
 
 NUCLEOTIDES = {
