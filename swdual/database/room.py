@@ -21,6 +21,11 @@ RECORD_BYTES = 120
 BLOCK_BUFFERS = 2
 """Blocks in memory: one is filled while the other is written."""
 
+MERGED_BLOCKS = 3.4
+"""Blocks in memory while sorted runs are merged: one is filled, with room to grow, one waits, and
+one is written.
+"""
+
 RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8
 """What the file holds of a record besides residues and name: start, length, place, name's end."""
 
@@ -53,7 +58,7 @@ class Room:
         return (
             PROGRAM_BYTES
             + READING_BYTES
-            + max(sorting, MERGED_BYTES + BLOCK_BUFFERS * block_bytes)
+            + max(sorting, MERGED_BYTES + int(MERGED_BLOCKS * block_bytes))
             + RECORD_BYTES * self.records
             + 2 * self.spooled
             + 16 * self.identifiers
