@@ -157,7 +157,7 @@ class Deliveries:
             words = f"{error.message}, or to a node: none has it ({hosts})"
             raise DatabaseError(words, file=error.file) from error
 
-    def _arrived(self, parcel: _Parcel, _: bool) -> None:
+    def _arrived(self, parcel: _Parcel, _: None) -> None:
         """Do what waited for a block."""
         del self._parcels[parcel.node, parcel.block]
         parcel.node.blocks.add(parcel.block)

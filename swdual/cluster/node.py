@@ -320,13 +320,11 @@ def read_block(site: Site, block: int) -> bytes:
 
 
 @_telling_where
-def keep_block(site: Site, block: int, data: bytes) -> bool:
-    """Keep a block of the database on this node; return whether it was not there before."""
+def keep_block(site: Site, block: int, data: bytes) -> None:
+    """Keep a block of the database on this node, unless it is there already."""
     database = site.local.database
-    if database.has_block(block):
-        return False
-    database.put(block, data)
-    return True
+    if not database.has_block(block):
+        database.put(block, data)
 
 
 def _until_cancelled(worker: Worker) -> Callable[[int], None]:

@@ -122,7 +122,7 @@ class Nodes:
         return [*self._here.values()]
 
     def number(self, address: str) -> int:
-        """Return the number of a node, which may do shares before the client has heard of it."""
+        """Return the number of whatever is at an address, now or later."""
         if address not in self._numbers:
             self._numbers[address] = self._timeline.join(address)
         return self._numbers[address]

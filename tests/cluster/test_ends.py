@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("many_shares")
 @pytest.fixture
 def long(here, data):
     """The folder with a search of a few seconds; returns what it finds."""
-    for name in ("long.fa", "wide.db"):
+    for name in ("long.fa", "wide.db", "wide.fa"):
         (here / name).symlink_to(data / name)
     found = swdual.search("long.fa", "wide.db", max_target_seqs=20)
     found.write(here / "whole.tsv")
@@ -73,9 +73,9 @@ def nothing_written(here):
     assert not (here / ".hits.tsv.part").exists()
 
 
-def begun(cluster, *more):
-    """Begin the search in a process of its own; return it when it has kept something."""
-    command = [sys.executable, "-m", "swdual", *SEARCH, "--cluster", cluster.address, *more]
+def begun(cluster, words=SEARCH):
+    """Begin a search in a process of its own; return it when it has kept something."""
+    command = [sys.executable, "-m", "swdual", *words, "--cluster", cluster.address]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
     until = time.monotonic() + 30
     while not os.path.exists("hits.tsv.journal") or os.path.getsize("hits.tsv.journal") < 9000:
@@ -115,12 +115,17 @@ def test_what_was_begun_here_goes_on_there(run, here, long, pair, after):
     assert (here / "hits.tsv").read_bytes() == long
 
 
-def test_a_client_that_is_killed_goes_on(run, here, long, pair):
-    process = begun(pair)
+@pytest.mark.parametrize("shards", [None, 3], ids=["whole", "shards"])
+def test_a_client_that_is_killed_goes_on(run, here, long, pair, shards):
+    words = SEARCH
+    if shards:
+        words = [*SEARCH[:2], "parts.db", *SEARCH[3:]]
+        swdual.makedb("wide.fa", "parts.db", shards=shards).close()
+    process = begun(pair, words)
     process.kill()
     process.communicate()
     assert not (here / "hits.tsv").exists()
-    outcome = run(*SEARCH, "--cluster", pair.address, "--resume")
+    outcome = run(*words, "--cluster", pair.address, "--resume")
     assert outcome.code == 0, outcome.err
     assert (here / "hits.tsv").read_bytes() == long
     assert sorted(path.name for path in here.glob("*hits*")) == ["hits.tsv"]

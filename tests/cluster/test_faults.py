@@ -34,10 +34,12 @@ def shares(found, worker):
     return sum(span.worker in numbers and span.activity == "score" for span in timeline)
 
 
-@pytest.fixture(params=["wide.db", "wide.fa"], ids=["there", "sent"])
-def name(request, monkeypatch):
-    """A database that all nodes have, or none has: they are sent its many blocks."""
+@pytest.fixture(params=["wide.db", "wide.fa", "parts.db"], ids=["there", "sent", "shards"])
+def name(request, data, monkeypatch):
+    """A database that all nodes have, whole or in shards, or none has: they are sent its blocks."""
     monkeypatch.setattr(build, "BLOCK_BYTES", 1 << 16)
+    if request.param == "parts.db":
+        swdual.makedb(data / "wide.fa", data / "parts.db", shards=3, force=True).close()
     return request.param
 
 
@@ -52,7 +54,7 @@ def test_a_worker_that_is_killed_is_done_without(data, local, make_cluster, name
 
 
 def test_a_worker_that_comes_takes_part(data, local, make_cluster, name):
-    cluster = make_cluster(1, program=slow(0.1))
+    cluster = make_cluster(1, program=slow(0.3))
     found = there(data, cluster, (0.1, cluster.add), name=name)
     assert found == local
     assert shares(found, cluster.workers[1])
@@ -60,7 +62,7 @@ def test_a_worker_that_comes_takes_part(data, local, make_cluster, name):
 
 def test_one_comes_and_the_other_goes(data, local, make_cluster, name):
     """At last nobody is left who was there at the beginning."""
-    cluster = make_cluster(1, program=slow(0.1))
+    cluster = make_cluster(1, program=slow(0.3))
     found = there(data, cluster, (0.1, cluster.add), (0.5, cluster.workers[0].kill), name=name)
     assert found == local
     assert shares(found, cluster.workers[1])
