@@ -9,7 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from swdual.jit import kernel
-from swdual.scheduling._slices import Counts, Times, Words, common, intersect, popcount
+from swdual.scheduling._slices import (
+    ROOM,
+    Counts,
+    Times,
+    Words,
+    change,
+    common,
+    intersect,
+    popcount,
+    search,
+)
+from swdual.scheduling.processors import Ranges
 
 
 @kernel
@@ -41,6 +52,39 @@ def improvable(
             if since < starts[job]:
                 return job
     return len(starts)
+
+
+@kernel
+def compress(
+    times: Times,
+    counts: Counts,
+    rows: Counts,
+    words: Words,
+    size: int,
+    none: Ranges,
+    begin: int,
+    processors: Counts,
+    durations: Times,
+    starts: Times,
+) -> tuple[int, int]:
+    """Move jobs to their earliest starts, in a profile that counts, as far as there is room.
+
+    Returns the job to go on with, or the number of jobs, and the number of slices.
+    """
+    job = begin
+    while size + ROOM <= len(times):
+        job = improvable(times, counts, size, job, processors, durations, starts)
+        if job == len(starts):
+            break
+        need, duration = processors[job], durations[job]
+        end = starts[job] + duration
+        size = change(times, counts, rows, words, size, starts[job], end, need, none)
+        first = search(times, counts, rows, words, size, 0, need, duration, words[0])
+        starts[job] = times[first]
+        end = starts[job] + duration
+        size = change(times, counts, rows, words, size, starts[job], end, -need, none)
+        job += 1
+    return job, size
 
 
 @kernel

@@ -18,6 +18,9 @@ Words = NDArray[np.uint64]
 
 WORD = 64
 
+ROOM = 4
+"""How many slices more there may be for a moment: two for each part of time that changes."""
+
 
 @kernel
 def advance(times: Times, counts: Counts, rows: Counts, size: int, now: float) -> int:
@@ -100,6 +103,8 @@ def change(
     ranges: Ranges,
 ) -> int:
     """Let so many processors, and these, be free or taken in [start, end); return the size."""
+    if end <= start:
+        return size
     first, size = split(times, counts, rows, words, size, start)
     stop, size = split(times, counts, rows, words, size, end)
     for k in range(first, stop):

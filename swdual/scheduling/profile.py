@@ -129,6 +129,24 @@ class AvailabilityProfile:
         profile = self._times, self._counts, self._size
         return int(earlier.improvable(*profile, begin, processors, durations, starts))
 
+    def compress(self, processors: Counts, durations: Times, starts: Times) -> None:
+        """Move reserved jobs, one after the other, to their earliest start; never to a later one.
+
+        Needs a profile that counts.
+
+        Parameters
+        ----------
+        processors, durations
+            (jobs,) what the jobs need, and for how long.
+        starts
+            (jobs,) where they are taken out; the new starts are written here.
+        """
+        job = 0
+        while job < len(starts):
+            self._grow()
+            profile = self._times, self._counts, self._rows, self._words, self._size, NONE
+            job, self._size = earlier.compress(*profile, job, processors, durations, starts)
+
     def sooner(
         self,
         begin: int,
@@ -264,10 +282,7 @@ class AvailabilityProfile:
         return bool(blocked < 0)
 
     def _change(self, start: float, end: float, change: int, which: Ranges | None) -> None:
-        if end <= start:
-            return
-        if self._size + 2 > len(self._times):
-            self._grow()
+        self._grow()
         self._size = slices.change(
             self._times,
             self._counts,
@@ -281,7 +296,10 @@ class AvailabilityProfile:
         )
 
     def _grow(self) -> None:
+        """Have room for the slices of a job that is given back and taken again."""
         capacity = len(self._times)
+        if self._size + slices.ROOM <= capacity:
+            return
         self._times = np.concatenate((self._times, np.zeros(capacity)))
         self._counts = np.concatenate((self._counts, np.zeros(capacity, np.int64)))
         self._rows = np.concatenate((self._rows, np.arange(capacity, 2 * capacity)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from swdual.scheduling.job import Job
 from swdual.scheduling.processors import Ranges
-from swdual.scheduling.profile import AvailabilityProfile
+from swdual.scheduling.profile import AvailabilityProfile, Choose
 
 
 class Reservation(NamedTuple):
@@ -34,7 +34,7 @@ class Reservations:
     def __init__(self, profile: AvailabilityProfile) -> None:
         capacity = 64
         self._profile = profile
-        self._all: dict[int, Reservation] = {}
+        self._all: dict[int, tuple[Job, Ranges | None]] = {}
         self._index = np.zeros(capacity, np.int64)
         self._processors = np.zeros(capacity, np.int64)
         self._durations = np.zeros(capacity)
@@ -50,12 +50,12 @@ class Reservations:
         return len(self._all)
 
     def __iter__(self) -> Iterator[Reservation]:
-        return iter(self._all.values())
+        return (self[place] for place in range(len(self)))
 
     @property
     def first(self) -> Job:
         """The job that was submitted before all others."""
-        return next(iter(self._all.values())).job
+        return next(iter(self._all.values()))[0]
 
     @property
     def next_start(self) -> float:
@@ -64,7 +64,8 @@ class Reservations:
 
     def due(self, now: float) -> list[Reservation]:
         """Return those whose time has come."""
-        return [self._all[k] for k in self._index[: len(self)][self._starts[: len(self)] <= now]]
+        places = np.flatnonzero(self._starts[: len(self)] <= now)
+        return [self[place] for place in places.tolist()]
 
     def add(self, reservation: Reservation) -> None:
         """Reserve for a job that was submitted after all others."""
@@ -99,7 +100,8 @@ class Reservations:
         self._refused[self._rows[place]] = self._profile.window
 
     def __getitem__(self, place: int) -> Reservation:
-        return self._all[int(self._index[place])]
+        job, which = self._all[int(self._index[place])]
+        return Reservation(job, float(self._starts[place]), which)
 
     def freed(self, start: float, end: float, which: Ranges | None) -> None:
         """Note that processors were given back to the profile in [start, end)."""
@@ -108,17 +110,42 @@ class Reservations:
             jobs = self._durations[:size], self._starts[:size], self._rows[:size], self._held
             self._profile.relieve(start, end, which, *jobs, self._lacks[:size])
 
-    def improvable(self, begin: int) -> tuple[int, float] | None:
-        """Return the next place from one on whose job may start earlier, and since when it may."""
+    def compress(self, choose: Choose | None) -> list[tuple[int, float]]:
+        """Move jobs, in the order of submission, to their earliest starts; never to later ones.
+
+        Parameters
+        ----------
+        choose
+            As for `AvailabilityProfile.earliest`.
+
+        Returns
+        -------
+        list
+            The places of the jobs that moved, with the starts that they had.
+        """
         size = len(self)
         columns = self._processors[:size], self._durations[:size], self._starts[:size]
-        since = -np.inf
+        before = self._starts[:size].copy()
         if self._profile.by_processors:
             sets = self._rows[:size], self._held, self._lacks[:size]
-            place, since = self._profile.sooner(begin, *columns, *sets)
+            place, since = self._profile.sooner(0, *columns, *sets)
+            while place < size:
+                self._move(place, since, choose)
+                place, since = self._profile.sooner(place + 1, *columns, *sets)
         else:
-            place = self._profile.improvable(begin, *columns)
-        return None if place == size else (place, since)
+            self._profile.compress(*columns)
+        moved = np.flatnonzero(self._starts[:size] < before)
+        return list(zip(moved.tolist(), before[moved].tolist(), strict=True))
+
+    def _move(self, place: int, since: float, choose: Choose | None) -> None:
+        """Put a job where it is earliest with all others in place, but not before some time."""
+        job, start, held = before = self.release(place)
+        earlier, which = self._profile.earliest(job.processors, job.requested_time, choose, since)
+        if earlier < start:
+            self.put(place, Reservation(job, earlier, which))
+            self.freed(start, start + job.requested_time, held)
+        else:
+            self.put(place, before)
 
     def startable(self, begin: int) -> int | None:
         """Return the next place from one on whose job can start now, in the profile's window."""
@@ -134,7 +161,7 @@ class Reservations:
         self._profile.take(start, start + job.requested_time, job.processors, which)
         self._starts[place] = start
         self._lacks[place] = 1
-        self._all[job.index] = reservation
+        self._all[job.index] = job, which
         if which is not None:
             self._profile.write(self._held[self._rows[place]], which)
 

@@ -38,25 +38,20 @@ class Plan:
         self.profile.give(now, start + job.requested_time, job.processors, which)
         self.reservations.freed(now, start + job.requested_time, which)
 
-    def next(self, begin):
-        if not self.every:
-            return self.reservations.improvable(begin)
-        return (begin, -np.inf) if begin < len(self.reservations) else None
-
     def compress(self):
-        found = self.next(0)
-        while found is not None:
-            place, since = found
+        if not self.every:
+            self.moved += len(self.reservations.compress(self.choose))
+            return
+        for place in range(len(self.reservations)):
             job, start, held = before = self.reservations.release(place)
             need = job.processors, job.requested_time
-            earlier, which = self.profile.earliest(*need, self.choose, since)
+            earlier, which = self.profile.earliest(*need, self.choose)
             if earlier < start:
                 self.reservations.put(place, Reservation(job, earlier, which))
                 self.reservations.freed(start, start + job.requested_time, held)
                 self.moved += 1
             else:
                 self.reservations.put(place, before)
-            found = self.next(place + 1)
 
     def state(self):
         return [

@@ -72,25 +72,13 @@ class Policy:
             view.wake(reservations.next_start)
 
     def _compress(self, view: View) -> None:
-        profile, reservations = self._profile, self._reservations
         for ended in view.ended:
-            reservations.freed(view.now, ended.latest_end, ended.processors)
-        found = reservations.improvable(0)
-        while found is not None:
-            place, since = found
-            job, start, held = before = reservations.release(place)
-            earlier, which = profile.earliest(
-                job.processors, job.requested_time, self._choose, since
-            )
-            if earlier < start:
-                reservations.put(place, Reservation(job, earlier, which))
-                reservations.freed(start, start + job.requested_time, held)
-                view.note(
-                    job, f"moved from {seconds(start)} to {seconds(earlier)}, as a job ended early"
-                )
-            else:
-                reservations.put(place, before)
-            found = reservations.improvable(place + 1)
+            self._reservations.freed(view.now, ended.latest_end, ended.processors)
+        moved = self._reservations.compress(self._choose)
+        for place, before in moved if view.watching else ():
+            job, start, _ = self._reservations[place]
+            change = f"from {seconds(before)} to {seconds(start)}"
+            view.note(job, f"moved {change}, as a job ended early")
 
     def _start_early(self, view: View) -> None:
         profile, reservations = self._profile, self._reservations
