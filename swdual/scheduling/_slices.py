@@ -183,6 +183,24 @@ def search(
 
 
 @kernel
+def together(counts: Counts, rows: Counts, words: Words, size: int, least: int) -> Counts:
+    """Return (slices,) how many processors are free from the first slice to the end of each.
+
+    Numbers below `least` may be too small.
+    """
+    free = np.zeros(size, np.int64)
+    window = words[rows[0]].copy()
+    free[0] = counts[0]
+    for k in range(1, size):
+        free[k] = min(free[k - 1], counts[k])
+        if free[k] >= least and len(window):
+            free[k] = intersect(window, words[rows[k]])
+        if free[k] < least:
+            break
+    return free
+
+
+@kernel
 def intersect(window: Words, row: Words) -> int:
     """Leave in a window what is also in a row, and return how many bits that is."""
     total = 0

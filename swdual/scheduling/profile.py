@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swdual.scheduling import _earlier as earlier
 from swdual.scheduling import _slices as slices
@@ -105,6 +106,20 @@ class AvailabilityProfile:
         if not self._fits(processors, duration):
             return False, None
         return self.pick(processors, choose)
+
+    def fitting(self, processors: Counts, durations: Times) -> NDArray[np.bool_]:
+        """Return (jobs,) which of some jobs find processors free if they start now, each alone.
+
+        Parameters
+        ----------
+        processors, durations
+            (jobs,) what they need, and for how long.
+        """
+        least = processors.min(initial=self.processors)
+        free = slices.together(self._counts, self._rows, self._words, self._size, least)
+        ends = np.searchsorted(self._times[: self._size], self._times[0] + durations)
+        fits: NDArray[np.bool_] = processors <= free[np.maximum(ends - 1, 0)]
+        return fits
 
     def take(self, start: float, end: float, processors: int, which: Ranges | None = None) -> None:
         """Take processors, which are free, out of [start, end)."""

@@ -87,6 +87,15 @@ def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, dat
         assert start == table.earliest(now, count, duration, suits, by_processors=by_processors)
         fits, now_chosen = profile.fits_now(count, duration, choose)
         assert fits == (start == now)
+        several = [(count, duration), (data.draw(st.integers(1, processors)), 0), (1, 20)]
+        # A job of no time needs them for a moment too.
+        fitting = [
+            now
+            == table.earliest(now, width, max(time, 1), suits_lowest, by_processors=by_processors)
+            for width, time in several
+        ]
+        counts, durations = np.array(several, np.int64).T
+        assert profile.fitting(counts, durations.astype(float)).tolist() == fitting
         if start + duration < HORIZON:
             if by_processors:
                 assert sets.count(chosen) == count

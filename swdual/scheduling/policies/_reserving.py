@@ -5,8 +5,11 @@ Between two ends nothing becomes free: reservations stay, and what waits goes on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import compress
 from operator import attrgetter
+
+import numpy as np
 
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
@@ -15,6 +18,9 @@ from swdual.scheduling.policies._placing import lacking
 from swdual.scheduling.policy import Start, View
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.profile import AvailabilityProfile, Choose
+
+MANY = 16
+"""Jobs from which on it is quicker to look at all together first than at one after the other."""
 
 
 def chooser(platform: Platform, allocator: Allocator, by_processors: bool) -> Choose | None:
@@ -69,11 +75,10 @@ class Reserving:
                 profile.give(time, time + job.requested_time, job.processors, processors)
             reserved.clear()
             candidates = list(view.queue.values())
-        rest: list[Job] = []
-        for job in candidates:
-            if len(reserved) == self._depth:
-                rest.append(job)
-                continue
+        place = 0
+        while place < len(candidates) and len(reserved) < self._depth:
+            job = candidates[place]
+            place += 1
             start = self._start(view, job, backfilled=bool(reserved))
             if start is not None:
                 yield start
@@ -84,15 +89,27 @@ class Reserving:
             if len(reserved) == 1:
                 view.promise(job, time)
             view.note(job, f"{lacking(view, job)}; reserved at {seconds(time)}")
-        if self._shortest:
-            rest.sort(key=attrgetter("requested_time"))
-        for job in rest:
+        rest = candidates[place:]
+        for job in self._fitting(view, rest):
             first = next(iter(view.queue))
             start = self._start(view, job, backfilled=job.index != first)
             if start is not None:
                 yield start
-            elif view.watching:
-                view.note(job, _refusal(view, job))
+        if view.watching:
+            for job in rest:
+                if job.index in view.queue:
+                    view.note(job, _refusal(view, job))
+
+    def _fitting(self, view: View, jobs: Sequence[Job]) -> list[Job]:
+        """Return the jobs among which are all that can start now, in the order to try."""
+        fitting = [job for job in jobs if job.processors <= view.free_count]
+        if len(fitting) >= MANY:
+            processors = np.array([job.processors for job in fitting], np.int64)
+            durations = np.array([job.requested_time for job in fitting])
+            fitting = list(compress(fitting, self._profile.fitting(processors, durations)))
+        if self._shortest:
+            fitting.sort(key=attrgetter("requested_time"))
+        return fitting
 
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start | None:
         if job.processors > view.free_count:
