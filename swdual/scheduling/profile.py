@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from swdual.scheduling import _earlier as earlier
 from swdual.scheduling import _slices as slices
+from swdual.scheduling._cheapest import cheapest
 from swdual.scheduling._slices import Counts, Times, Words
 from swdual.scheduling.processors import Ranges, whole
 
@@ -249,6 +250,36 @@ class AvailabilityProfile:
         return int(
             earlier.startable(*profile, begin, processors, durations, starts, rows, held, refused)
         )
+
+    def cheapest(
+        self,
+        step: int,
+        processors: Counts,
+        durations: Times,
+        starts: Times,
+        latest: Times,
+        weights: Times,
+    ) -> Times:
+        """Return the starts of some jobs after the last came to its cheapest place among them.
+
+        The others are in the sequence of their starts. Those before the place keep theirs; the job
+        and those behind the place are placed anew in this order, each at the earliest time. The
+        price is the sum of all starts, each times its weight; at a tie fewest jobs are moved, and
+        none if nothing is cheaper. Needs a profile that counts, and leaves it as it is.
+
+        Parameters
+        ----------
+        step
+            From one place that is tried to the next; the first place is one.
+        processors, durations, starts
+            As for `improvable`.
+        latest
+            (jobs,) when they must start at the latest.
+        weights
+            (jobs,) what a second of each costs.
+        """
+        profile = self._times, self._counts, self._size
+        return cheapest(*profile, step, processors, durations, starts, latest, weights)
 
     def pick(self, processors: int, choose: Choose | None) -> tuple[bool, Ranges | None]:
         """Return whether a job can have processors of the window, and which."""

@@ -177,28 +177,57 @@ class Policy:
 
     def _try_places(self, new: Reservation) -> None:
         """Move a job from its earliest place, and those behind, to where that is cheapest."""
-        plan = self._plan
-        places = range(len(plan))
-        if 0 < self._places < len(plan):
-            places = range(0, len(plan), -(-len(plan) // self._places))
-        self._lift(new)
-        rest = len(plan)
-        slots = {new: new.slot}
-        most = 0.0
-        for place in reversed(places):
-            for reservation in plan[place:rest]:
-                self._lift(reservation)
-            rest = place
-            moved = [new, *plan[place:]]
-            found = self._arranged(moved)
-            if found is not None and (gain := self._gain(moved, found)) > most:
-                slots, most = dict(zip(moved, found, strict=True)), gain
-        for reservation in [new, *plan[rest:]]:
-            self._take(reservation, slots.get(reservation, reservation.slot))
+        plan = [*self._plan, new]
+        step = -(-len(self._plan) // self._places) if self._places else 1
+        cheapest = self._cheapest if self._choose is None else self._cheapest_chosen
+        moved = [
+            (each, slot)
+            for each, slot in zip(plan, cheapest(plan, step), strict=True)
+            if slot is not each.slot
+        ]
+        for reservation, _ in moved:
+            self._lift(reservation)
+        for reservation, slot in moved:
+            self._take(reservation, slot)
 
-    def _arranged(self, moved: Sequence[Reservation]) -> list[Slot] | None:
-        """Return the slots if these are placed in this order, or None if one would be too late."""
+    def _cheapest(self, plan: Sequence[Reservation], step: int) -> list[Slot]:
+        """Return the slots once the last job has come to the place where that is cheapest."""
+        jobs = [each.job for each in plan]
+        starts = self._profile.cheapest(
+            step,
+            np.array([job.processors for job in jobs]),
+            np.array([job.requested_time for job in jobs]),
+            np.array([each.start_time for each in plan]),
+            np.array([each.latest_start for each in plan]),
+            np.array([self._weight(job) for job in jobs]),
+        )
+        return [
+            each.slot if start == each.start_time else (start, None)
+            for each, start in zip(plan, starts.tolist(), strict=True)
+        ]
+
+    def _cheapest_chosen(self, plan: Sequence[Reservation], step: int) -> list[Slot]:
+        """Return the same where somebody chooses particular processors."""
+        *others, new = plan
+        slots = [each.slot for each in plan]
         profile = deepcopy(self._profile)
+        _change(profile.give, new.job, new.slot)
+        rest, most = len(others), 0.0
+        for place in reversed(range(0, len(others), step)):
+            for reservation in others[place:rest]:
+                _change(profile.give, reservation.job, reservation.slot)
+            rest = place
+            moved = [new, *others[place:]]
+            found = self._arranged(deepcopy(profile), moved)
+            if found is not None and (gain := self._gain(moved, found)) > most:
+                slots = [each.slot for each in others[:place]] + found[1:] + found[:1]
+                most = gain
+        return slots
+
+    def _arranged(
+        self, profile: AvailabilityProfile, moved: Sequence[Reservation]
+    ) -> list[Slot] | None:
+        """Return the slots if these are placed in this order, or None if one would be too late."""
         slots = []
         for reservation in moved:
             slot = self._earliest(profile, reservation.job)
@@ -212,10 +241,11 @@ class Policy:
         """Return by how much the price falls if jobs are moved to other slots."""
         gain = 0.0
         for reservation, (start_time, _) in zip(moved, slots, strict=True):
-            job = reservation.job
-            weight = job.requested_time * job.processors if self._by_work else 1.0
-            gain += weight * (reservation.start_time - start_time)
+            gain += self._weight(reservation.job) * (reservation.start_time - start_time)
         return gain
+
+    def _weight(self, job: Job) -> float:
+        return job.requested_time * job.processors if self._by_work else 1.0
 
     def _earliest(self, profile: AvailabilityProfile, job: Job) -> Slot:
         return profile.earliest(job.processors, job.requested_time, self._choose)
