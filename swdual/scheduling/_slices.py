@@ -6,6 +6,8 @@ says which, one bit a processor. The rows behind the last slice are those that n
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,8 @@ from swdual.scheduling.processors import Ranges
 Times = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]
+Rows = NDArray[Any]
+"""What a slice has besides its count: words, or some other numbers."""
 
 WORD = 64
 
@@ -39,7 +43,7 @@ def advance(times: Times, counts: Counts, rows: Counts, size: int, now: float) -
 
 @kernel
 def split(
-    times: Times, counts: Counts, rows: Counts, words: Words, size: int, time: float
+    times: Times, counts: Counts, rows: Counts, words: Rows, size: int, time: float
 ) -> tuple[int, int]:
     """Return the slice that begins at a time, made if need be, and how many slices there are."""
     low, high = 0, size
@@ -60,7 +64,7 @@ def split(
 
 
 @kernel
-def join(times: Times, counts: Counts, rows: Counts, words: Words, size: int, place: int) -> int:
+def join(times: Times, counts: Counts, rows: Counts, words: Rows, size: int, place: int) -> int:
     """Join a slice to the one before it if the same is free in both; return the number left."""
     if place == 0 or place >= size or counts[place] != counts[place - 1]:
         return size

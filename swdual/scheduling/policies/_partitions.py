@@ -6,14 +6,15 @@ home lacks; loans return to the lender when the job ends.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from math import inf
-from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 
+from swdual.scheduling import _levels as levels
+from swdual.scheduling._slices import Counts, advance
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
@@ -23,12 +24,6 @@ from swdual.scheduling.profile import AvailabilityProfile, Choose
 
 Place = Any
 """Where a job is to run, as far as the partitions need to know: see `start`."""
-
-Shares = tuple[int, ...]
-"""How many processors of each partition a job has."""
-
-Levels = list[int]
-"""How many processors of each partition are idle."""
 
 
 class Partitions(Protocol):
@@ -69,82 +64,75 @@ class Counted:
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
+        capacity = 64
         self._sizes = sizes
         self._now = -inf
-        self._idle = list(sizes)
-        self._held: dict[int, Shares] = {}
-        self._latest_ends: list[tuple[float, int]] = []
-        self._reserved: dict[int, tuple[float, float, Shares]] = {}
-        self._slices: list[tuple[float, Levels]] = []  # empty until somebody asks
-        self._bounds: list[tuple[float, Levels]] = []
+        self._held: dict[int, Counts] = {}
+        self._size = 1
+        self._times = np.full(capacity, -inf)
+        self._counts = np.full(capacity, sum(sizes), np.int64)
+        self._rows = np.arange(capacity)
+        self._levels = np.zeros((capacity, len(sizes)), np.int64)
+        self._levels[0] = sizes
+        # When less is idle than ever from now on, and how much then; empty until somebody asks.
+        self._begins: list[float] = []
+        self._room: list[int] = []
+        self._lowest = self._levels[:0]
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
         """Take note of the time, and of the jobs that have ended."""
         self._now = now
-        self._change()
+        self._size = advance(self._times, self._counts, self._rows, self._size, now)
+        self._begins = []
         for each in ended:
-            index = each.job.index
-            del self._latest_ends[bisect_left(self._latest_ends, (each.latest_end, index))]
-            self._idle = _plus(self._idle, self._held.pop(index), 1)
+            self._change(now, each.latest_end, self._held.pop(each.job.index))
 
-    def fits_now(self, job: Job, home: int) -> Shares | None:
+    def fits_now(self, job: Job, home: int) -> Counts | None:
         """Return how many processors of each partition a job can have now."""
-        if job.processors > sum(self._idle):
+        if not self._begins:
+            slices = self._times, self._rows, self._levels, self._size
+            begins, self._lowest, room = levels.narrowing(*slices)
+            self._begins, self._room = begins.tolist(), room.tolist()
+        place = bisect_left(self._begins, self._now + job.requested_time, 1) - 1
+        if job.processors > self._room[place]:
             return None
-        if not self._bounds:
-            # Between the starts of reservations there only comes to be more.
-            starts = {start for start, _, _ in self._reserved.values()} | {self._now}
-            slices = self._outlook() if self._reserved else [(self._now, self._idle)]
-            self._bounds = [each for each in slices if each[0] in starts]
-        free = _least(self._bounds, 0, self._now + job.requested_time)
-        return _shares(job, home, free) if job.processors <= sum(free) else None
+        return levels.shares(self._lowest[place], job.processors, home)
 
-    def earliest(self, job: Job, home: int) -> tuple[float, Shares]:
+    def earliest(self, job: Job, home: int) -> tuple[float, Counts]:
         """Return when a job can start, and how many processors of each partition it gets."""
         wide = job.processors > self._sizes[home]
-        slices = self._outlook()
-        for first, (time, free) in enumerate(slices):
-            if job.processors > (sum(free) if wide else free[home]):
-                continue
-            free = _least(slices, first, time + job.requested_time)
-            if job.processors <= (sum(free) if wide else free[home]):
-                break
-        return time, _shares(job, home, free)
+        slices = self._times, self._rows, self._levels, self._size
+        return levels.earliest(*slices, job.processors, job.requested_time, home, wide)
 
-    def reserve(self, start_time: float, job: Job, place: Shares) -> None:
+    def reserve(self, start_time: float, job: Job, place: Counts) -> None:
         """Keep a place from others for as long as a job requests."""
-        self._reserved[job.index] = start_time, start_time + job.requested_time, place
-        self._change()
+        self._change(start_time, start_time + job.requested_time, -place)
 
-    def release(self, start_time: float, job: Job, place: Shares) -> None:
+    def release(self, start_time: float, job: Job, place: Counts) -> None:
         """Give back what was reserved."""
-        del self._reserved[job.index]
-        self._change()
+        self._change(start_time, start_time + job.requested_time, place)
 
-    def start(self, job: Job, place: Shares) -> None:
+    def start(self, job: Job, place: Counts) -> None:
         """Have a job start now, on whichever processors."""
-        self._idle = _plus(self._idle, place, -1)
         self._held[job.index] = place
-        insort(self._latest_ends, (self._now + job.requested_time, job.index))
-        self._change()
+        self.reserve(self._now, job, place)
 
-    def _change(self) -> None:
-        self._slices, self._bounds = [], []
+    def _change(self, start: float, end: float, shares: Counts) -> None:
+        start = max(start, self._now)
+        if end <= start:
+            return
+        if self._size + 2 > len(self._times):
+            self._grow()
+        slices = self._times, self._counts, self._rows, self._levels, self._size
+        self._size = levels.change(*slices, start, end, shares)
+        self._begins = []
 
-    def _outlook(self) -> list[tuple[float, Levels]]:
-        """Return what is idle from each time on; at last that is everything."""
-        if not self._slices:
-            changes = [(time, self._held[index], 1) for time, index in self._latest_ends]
-            for start, end, shares in self._reserved.values():
-                changes += [(start, shares, -1), (end, shares, 1)]
-            changes.sort(key=itemgetter(0))
-            self._slices = [(self._now, self._idle)]
-            for time, shares, sign in changes:
-                last, levels = self._slices[-1]
-                if time <= last:
-                    self._slices.pop()
-                self._slices.append((max(last, time), _plus(levels, shares, sign)))
-        return self._slices
+    def _grow(self) -> None:
+        capacity = len(self._times)
+        self._times = np.resize(self._times, 2 * capacity)
+        self._counts = np.resize(self._counts, 2 * capacity)
+        self._rows = np.append(self._rows, np.arange(capacity, 2 * capacity))
+        self._levels = np.concatenate((self._levels, np.zeros_like(self._levels)))
 
 
 class Particular:
@@ -218,28 +206,3 @@ class Particular:
             return self._anywhere(inside, count)
 
         return choose
-
-
-def _shares(job: Job, home: int, free: Levels) -> Shares:
-    """Return how many processors of each partition a job gets that has room in all together."""
-    shares = [0] * len(free)
-    missing = job.processors
-    for place in sorted(range(len(free)), key=lambda place: (place != home, -free[place])):
-        shares[place] = min(missing, free[place])
-        missing -= shares[place]
-    return tuple(shares)
-
-
-def _plus(levels: Levels, shares: Shares, sign: int) -> Levels:
-    return [level + sign * share for level, share in zip(levels, shares, strict=True)]
-
-
-def _least(slices: Sequence[tuple[float, Levels]], first: int, end: float) -> Levels:
-    """Return the least that is idle in each partition from a slice on to before an end."""
-    least = slices[first][1]
-    for place in range(first + 1, len(slices)):
-        time, levels = slices[place]
-        if time >= end:
-            break
-        least = list(map(min, least, levels))
-    return least
