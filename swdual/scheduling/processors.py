@@ -63,6 +63,15 @@ def minus(ranges: Ranges, part: Ranges) -> Ranges | None:
     return left if whole_part else None
 
 
+def within(ranges: Ranges, first: int, stop: int) -> Ranges:
+    """Return the processors of a set that are in [first, stop).
+
+    >>> text(within(parse("0-3 7 9"), 2, 9))
+    '2-3 7'
+    """
+    return _within(ranges, first, stop)
+
+
 def text(ranges: Ranges) -> str:
     """Return a set as Batsim writes it: ``0-3 7``, both ends included."""
     return " ".join(
@@ -112,6 +121,19 @@ def _lowest(ranges: Ranges, number: int) -> Ranges:
     chosen = ranges[: last + 1].copy()
     chosen[last, 1] = chosen[last, 0] + left
     return chosen
+
+
+@kernel
+def _within(ranges: Ranges, first: int, stop: int) -> Ranges:
+    inside = np.empty_like(ranges)
+    size = 0
+    for k in range(len(ranges)):
+        begin, end = max(ranges[k, 0], first), min(ranges[k, 1], stop)
+        if begin < end:
+            inside[size, 0] = begin
+            inside[size, 1] = end
+            size += 1
+    return inside[:size].copy()
 
 
 @kernel

@@ -62,6 +62,14 @@ def test_nothing_can_be_taken_from_a_set_that_does_not_hold_it(one, other):
 
 
 @settings(deadline=None)
+@given(some, st.integers(0, 50), st.integers(0, 50))
+def test_what_is_within_bounds_is_left(chosen, first, stop):
+    found = sets.within(ranges(chosen), first, stop)
+    assert numbers(found) == chosen & set(range(first, stop))
+    assert canonical(found)
+
+
+@settings(deadline=None)
 @given(some.filter(bool), st.data())
 def test_the_lowest_processors_come_first(chosen, data):
     number = data.draw(st.integers(1, len(chosen)))

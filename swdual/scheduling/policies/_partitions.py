@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from swdual.scheduling import _levels as levels
+from swdual.scheduling import processors as sets
 from swdual.scheduling._slices import Counts, advance
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
@@ -199,9 +200,8 @@ class Particular:
         first, stop = self._bounds[home : home + 2]
 
         def choose(free: Ranges, count: int) -> Ranges | None:
-            inside = np.clip(free, first, stop)
-            inside = inside[inside[:, 0] < inside[:, 1]]
-            if (inside[:, 1] - inside[:, 0]).sum() < count:
+            inside = sets.within(free, first, stop)
+            if sets.count(inside) < count:
                 return None
             return self._anywhere(inside, count)
 
