@@ -107,36 +107,41 @@ def relieve(
     A job still lacks as many as before if it could not run on any of these before its reservation.
     """
     some = np.flatnonzero(freed)
-    left = freed[some]
+    all_freed = freed[some]
+    left = all_freed.copy()
     number = intersect(left, left)
     # As long as one and the same of them is free: from the begin of a slice to that of another.
     begins, ends = np.empty(size), np.empty(size)
-    spans = first = 0
-    while first < size and times[first] < end:
-        left[:] = freed[some]
+    spans = 0
+    last = np.searchsorted(times[:size], start, side="right") - 1
+    while last < size:
+        first = last + 1
+        left[:] = all_freed
+        while first > 0 and narrow(left, words[rows[first - 1]], some):
+            first -= 1
+        if first == size or times[first] >= end:
+            break
+        left[:] = all_freed
         last = first
         while last < size and narrow(left, words[rows[last]], some):
             last += 1
-        if last == size or times[last] > start:
+        if last > first:
             begins[spans] = times[first]
             ends[spans] = times[last] if last < size else np.inf
             spans += 1
-        if last == size:
-            break
-        first = last + 1
-        left[:] = freed[some]
-        while narrow(left, words[rows[first - 1]], some):
-            first -= 1
+    relieved = np.zeros(len(starts), np.bool_)
+    for k in range(spans):
+        begin, end = begins[k], ends[k]
+        for job in range(len(starts)):
+            relieved[job] |= (begin < starts[job]) & (end >= begin + durations[job])
+    for k in range(spans):
+        begin, end = begins[k], ends[k]
+        for job in range(len(starts)):
+            # One that the job holds needs to be free up to the reservation only.
+            if begin < starts[job] <= end and not relieved[job]:
+                relieved[job] = meet(freed, held[held_rows[job]], some)
     for job in range(len(starts)):
-        for k in range(spans):
-            if begins[k] >= starts[job]:
-                break
-            if ends[k] >= begins[k] + durations[job] or (
-                # One that the job holds needs to be free up to the reservation only.
-                ends[k] >= starts[job] and meet(freed, held[held_rows[job]], some)
-            ):
-                lacks[job] -= number
-                break
+        lacks[job] -= number * relieved[job]
 
 
 @kernel
