@@ -164,15 +164,19 @@ class Policy:
         widths = np.array([each.job.processors for each in plan], np.int64)
         durations = np.array([each.job.requested_time for each in plan])
         starts = np.array([each.start_time for each in plan])
-        place = -1
-        while True:
-            place = self._profile.improvable(place + 1, widths, durations, starts)
-            if place == len(plan):
-                break
-            reservation = plan[place]
-            self._lift(reservation)
-            slot = self._earliest(self._profile, reservation.job)
-            self._take(reservation, slot if slot[0] < reservation.start_time else reservation.slot)
+        if self._choose is None:
+            self._profile.compress(widths, durations, starts)
+            for reservation, start in zip(plan, starts.tolist(), strict=True):
+                reservation.slot = start, None
+        else:
+            place = self._profile.improvable(0, widths, durations, starts)
+            while place < len(plan):
+                reservation = plan[place]
+                self._lift(reservation)
+                slot = self._earliest(self._profile, reservation.job)
+                earlier = slot[0] < reservation.start_time
+                self._take(reservation, slot if earlier else reservation.slot)
+                place = self._profile.improvable(place + 1, widths, durations, starts)
         self._sort()
 
     def _try_places(self, new: Reservation) -> None:
