@@ -189,29 +189,20 @@ def sooner(
     for job in range(begin, len(starts)):
         if lacks[job] > 0:
             continue
-        need, duration = processors[job], durations[job]
-        own = np.searchsorted(times[:size], starts[job])
-        # A window that runs into the reservation has all slices up to there: from `low` on these
-        # have enough.
-        low, most = own, 0
-        window[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-        while low > 0 and times[low - 1] + duration > starts[job]:
-            free = intersect(window, words[rows[low - 1]])
-            if free < need:
-                most = free
-                break
-            low -= 1
-        first = 0
+        need, duration, start = processors[job], durations[job], starts[job]
+        own = np.searchsorted(times[:size], start)
+        first = most = 0
         if failed >= 0 and need >= processors[failed] and duration >= durations[failed]:
-            first = np.searchsorted(times[:size], starts[failed])
-            most = max(most, known)
-            if first > 0 and times[first - 1] + duration > starts[job]:
-                # Into its reservation this job finds processors that the other did not.
-                first = low
+            first, most = np.searchsorted(times[:size], starts[failed]), known
         first, free = before(
-            *(times, counts, rows, words, size, window, behind),
-            *(first, low, own, starts[job], need, duration, held[held_rows[job]]),
+            times, counts, rows, words, window, behind, first, own, start, need, duration
         )
+        if free < need:
+            most = max(most, free)
+            mine = held[held_rows[job]]
+            first, free = into(
+                times, rows, words, size, window, behind, own, start, need, duration, mine
+            )
         if free >= need:
             return job, first
         most = max(most, free)
@@ -226,49 +217,48 @@ def before(
     counts: Counts,
     rows: Counts,
     words: Words,
-    size: int,
     window: Words,
     behind: Words,
     first: int,
-    low: int,
     own: int,
     start: float,
     need: int,
     duration: float,
-    mine: Words,
 ) -> tuple[int, int]:
-    """Return the first slice where a job can start before its reservation, and what it needs.
+    """Return the first slice from one on where a job can run before its reservation begins.
 
-    If there is none, the latter is less: the most processors that are free together from any. It
-    holds its own from `start`, that is slice `own`, on. Windows that reach there begin at `low` or
-    later.
+    And what it needs; if there is none, less: the most processors that are free together from any.
     """
     most = 0
     # The window is what is free from the middle to `last`; `behind` has what is free from each
     # slice before the middle up to there.
-    last = middle = counted = first
-    while first < own:
+    last = middle = stop = first
+    while first < own and times[first] + duration <= start:
         limit = times[first] + duration
-        if first < low and limit > start:
-            first = last = middle = low
+        stop = max(stop, first)
+        while stop < own and times[stop] < limit and counts[stop] >= need:
+            stop += 1
+        if stop < own and times[stop] < limit:
+            most = max(most, counts[stop])
+            first = last = middle = stop + 1
             continue
-        counted = max(counted, first)
-        while counted < own and times[counted] < limit and counts[counted] >= need:
-            counted += 1
-        if counted < own and times[counted] < limit:
-            most = max(most, counts[counted])
-            first = last = middle = counted + 1
+        if first == last:
+            # Nothing is known: look back from the end.
+            middle = last = stop
+            free, begin = look_back(rows, words, behind, first, stop, need)
+            if free >= need:
+                return first, need
+            most = max(most, free)
+            # What is known is kept where that is most of it.
+            if 2 * (begin - first) > last - first:
+                middle = last = begin
+            first = begin
             continue
-        if last == size or times[last] >= limit:
+        if last == stop:
             return first, need
         row = words[rows[last]]
         for word in range(len(window)):
-            bits = row[word]
-            if last >= own:
-                bits |= mine[word]
-            if last > middle:
-                bits &= window[word]
-            window[word] = bits
+            window[word] = row[word] & window[word] if last > middle else row[word]
         last += 1
         while first < middle:
             together = common(behind[first], window)
@@ -277,21 +267,77 @@ def before(
             most = max(most, together)
             first += 1
         if first == middle and common(window, window) < need:
-            # Nothing is left behind: look back from here as far as enough is free.
-            middle = first = last
-            free = need
-            while free >= need:
-                first -= 1
-                row, free = words[rows[first]], 0
-                for word in range(len(window)):
-                    bits = row[word] | mine[word] if first >= own else row[word]
-                    behind[first, word] = (
-                        bits & behind[first + 1, word] if first + 1 < middle else bits
-                    )
-                    free += popcount(behind[first, word])
-            most = max(most, free)
-            first += 1
+            first = last = middle = first + 1
     return first, most
+
+
+@kernel
+def into(
+    times: Times,
+    rows: Counts,
+    words: Words,
+    size: int,
+    window: Words,
+    behind: Words,
+    own: int,
+    start: float,
+    need: int,
+    duration: float,
+    mine: Words,
+) -> tuple[int, int]:
+    """Return the first slice where a job can start and run into its reservation, as `before`.
+
+    From `start`, that is slice `own`, on it finds, besides what is free all the time, its own.
+    """
+    first = own
+    while first > 0 and times[first - 1] + duration > start:
+        first -= 1
+    if first == own:
+        return own, 0
+    free, first = look_back(rows, words, behind, first, own, need)
+    most = free if free < need else 0
+    window[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    last = own
+    for begin in range(first, own):
+        while last < size and times[last] < times[begin] + duration:
+            row = words[rows[last]]
+            last += 1
+            # Later starts find no more than is free just before the reservation.
+            free = 0
+            for word in range(len(window)):
+                window[word] &= row[word]
+                free += popcount(behind[own - 1, word] & (window[word] | mine[word]))
+            if free < need:
+                return own, max(most, free)
+        free = 0
+        for word in range(len(window)):
+            free += popcount(behind[begin, word] & (window[word] | mine[word]))
+        if free >= need:
+            return begin, free
+        most = max(most, free)
+    return own, most
+
+
+@kernel
+def look_back(
+    rows: Counts, words: Words, behind: Words, first: int, stop: int, need: int
+) -> tuple[int, int]:
+    """Write what is free from each slice up to `stop`, from the last one down to the first.
+
+    It ends at a slice from which less than needed is free. Returns how much is free from the last
+    that it looked at, and the first from which enough is.
+    """
+    free, begin = need, stop
+    while begin > first:
+        row, free = words[rows[begin - 1]], 0
+        for word in range(len(row)):
+            bits = row[word] & behind[begin, word] if begin < stop else row[word]
+            behind[begin - 1, word] = bits
+            free += popcount(bits)
+        if free < need:
+            break
+        begin -= 1
+    return free, begin
 
 
 @kernel
