@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from swdual.scheduling import _earlier as earlier
 from swdual.scheduling import _slices as slices
+from swdual.scheduling import _sooner as sooner
 from swdual.scheduling._cheapest import cheapest
 from swdual.scheduling._slices import Counts, Times, Words
 from swdual.scheduling.processors import Ranges, whole
@@ -193,7 +194,7 @@ class AvailabilityProfile:
             The earliest time at which it finds them; another may suit it better.
         """
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
-        job, first = earlier.sooner(
+        job, first = sooner.sooner(
             *profile, self._behind, begin, processors, durations, starts, rows, held, lacks
         )
         return int(job), float(self._times[first])
@@ -221,7 +222,7 @@ class AvailabilityProfile:
         profile = self._times, self._rows, self._words, self._size
         freed = np.zeros_like(self.window)
         self.write(freed, which)
-        earlier.relieve(*profile, start, end, freed, durations, starts, rows, held, lacks)
+        sooner.relieve(*profile, start, end, freed, durations, starts, rows, held, lacks)
 
     def startable(
         self,
