@@ -1,3 +1,3 @@
 """The release."""
 
-__version__ = "0.7.0"
+__version__ = "0.7.1"
