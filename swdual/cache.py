@@ -7,6 +7,7 @@ folder for temporary files. Where none can, nothing is kept.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable
@@ -16,19 +17,16 @@ from pathlib import Path
 import platformdirs
 import xxhash
 
+from swdual.version import __version__
+
+_HOLDS_KERNELS = re.compile(rb"^(?:from swdual\.jit|from numba|import numba)\b", re.MULTILINE)
+_IMPORTED = re.compile(rb"^from (swdual\.[\w.]+) import", re.MULTILINE)
+
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the folder, or None where there is none to write to.
-
-    Numba notices a change in the file of a kernel, but not in the functions that it calls, so
-    the folder's name depends on all of the package's files.
-    """
-    package = Path(__file__).parent
-    state = xxhash.xxh3_64()
-    for file in sorted(package.rglob("*.py")):
-        state.update(file.read_bytes())
-    name = state.hexdigest()
+    """Return the folder, or None where there is none to write to."""
+    name = _kernel_digest()
     user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
     parents: list[Callable[[], str]] = [
         lambda: os.environ["SWDUAL_CACHE_DIR"],
@@ -46,6 +44,24 @@ def cache_folder() -> Path | None:
         except (OSError, KeyError):
             continue
     return None
+
+
+def _kernel_digest() -> str:
+    """Return a digest of what compiled kernels depend on, the name of their folder.
+
+    Numba compares the file of a kernel, but neither the functions that it calls nor the constants
+    that it uses. So the digest covers all files that hold kernels, the files that these import
+    from, and the release. Other files may change without a new compilation.
+    """
+    package = Path(__file__).parent
+    contents = {file: file.read_bytes() for file in package.rglob("*.py")}
+    kernels = [file for file, text in contents.items() if _HOLDS_KERNELS.search(text)]
+    modules = {name.decode() for file in kernels for name in _IMPORTED.findall(contents[file])}
+    paths = {package.parent / f"{module.replace('.', '/')}.py" for module in modules}
+    state = xxhash.xxh3_64(__version__.encode())
+    for file in sorted({*kernels, *paths & contents.keys()}):
+        state.update(contents[file])
+    return state.hexdigest()
 
 
 def _is_ours(folder: Path) -> bool:

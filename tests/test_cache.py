@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from swdual import cache, jit
@@ -20,6 +23,25 @@ def test_the_folder_that_the_user_names_comes_first(monkeypatch, tmp_path):
     folder = cache.cache_folder()
     assert folder is not None
     assert folder.parent == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("changed", "compiles"),
+    [("cli/search.py", False), ("lanes/vector.py", True), ("alignment/tracebacks.py", True)],
+)
+def test_only_files_that_kernels_depend_on_cost_a_compilation(
+    monkeypatch, tmp_path, changed, compiles
+):
+    """The folder depends on files with kernels and on those that they take constants from."""
+    package = tmp_path / "swdual"
+    shutil.copytree(Path(cache.__file__).parent, package)
+    monkeypatch.setattr(cache, "__file__", str(package / "cache.py"))
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", str(tmp_path / "chosen"))
+    before = cache.cache_folder()
+    with (package / changed).open("a") as file:
+        file.write("# changed\n")
+    cache.cache_folder.cache_clear()
+    assert (cache.cache_folder() != before) == compiles
 
 
 @pytest.mark.parametrize("which", ["folder", "parent"])
