@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import os
 import socket
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, Any, Protocol, cast
 
 from swdual.errors import OutputError
 
@@ -19,6 +20,9 @@ NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 """What a file system says that cannot lock files: then nothing is locked."""
 
 LONGEST_NAME = 255
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+"""The compression that the ending of a file's name stands for."""
 
 
 class Text(Protocol):
@@ -40,6 +44,10 @@ class Output:
         with named(self._name):
             return self._stream.write(data)
 
+    def discard(self) -> None:
+        """Throw away what is written from now on."""
+        self._stream = io.BytesIO()
+
     def seek(self, place: int, /) -> int:
         """Go on at a place counted from the beginning."""
         with named(self._name):
@@ -57,18 +65,47 @@ class Utf8:
         self._stream.write(text.encode(errors="replace"))
 
 
+def split_compression(path: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """Return a file's name without the ending of its compression, and the name of that.
+
+    >>> split_compression("hits.tsv.gz"), split_compression("hits.tsv")
+    (('hits.tsv', 'gzip'), ('hits.tsv', None))
+    """
+    name = os.fspath(path)
+    stem, ending = os.path.splitext(name)
+    compression = COMPRESSIONS.get(ending.lower())
+    return (name, None) if compression is None else (stem, compression)
+
+
 @contextmanager
 def replacing(
     path: str | os.PathLike[str],
     *,
     force: bool,
     inputs: Iterable[str | os.PathLike[str]] = (),
+    compress: bool = False,
+    finish: Callable[[int], None] | None = None,
 ) -> Iterator[Output]:
     """Open a stream whose content takes the place of `path` when the block ends without error.
 
     Until then the content is in `.NAME.part` beside it, which an error removes; what a process that
     was killed left there is overwritten. "-" is standard output; a pipe or a device is written to
     directly. None of `inputs` is replaced.
+
+    Parameters
+    ----------
+    path
+        The file, or "-".
+    force
+        Replace a file that exists.
+    inputs
+        Files that are never replaced.
+    compress
+        Compress what is written if the name ends in .gz, .bz2, .xz or .zst. The same content gives
+        the same bytes: they hold neither the time nor the file's name.
+    finish
+        Is called with the descriptor of the complete file before the file gets its name; not for
+        standard output, pipes and devices. The descriptor can be read and written.
 
     Raises
     ------
@@ -90,11 +127,13 @@ def replacing(
     with named(name):
         exists = target.exists()
         special = exists and not stat.S_ISREG(target.stat().st_mode)
+    compression = split_compression(path)[1] if compress else None
     if special:
         with named(name):
             device = target.open("wb")
         try:
-            yield Output(device, name)
+            with _compressed(Output(device, name), compression, name) as output:
+                yield output
         finally:
             with named(name):
                 device.close()
@@ -102,12 +141,56 @@ def replacing(
         if exists and any(_same_file(target, source) for source in inputs):
             raise OutputError("is also an input; write to another file", file=path)
         _refuse_existing(target, force)
-        with _completed(target, force, name) as stream:
-            yield Output(stream, name)
+        with (
+            _completed(target, force, name, finish) as stream,
+            _compressed(Output(stream, name), compression, name) as output,
+        ):
+            yield output
 
 
 @contextmanager
-def _completed(target: Path, force: bool, name: str) -> Iterator[IO[bytes]]:
+def _compressed(output: Output, compression: str | None, name: str) -> Iterator[Output]:
+    """Give a stream of which the compressed content goes to `output`."""
+    if compression is None:
+        yield output
+        return
+    stream = _compressor(output, compression)
+    try:
+        yield Output(stream, name)
+    except BaseException:
+        output.discard()  # the stream's last bytes, which would make it look complete
+        stream.close()
+        raise
+    with named(name):
+        stream.close()
+
+
+def _compressor(output: Output, compression: str) -> IO[bytes]:
+    """Return a stream that compresses."""
+    file: Any = output
+    if compression == "gzip":
+        import gzip
+
+        return cast(IO[bytes], gzip.GzipFile("", "wb", 6, file, mtime=0))
+    if compression == "bzip2":
+        import bz2
+
+        return cast(IO[bytes], bz2.BZ2File(file, "wb"))
+    if compression == "xz":
+        import lzma
+
+        return cast(IO[bytes], lzma.LZMAFile(file, "wb"))
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return cast(IO[bytes], zstd.ZstdFile(file, "wb"))
+
+
+@contextmanager
+def _completed(
+    target: Path, force: bool, name: str, finish: Callable[[int], None] | None
+) -> Iterator[IO[bytes]]:
     """Open the part that becomes a file when the block ends without error."""
     part = target.with_name(_part_name(target.name))
     with named(name):
@@ -119,6 +202,8 @@ def _completed(target: Path, force: bool, name: str) -> Iterator[IO[bytes]]:
         yield stream
         with named(name):
             stream.flush()
+            if finish is not None:
+                finish(stream.fileno())
             os.fsync(stream.fileno())
             os.replace(part, target)
             _sync_folder(target.parent)

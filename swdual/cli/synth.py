@@ -64,7 +64,7 @@ def command(
         records = synthesis.synthesize_queries(
             residues, count=queries, seed=seed, family_size=family_size
         )
-    with replacing(out, force=force) as stream:
+    with replacing(out, force=force, compress=True) as stream:
         sequences, written = synthesis.write_fasta(records, Utf8(stream))
     if out != "-":
         click.echo(f"{out}: {sequences:,} sequences, {written:,} residues", err=True)

@@ -1,0 +1,137 @@
+"""Files appear under their name only when they are complete, compressed as the name says."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import sys
+import threading
+
+import pytest
+
+from swdual.errors import OutputError
+from swdual.output import replacing, split_compression
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+UNPACK = {
+    "gz": gzip.decompress,
+    "bz2": bz2.decompress,
+    "xz": lzma.decompress,
+    "zst": zstd.decompress,
+    "GZ": gzip.decompress,
+}
+
+CONTENT = b"one line\nanother line\n" * 5000
+
+
+def fail_within(path, content):
+    """Write some bytes, then fail before the file is complete."""
+    with replacing(path, force=False, compress=True) as stream:
+        stream.write(content)
+        raise KeyError
+
+
+@pytest.mark.parametrize("ending", UNPACK)
+def test_the_name_says_the_compression(tmp_path, ending):
+    """The content comes back, and the same content gives the same bytes under any name."""
+    for name in (f"a.{ending}", f"b.tsv.{ending}"):
+        with replacing(tmp_path / name, force=False, compress=True) as stream:
+            stream.write(CONTENT[:1000])
+            stream.write(CONTENT[1000:])
+    packed = (tmp_path / f"a.{ending}").read_bytes()
+    assert len(packed) < len(CONTENT) / 10
+    assert UNPACK[ending](packed) == CONTENT
+    assert packed == (tmp_path / f"b.tsv.{ending}").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == [f"a.{ending}", f"b.tsv.{ending}"]
+
+
+def test_the_bytes_of_gzip_hold_neither_time_nor_name(tmp_path):
+    """RFC 1952: no flags, so no name; and a time of zero."""
+    with replacing(tmp_path / "a.gz", force=False, compress=True) as stream:
+        stream.write(CONTENT)
+    head = (tmp_path / "a.gz").read_bytes()[:8]
+    assert head == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
+
+
+def test_nothing_is_compressed_unasked(tmp_path):
+    """Where the caller does not ask for it, or the name does not say it."""
+    for name, compress in (("a.gz", False), ("a.tsv", True)):
+        with replacing(tmp_path / name, force=False, compress=compress) as stream:
+            stream.write(CONTENT)
+        assert (tmp_path / name).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("ending", UNPACK)
+def test_an_error_leaves_no_file(tmp_path, ending):
+    with pytest.raises(KeyError):
+        fail_within(tmp_path / f"a.{ending}", CONTENT)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_pipe_does_not_get_a_complete_stream_after_an_error(tmp_path):
+    """Who reads it must notice that something is missing."""
+    pipe = tmp_path / "a.gz"
+    os.mkfifo(pipe)
+    kept = []
+    reader = threading.Thread(target=lambda: kept.append(pipe.read_bytes()))
+    reader.start()
+    with pytest.raises(KeyError):
+        fail_within(pipe, os.urandom(100_000))
+    reader.join()
+    with pytest.raises(EOFError):
+        gzip.decompress(kept[0])
+
+
+@pytest.mark.parametrize("ending", ["gz", "tsv"])
+def test_a_full_device_is_named(ending, tmp_path):
+    """Also where all is written when the compression ends."""
+    link = tmp_path / f"a.{ending}"
+    link.symlink_to("/dev/full")
+    with (
+        pytest.raises(OutputError, match=rf"a\.{ending}: cannot be written: No space left"),
+        replacing(link, force=True, compress=True) as stream,
+    ):
+        stream.write(b"a few bytes")
+
+
+def test_the_complete_file_can_be_looked_at_before_it_has_its_name(tmp_path):
+    """By `finish`, which may also refuse it."""
+    seen = []
+
+    def finish(descriptor):
+        assert not (tmp_path / "a.gz").exists()
+        seen.append(os.pread(descriptor, 1 << 20, 0))
+
+    with replacing(tmp_path / "a.gz", force=False, compress=True, finish=finish) as stream:
+        stream.write(CONTENT)
+    assert seen == [(tmp_path / "a.gz").read_bytes()]
+
+    def refuse(descriptor):
+        raise OSError(28, "No space left on device")
+
+    with (
+        pytest.raises(OutputError, match=r"b\.gz: cannot be written: No space left"),
+        replacing(tmp_path / "b.gz", force=False, compress=True, finish=refuse) as stream,
+    ):
+        stream.write(CONTENT)
+    assert os.listdir(tmp_path) == ["a.gz"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("x.tsv.gz", ("x.tsv", "gzip")),
+        ("x.XZ", ("x", "xz")),
+        ("x.zst.tsv", ("x.zst.tsv", None)),
+        (".gz", (".gz", None)),
+        ("-", ("-", None)),
+    ],
+)
+def test_the_ending_of_the_compression_is_split_off(name, expected):
+    assert split_compression(name) == expected
