@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.gantt import Panel, drawn, svg
-from swdual.instance import Instance, lower_bound
 
 if TYPE_CHECKING:
     import matplotlib.figure
+
+    from swdual.gantt import Panel
+    from swdual.instance import Instance
 
 PACKAGE = "swdual.planners"
 
@@ -146,9 +147,13 @@ class Plan:
         InputError, OutputError
             If matplotlib is missing, or the file cannot be written.
         """
+        from swdual.gantt import drawn
+
         return drawn([self._panel()], path, force=force)
 
     def _panel(self) -> Panel:
+        from swdual.gantt import Panel
+
         kinds = self.kinds
         return Panel(
             f"planned by {self.planner}: {self.makespan:.4g} s",
@@ -163,6 +168,8 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
+        from swdual.gantt import svg
+
         ratio = f" ({self.makespan / self.lower_bound:.4g} times it)" if self.lower_bound else ""
         idle = 100 * np.maximum(self.idle, 0)  # rounding may leave less than nothing
         facts = (
@@ -206,6 +213,8 @@ def make_plan(
     >>> plan.makespan, plan.kinds[plan.workers[0]]
     (1000.0, 'gpu')
     """
+    from swdual.instance import Instance
+
     instance = Instance(
         np.asarray(cpu_times, np.float64),
         np.asarray(gpu_times, np.float64),
@@ -217,6 +226,8 @@ def make_plan(
 
 def plan_for(instance: Instance, planner: str) -> Plan:
     """Return the plan for an instance: see `make_plan`."""
+    from swdual.instance import lower_bound
+
     chosen: Any = registry.load(PACKAGE, planner)
     workers, starts, ends, guesses, on_demand = chosen.assign(instance)
     bound = min(lower_bound(instance), float(ends.max(initial=0.0)))

@@ -32,12 +32,17 @@ def load(package: str, name: str) -> ModuleType:
     InputError
         If there is no such implementation; the message names the nearest ones.
     """
+    require(package, name)
+    return importlib.import_module(f"{package}.{name}")
+
+
+def require(package: str, name: str) -> None:
+    """Check that there is an implementation `name`, without importing it; see `load`."""
     names = available(package)
     if name not in names:
         folder = package.rpartition(".")[2]
         kind = f"{folder[:-3]}y" if folder.endswith("ies") else folder[:-1]
         raise InputError(unknown(kind, name, names))
-    return importlib.import_module(f"{package}.{name}")
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:

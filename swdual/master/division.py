@@ -5,18 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.database.database import Database
-from swdual.instance import Instance, divisible_bound
 from swdual.master.board import Board
 from swdual.master.cost import Rates
 from swdual.master.job import Job
 from swdual.master.task import Range, Task, columns_of, cut, make_tasks
 from swdual.planner import PACKAGE, Plan, plan_for
+
+if TYPE_CHECKING:
+    from swdual.instance import Instance
 
 logger = logging.getLogger("swdual")
 
@@ -40,6 +43,9 @@ DRIFT = 1.1
 
 MOST_TASKS = 20_000
 """Tasks beyond which a search is not cut further."""
+
+DUAL = "dual"
+"""The planner whose plan for a single worker is known without it: all tasks, one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +199,12 @@ def _planned(
         for key, each in distinct.items()
     }
     seconds = np.array([rows[id(each)] for each in rates])
+    cells = query_lengths * residues[places] * sides
+    if len(kinds) == 1 and planner == DUAL:
+        plan = _by_one_worker(seconds[0], kinds[0], places, residues)
+        return Division(ranges, tasks, cells, seconds, plan, plan.lower_bound)
+    from swdual.instance import divisible_bound
+
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
     if only in kinds:
         seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
@@ -200,8 +212,31 @@ def _planned(
     plan = plan_for(instance, planner)
     if not plan.on_demand:
         plan = _range_by_range(plan, places, residues)
-    cells = query_lengths * residues[places] * sides
     return Division(ranges, tasks, cells, seconds, plan, divisible_bound(instance))
+
+
+def _by_one_worker(
+    seconds: NDArray[np.float64],
+    kind: str,
+    places: NDArray[np.int64],
+    residues: NDArray[np.int64],
+) -> Plan:
+    """Return the plan of a worker that does all tasks by itself: no planner is needed for it.
+
+    Parameters
+    ----------
+    seconds, places
+        (tasks,) how long each takes, and the number of its range.
+    kind
+        Of the worker.
+    residues
+        (ranges,) of each range.
+    """
+    ends = np.cumsum(seconds)
+    workers = np.zeros(len(seconds), np.int64)
+    plan = Plan(DUAL, (kind,), workers, ends - seconds, ends, 0.0)
+    plan = _range_by_range(plan, places, residues)
+    return replace(plan, lower_bound=plan.makespan)
 
 
 def instance_of(
@@ -214,6 +249,8 @@ def instance_of(
     that follows from it is an approximation.
     """
     totals = np.array([row.sum() for row in seconds])
+    from swdual.instance import Instance
+
     times, speeds = [], []
     for kind in ("cpu", "gpu"):
         mine = [k for k, other in enumerate(kinds) if other == kind]
@@ -291,7 +328,7 @@ class Replanning:
         seconds = self._division.seconds[:, numbers] * drifts[:, None]
         able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
         kinds = self._division.plan.kinds
-        plan = plan_for(instance_of(seconds[able], [kinds[worker] for worker in able]), "dual")
+        plan = plan_for(instance_of(seconds[able], [kinds[worker] for worker in able]), DUAL)
         logger.info(
             "plan %d, of the %d tasks left: workers take %s of the predicted time",
             self.plans + 1,

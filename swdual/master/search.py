@@ -89,7 +89,7 @@ class Search:
             raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
         if resume and journal is None:
             raise InputError("to resume a search, name its journal")
-        registry.load(planners, planner)
+        registry.require(planners, planner)
         manner = Manner(
             device if isinstance(device, str) else tuple(device),
             threads,

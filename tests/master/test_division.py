@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import groupby
 from types import SimpleNamespace
 
@@ -404,3 +406,46 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     assert sum(sizes) == 22
     assert sizes[0] > sizes[1] > 0
     assert sizes[2:] == [0, 0]
+
+
+# One worker.
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+@pytest.mark.parametrize("lengths", [[], [300], [40, 1000, 300]])
+def test_one_worker_has_the_plan_of_the_planner(monkeypatch, small, kind, lengths):
+    """The same tasks in the same order at the same times, without asking the planner."""
+    given = lengths, small, [kind], [CPU], "dual"
+    found = divide(*given, heaviest=50_000)
+    monkeypatch.setattr(module, "DUAL", "")
+    same = divide(*given, heaviest=50_000)
+    assert len(found.ranges) > 10
+    assert (found.ranges, found.tasks) == (same.ranges, same.tasks)
+    assert found.cells.tolist() == same.cells.tolist()
+    assert found.seconds.tolist() == same.seconds.tolist()
+    assert found.divisible == pytest.approx(same.divisible)
+    assert (found.plan.planner, found.plan.kinds) == (same.plan.planner, same.plan.kinds)
+    assert found.plan.queues[0].tolist() == same.plan.queues[0].tolist()
+    assert found.plan.starts == pytest.approx(same.plan.starts)
+    assert found.plan.ends == pytest.approx(same.plan.ends)
+    assert found.plan.lower_bound == found.plan.makespan == pytest.approx(same.plan.makespan)
+
+
+def test_one_worker_loads_no_planner():
+    """What a search by one worker imports until it is planned."""
+    code = (
+        "import sys, numpy as np\n"
+        "from swdual.database.database import Database\n"
+        "from swdual.master.cost import Rates\n"
+        "from swdual.master.division import divide\n"
+        "from swdual.sequences.alphabet import PROTEIN\n"
+        "from swdual.sequences.sequence import Sequence, batch_of\n"
+        "batch = batch_of([Sequence('t', bytes(9))])\n"
+        "database = Database.from_batches([batch], PROTEIN, 'none')\n"
+        "found = divide([9], database, ['cpu'], [Rates.from_dict(1)], 'dual')\n"
+        "assert found.plan.makespan > 0\n"
+        "loaded = [x for x in sys.modules if x.startswith(('swdual.planners.', 'swdual.inst'))]\n"
+        "print(*loaded)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
