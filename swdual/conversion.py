@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, cast
 
 from swdual import registry
+from swdual.endings import TEXT_ENDINGS, format_of, output_format
 from swdual.errors import InputError
-from swdual.format import NUMBERS, SUFFIXES, Column, Table, TableFormat
+from swdual.format import NUMBERS, Column, Table, TableFormat
 from swdual.hits.fields import STANDARD
-from swdual.output import replacing
+from swdual.output import replacing, split_compression
+from swdual.sequences.stream import Joined, ReadFailure, Stream, opened, pieces, source_name
 
 
 def convert(
@@ -30,12 +31,12 @@ def convert(
     Parameters
     ----------
     source, target
-        Files; "-" is standard input or output.
+        Files, compressed or not; "-" is standard input or output.
     before, after
         Formats by name or by BLAST's number; by default what the files' names say.
     header
-        Write the names of the fields in the first line; by default where they are not BLAST's
-        twelve, without which a table of text could not be read again.
+        Write the names of the fields in the first line of a table of text; by default in the format
+        "csv", and where they are not BLAST's twelve, without which it could not be read again.
     force
         Replace `target`.
 
@@ -45,7 +46,9 @@ def convert(
         If a format is unknown or cannot be converted, the table is damaged, or `target` cannot be
         written.
     """
-    reader, writer = _format(source, before, "read"), _format(target, after, "write")
+    reader, _ = _format(source, before, "read")
+    writer, name = _format(target, after, "write")
+    by_default = output_format(target, name).header
     rows = 0
 
     def counted(table: Table) -> Iterator[list[Column]]:
@@ -57,29 +60,34 @@ def convert(
     with _opened(source) as stream:
         table = reader.read_table(stream, os.fspath(source))
         if header is None:
-            header = table.fields != STANDARD
-        with replacing(target, force=force) as output:
+            header = by_default or table.fields != STANDARD
+        with replacing(target, force=force, compress=True) as output:
             writer.write_table(Table(table.fields, counted(table)), output, header=header)
     return rows
 
 
-def _format(path: str | os.PathLike[str], name: str | None, verb: str) -> TableFormat:
-    """Return the format of a file."""
+def _format(
+    path: str | os.PathLike[str], name: str | None, verb: str
+) -> tuple[TableFormat, str | None]:
+    """Return the format of a file, and the name that it was chosen by."""
     if name is None:
-        name = SUFFIXES.get(Path(path).suffix.lower())
+        name = format_of(path, verb=verb)
+        stem, _ = split_compression(path)
+        if name is None and os.path.splitext(stem)[1].lower() in TEXT_ENDINGS:
+            name = "tabular"
     if name is None:
         raise InputError(
             f"the name does not say the format; give --{'from' if verb == 'read' else 'to'} "
             f"({', '.join(_convertible(verb))})",
             file=path,
         )
-    name = NUMBERS.get(name, name)
-    module = registry.load("swdual.formats", name)
+    module = registry.load("swdual.formats", NUMBERS.get(name, name))
     if not hasattr(module, f"{verb}_table"):
         raise InputError(
-            f"format {name} cannot be converted; these can: {', '.join(_convertible(verb))}"
+            f"format {NUMBERS.get(name, name)} cannot be converted; these can: "
+            f"{', '.join(_convertible(verb))}"
         )
-    return cast(TableFormat, module)
+    return cast(TableFormat, module), name
 
 
 def _convertible(verb: str) -> list[str]:
@@ -91,12 +99,20 @@ def _convertible(verb: str) -> list[str]:
 
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    if os.fspath(path) == "-":
-        yield sys.stdin.buffer
-        return
+    """Open a file, compressed or not."""
+    with opened(path) as (stream, compression):
+        if compression is None:
+            yield cast(IO[bytes], stream)
+        else:
+            content = Joined(_content(stream, source_name(path), compression))
+            yield cast(IO[bytes], io.BufferedReader(content, 1 << 20))
+
+
+def _content(stream: Stream, name: str, compression: str) -> Iterator[bytes]:
+    """Return what a compressed stream holds."""
     try:
-        stream = open(path, "rb")  # noqa: SIM115  (closed below; what fails later is not its fault)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
-    with stream:
-        yield stream
+        yield from filter(None, pieces(stream))  # an empty piece would be the end
+    except ReadFailure as error:
+        raise InputError(
+            f"damaged .{compression} file ({error.cause}); copy or make it again", file=name
+        ) from error

@@ -8,7 +8,6 @@ BLAST's number. One that can be converted also has `write_table` and `read_table
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Protocol, cast
@@ -83,31 +82,6 @@ class Chosen(NamedTuple):
         return not self.fields or needs_alignment(self.fields)
 
 
-SUFFIXES = {
-    ".tsv": "tabular",
-    ".tab": "tabular",
-    ".txt": "tabular",
-    ".csv": "csv",
-    ".jsonl": "jsonl",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".parquet": "parquet",
-    ".xml": "xml",
-    ".sam": "sam",
-    ".paf": "paf",
-}
-"""What the end of a file's name says about its format."""
-
-
-def format_of(path: str | os.PathLike[str]) -> str:
-    """Return the format that a file's name says, or BLAST's 6.
-
-    >>> format_of("hits.parquet"), format_of("-")
-    ('parquet', '6')
-    """
-    return SUFFIXES.get(os.path.splitext(path)[1].lower(), "6")
-
-
 def parse_format(text: str) -> Chosen:
     """Return the format and the fields that ``-f`` names, such as "6 qseqid sseqid score".
 
@@ -136,7 +110,7 @@ def table_of(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
     return Table(tuple(fields), (columns(piece, fields) for piece in pieces))
 
 
-def checked(field: str, value: object, file: str, line: int) -> Any:
+def checked(field: str, value: object, file: str, line: int | None) -> Any:
     """Return a value that was read, as a column of its field holds it.
 
     Raises

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.format import format_of, parse_format, print_bits, print_evalue
+from swdual.endings import output_format
+from swdual.format import print_bits, print_evalue
 from swdual.formats._arrow import arrow, batches, schema, with_metadata
 from swdual.gantt import Panel, drawn, svg
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
@@ -217,7 +218,7 @@ class SearchResults:
         path: str | os.PathLike[str],
         outfmt: str | None = None,
         *,
-        header: bool = False,
+        header: bool | None = None,
         force: bool = False,
     ) -> None:
         """Write the results in one of the command's formats, such as "6 std qcovhsp" or "5".
@@ -225,22 +226,24 @@ class SearchResults:
         Parameters
         ----------
         path
-            The file; "-" is standard output.
+            The file, compressed if its name ends in .gz, .bz2, .xz or .zst; "-" is standard output.
         outfmt
-            As for ``swdual search --outfmt``; by default what the file's name says.
+            As for ``swdual search --outfmt``; by default what the file's name says, else 6.
         header
-            Write the names of the fields in the first line.
+            Write the names of the fields in the first line of a table of text; by default in the
+            format "csv", but not in BLAST's 10.
         force
             Replace a file that exists.
 
         Raises
         ------
         InputError, OutputError
-            If there is no such format, or the file cannot be written.
+            If there is no such format, the file's name says another, or the file cannot be
+            written.
         """
-        chosen, fields = parse_format(format_of(path) if outfmt is None else str(outfmt))
-        with replacing(path, force=force) as stream:
-            chosen.write(self, stream, fields, header=header)
+        chosen = output_format(path, None if outfmt is None else str(outfmt), header)
+        with replacing(path, force=force, compress=True) as stream:
+            chosen.format.write(self, stream, chosen.fields, header=chosen.header)
 
     def to_arrow(self, fields: str | SequenceOf[str] | None = None) -> pyarrow.Table:
         """Return an Arrow table with one row a hit (needs pyarrow).

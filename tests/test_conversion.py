@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import itertools
 import json
 import math
@@ -17,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swdual
-from swdual.conversion import SUFFIXES, convert
+from swdual.conversion import convert
+from swdual.endings import ENDINGS, TEXT_ENDINGS
 from swdual.errors import InputError, OutputError
 from swdual.format import Table, printed
 from swdual.formats import jsonl, tabular
@@ -28,7 +30,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 
 ROOT = Path(__file__).parents[1]
 
-FULL = ("parquet", "jsonl", "arrow")
+FULL = ("parquet", "jsonl", "arrow", "json")
 """Formats that keep every digit."""
 
 TEXT = ("tsv", "csv")
@@ -64,6 +66,8 @@ def content(path):
     """Return fields and rows of a table in one of the formats that keep every digit."""
     if path.suffix == ".jsonl":
         rows = [json.loads(line) for line in path.read_text().splitlines()]
+    elif path.suffix == ".json":
+        rows = json.loads(path.read_text())
     elif path.suffix == ".arrow":
         with pyarrow.ipc.open_file(path) as reader:
             rows = reader.read_all().to_pylist()
@@ -80,9 +84,9 @@ def sixes(path):
     return [line.split("\t") for line in path.read_bytes().decode().rstrip("\n").split("\n")]
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(FULL)), ids="-".join)
+@pytest.mark.parametrize("order", list(itertools.permutations(FULL, 3)), ids="-".join)
 def test_a_round_trip_keeps_everything(results, folder, tmp_path, order):
-    """Through all three formats and back: the same fields, values to the last bit, the same file
+    """Through three formats and back: the same fields, values to the last bit, the same file
     as the search wrote."""
     count = len(results.scores)
     paths = [folder / f"x.{order[0]}", *(tmp_path / f"{k}.{x}" for k, x in enumerate(order))]
@@ -90,7 +94,7 @@ def test_a_round_trip_keeps_everything(results, folder, tmp_path, order):
     for source, target in itertools.pairwise(paths):
         assert convert(source, target) == count
         assert content(target) == content(folder / "x.jsonl")
-    if order[0] == "jsonl":
+    if order[0] in ("json", "jsonl"):
         assert paths[-1].read_bytes() == paths[0].read_bytes()
 
 
@@ -188,7 +192,7 @@ def test_a_tab_in_a_name_becomes_a_space(tmp_path):
 
 @pytest.mark.parametrize("suffix", TEXT)
 def test_names_of_fields_are_written_where_they_are_needed(tmp_path, suffix):
-    """By default unless the fields are BLAST's twelve; asked for or refused, as asked."""
+    """By default in .csv, and unless they are BLAST's twelve; asked for or refused, as asked."""
     (tmp_path / "x.jsonl").write_text('{"qseqid": "q", "score": 1}\n')
     target = tmp_path / f"y.{suffix}"
     for header, lines in ((None, 2), (True, 2), (False, 1)):
@@ -196,7 +200,7 @@ def test_names_of_fields_are_written_where_they_are_needed(tmp_path, suffix):
         assert len(sixes(target)) == lines
     row = dict.fromkeys(STANDARD, 1) | {"qaccver": "q", "saccver": "s"}
     (tmp_path / "x.jsonl").write_text(json.dumps(row) + "\n")
-    for header, lines in ((None, 1), (True, 2), (False, 1)):
+    for header, lines in ((None, 2 if suffix == "csv" else 1), (True, 2), (False, 1)):
         convert(tmp_path / "x.jsonl", target, header=header, force=True)
         assert len(sixes(target)) == lines
         back = tmp_path / "back.jsonl"
@@ -212,17 +216,17 @@ def test_empty_tables_stay_empty(tmp_path, before, after):
     source, target = tmp_path / f"x.{before}", tmp_path / f"y.{after}"
     results.write(source, f"{NAMES.get(before, before)} qseqid score", header=True)
     assert convert(source, target) == 0
-    if after in ("parquet", "arrow") and before != "jsonl":
+    if after in ("parquet", "arrow") and before not in ("json", "jsonl"):
         table = (
             parquet.read_table(target)
             if after == "parquet"
             else pyarrow.ipc.open_file(target).read_all()
         )
         assert (table.column_names, len(table)) == (["qseqid", "score"], 0)
-    if after in TEXT and before != "jsonl":
+    if after in TEXT and before not in ("json", "jsonl"):
         assert sixes(target) == [["qseqid", "score"]]
-    if after == "jsonl":
-        assert target.read_bytes() == b""
+    if after in ("json", "jsonl"):
+        assert target.read_bytes() == {"json": b"[]\n", "jsonl": b""}[after]
 
 
 @pytest.mark.parametrize("suffix", [*TEXT, "jsonl"])
@@ -241,17 +245,23 @@ def test_what_a_table_says_of_itself(folder, tmp_path):
         assert reader.schema.metadata[b"swdual.version"].decode() == swdual.__version__
 
 
-def test_suffixes_and_names_say_the_format(folder, tmp_path):
-    """Every suffix; a name or BLAST's number stands above it."""
-    tables = {"tabular", "csv", "jsonl", "arrow", "parquet"}
-    assert set(SUFFIXES.values()) == {*tables, "xml", "sam", "paf"}
-    for suffix, name in SUFFIXES.items():
+def test_endings_and_names_say_the_format(folder, tmp_path):
+    """Every ending; a name or BLAST's number stands above it."""
+    tables = {"tabular", "csv", "json", "jsonl", "arrow", "parquet"}
+    assert set(ENDINGS.values()) == {*tables, "pairwise", "xml", "sam", "paf"}
+    expected = content(folder / "x.jsonl")
+    for ending, name in [*ENDINGS.items(), *((ending, "tabular") for ending in TEXT_ENDINGS)]:
         if name not in tables:
             continue
-        target = tmp_path / f"y{suffix}"
+        target = tmp_path / f"y{ending}"
         convert(folder / "x.arrow", target)
-        convert(target, tmp_path / "again", before=name, after="parquet", force=True)
-        assert len(content(tmp_path / "y.jsonl" if suffix == ".jsonl" else folder / "x.arrow")) > 0
+        convert(target, tmp_path / "again", before=name, after="jsonl", force=True)
+        again = tmp_path / "again.jsonl"
+        (tmp_path / "again").rename(again)
+        convert(target, tmp_path / "other.jsonl", force=True)
+        assert again.read_bytes() == (tmp_path / "other.jsonl").read_bytes()
+        assert (content(again) == expected) == (name in FULL)
+        assert len(content(again)) == len(expected)
     convert(folder / "x.jsonl", tmp_path / "odd.csv", after="6")
     assert (tmp_path / "odd.csv").read_bytes() == (folder / "x.tsv").read_bytes()
     convert(tmp_path / "odd.csv", tmp_path / "plain.csv", before="6", after="10")
@@ -276,7 +286,11 @@ def test_suffixes_and_names_say_the_format(folder, tmp_path):
             {"after": "commented"},
             "format commented cannot be",
         ),
-        ("none.tsv", "y.tsv", {}, "none.tsv: cannot be read: No such file"),
+        ("none.tsv", "y.tsv", {}, "none.tsv: cannot be opened: No such file"),
+        ("x.xlsx", "y.tsv", {}, "x.xlsx: swdual does not read Excel workbooks (Excel opens .csv)"),
+        ("x.tsv", "y.html", {}, "y.html: swdual does not write web pages; known endings: .tsv"),
+        ("x.tsv", "y.parquet.gz", {}, "format parquet is not compressed again"),
+        ("x.tsv", "y.parquet", {"after": "6"}, "name ends in .parquet, but the format is tabular"),
     ],
 )
 def test_what_is_no_table_is_refused(tmp_path, source, target, options, words):
@@ -300,6 +314,43 @@ def test_a_file_is_not_replaced_unasked(tmp_path):
     (tmp_path / "y.tsv").write_text("qseqid\tevalue\nq\t1e-5\n")
     convert(tmp_path / "y.tsv", tmp_path / "y.tsv", force=True)
     assert (tmp_path / "y.tsv").read_text() == "qseqid\tevalue\nq\t1.00e-05\n"
+
+
+@pytest.mark.parametrize("compression", ["gz", "bz2", "xz", "zst"])
+@pytest.mark.parametrize("suffix", [*TEXT, "json", "jsonl"])
+def test_compressed_tables_are_written_and_read(folder, tmp_path, suffix, compression):
+    """By name, and with the name of the format; the content is that of the plain file."""
+    convert(folder / "x.arrow", tmp_path / f"plain.{suffix}")
+    packed = tmp_path / f"y.{suffix}.{compression}"
+    convert(folder / "x.arrow", packed)
+    assert packed.stat().st_size < (tmp_path / f"plain.{suffix}").stat().st_size
+    convert(packed, tmp_path / f"back.{suffix}")
+    back = (tmp_path / f"back.{suffix}").read_bytes()
+    assert back == (tmp_path / f"plain.{suffix}").read_bytes()
+    convert(folder / "x.arrow", tmp_path / f"odd.{compression}", after=NAMES.get(suffix, suffix))
+    assert (tmp_path / f"odd.{compression}").read_bytes() == packed.read_bytes()
+
+
+@pytest.mark.parametrize("compression", ["gz", "bz2", "xz", "zst"])
+def test_a_damaged_compressed_table_is_refused(folder, tmp_path, compression):
+    """Wherever it is cut short, whether much or little can still be read; nothing is written."""
+    whole = tmp_path / f"x.jsonl.{compression}"
+    convert(folder / "x.arrow", whole)
+    data = whole.read_bytes()
+    for size in (len(data) // 4, len(data) * 3 // 4, len(data) - 1):
+        whole.write_bytes(data[:size])
+        with pytest.raises(InputError, match=f"damaged .{compression} file"):
+            convert(whole, tmp_path / "y.tsv")
+        assert os.listdir(tmp_path) == [whole.name]
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_a_compressed_arrow_file_can_still_be_read(folder, tmp_path, name):
+    """It is never written, but somebody may have compressed one."""
+    with gzip.open(tmp_path / f"{name}.gz", "wb") as stream:
+        stream.write((folder / name).read_bytes())
+    convert(tmp_path / f"{name}.gz", tmp_path / "y.jsonl")
+    assert (tmp_path / "y.jsonl").read_bytes() == (folder / "x.jsonl").read_bytes()
 
 
 HEAD = "qseqid\tscore\tevalue\n"
@@ -334,6 +385,12 @@ TOO_LARGE = "9" * 30
         ("x.jsonl", f'{{"evalue": 1{"0" * 400}}}\n', "x.jsonl:1: evalue is"),
         ("x.jsonl", '{"qseqid": "\\ud800"}\n', "x.jsonl:1: "),
         ("x.jsonl", "[" * 100_000 + "\n", "x.jsonl:1: not JSON"),
+        ("x.json", '[{"score": 1}\n', "x.json: not JSON"),
+        ("x.json", '{"score": 1}\n', "x.json: expected an array of objects"),
+        ("x.json", "[1]\n", "x.json: expected an array of objects"),
+        ("x.json", '[{"score": 1}, {"score": "1"}]\n', "x.json, object 2: score is '1'"),
+        ("x.json", '[{"score": 1}, {"rank": 1}]\n', "x.json, object 2: the fields"),
+        ("x.json", "[" * 100_000 + "\n", "x.json: not JSON"),
     ],
 )
 @pytest.mark.parametrize("after", ["parquet"])

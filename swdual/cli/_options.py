@@ -110,9 +110,13 @@ output_options = _together(
         default="-",
         show_default="standard output",
         type=click.Path(allow_dash=True),
-        help="Where to write; appears when complete.",
+        help="Where to write; appears when complete. Ending in .gz, .bz2, .xz or .zst: compressed.",
     ),
-    option("--header", is_flag=True, help="Names of the fields in the first line."),
+    option(
+        "--header/--no-header",
+        default=None,
+        help="Names of the fields in the first line.  [default: in the format csv]",
+    ),
     option("--force", is_flag=True, help="Replace the output file."),
 )
 """Where a table goes."""

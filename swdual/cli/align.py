@@ -20,10 +20,8 @@ from swdual.cli._options import Command, option, output_options, scheme_options
     "-f",
     "--outfmt",
     blast="-outfmt",
-    default="0",
-    show_default=True,
     metavar="FORMAT",
-    help="As for 'swdual search'.",
+    help="As for 'swdual search'.  [default: as the name of OUT ends, else 0]",
 )
 @output_options
 @scheme_options
@@ -39,9 +37,9 @@ from swdual.cli._options import Command, option, output_options, scheme_options
 def command(
     a: str,
     b: str,
-    outfmt: str,
+    outfmt: str | None,
     out: str,
-    header: bool,
+    header: bool | None,
     force: bool,
     gapopen: int | None,
     gapextend: int | None,
@@ -61,14 +59,14 @@ def command(
     swdual align one.fasta many.fasta -f "6 std cigar"
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    from swdual.format import parse_format
+    from swdual.endings import output_format
     from swdual.master.search import Search
     from swdual.output import replacing
 
     if a == b == "-":
         raise click.UsageError("Only one of A and B can be standard input.")
-    chosen = parse_format(outfmt)
-    with replacing(out, force=force, inputs=(a, b)) as stream:
+    chosen = output_format(out, outfmt, header, default="pairwise")
+    with replacing(out, force=force, inputs=(a, b), compress=True) as stream:
         whole = Search(
             _source(a),
             _source(b, "target"),
@@ -80,7 +78,7 @@ def command(
             progress=not (quiet or no_progress),
             **options,
         )
-        chosen.format.write(whole.results(), stream, chosen.fields, header=header)
+        chosen.format.write(whole.results(), stream, chosen.fields, header=chosen.header)
 
 
 def _source(text: str, name: str = "query") -> Any:

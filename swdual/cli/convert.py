@@ -19,7 +19,8 @@ logger = logging.getLogger("swdual")
 @click.option(
     "--header/--no-header",
     default=None,
-    help="Names of the fields in the first line.  [default: if they are not BLAST's twelve]",
+    help="Names of the fields in the first line.  [default: in the format csv, and if they are not "
+    "BLAST's twelve]",
 )
 @click.option("--force", is_flag=True, help="Replace OUT.")
 @talking
@@ -37,9 +38,10 @@ def command(
 ) -> None:
     """Turn a table of hits from one format into another.
 
-    Formats: tabular (6), csv (10), jsonl, arrow, parquet, told by the names .tsv, .csv, .jsonl,
-    .arrow, .parquet; commented (7) can be read. The last three keep every digit. A table of text
-    has the names of its fields in the first line, or BLAST's twelve fields.
+    Formats: tabular (6), csv (10), json, jsonl, arrow, parquet, told by the names .tsv, .csv,
+    .json, .jsonl, .arrow, .parquet; commented (7) can be read. The last four keep every digit. A
+    table of text has the names of its fields in the first line, or BLAST's twelve fields. Files
+    that end in .gz, .bz2, .xz or .zst are compressed.
 
     \b
     swdual search q.fa proteins.db -f parquet -o hits.parquet

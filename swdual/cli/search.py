@@ -149,7 +149,7 @@ def command(
     db: str | None,
     outfmt: str | None,
     out: str,
-    header: bool,
+    header: bool | None,
     force: bool,
     resume: bool,
     align: str | None,
@@ -175,7 +175,7 @@ def command(
 
     \b
     Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
-             jsonl   arrow   parquet   sam   paf
+             json   jsonl   arrow   parquet   sam   paf
     Tables take fields: "6 std" is BLAST's twelve, the default; 'swdual list' shows them all.
 
     BLAST's own names work too, behind one dash: query, db, subject, out, outfmt, evalue,
@@ -191,17 +191,16 @@ def command(
         raise click.UsageError("Only one of queries and database can be standard input.")
     from pathlib import Path
 
-    from swdual.format import format_of, parse_format
+    from swdual.endings import output_format
     from swdual.gantt import check_path, rendered
     from swdual.output import replacing
     from swdual.searching import prepared
 
-    outfmt = format_of(out) if outfmt is None else outfmt
-    chosen = parse_format(outfmt)
+    chosen = output_format(out, outfmt, header)
     if chosen.needs_alignment and align == "none":
         raise click.UsageError(
-            f"Format {outfmt!r} shows alignments, but --align none finds none; choose other "
-            'fields, such as -f "6 qseqid sseqid score evalue".'
+            f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "
+            'choose other fields, such as -f "6 qseqid sseqid score evalue".'
         )
     journal = _journal(out)
     if resume and journal is None:
@@ -220,7 +219,9 @@ def command(
     replaced = force or (resume and journal is not None and journal.exists())
     with ExitStack() as kept, ExitStack() as outputs:
         stream, *drawn = (
-            outputs.enter_context(replacing(path, force=replaced, inputs=inputs))
+            outputs.enter_context(
+                replacing(path, force=replaced, inputs=inputs, compress=path == out)
+            )
             for path in (out, trace, gantt)
             if path is not None
         )
@@ -240,7 +241,7 @@ def command(
         )
         kept.enter_context(whole.journalled())
         started = time.perf_counter()
-        chosen.format.write(whole.results(), stream, chosen.fields, header=header)
+        chosen.format.write(whole.results(), stream, chosen.fields, header=chosen.header)
         timing = whole.timing(time.perf_counter() - started)
         if gantt is not None:
             drawn.pop().write(rendered(timing.panels(), gantt))

@@ -41,7 +41,7 @@ FORMATS = registry.available("swdual.formats")
 LINES = ("tabular", "csv", "jsonl")
 """The formats that have one line a hit and nothing else."""
 
-TABLES = (*LINES, "arrow", "parquet")
+TABLES = (*LINES, "json", "arrow", "parquet")
 """The formats that are written from tables, and give back what was written."""
 
 
@@ -261,7 +261,7 @@ def test_a_format_says_whether_it_needs_alignments():
     ("text", "message"),
     [
         ("tabula", "unknown format 'tabula'; did you mean tabular[?]"),
-        ("json", "unknown format 'json'; did you mean jsonl[?]"),
+        ("jsn", "unknown format 'jsn'; did you mean json.*[?]"),
         ("8", "unknown format '8'"),
         ("", "unknown format ''"),
         ("   ", "unknown format ''"),

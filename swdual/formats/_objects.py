@@ -1,0 +1,62 @@
+"""Hits as JSON objects: shared by the formats that are made of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from swdual.errors import InputError
+from swdual.format import Column, Table, checked
+from swdual.hits.fields import DATA, known_fields
+
+CHUNK_ROWS = 10_000
+
+Place = tuple[str, int | None]
+"""Where an object is: the file, and the line if it is known."""
+
+
+def objects(table: Table) -> Iterator[str]:
+    """Return each row of a table as the text of an object; a value that is missing is null."""
+    for chunk in table.chunks:
+        lists = [column.tolist() if isinstance(column, np.ndarray) else column for column in chunk]
+        for row in zip(*lists, strict=True):
+            values = (None if isinstance(x, float) and math.isnan(x) else x for x in row)
+            yield json.dumps(dict(zip(table.fields, values, strict=True)))
+
+
+def read_objects(rows: Iterator[tuple[Place, dict[str, Any]]]) -> Table:
+    """Return objects as a table of the fields of the first.
+
+    Raises
+    ------
+    InputError
+        If a field is unknown, an object has other fields than the first, or a value is not of its
+        field's kind; names the place.
+    """
+    first = next(rows, None)
+    if first is None:
+        return Table(DATA, iter(()))
+    fields = known_fields(list(first[1]))
+    return Table(fields, _chunks(itertools.chain([first], rows), fields))
+
+
+def _chunks(
+    rows: Iterator[tuple[Place, dict[str, Any]]], fields: tuple[str, ...]
+) -> Iterator[list[Column]]:
+    while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
+        columns: list[list[Any]] = [[] for _ in fields]
+        for (file, line), row in chunk:
+            if set(row) != set(fields):
+                raise InputError(
+                    f"the fields are not those of the first object: {' '.join(fields)}",
+                    file=file,
+                    line=line,
+                )
+            for field, column in zip(fields, columns, strict=True):
+                column.append(checked(field, row[field], file, line))
+        yield list(columns)
