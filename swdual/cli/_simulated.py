@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,17 +12,17 @@ import click
 
 from swdual import registry
 from swdual.cli import counted
-from swdual.errors import InputError, OutputError
+from swdual.errors import InputError, OutputError, SwdualError
 from swdual.gantt import check_path
-from swdual.scheduling import allocator as allocators
-from swdual.scheduling import charts, jobs_table
+from swdual.scheduling import charts, jobs_table, plugins
 from swdual.scheduling import penalty as penalties
-from swdual.scheduling import policy as policies
 from swdual.scheduling.comparison import Comparison, compare, shown
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.explanation import check_number, explained
 from swdual.scheduling.metrics import STATISTICS, quantities
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.plugins import FoundAllocator, FoundPolicy
+from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload.workload import DAY
 
@@ -34,28 +34,37 @@ SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisatio
 """What is shown only if it differs from something else, as it does where jobs shrink."""
 
 
+REMEDIES = {
+    "offline": "--offline",
+    "sequential": "--kind sequential",
+    "threads": "--kind threads",
+}
+"""What makes the jobs of a trace the kind that a policy needs."""
+
+
 class Run(NamedTuple):
     """A policy, with its options, and an allocator.
 
     Parameters
     ----------
     called
-        What the user calls the policy, which may be with options: ``easy:reserve_depth=0``.
+        What the policy is called, with the options that the user gave it by name:
+        ``easy:reserve_depth=0``.
     policy, allocator
-        Names.
+        Who decides.
     options
         What the policy is told.
     """
 
     called: str
-    policy: str
-    allocator: str
+    policy: FoundPolicy
+    allocator: FoundAllocator
     options: dict[str, str]
 
     @property
     def placed_by(self) -> str:
         """Who chooses processors: the allocator, if the policy does not."""
-        return policies.OWN if policies.traits(self.policy).places else self.allocator
+        return OWN if self.policy.traits.places else self.allocator.name
 
     def __str__(self) -> str:
         return f"{self.called}, {self.placed_by}"
@@ -77,11 +86,14 @@ class Runs:
         What distance costs.
     tolerant
         Whether a policy may refuse the workload, as one of "all".
+    kind
+        The kind of jobs that the workload has.
     """
 
     each: Sequence[Run]
     penalty: penalties.Penalty | None
     tolerant: bool
+    kind: str
 
     @classmethod
     def of(
@@ -91,22 +103,30 @@ class Runs:
         options: Sequence[str],
         reserve_depth: str | None,
         penalty: str | None,
+        kind: str,
     ) -> Runs:
         """Return the runs that the command's options ask for."""
-        who, tolerant = _names(policies.PACKAGE, policy)
-        where, _ = _names(allocators.PACKAGE, allocator)
-        given = _pairs(options, "--option ")
+        given, tolerant = _names(policy, plugins.policy_names)
+        places, _ = _names(allocator, plugins.allocator_names)
+        found = {text: plugins.find_policy(text.partition(":")[0]) for text in given}
+        where = [plugins.find_allocator(text) for text in places]
+        shared = _pairs(options, "--option ")
         if reserve_depth is not None:
-            given["reserve_depth"] = reserve_depth
+            shared["reserve_depth"] = reserve_depth
         runs: dict[str, Run] = {}
-        for called, told in _options_of_each(who, given).items():
-            for name in where:
-                run = Run(called, called.partition(":")[0], name, told)
-                runs.setdefault(str(run), run)
+        for text, told in _options_of_each(found, shared).items():
+            called = found[text].name + "".join(text.partition(":")[1:])
+            for allocating in where:
+                run = Run(called, found[text], allocating, told)
+                if runs.setdefault(str(run), run).policy.make is not run.policy.make:
+                    raise click.UsageError(
+                        f"two policies are called {found[text].name}: rename one of the files."
+                    )
         return cls(
             [*runs.values()],
             None if penalty is None else penalties.parse(penalty),
             tolerant,
+            kind,
         )
 
     def __len__(self) -> int:
@@ -132,16 +152,7 @@ class Runs:
         error = None
         for run in self.each:
             try:
-                schedule = simulate(
-                    workload,
-                    platform,
-                    run.policy,
-                    run.allocator,
-                    options=run.options,
-                    penalty=self.penalty,
-                    explain=explain,
-                    progress=progress,
-                )
+                schedule = self._simulated(run, workload, platform, explain, progress=progress)
             except InputError as refusal:
                 if not self.tolerant:
                     raise
@@ -152,8 +163,50 @@ class Runs:
         if not made and error is not None:
             raise error
 
+    def _simulated(
+        self,
+        run: Run,
+        workload: Workload,
+        platform: Platform,
+        explain: Sequence[int],
+        *,
+        progress: bool,
+    ) -> Schedule:
+        """Return the schedule of a run; a defect in a file of the user's is an error of input."""
+        policy, path = run.policy, run.policy.file
+        try:
+            return simulate(
+                workload,
+                platform,
+                policy.name if path is None else path,
+                run.allocator.allocator,
+                options=run.options,
+                penalty=self.penalty,
+                explain=explain,
+                progress=progress,
+            )
+        except InputError as refusal:
+            needed = policy.traits.jobs
+            if needed in REMEDIES and needed != self.kind:
+                raise InputError(
+                    f"only for {JOB_KINDS[needed]}; add {REMEDIES[needed]}"
+                    if self.tolerant
+                    else f"{policy.name} is for {JOB_KINDS[needed]}; add {REMEDIES[needed]}"
+                ) from refusal
+            raise
+        except DecisionError as error:
+            if path is None:
+                raise
+            raise InputError(error.message, file=path, line=error.line) from error
+        except SwdualError:
+            raise
+        except Exception as error:
+            if path is None:
+                raise
+            raise plugins.failure(error, path) from error
 
-def _names(package: str, given: Sequence[str]) -> tuple[list[str], bool]:
+
+def _names(given: Sequence[str], every: Callable[[], list[str]]) -> tuple[list[str], bool]:
     """Return the plug-ins that are named, each once, and whether all were asked for.
 
     A name with options, as in ``easy:reserve_depth=0``, stands alone, since values have commas.
@@ -162,11 +215,12 @@ def _names(package: str, given: Sequence[str]) -> tuple[list[str], bool]:
     for text in given:
         for part in [text] if ":" in text else text.split(","):
             name, colon, options = part.partition(":")
-            names.append(name.strip().replace("-", "_") + colon + options.strip())
+            name = name.strip()
+            if not plugins.is_file(name):
+                name = name.replace("-", "_")
+            names.append(name + colon + options.strip())
     if "all" in names:
-        return registry.available(package), True
-    for name in names:
-        registry.load(package, name.partition(":")[0])
+        return every(), True
     return [*dict.fromkeys(names)], False
 
 
@@ -181,22 +235,31 @@ def _pairs(texts: Sequence[str], place: str) -> dict[str, str]:
     return pairs
 
 
-def _options_of_each(names: Sequence[str], given: dict[str, str]) -> dict[str, dict[str, str]]:
+def _options_of_each(
+    found: Mapping[str, FoundPolicy], shared: dict[str, str]
+) -> dict[str, dict[str, str]]:
     """Return what each policy is told: its own options, and all others that it has.
 
     One that is given to all policies must be an option of at least one.
+
+    Parameters
+    ----------
+    found
+        The policies by what the user wrote, with the options of their own.
+    shared
+        What is given to all.
     """
-    own, known = {}, {}
-    for called in names:
-        name, _, text = called.partition(":")
-        own[called] = _pairs(text.split(":") if text else [], f"--policy {name}:")
-        known[called] = getattr(registry.load(policies.PACKAGE, name), "OPTIONS", {})
-        _check_options(own[called], known[called], [name])
-    _check_options(given, {option for options in known.values() for option in options}, names)
+    own = {}
+    for text, policy in found.items():
+        name, _, options = text.partition(":")
+        own[text] = _pairs(options.split(":") if options else [], f"--policy {name}:")
+        _check_options(own[text], policy.options, [policy.name])
+    known = {option for policy in found.values() for option in policy.options}
+    _check_options(shared, known, [policy.name for policy in found.values()])
     return {
-        called: {option: value for option, value in given.items() if option in known[called]}
-        | own[called]
-        for called in names
+        text: {option: value for option, value in shared.items() if option in policy.options}
+        | own[text]
+        for text, policy in found.items()
     }
 
 
@@ -294,6 +357,22 @@ class Outcome(NamedTuple):
     comparison: Comparison
     explanations: dict[str, list[str]]
     refused: dict[str, str]
+
+    def refusals(self) -> Iterator[str]:
+        """Yield a line for each reason, behind all who refused for it."""
+        reasons: dict[str, dict[tuple[str, ...], list[str]]] = {}
+        for why in dict.fromkeys(self.refused.values()):
+            whom: dict[str, list[str]] = {}
+            for who, said in self.refused.items():
+                if said == why:
+                    policy, _, allocator = who.rpartition(", ")
+                    whom.setdefault(policy, []).append(allocator)
+            for policy, allocating in whom.items():
+                reasons.setdefault(why, {}).setdefault(tuple(allocating), []).append(policy)
+        for why, groups in reasons.items():
+            for places, names in groups.items():
+                where = "" if places == (OWN,) else f" with {', '.join(places)}"
+                yield f"not simulated: {', '.join(names)}{where}: {why}"
 
 
 def run(

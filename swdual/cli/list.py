@@ -28,6 +28,7 @@ def _all() -> Iterator[str]:
     from swdual import registry
     from swdual.format import NUMBERS
     from swdual.hits.fields import FIELDS
+    from swdual.scheduling import plugins
     from swdual.scheduling.platform import PLATFORMS
     from swdual.sequences import matrices
 
@@ -41,8 +42,8 @@ def _all() -> Iterator[str]:
         ("planners", registry.available("swdual.planners")),
         ("formats", formats),
         ("matrices", matrices.names()),
-        ("policies", registry.available("swdual.scheduling.policies")),
-        ("allocators", registry.available("swdual.scheduling.allocators")),
+        ("policies", plugins.policy_names()),
+        ("allocators", plugins.allocator_names()),
         ("platforms", sorted(PLATFORMS)),
     ):
         yield f"{kind:<12}{'  '.join(names)}"
@@ -53,8 +54,10 @@ def _all() -> Iterator[str]:
 
 def _about(what: str) -> Iterator[str]:
     """Yield the lines about one kind of thing: each with what it does."""
-    if what in ("policies", "allocators"):
-        yield from _plugins(f"swdual.scheduling.{what}")
+    if what == "policies":
+        yield from _policies()
+    elif what == "allocators":
+        yield from _allocators()
     elif what == "platforms":
         from swdual.scheduling.platform import PLATFORMS
 
@@ -74,19 +77,37 @@ def _about(what: str) -> Iterator[str]:
             yield from _wrapped(rule.help)
 
 
-def _plugins(package: str) -> Iterator[str]:
-    """Yield what the docstring of each plug-in says, and its options with their defaults."""
-    from swdual import registry
+def _policies() -> Iterator[str]:
+    """Yield what each policy does, the jobs that it is for, and its options with defaults."""
+    import sys
 
-    for number, name in enumerate(registry.available(package)):
-        module = registry.load(package, name)
+    from swdual.scheduling.plugins import find_policy, policy_names
+    from swdual.scheduling.policy import JOB_KINDS
+
+    for number, name in enumerate(policy_names()):
+        found = find_policy(name)
         yield f"\n{name}" if number else name
-        for paragraph in (inspect.getdoc(module) or "").split("\n\n"):
-            yield from _wrapped(" ".join(paragraph.split()))
-        for option, about in getattr(module, "OPTIONS", {}).items():
+        yield from _paragraphs(sys.modules[found.make.__module__].__doc__ or found.make.__doc__)
+        if found.traits.jobs != "rigid":
+            yield from _wrapped(f"For {JOB_KINDS[found.traits.jobs]}.")
+        for option, about in found.options.items():
             values = f" ({'|'.join(about.choices)})" if about.choices else ""
             yield f"    --option {option}={about.default}{values}"
             yield from _wrapped(about.help, "        ")
+
+
+def _allocators() -> Iterator[str]:
+    """Yield what each allocator does."""
+    from swdual.scheduling.plugins import allocator_names, find_allocator
+
+    for number, name in enumerate(allocator_names()):
+        yield f"\n{name}" if number else name
+        yield from _paragraphs(find_allocator(name).allocator.__doc__)
+
+
+def _paragraphs(text: str | None) -> Iterator[str]:
+    for paragraph in inspect.cleandoc(text or "").split("\n\n"):
+        yield from _wrapped(" ".join(paragraph.split()))
 
 
 def _wrapped(text: str, indent: str = "    ") -> list[str]:

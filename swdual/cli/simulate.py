@@ -189,7 +189,8 @@ def command(
     from swdual.scheduling.comparison import SHOWN, compare
     from swdual.scheduling.metrics import metrics
 
-    runs = _simulated.Runs.of(policies, allocators, options, reserve_depth, penalty)
+    kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
+    runs = _simulated.Runs.of(policies, allocators, options, reserve_depth, penalty, kind)
     files = _simulated.Files(jobs_out, gantt, usage, distribution, force)
     files.check(runs)
     columns = [name.strip() for names in shown for name in names.split(",")] or SHOWN
@@ -208,8 +209,8 @@ def command(
     click.echo(_simulated.head(workload, platform))
     for line in _simulated.summary(done) if len(runs) == 1 else done.comparison.lines():
         click.echo(harmless(line))
-    for who, why in done.refused.items():
-        click.echo(harmless(f"{who}: {why}"))
+    for line in done.refusals():
+        click.echo(harmless(line))
     for who, lines in done.explanations.items():
         click.echo("" if len(runs) == 1 else f"\n{harmless(who)}")
         for line in lines:

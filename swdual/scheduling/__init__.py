@@ -9,7 +9,9 @@ Stages, in the order in which a simulation meets them:
 ``allocator``, ``allocators``
     Which processors a job gets.
 ``policy``, ``policies``
-    Which job starts when.
+    Which job starts when: the contract of a policy, and those that there are.
+``placing``, ``plugins``
+    Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``
     What will be free when, by requested times.
 ``engine``
@@ -33,9 +35,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from swdual.scheduling.comparison import compare
     from swdual.scheduling.engine import simulate
+    from swdual.scheduling.job import Job
     from swdual.scheduling.metrics import METRICS
     from swdual.scheduling.penalty import Penalty
+    from swdual.scheduling.placing import reason_to_wait, start_now
     from swdual.scheduling.platform import Platform
+    from swdual.scheduling.policy import DecisionError, Option, Resize, Start, Stop, View
     from swdual.scheduling.schedule import Schedule
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
@@ -44,18 +49,27 @@ if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
 
 _HOMES = {
+    "DecisionError": "policy",
+    "Job": "job",
     "METRICS": "metrics",
+    "Option": "policy",
     "Penalty": "penalty",
     "Platform": "platform",
     "Repairs": "workload.repair",
+    "Resize": "policy",
     "Schedule": "schedule",
+    "Start": "policy",
+    "Stop": "policy",
+    "View": "policy",
     "Workload": "workload.workload",
     "cirne": "workload.cirne",
     "compare": "comparison",
     "lublin": "workload.lublin",
     "read_swf": "workload.swf",
+    "reason_to_wait": "placing",
     "sample": "workload.sample",
     "simulate": "engine",
+    "start_now": "placing",
     "windows": "workload.sample",
     "write_swf": "workload.swf",
 }
@@ -64,17 +78,26 @@ _MODULES = ("cirne", "lublin")
 
 __all__ = [
     "METRICS",
+    "DecisionError",
+    "Job",
+    "Option",
     "Penalty",
     "Platform",
     "Repairs",
+    "Resize",
     "Schedule",
+    "Start",
+    "Stop",
+    "View",
     "Workload",
     "cirne",
     "compare",
     "lublin",
     "read_swf",
+    "reason_to_wait",
     "sample",
     "simulate",
+    "start_now",
     "windows",
     "write_swf",
 ]

@@ -6,7 +6,8 @@ An instant is handled at once: first the ends, then the submissions, then one pa
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +15,22 @@ import numpy as np
 from swdual import registry
 from swdual.errors import InputError
 from swdual.progress import progress_bar
-from swdual.scheduling import allocator as allocators
 from swdual.scheduling import policy as policies
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policy import DecisionError, Policy, Resize, Running, Start, Stop
+from swdual.scheduling.plugins import FoundPolicy, find_allocator, find_policy, line_in
+from swdual.scheduling.policy import (
+    Decision,
+    DecisionError,
+    Policy,
+    Resize,
+    Running,
+    Start,
+    Stop,
+)
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.record import Record
 from swdual.scheduling.schedule import Schedule
@@ -34,8 +43,8 @@ SHOWN_EVERY = 512
 def simulate(
     workload: Workload,
     platform: Platform | int,
-    policy: str = "easy",
-    allocator: str = "basic",
+    policy: str | os.PathLike[str] | type[Policy] = "easy",
+    allocator: str | os.PathLike[str] | Allocator = "basic",
     *,
     options: Mapping[str, Any] | None = None,
     penalty: Penalty | None = None,
@@ -50,8 +59,11 @@ def simulate(
         The jobs.
     platform
         Where they run; a number is that many processors, all alike.
-    policy, allocator
-        Names of files in ``swdual/scheduling/policies`` and ``allocators``.
+    policy
+        A name, such as "easy" ("swdual list policies" prints all), the path of a Python file with
+        a policy, or a class: see `swdual.scheduling.policy`.
+    allocator
+        Likewise: a name, a path, or an object with ``FORCED`` and ``choose``.
     options
         Options of the policy by name.
     penalty
@@ -66,45 +78,61 @@ def simulate(
     InputError
         If a job needs more processors than there are, a name or option does not exist, or the
         policy cannot handle this workload, allocator or penalty.
+    DecisionError
+        If the policy decides what cannot be; with its file and line if it was read from a file.
     """
     if not isinstance(platform, Platform):
         platform = Platform(platform)
     _check(workload, platform)
-    choice: Allocator = registry.load(allocators.PACKAGE, allocator)
-    scheduler, chosen = make_policy(policy, platform, choice, options or {})
-    traits = policies.traits(policy)
+    found, placing = find_policy(policy), find_allocator(allocator)
+    scheduler, chosen = make_policy(found, platform, placing.allocator, options or {})
+    traits = found.traits
     if traits.malleable and penalty is not None:
         raise InputError(
-            f"under {policy} the processors of a running job change, and a penalty is for those "
-            "that it starts on; leave the penalty out"
+            f"under {found.name} the processors of a running job change, and a penalty is for "
+            "those that it starts on; leave the penalty out"
         )
     engine = Engine(
-        workload, platform, choice, penalty, set(explain), policy, malleable=traits.malleable
+        workload,
+        platform,
+        placing.allocator,
+        penalty,
+        set(explain),
+        found.name,
+        malleable=traits.malleable,
     )
-    with progress_bar(f"{policy}, {allocator}", "jobs", 1, shown=progress) as show:
-        engine.run(scheduler, show)
-    return engine.schedule(policies.OWN if traits.places else allocator, chosen)
+    with progress_bar(f"{found.name}, {placing.name}", "jobs", 1, shown=progress) as show:
+        try:
+            engine.run(scheduler, show)
+        except DecisionError as error:
+            if found.file is None:
+                raise
+            frame = getattr(engine.decisions, "gi_frame", None)  # where a generator stands
+            line = (
+                line_in(found.file, error.__cause__ or error) if frame is None else frame.f_lineno
+            )
+            raise DecisionError(error.message, file=found.file, line=line) from error
+    return engine.schedule(policies.OWN if traits.places else placing.name, chosen)
 
 
 def make_policy(
-    name: str, platform: Platform, allocator: Allocator, options: Mapping[str, Any]
+    found: FoundPolicy, platform: Platform, allocator: Allocator, options: Mapping[str, Any]
 ) -> tuple[Policy, dict[str, Any]]:
     """Return a policy, ready for one simulation, and all its options.
 
     Raises
     ------
     InputError
-        If there is no such policy or option, or it cannot have that value.
+        If there is no such option, or it cannot have that value.
     """
-    module = registry.load(policies.PACKAGE, name)
-    known: dict[str, policies.Option] = getattr(module, "OPTIONS", {})
+    name, known = found.name, found.options
     for option in options:
         if option not in known:
             if not known:
                 raise InputError(f"the policy {name} has no options, so {option!r} is unknown")
             raise InputError(registry.unknown(f"option of the policy {name}:", option, known))
     chosen = {key: option.check(key, options.get(key)) for key, option in known.items()}
-    return module.Policy(platform, allocator, **chosen), chosen
+    return found.make(platform, allocator, **chosen), chosen
 
 
 def _check(workload: Workload, platform: Platform) -> None:
@@ -133,6 +161,11 @@ class Engine:
         What the policy is called.
     malleable
         Whether jobs may run on fewer processors than they need, and more slowly.
+
+    Attributes
+    ----------
+    decisions
+        Those of the present instant; where they stand tells which one was wrong.
     """
 
     def __init__(
@@ -168,6 +201,7 @@ class Engine:
         self._stopped: dict[int, tuple[float, float]] = {}
         self._record = Record(jobs)
         self._notes: dict[int, list[tuple[float, str]]] = {}
+        self.decisions: Iterator[Decision] = iter(())
 
     def free(self) -> Ranges:
         """Return the ranges of free processors."""
@@ -221,18 +255,39 @@ class Engine:
                 self.queue[coming] = jobs[coming]
                 self.submitted.append(jobs[coming])
                 coming += 1
-            for decision in policy.decide(self):
-                if isinstance(decision, Start):
-                    self._start(decision)
-                elif isinstance(decision, Resize):
-                    self._resize(decision)
-                else:
-                    self._stop(decision)
+            self._decide(policy)
             if self.ended:
                 done += len(self.ended)
                 if done % SHOWN_EVERY < len(self.ended):
                     show(done, len(jobs))
         show(done, len(jobs))
+
+    def _decide(self, policy: Policy) -> None:
+        """Apply what a policy decides about the present instant, one by one."""
+        self.decisions = policy.decide(self)
+        if not isinstance(self.decisions, Iterator):
+            raise DecisionError(
+                f"decide of {self._policy} returns {self.decisions!r}; it must yield decisions"
+            )
+        try:
+            for decision in self.decisions:
+                if isinstance(decision, Start):
+                    self._start(decision)
+                elif isinstance(decision, Resize):
+                    self._resize(decision)
+                elif isinstance(decision, Stop):
+                    self._stop(decision)
+                else:
+                    raise DecisionError(
+                        f"{self._policy} yields {decision!r}; a decision is a Start, Resize or Stop"
+                    )
+        except RuntimeError as error:
+            if "changed size during iteration" not in str(error):
+                raise
+            raise DecisionError(
+                f"{self._policy} iterates over view.queue or view.running while its decisions "
+                "change them; iterate over a copy, such as list(view.queue.values())"
+            ) from error
 
     def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
         """Return what happened."""

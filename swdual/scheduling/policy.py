@@ -1,4 +1,18 @@
-"""What every policy offers: who starts when. Policies meet the engine here and nowhere else."""
+"""What every policy offers: who starts when. Policies meet the engine here and nowhere else.
+
+The contract, for those who write one (docs/policy_in_ten_minutes.md shows it at work):
+
+- A policy is a class with ``decide(self, view)``, a generator of decisions: `Start`, `Resize`,
+  `Stop`. The engine calls it once for each instant at which jobs end or are submitted, after all
+  events of the instant, and at the instants that the policy asked for with `View.wake`.
+- Each decision takes effect before the next is asked for: ``view.queue``, ``view.running`` and
+  ``view.free_count`` change at each ``yield``. So iterate over a copy,
+  ``list(view.queue.values())``, and ask `swdual.scheduling.start_now` again after each decision.
+- A policy sees requested times, not run times, and must not look at jobs not yet submitted.
+- A decision that cannot be applied raises `DecisionError`: to start a job that does not wait, on
+  processors that are not all free, or on fewer than it needs if it is rigid.
+- If jobs wait, nothing runs and nothing else is to come, the simulation ends with an error.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +37,22 @@ OWN = "own"
 """What an allocator is called where the policy places jobs itself."""
 
 
+JOB_KINDS = {
+    "rigid": "jobs that need a fixed number of processors",
+    "offline": "jobs that are all submitted at once and whose run times are known",
+    "moldable": "moldable jobs, which can run on any number of processors",
+    "sequential": "sequential tasks, one processor each",
+    "threads": "jobs that are split into threads",
+}
+"""The kinds of jobs that a policy may be for."""
+
+
 class DecisionError(SwdualError):
     """A decision that cannot be applied: a defect of the policy."""
 
 
 class Traits(NamedTuple):
-    """What a policy's module says of it; False where it says nothing.
+    """What a policy's author says of it, in the class or beside it in its file.
 
     Parameters
     ----------
@@ -36,20 +60,13 @@ class Traits(NamedTuple):
         ``MALLEABLE``: jobs may run on fewer processors than they need, and more slowly.
     places
         ``PLACES``: the policy chooses processors itself and asks no allocator.
+    jobs
+        ``JOBS``: the kind of jobs that the policy is for, a key of `JOB_KINDS`.
     """
 
-    malleable: bool
-    places: bool
-
-
-def traits(name: str) -> Traits:
-    """Return the traits of a policy.
-
-    >>> traits("easy")
-    Traits(malleable=False, places=False)
-    """
-    module = registry.load(PACKAGE, name)
-    return Traits(getattr(module, "MALLEABLE", False), getattr(module, "PLACES", False))
+    malleable: bool = False
+    places: bool = False
+    jobs: str = "rigid"
 
 
 LONGEST_VALUE = 100
@@ -256,11 +273,12 @@ class View(Protocol):
 
 
 class Policy(Protocol):
-    """An instance of the class ``Policy`` that each module in ``swdual.scheduling.policies`` has.
+    """A class that decides who starts when; the contract is at the top of this file.
 
-    The module's docstring begins with what it does, in a line, and names the source. Its
-    ``OPTIONS``, a dict of `Option` by name, are the keyword arguments of the class; where there
-    are none it may be left out, and so may its `Traits`.
+    ``OPTIONS``, a dict of `Option` by name, ``MALLEABLE``, ``PLACES`` and ``JOBS`` (see `Traits`)
+    stand in the class or beside it in its file; each may be left out. The options are keyword
+    arguments of the class. Where a policy is part of this package, its class is called ``Policy``,
+    and the docstring of its file begins with what it does, in a line, and names the source.
     """
 
     def __init__(self, platform: Platform, allocator: Allocator, **options: Any) -> None: ...

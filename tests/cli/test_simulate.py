@@ -12,7 +12,8 @@ import pytest
 
 from swdual import registry
 from swdual.scheduling.metrics import METRICS
-from swdual.scheduling.policy import OWN, traits
+from swdual.scheduling.plugins import find_policy
+from swdual.scheduling.policy import OWN
 
 POLICIES = registry.available("swdual.scheduling.policies")
 ALLOCATORS = registry.available("swdual.scheduling.allocators")
@@ -264,12 +265,16 @@ def test_all_that_can_are_compared_and_others_say_why(run, trace):
     refused = {tuple(who.split(", ")) for who in facts["refused"]}
     assert not done & refused
     assert done | refused == {
-        (p, a) for p in POLICIES for a in ([OWN] if traits(p).places else ALLOCATORS)
+        (p, a) for p in POLICIES for a in ([OWN] if find_policy(p).traits.places else ALLOCATORS)
     }
     assert {(p, a) for p in ("fcfs", "easy", "conservative") for a in ALLOCATORS} <= done
     assert "offline" in facts["refused"]["shelves, own"]
     outcome = run("simulate", "t.swf", "--policy", "all", QUIET)
-    assert "\nshelves, own: shelves plan" in outcome.out
+    said = [line for line in outcome.out.splitlines() if line.startswith("not simulated: ")]
+    assert len(said) == 3
+    assert any("gspt, gspt_rd" in line and "add --kind sequential" in line for line in said)
+    assert any(": shelves: only for" in line and "add --offline" in line for line in said)
+    assert any(": thread_matrix with basic: only for jobs that are split" in line for line in said)
 
 
 def test_an_option_goes_to_the_policies_that_have_it(run, trace):
@@ -313,6 +318,84 @@ def test_each_schedule_has_files_of_its_own(run, trace, refuses, here):
     assert run("simulate", "t.swf", "--policy", "easy", "--jobs-out", "one.csv").code == 0
     assert (here / "easy.csv").read_text() == (here / "one.csv").read_text()
     assert (here / "fcfs.csv").is_file()
+
+
+MINE = """\
+from swdual.scheduling import Option, start_now
+
+OPTIONS = {"widest": Option("no", "Whether the widest come first.", ("no", "yes"))}
+
+
+class BySize:
+    def __init__(self, platform, allocator, widest):
+        self.sign = -1 if widest == "yes" else 1
+
+    def decide(self, view):
+        for job in sorted(view.queue.values(), key=lambda job: self.sign * job.processors):
+            start = start_now(view, job)
+            if start is not None:
+                view.note(job, "there is room")
+                yield start
+"""
+
+
+def test_a_policy_may_come_from_a_file(run, trace, here):
+    """With its options, files of its own, explanations, and beside others."""
+    trace(some(60, seed=2))
+    (here / "a-dir").mkdir()
+    (here / "a-dir" / "mine.py").write_text(MINE)
+    path = "a-dir/mine.py"
+    words = ("simulate", "t.swf", "--policy", f"easy,{path}", "--policy", f"{path}:widest=yes")
+    rows = shown(run(*words, "--jobs-out", "{policy}.csv", "--json", QUIET))["schedules"]
+    assert [(row["policy"], row["options"].get("widest")) for row in rows] == [
+        ("easy", None),
+        ("mine", "no"),
+        ("mine", "yes"),
+    ]
+    assert len({row["mean_waiting_time"] for row in rows}) == 3
+    assert {path.name for path in here.glob("*.csv")} == {
+        "easy.csv", "mine.csv", "mine:widest=yes.csv"
+    }  # fmt: skip
+    said = run("simulate", "t.swf", "--policy", path, "--explain", "1", QUIET).out
+    assert "there is room" in said
+    told = run("simulate", "t.swf", "--policy", path, "--option", "widest=yes", "--json", QUIET)
+    assert shown(told)["mean_waiting_time"] == rows[2]["mean_waiting_time"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("yield start", "yield start.jobs", ["p.py:15: AttributeError: 'Start' object has no"]),
+        ("yield start", "yield start; yield start", ["p.py:15: p starts job 1, which does not"]),
+        ("sorted(", "sortet(", ["p.py:11: NameError: name 'sortet' is not defined"]),
+        ("def decide", "def deside", ["p.py: has no class with a method decide(self, view)"]),
+        ("class", "clas", ["p.py:6: SyntaxError: invalid syntax"]),
+    ],
+)
+def test_a_mistake_in_a_policy_is_told_with_its_line(refuses, trace, here, old, new, said):
+    """It is the user's file: not an internal error."""
+    (here / "p.py").write_text(MINE.replace(old, new))
+    refuses(1, said, "simulate", "t.swf", "--policy", "p.py", QUIET)
+
+
+def test_two_policies_of_one_name_are_refused(refuses, trace, here):
+    """A comparison could not tell them apart."""
+    for folder in ("a", "b"):
+        (here / folder).mkdir()
+        (here / folder / "mine.py").write_text(MINE)
+    refuses(
+        1, ["two policies are called mine"], "simulate", "t.swf", "--policy", "a/mine.py,b/mine.py"
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "needed"),
+    [("spt", "--kind sequential"), ("shelves", "--offline"), ("thread_matrix", "--kind threads")],
+)
+def test_a_policy_for_other_jobs_names_the_option_that_makes_them(refuses, trace, policy, needed):
+    """Not the function of Python."""
+    outcome = refuses(1, [policy, f"add {needed}"], "simulate", "t.swf", "--policy", policy, QUIET)
+    assert "swdual.scheduling" not in outcome.err
 
 
 # What goes wrong.

@@ -26,6 +26,7 @@ from swdual.scheduling import policy as policies
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import cirne, lublin, moldable, sequential, threads
 from swdual.scheduling.workload.workload import Workload
@@ -108,7 +109,7 @@ def draw(seed, number):
     policy = str(rng.choice(registry.available(policies.PACKAGE)))
     platform = drawn_platform(rng, whole_clusters=policy == "shelves")
     workload = drawn_workload(rng, policy, platform)
-    traits = policies.traits(policy)
+    traits = find_policy(policy).traits
     possible = [
         name
         for name in registry.available(allocators.PACKAGE)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.job import Job
-from swdual.scheduling.policies._placing import lacking, placed
+from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.workload.workload import Workload
 
@@ -132,7 +132,7 @@ class Moldable:
         while queue:
             head = next(iter(queue.values()))
             head_size = self._choice.size(view, head)
-            start = placed(view, head, width=head_size.processors)
+            start = start_now(view, head, width=head_size.processors)
             if start is None:
                 break
             view.note(head, f"started on {head_size.processors:,} processors as the head")
@@ -155,7 +155,7 @@ class Moldable:
             beyond = view.now + requested_time > shadow
             if count > view.free_count or (beyond and count > extra):
                 continue
-            start = placed(view, job, backfilled=True, width=count)
+            start = start_now(view, job, backfilled=True, width=count)
             if start is not None:
                 extra -= count * beyond
                 view.note(job, f"backfilled on {count:,} processors: does not delay the head")
@@ -185,7 +185,7 @@ class Moldable:
                 view.note(job, f"not backfilled on {count:,} processors: would delay the head")
             else:
                 where = "not backfilled" if place else "head of the queue"
-                view.note(job, f"{where}: {lacking(view, job, count)}")
+                view.note(job, f"{where}: {reason_to_wait(view, job, count)}")
 
 
 class AtSubmission:

@@ -13,8 +13,8 @@ import numpy as np
 
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
+from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._placing import lacking
 from swdual.scheduling.policy import Start, View
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.profile import AvailabilityProfile, Choose
@@ -88,7 +88,7 @@ class Reserving:
             reserved.append((time, job, processors))
             if len(reserved) == 1:
                 view.promise(job, time)
-            view.note(job, f"{lacking(view, job)}; reserved at {seconds(time)}")
+            view.note(job, f"{reason_to_wait(view, job)}; reserved at {seconds(time)}")
         rest = candidates[place:]
         for job in self._fitting(view, rest):
             first = next(iter(view.queue))
@@ -124,5 +124,5 @@ class Reserving:
 
 def _refusal(view: View, job: Job) -> str:
     if job.processors > view.free_count:
-        return f"not backfilled: {lacking(view, job)}"
+        return f"not backfilled: {reason_to_wait(view, job)}"
     return "not backfilled: it would delay a job before it in the queue, which has a reservation"

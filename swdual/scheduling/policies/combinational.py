@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
+from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._placing import lacking
 from swdual.scheduling.policies._reserving import chooser
 from swdual.scheduling.policy import Start, View
 from swdual.scheduling.profile import AvailabilityProfile
@@ -63,7 +63,9 @@ class Policy:
         later = list(view.queue.values())[1:] if view.ended else list(view.submitted)
         shadow, reserved = profile.earliest(head.processors, head.requested_time, self._choose)
         view.promise(head, shadow)
-        view.note(head, f"head of the queue: {lacking(view, head)}; reserved at {seconds(shadow)}")
+        view.note(
+            head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
+        )
         profile.take(shadow, shadow + head.requested_time, head.processors, reserved)
         yield from self._backfill(view, head, shadow, later)
         profile.give(shadow, shadow + head.requested_time, head.processors, reserved)

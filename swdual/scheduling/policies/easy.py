@@ -15,9 +15,9 @@ from operator import attrgetter
 from swdual.errors import InputError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
+from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
-from swdual.scheduling.policies._placing import lacking
 from swdual.scheduling.policies._reserving import Reserving
 from swdual.scheduling.policy import Option, Start, View
 
@@ -100,7 +100,9 @@ class _ByCount:
             return
         shadow, extra = self._reservation(head, view.free_count)
         view.promise(head, shadow)
-        view.note(head, f"head of the queue: {lacking(view, head)}; reserved at {seconds(shadow)}")
+        view.note(
+            head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
+        )
         # Where nothing ended, what waited before finds no more room now than it did then.
         waiting = queue.values() if view.ended else view.submitted
         free = view.free_count
@@ -143,7 +145,7 @@ class _ByCount:
 
 def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:
     if job.processors > view.free_count:
-        return f"not backfilled: {lacking(view, job)}"
+        return f"not backfilled: {reason_to_wait(view, job)}"
     return (
         f"not backfilled: would run beyond {seconds(shadow)}, when the head of the queue starts, "
         f"which then leaves {extra:,} processors, and this needs {job.processors:,}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._placing import lacking, placed
 from swdual.scheduling.policy import Start, View
 
 
@@ -23,12 +23,12 @@ class Policy:
         """Yield the head of the queue while there is room for it."""
         while view.queue:
             head = next(iter(view.queue.values()))
-            start = placed(view, head)
+            start = start_now(view, head)
             if start is None:
                 break
             view.note(head, "started as the head of the queue")
             yield start
         if view.watching:
             for place, job in enumerate(view.queue.values()):
-                why = f"head of the queue: {lacking(view, job)}"
+                why = f"head of the queue: {reason_to_wait(view, job)}"
                 view.note(job, f"{place} jobs are before it in the queue" if place else why)

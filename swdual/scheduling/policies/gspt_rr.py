@@ -19,6 +19,7 @@ from swdual.scheduling.policies._sequential import (
 from swdual.scheduling.policy import Decision, View
 
 PLACES = True
+JOBS = "sequential"
 
 OPTIONS = RANDOM_REDIRECTION
 

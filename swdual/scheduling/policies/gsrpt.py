@@ -14,6 +14,7 @@ from swdual.scheduling.policies._sequential import Sequential
 from swdual.scheduling.policy import Decision, View
 
 PLACES = True
+JOBS = "sequential"
 
 
 class Policy:

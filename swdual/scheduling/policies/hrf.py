@@ -30,6 +30,8 @@ from swdual.scheduling.policies._moldable import (
 )
 from swdual.scheduling.policy import Option, View
 
+JOBS = "moldable"
+
 OPTIONS = {
     "alpha": Option(
         1.0, "The budget: how many processors all waiting jobs get together, of the platform's."

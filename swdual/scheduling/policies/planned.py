@@ -20,6 +20,7 @@ from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.workload.planned import FIELDS
 
 PLACES = True
+JOBS = "sequential"
 
 OPTIONS = {
     "planner": Option("dual", "Who plans the tasks of a workload without a plan of its own."),

@@ -16,6 +16,8 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._moldable import BACKFILLING, WEIGHT, Moldable, Shares, Size
 from swdual.scheduling.policy import View
 
+JOBS = "moldable"
+
 OPTIONS = {"backfilling": BACKFILLING, "weight": WEIGHT}
 
 

@@ -32,6 +32,7 @@ from swdual.scheduling.policy import Start, View
 from swdual.scheduling.processors import Ranges, minus
 
 PLACES = True
+JOBS = "offline"
 
 
 class ShelfPlan(NamedTuple):

@@ -22,6 +22,8 @@ from swdual.scheduling.policies._moldable import (
 )
 from swdual.scheduling.policy import View
 
+JOBS = "moldable"
+
 OPTIONS = {"backfilling": BACKFILLING, "weight": WEIGHT}
 
 

@@ -14,6 +14,8 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._moldable import BACKFILLING, AtSubmission, Moldable, Size, sizes_of
 from swdual.scheduling.policy import View
 
+JOBS = "moldable"
+
 OPTIONS = {"backfilling": BACKFILLING}
 
 

@@ -22,6 +22,8 @@ from swdual.scheduling.workload.threads import Threads
 
 GROWING = "growing"
 
+JOBS = "threads"
+
 OPTIONS = {
     "window": Option(
         GROWING,

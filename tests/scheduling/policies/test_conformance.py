@@ -15,6 +15,7 @@ from swdual.scheduling import policy as policies
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import moldable
 from swdual.scheduling.workload.swf import read_swf
@@ -90,7 +91,10 @@ def test_schedules_of_other_jobs_are_valid(name, allocator):
     make, options = MADE[name]
     for seed in range(3):
         workload = make(seed)
-        if policies.traits(name).malleable and registry.load(allocators.PACKAGE, allocator).FORCED:
+        if (
+            find_policy(name).traits.malleable
+            and registry.load(allocators.PACKAGE, allocator).FORCED
+        ):
             with pytest.raises(InputError, match="allocator"):
                 simulate(workload, PLATFORM, name, allocator, options=options)
             continue
