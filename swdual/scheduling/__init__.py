@@ -18,6 +18,8 @@ Stages, in the order in which a simulation meets them:
     Applies events and decisions instant by instant.
 ``schedule``, ``validation``, ``metrics``
     What happened, whether it can be, and what it is worth.
+``conformance``
+    Tries a policy on random jobs.
 
 Nothing here knows biology.
 
@@ -34,6 +36,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from swdual.scheduling.comparison import compare
+    from swdual.scheduling.conformance import check_policy
     from swdual.scheduling.engine import simulate
     from swdual.scheduling.job import Job
     from swdual.scheduling.metrics import METRICS
@@ -62,6 +65,7 @@ _HOMES = {
     "Stop": "policy",
     "View": "policy",
     "Workload": "workload.workload",
+    "check_policy": "conformance",
     "cirne": "workload.cirne",
     "compare": "comparison",
     "lublin": "workload.lublin",
@@ -90,6 +94,7 @@ __all__ = [
     "Stop",
     "View",
     "Workload",
+    "check_policy",
     "cirne",
     "compare",
     "lublin",

@@ -1,7 +1,9 @@
-"""What holds for every policy of rigid jobs with every allocator."""
+"""What holds for every policy with every allocator: each file of the package is tried."""
 
 from __future__ import annotations
 
+import importlib
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -12,49 +14,41 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.scheduling import allocator as allocators
 from swdual.scheduling import policy as policies
+from swdual.scheduling.conformance import check_policy, example, variants
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_policy
+from swdual.scheduling.policy import Traits
 from swdual.scheduling.validation import violations
-from swdual.scheduling.workload import moldable
 from swdual.scheduling.workload.swf import read_swf
-from swdual.scheduling.workload.threads import split
 
-POLICIES = {
-    "fcfs": ("fcfs", {}),
-    "easy": ("easy", {}),
-    "easy by processors": ("easy", {"by": "processors"}),
-    "easy, shortest first": ("easy", {"order": "shortest"}),
-    "reserve depth 0": ("easy", {"reserve_depth": "0"}),
-    "reserve depth 3": ("easy", {"reserve_depth": "3"}),
-    "conservative": ("conservative", {}),
-    "conservative by processors": ("conservative", {"by": "processors"}),
-    "conservative, thesis": ("conservative", {"by": "processors", "compression": "thesis"}),
-    "conservative, none": ("conservative", {"compression": "none"}),
-    "combinational": ("combinational", {}),
-    "multiple_queue": ("multiple_queue", {}),
-    "slack_based": ("slack_based", {}),
-    "gang": ("gang", {"quantum": "30"}),
+MORE = {
+    "easy": [{"reserve_depth": "0"}, {"reserve_depth": "3"}],
+    "conservative": [{"by": "processors", "compression": "thesis"}],
+    "gang": [{"quantum": "30"}],
 }
-MADE = {
-    "shelves": (lambda seed: random_workload(seed, 60, 4).offline(), {}),
-    "fcfs_malleable": (lambda seed: random_workload(seed, 100, 24), {}),
-    "easy_malleable": (lambda seed: random_workload(seed, 100, 24), {}),
-    **{
-        name: (lambda seed: moldable.generate(60, 24, seed=seed, mean_gap=600), {})
-        for name in ("hrf", "submit_time_greedy", "submit_time_fair", "schedule_time_fair")
-    },
-    **{
-        name: (lambda seed: random_workload(seed, 100, 1).clairvoyant(), {})
-        for name in (
-            *("gspt", "gsrpt", "spt", "srpt", "gspt_rd", "spt_rd", "gspt_rr", "spt_rr"),
-            "planned",
-        )
-    },
-    "thread_matrix": (lambda seed: split(random_workload(seed, 40, 24), dependent=0.2), {}),
-}
-"""Policies of other jobs, and a workload of theirs by seed."""
+"""Options to try beside the defaults and each choice by itself."""
+
+
+def trials():
+    """Return each policy with each set of options that is tried: also of files that are new."""
+    return [
+        pytest.param(name, options, id=" ".join([name, *(f"{k}={v}" for k, v in options.items())]))
+        for name in registry.available(policies.PACKAGE)
+        for options in (*variants(find_policy(name)), *MORE.get(name, ()))
+    ]
+
+
+def rigid():
+    """Return those of rigid jobs, which are allowed to wait for each other only."""
+    return [
+        trial
+        for trial in trials()
+        if find_policy(trial.values[0]).traits
+        == Traits(malleable=False, places=False, jobs="rigid")
+    ]
+
 
 ALLOCATORS = registry.available(allocators.PACKAGE)
 PLATFORM = Platform(24, (4, 12, 24))
@@ -67,53 +61,86 @@ TRACES = {
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
-@pytest.mark.parametrize("name", POLICIES)
-def test_schedules_are_valid_and_no_job_is_lost(name, allocator):
-    """Random jobs, some of which start late, are killed, or run longer as they lie apart."""
-    policy, options = POLICIES[name]
-    for seed in range(6):
-        workload = random_workload(100 + seed, 120, PLATFORM.processors)
-        penalty = Penalty("quadratic", 1.5) if seed % 2 else None
-        schedule = simulate(workload, PLATFORM, policy, allocator, options=options, penalty=penalty)
-        assert violations(schedule) == []
-        assert np.isfinite(schedule.finish_time).all()
+@pytest.mark.parametrize(("name", "options"), trials())
+def test_schedules_are_valid_and_the_same_again_and_no_job_is_lost(name, options, allocator):
+    """Random jobs, some of which are killed, do not run at all, or run longer as they lie apart."""
+    assert check_policy(name, options=options, allocators=[allocator], seeds=range(100, 104)) == []
 
 
-def test_every_policy_is_tried_here():
-    names = {policy for policy, _ in POLICIES.values()} | set(MADE)
-    assert names == set(registry.available(policies.PACKAGE))
-
-
-@pytest.mark.parametrize("allocator", ALLOCATORS)
-@pytest.mark.parametrize("name", MADE)
-def test_schedules_of_other_jobs_are_valid(name, allocator):
-    """And the same again; malleable jobs refuse what forces processors to lie together."""
-    make, options = MADE[name]
-    for seed in range(3):
-        workload = make(seed)
-        if (
-            find_policy(name).traits.malleable
-            and registry.load(allocators.PACKAGE, allocator).FORCED
-        ):
+@pytest.mark.parametrize("name", registry.available(policies.PACKAGE))
+def test_only_malleable_jobs_refuse_allocators(name):
+    """Those that force processors to lie together: others never refuse."""
+    found = find_policy(name)
+    workload = example(found.traits.jobs, 1)
+    for allocator in ALLOCATORS:
+        if found.traits.malleable and registry.load(allocators.PACKAGE, allocator).FORCED:
             with pytest.raises(InputError, match="allocator"):
-                simulate(workload, PLATFORM, name, allocator, options=options)
-            continue
-        one, other = (
-            simulate(workload, PLATFORM, name, allocator, options=options) for _ in range(2)
-        )
-        assert violations(one) == []
-        assert one.start_time.tolist() == other.start_time.tolist()
-        assert one.finish_time.tolist() == other.finish_time.tolist()
-        assert one.ranges.tolist() == other.ranges.tolist()
+                simulate(workload, PLATFORM, name, allocator)
+        else:
+            simulate(workload, PLATFORM, name, allocator)
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_a_simulation_is_the_same_again(name):
-    policy, options = POLICIES[name]
-    workload = random_workload(5, 150, 16)
-    one, other = (simulate(workload, 16, policy, options=options) for _ in range(2))
-    assert one.start_time.tolist() == other.start_time.tolist()
-    assert one.ranges.tolist() == other.ranges.tolist()
+NEW = """\
+\"\"\"Smallest area first: what takes the fewest processors times seconds starts first.\"\"\"
+
+from swdual.scheduling.placing import start_now
+from swdual.scheduling.policy import Option
+
+OPTIONS = {"patient": Option("no", "Whether the first waits for room.", ("no", "yes"))}
+
+
+class Policy:
+    def __init__(self, platform, allocator, patient):
+        self.patient = patient == "yes"
+
+    def decide(self, view):
+        for job in sorted(view.queue.values(), key=lambda job: job.processors * job.requested_time):
+            start = start_now(view, job)
+            if start is not None:
+                yield start
+            elif self.patient:
+                break
+"""
+
+
+def test_a_new_file_is_tried_without_an_edit(tmp_path, monkeypatch):
+    """One more file in the package's folder: it has a name, and is tried with its choices."""
+    before = {trial.id for trial in trials()}
+    package = importlib.import_module(policies.PACKAGE)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, f"{policies.PACKAGE}.smallest_area", raising=False)
+    (tmp_path / "smallest_area.py").write_text(NEW)
+    importlib.invalidate_caches()
+    try:
+        new = [trial for trial in trials() if trial.id not in before]
+        assert [trial.id for trial in new] == ["smallest_area", "smallest_area patient=yes"]
+        assert {trial.id for trial in rigid()} >= {trial.id for trial in new}
+        for trial in new:
+            name, options = trial.values
+            assert check_policy(name, options=options) == []
+    finally:
+        sys.modules.pop(f"{policies.PACKAGE}.smallest_area", None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("yield start\n", "yield start; yield start\n", "starts job 1, which does not wait"),
+        ("yield start\n", "view.promise(job, view.now - 1); yield start\n", "promised"),
+        ("for job in sorted", "for job in () and sorted", "jobs waiting on an idle platform"),
+        ("key=lambda job: job", "key=lambda job: next(N) * job", "again gives another schedule"),
+    ],
+)
+def test_a_mistake_in_a_new_file_is_found(tmp_path, old, new, said):
+    """Whatever the allocator; the line says with which one, and with which options."""
+    path = tmp_path / "mine.py"
+    assert old in NEW
+    numbers = "import random\n\nN = iter(random.Random(1).random, 2)\n"
+    path.write_text(NEW.replace(old, new) + numbers)
+    found = check_policy(path, allocators=["basic"], seeds=[1])
+    assert any(said in line for line in found)
+    assert found[0].startswith("mine, basic, seed 1: ")
+    assert any(line.startswith("mine, basic, patient=yes, seed 1: ") for line in found)
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
@@ -126,21 +153,6 @@ def test_schedules_of_real_jobs_are_valid(trace, policy, allocator, archived):
     workload = workload.take(workload.processors <= platform.processors)[:1000]
     schedule = simulate(workload, platform, policy, allocator)
     assert violations(schedule) == []
-
-
-def test_jobs_that_do_not_run_at_all_end_as_they_start():
-    """A trace may have them, and policies must not stumble over them."""
-    workload = random_workload(3, 60, 8)
-    workload = type(workload).from_arrays(
-        workload.submit_time,
-        np.where(np.arange(60) % 4 == 0, 0, workload.run_time),
-        workload.processors,
-        requested_time=workload.requested_time,
-    )
-    for policy, options in POLICIES.values():
-        for allocator in ("basic", "contiguous"):
-            schedule = simulate(workload, 8, policy, allocator, options=options)
-            assert violations(schedule) == []
 
 
 @pytest.mark.parametrize(
@@ -162,18 +174,17 @@ def test_what_cannot_be_simulated_is_refused(change, message):
         simulate(given.pop("workload"), given.pop("platform"), **given)
 
 
-def test_a_watched_job_hears_why_it_waits_and_starts():
+@pytest.mark.parametrize(("name", "options"), rigid())
+def test_a_watched_job_hears_why_it_waits_and_starts(name, options):
     """Each policy says something at each instant that matters, and keeps it once."""
     workload = random_workload(8, 80, 8)
-    waited = None
-    for policy, options in POLICIES.values():
-        schedule = simulate(workload, 8, policy, options=options, explain=workload.number.tolist())
-        waited = np.flatnonzero(schedule.waiting_time > 0)
-        assert len(waited)
-        for index in waited.tolist():
-            notes = schedule.notes[index]
-            times = [time for time, _ in notes]
-            assert times == sorted(times)
-            assert workload.submit_time[index] <= times[0]
-            assert times[-1] <= schedule.start_time[index]
-            assert all(one[1] != other[1] for one, other in pairwise(notes))
+    schedule = simulate(workload, 8, name, options=options, explain=workload.number.tolist())
+    waited = np.flatnonzero(schedule.waiting_time > 0)
+    assert len(waited)
+    for index in waited.tolist():
+        notes = schedule.notes[index]
+        times = [time for time, _ in notes]
+        assert times == sorted(times)
+        assert workload.submit_time[index] <= times[0]
+        assert times[-1] <= schedule.start_time[index]
+        assert all(one[1] != other[1] for one, other in pairwise(notes))
