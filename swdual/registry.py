@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from swdual.errors import InputError
+from swdual.text import NEAR
 
 
 def available(package: str) -> list[str]:
@@ -52,6 +53,6 @@ def unknown(kind: str, name: str, names: Iterable[str]) -> str:
     "unknown matrix 'BLOSUM63'; did you mean BLOSUM62? There are: BLOSUM62, PAM30"
     """
     names = sorted(names)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=NEAR)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     return f"unknown {kind} {name!r}{hint} There are: {', '.join(names)}"

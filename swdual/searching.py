@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -14,11 +13,13 @@ from swdual.master.search import Progress, Search
 from swdual.results import SearchResults
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
+from swdual.text import nearest
 
 
 class SearchOptions(TypedDict, total=False):
     """The options of a search: see `iter_search`."""
 
+    task: str | None
     matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None
     gap_open: int | None
     gap_extend: int | None
@@ -178,6 +179,6 @@ def _handed_on(whole: Search) -> Iterator[QueryResult]:
 def _refuse_unknown(function: str, options: Iterable[str]) -> None:
     for name in options:
         if name not in SearchOptions.__annotations__:
-            near = difflib.get_close_matches(name, SearchOptions.__annotations__, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            near = nearest(name, SearchOptions.__annotations__)
+            hint = f"; did you mean {near}?" if near else ""
             raise TypeError(f"{function}() has no option {name!r}{hint}")

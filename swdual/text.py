@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 LONGEST_QUOTE = 40
+
+NEAR = 0.7
+"""How alike two names must be for one to be taken for a misspelling of the other (0 to 1)."""
 
 SUFFIXES = ("", "k", "m", "g")
 
@@ -57,3 +62,13 @@ def size(text: str, thousand: int) -> int | None:
         return None
     factor: int = thousand ** SUFFIXES.index(match[2].lower())
     return int(match[1]) * factor
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the one of some names that a user most likely meant; None if none is near.
+
+    >>> nearest("serch", ["search", "list"]), nearest("blastp", ["search", "list"])
+    ('search', None)
+    """
+    near = difflib.get_close_matches(name, [*names], n=1, cutoff=NEAR)
+    return near[0] if near else None

@@ -7,7 +7,6 @@ a defect of swdual's own.
 
 from __future__ import annotations
 
-import difflib
 import gc
 import importlib
 import io
@@ -21,11 +20,21 @@ from typing import Any, NoReturn
 
 import click
 
+from swdual.cli._options import EXIT_CODES, Command, option
 from swdual.errors import OutputError, SwdualError
-from swdual.text import harmless
+from swdual.text import harmless, nearest
 from swdual.version import __version__
 
 COMMANDS = ("align", "convert", "info", "list", "makedb", "plan", "search", "simulate", "synth")
+
+ELSEWHERE = {
+    "blastp": "'swdual search' compares proteins, and takes blastp's options",
+    "blastn": "'swdual search' compares nucleotides, and takes blastn's options",
+    "makeblastdb": "'swdual makedb' builds a database, and takes makeblastdb's options",
+    "blastx": "swdual does not translate; translate the queries, then use 'swdual search'",
+    "tblastn": "swdual does not translate; translate the database, then use 'swdual search'",
+}
+"""BLAST's programs, and what stands for them here."""
 
 
 class Terminated(BaseException):
@@ -40,11 +49,31 @@ class _Group(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {cmd_name!r}.{hint} There are: {', '.join(COMMANDS)}.")
+            ctx.fail(f"No such command {cmd_name!r}.{_hint(cmd_name)}")
         command: click.Command = importlib.import_module(f"swdual.cli.{cmd_name}").command
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take "help" and BLAST's -help and -version too; without arguments show the help."""
+        first = args[0] if args else "help"
+        if first == "help":
+            args = [*args[1:2], "--help"]
+        elif first in ("-help", "-version"):
+            args = [f"-{first}"]
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_text(EXIT_CODES)
+
+
+def _hint(name: str) -> str:
+    """Return what to say about a command that does not exist."""
+    if name in ELSEWHERE:
+        return f" {ELSEWHERE[name]}."
+    near = nearest(name, COMMANDS)
+    meant = f" Did you mean {near!r}?" if near else ""
+    return f"{meant} Commands: {', '.join(COMMANDS)}."
 
 
 @click.group(
@@ -63,7 +92,9 @@ def group() -> None:
     swdual search queries.fasta proteins.fasta
     swdual makedb proteins.fasta.gz proteins.db   # once, for many searches
     swdual search queries.fasta proteins.db -k 10 -o hits.tsv
-    swdual simulate trace.swf --policy fcfs,easy  # what schedulers would have made of a trace
+    swdual simulate trace.swf --policy fcfs,easy  # replay a job trace under two schedulers
+
+    'swdual COMMAND --help' explains a command.
     """
 
 
@@ -154,12 +185,13 @@ def _on_sigterm(signum: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
 
 
-on_invalid_option = click.option(
+on_invalid_option = option(
     "--on-invalid",
     type=click.Choice(["error", "replace", "skip"]),
     default="error",
     show_default=True,
-    help="Letters that are none: refuse, read as X (N), or leave the record out.",
+    help="What to do with invalid letters: stop with an error, read them as X (or N), or skip "
+    "the record.",
 )
 """For commands that read sequences."""
 
@@ -167,15 +199,15 @@ on_invalid_option = click.option(
 def talking(function: Any) -> Any:
     """Add the options that say how much a command says, and obey them."""
 
-    @click.option("--quiet", is_flag=True, help="Only errors on standard error.")
-    @click.option("-v", "--verbose", is_flag=True, help="Also say what is being done.")
-    @click.option(
-        "--no-progress",
-        is_flag=True,
-        help="No progress bar; there is none either if not a terminal.",
-    )
-    @click.option(
-        "--log", type=click.Path(dir_okay=False), metavar="FILE", help="Append messages to FILE."
+    @option("--quiet", is_flag=True, help="Print only errors on standard error.")
+    @option("-v", "--verbose", is_flag=True, help="Print details of each step.")
+    @option("--no-progress", is_flag=True, help="Hide the progress bar.")
+    @option(
+        "--log",
+        blast="-logfile",
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Append the messages to FILE, with all details.",
     )
     def options(**_: Any) -> None: ...
 
@@ -187,21 +219,22 @@ def talking(function: Any) -> Any:
 
 
 def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
-    """Send the messages of the package to standard error, and to a file if asked."""
+    """Send the messages of the package to standard error, and all of them to a file if asked."""
     logger = logging.getLogger("swdual")
-    logger.setLevel(logging.DEBUG if verbose else logging.INFO)
+    logger.setLevel(logging.DEBUG if verbose or log is not None else logging.INFO)
     logger.propagate = False
     _close_messages()
+    context = click.get_current_context(silent=True)
     shown = logging.StreamHandler(sys.stderr)
     shown.setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
-    shown.setFormatter(_Lines())
+    shown.setFormatter(_Lines(context))
     logger.addHandler(shown)
     if log is not None:
         try:
             kept = _LogFile(log, encoding="utf-8")
         except OSError as error:
             raise OutputError(f"cannot be written: {error.strerror}", file=log) from error
-        kept.setFormatter(_Kept("%(asctime)s %(levelname)s %(message)s"))
+        kept.setFormatter(_Kept(context))
         logger.addHandler(kept)
 
 
@@ -245,16 +278,32 @@ def counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-class _Lines(logging.Formatter):
+class _Messages(logging.Formatter):
+    """Messages that name the options of a command, not the parameters of a function."""
+
+    def __init__(self, context: click.Context | None) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(message)s")
+        self._context = context
+
+    def text(self, record: logging.LogRecord) -> str:
+        """Return the message of a record, on one line."""
+        message = record.getMessage()
+        if self._context is not None and isinstance(self._context.command, Command):
+            message = self._context.command.in_options(message, self._context)
+        return harmless(message)
+
+
+class _Lines(_Messages):
     """``swdual: warning: ...``; plain information without the level."""
 
     def format(self, record: logging.LogRecord) -> str:
         level = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
-        return f"swdual: {level}{harmless(record.getMessage())}"
+        return f"swdual: {level}{self.text(record)}"
 
 
-class _Kept(logging.Formatter):
+class _Kept(_Messages):
     """The lines of a file; nothing that a message quotes begins another."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        return harmless(super().formatMessage(record))
+        record.message = self.text(record)
+        return super().formatMessage(record)

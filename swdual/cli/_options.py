@@ -1,75 +1,234 @@
-"""Options that several commands share, and BLAST's spelling of those that BLAST has."""
+"""Commands with help in groups and with BLAST's options, and the options that they share."""
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
+from click.types import OptionHelpExtra
 
-ALREADY_SO = {
-    "max-hsps": (("1",), "there is one hit for each target"),
-    "task": (("blastp", "blastn"), "every target is compared in full"),
-    "seg": (("no",), "nothing is masked"),
-    "dust": (("no",), "nothing is masked"),
-    "soft-masking": (("false",), "nothing is masked"),
-    "comp-based-stats": (("0", "F", "f"), "scores are not adjusted for composition"),
-}
-"""BLAST's options that ask for what is done anyway: the values that do, and what is done."""
+from swdual.cli._blast import ANSWERS, HITS_SHOWN, Accepted
+from swdual.errors import SwdualError
+from swdual.text import nearest
 
-NO_USE = {
-    "word-size": "an exact search has no words",
-    "threshold": "an exact search has no words",
-    "remote": "the search runs here",
-    "num-alignments": "use -max_target_seqs",
-    "num-descriptions": "use -max_target_seqs",
-    "perc-identity": "use SearchResults.filter in Python, or a table with pident",
-    "qcov-hsp-perc": "use SearchResults.filter in Python, or a table with qcovhsp",
-    "searchsp": "use -dbsize",
-}
-"""BLAST's options that nothing corresponds to, and what to do instead."""
+_ONE_DASH = re.compile(r"-([A-Za-z][A-Za-z_-]{2,})(?:=(.*))?", re.DOTALL)
+_PARAMETER = re.compile(r"`([a-z_.]+)(?:=([^`]*))?`")
 
-SILENT = ("parse-seqids",)
-"""BLAST's options without a value that change nothing: identifiers are always kept."""
+_WRITTEN = "swdual.written"
+"""Key of what a context keeps: each parameter's option as the user wrote it."""
 
-_ONE_DASH = re.compile(r"-([A-Za-z][A-Za-z_-]{2,})(?:=(.*))?")
+EXIT_CODES = (
+    "0 finished, 1 input or option, 2 database, 3 device, 4 memory, 5 cluster, 6 output, "
+    "130 interrupted; README.md explains them."
+)
+
+MESSAGES = "Messages"
+_MESSAGE_OPTIONS = "verbose quiet no_progress log _click_default_help"
+
+
+class Count(click.IntRange):
+    """A whole number, called so in messages."""
+
+    name = "whole number"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """Return what stands for the value in the help."""
+        return "N"
+
+
+class Real(click.FloatRange):
+    """A number, called so in messages."""
+
+    name = "number"
 
 
 class Command(click.Command):
-    """A command that takes a word behind one dash for BLAST's option, not for many of one letter.
+    """A command of swdual.
 
-    Without this, -max_hsps would be -m with the value ax_hsps, and -header would ask for help.
+    A word behind one dash is BLAST's option, not many of one letter: without this, -max_hsps
+    would be -m with the value ax_hsps, and -header would ask for help.
+
+    Messages of the library name parameters as in Python, between backquotes: `evalue`, or
+    `dbtype='nucl'`. Here they become the options that the user wrote, or would write.
+
+    Parameters
+    ----------
+    groups
+        Headings of the help, each with the names of its parameters, in the order in which they
+        are shown; what no group names follows under "Other options".
+    examples
+        Command lines that the help ends with.
+    phrases
+        What replaces other names between backquotes: {"sequential": "--kind sequential"}.
     """
 
+    def __init__(
+        self,
+        *arguments: Any,
+        groups: Mapping[str, str] | None = None,
+        examples: str = "",
+        phrases: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self._groups = {**(groups or {}), MESSAGES: _MESSAGE_OPTIONS}
+        self._examples = examples.strip("\n").splitlines()
+        self._phrases = phrases or {}
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        known = {name for each in self.params for name in each.opts}
+        """Answer BLAST's options that swdual does not have, then read the others."""
+        words = [*self._without_blast(ctx, args)]
+        ctx.meta[_WRITTEN] = self._written(words)
+        try:
+            return super().parse_args(ctx, words)
+        except click.NoSuchOption as error:
+            near = nearest(error.option_name, self._names())
+            raise click.NoSuchOption(
+                error.option_name, possibilities=[near] if near else [], ctx=ctx
+            ) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; its errors name options, not parameters."""
+        try:
+            return super().invoke(ctx)
+        except SwdualError as error:
+            error.message = self.in_options(error.message, ctx)
+            notes = getattr(error, "__notes__", [])
+            notes[:] = [self.in_options(note, ctx) for note in notes]
+            raise
+
+    def in_options(self, message: str, ctx: click.Context) -> str:
+        """Return a message with options for the parameters that it names between backquotes."""
+
+        def option(match: re.Match[str]) -> str:
+            name, value = match.groups()
+            if name in self._phrases:
+                return self._phrases[name]
+            parameter = next((each for each in self.params if each.name == name), None)
+            if not isinstance(parameter, click.Option):
+                return match[0].strip("`")
+            written = name_of(parameter, ctx)
+            if value is None or parameter.is_flag:
+                return written
+            return f"{written} {value.strip(chr(39))}"
+
+        return _PARAMETER.sub(option, message)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by groups, with all explanations in one column."""
+        records = {
+            str(each.name): record
+            for each in self.get_params(ctx)
+            if isinstance(each, click.Option)
+            if (record := each.get_help_record(ctx)) is not None
+        }
+        sections = [
+            (heading, [records.pop(name) for name in names.split() if name in records])
+            for heading, names in self._groups.items()
+        ]
+        others = [*records.values()]
+        if len(sections) == 1:
+            sections = [("Options", others + sections[0][1])]
+        else:
+            sections.insert(-1, ("Other", others))
+        widths = (len(term) for _, rows in sections for term, _ in rows)
+        width = max((each for each in widths if each <= _TERM), default=_TERM)
+        for heading, rows in sections:
+            if rows:
+                rows[0] = (rows[0][0].ljust(width), rows[0][1])
+                with formatter.section(heading):
+                    formatter.write_dl(rows, col_max=width)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples and the exit codes."""
+        if self._examples:
+            with formatter.section("Examples"):
+                for line in self._examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{line.strip()}\n")
+        with formatter.section("Exit codes"):
+            formatter.write_text(EXIT_CODES)
+
+    def _without_blast(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
+        """Yield the words of a command line, without the options that ask for what is so anyway."""
+        known = self._names()
+        shown: dict[str, str] = {}
         left = iter(args)
-        kept: list[str] = []
         for word in left:
             if word == "--":
-                kept += [word, *left]
-                break
+                yield word
+                yield from left
+                return
             match = _ONE_DASH.fullmatch(word)
             name = match[1].replace("_", "-") if match else ""
             if not match or f"-{name}" in known:
-                kept.append(word)
-            elif name in SILENT:
+                yield word
                 continue
-            elif name in ALREADY_SO:
-                values, fact = ALREADY_SO[name]
+            answer = ANSWERS.get(name)
+            if name == "help":
+                yield "--help"
+            elif name == "version":
+                from swdual.version import __version__
+
+                click.echo(f"swdual {__version__}")
+                ctx.exit()
+            elif name in HITS_SHOWN and "--max-target-seqs" in known:
                 value = next(left, "") if match[2] is None else match[2]
-                if value not in values:
-                    ctx.fail(f"-{match[1]} {value}: not here, where {fact}.")
-            elif name in NO_USE:
-                ctx.fail(f"No such option -{match[1]}: {NO_USE[name]}.")
+                shown[match[1]] = value
+                if value == "0" or len({*shown.values()}) > 1:
+                    ctx.fail(
+                        f"-{match[1]} {value}: every hit is shown in the list and as an "
+                        "alignment; say how many with -max_target_seqs."
+                    )
+                yield f"--max-target-seqs={value}"
+            elif isinstance(answer, Accepted):
+                if answer.values:
+                    value = next(left, "") if match[2] is None else match[2]
+                    if value not in answer.values:
+                        remedy = f" ({answer.remedy})" if answer.remedy else ""
+                        ctx.fail(f"-{match[1]} {value} is not supported: {answer.fact}{remedy}.")
+            elif answer is not None:
+                ctx.fail(f"-{match[1]} is not supported: {answer.reason}.")
             else:
-                near = difflib.get_close_matches(name, [x.lstrip("-") for x in known], n=1)
-                meant = [x for x in known if near and x.lstrip("-") == near[0]]
-                hint = f" Did you mean {max(meant, key=len)}?" if meant else ""
+                near = nearest(name, [each.lstrip("-") for each in known])
+                hint = f" Did you mean {_dashed(near, known)}?" if near else ""
                 ctx.fail(f"No such option -{match[1]}.{hint}")
-        return super().parse_args(ctx, kept)
+
+    def _names(self) -> list[str]:
+        return [
+            name for each in self.params if isinstance(each, click.Option) for name in each.opts
+        ]
+
+    def _written(self, words: Sequence[str]) -> dict[str, str]:
+        """Return for each parameter the option that the user wrote for it."""
+        of = {name: str(each.name) for each in self.params for name in each.opts}
+        written = {}
+        for word in words:
+            if word == "--":
+                break
+            if word.startswith("-"):
+                said = word.split("=")[0]
+                said = said if said.replace("_", "-") in of else word[:2]
+                if said.replace("_", "-") in of:
+                    written[of[said.replace("_", "-")]] = said
+        return written
+
+
+_TERM = 28
+"""Columns for the options of a help; longer ones have a line for themselves."""
+
+
+def name_of(parameter: click.Parameter, ctx: click.Context | None) -> str:
+    """Return the name of an option as the user wrote it, else the longest of swdual's own."""
+    written = {} if ctx is None else ctx.meta.get(_WRITTEN, {})
+    own = [name for name in parameter.opts if not _ONE_DASH.fullmatch(name)] or parameter.opts
+    return str(written.get(parameter.name) or max(own, key=len))
+
+
+def _dashed(name: str, known: Sequence[str]) -> str:
+    """Return the option of a name without its dashes."""
+    return max((each for each in known if each.lstrip("-") == name), key=len)
 
 
 class _Option(click.Option):
@@ -80,12 +239,23 @@ class _Option(click.Option):
         super().__init__([*names, *self._blast], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the names and the explanation, without BLAST's names."""
         whole = self.opts
         self.opts = [name for name in whole if name not in self._blast]
         try:
             return super().get_help_record(ctx)
         finally:
             self.opts = whole
+
+    def get_help_extra(self, ctx: click.Context) -> OptionHelpExtra:
+        """Return the default and the like; the range of a number is told where it is left."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Return what messages call the option."""
+        return f"'{name_of(self, ctx)}'"
 
 
 def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
@@ -108,64 +278,92 @@ output_options = _together(
         "--out",
         blast="-out",
         default="-",
-        show_default="standard output",
         type=click.Path(allow_dash=True),
-        help="Where to write; appears when complete. Ending in .gz, .bz2, .xz or .zst: compressed.",
+        help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
+        ".bz2, .xz or .zst is compressed.  [default: standard output]",
     ),
     option(
         "--header/--no-header",
         default=None,
-        help="Names of the fields in the first line.  [default: in the format csv]",
+        help="Write the names of the fields in the first line, or not.  [default: for csv only]",
     ),
-    option("--force", is_flag=True, help="Replace the output file."),
+    option("--force", is_flag=True, help="Replace the output file if it exists."),
 )
 """Where a table goes."""
 
+dbtype_option = option(
+    "--dbtype",
+    blast="-dbtype",
+    type=click.Choice(["auto", "prot", "nucl"]),
+    default="auto",
+    show_default=True,
+    help="Type of the sequences in a FASTA file. auto: nucleotides if at least 90 % of the "
+    "letters are A, C, G, T, U or N, else proteins. A swdual database knows its type.",
+)
+
+strand_option = option(
+    "--strand",
+    blast="-strand",
+    type=click.Choice(["both", "plus", "minus"]),
+    help="Strand of a nucleotide query to compare. The better of both counts.  [default: both]",
+)
+
 scheme_options = _together(
     option(
-        "--dbtype",
-        type=click.Choice(["auto", "prot", "nucl"]),
-        default="auto",
-        show_default=True,
-        help="What the letters of a FASTA file mean; a database knows.",
+        "--task",
+        blast="-task",
+        metavar="NAME",
+        help="Set of default parameters: blastp, blastp-short (up to 30 residues), blastn or "
+        "blastn-short (up to 50 bases).  [default: blastp or blastn]",
     ),
     option(
         "--matrix",
         blast="-matrix",
         metavar="NAME|FILE",
-        help="NCBI's BLOSUM45, 50, 62, 80, 90, PAM30, 70, 250, or a matrix file.  "
+        help="Scoring matrix: BLOSUM45, 50, 62, 80, 90, PAM30, 70, 250, or a matrix file.  "
         "[default: BLOSUM62]",
     ),
     option(
         "--gapopen",
+        "gap_open",
         blast="-gapopen",
-        type=int,
-        help="Price of opening a gap.  [default: BLAST's for the matrix; BLOSUM62 11, bases 5]",
+        type=Count(),
+        metavar="N",
+        help="Gap opening penalty.  [default: BLAST's for the matrix: BLOSUM62 11, bases 5]",
     ),
     option(
         "--gapextend",
+        "gap_extend",
         blast="-gapextend",
-        type=int,
-        help="Price of each gap residue.  [default: BLAST's for the matrix; BLOSUM62 1, bases 2]",
-    ),
-    option("--reward", blast="-reward", type=int, help="Score of equal bases.  [default: 2]"),
-    option(
-        "--penalty", blast="-penalty", type=int, help="Score of different bases.  [default: -3]"
+        type=Count(),
+        metavar="N",
+        help="Gap extension penalty.  [default: BLAST's for the matrix: BLOSUM62 1, bases 2]",
     ),
     option(
-        "--strand",
-        blast="-strand",
-        type=click.Choice(["both", "plus", "minus"]),
-        help="Strands of a nucleotide query to compare; the better counts.  [default: both]",
+        "--reward",
+        blast="-reward",
+        type=Count(),
+        metavar="N",
+        help="Reward for a nucleotide match.  [default: 2]",
     ),
+    option(
+        "--penalty",
+        blast="-penalty",
+        type=Count(),
+        metavar="N",
+        help="Penalty for a nucleotide mismatch.  [default: -3]",
+    ),
+    strand_option,
+    dbtype_option,
     option(
         "-p",
         "--threads",
         blast="-num-threads",
-        type=click.IntRange(min=1),
+        type=Count(min=1),
+        metavar="N",
         envvar="SWDUAL_THREADS",
         show_envvar=True,
-        help="CPU threads.  [default: all that this process may use]",
+        help="Number of CPU threads.  [default: all that this process may use]",
     ),
 )
 """How sequences are compared."""

@@ -27,5 +27,7 @@ class Size(click.ParamType[int]):
         """Return the number; fail with a message that shows how to write one."""
         found = size(str(value), self.thousand)
         if found is None:
-            self.fail(f"{value!r} is no size; write for example 5000, 650k, 20M or 1G", param, ctx)
+            self.fail(
+                f"{value!r} is not a size; write for example 5000, 650k, 20M or 1G", param, ctx
+            )
         return found

@@ -12,8 +12,26 @@ import click
 from swdual.cli import on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command, option, output_options, scheme_options
 
+GROUPS = {
+    "Output": "out outfmt header force",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand dbtype stats on_invalid",
+    "Speed": "threads",
+}
 
-@click.command("align", cls=Command, short_help="Align one pair, or two files.")
+EXAMPLES = """
+swdual align MKVLAWGGHE PPMKVAWGGHEK
+swdual align one.fasta many.fasta -f "6 std cigar"
+swdual align a.fasta b.fasta --matrix BLOSUM80 -o alignments.txt
+"""
+
+
+@click.command(
+    "align",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Align two sequences, or two files.",
+)
 @click.argument("a", metavar="A", type=click.Path(allow_dash=True))
 @click.argument("b", metavar="B", type=click.Path(allow_dash=True))
 @option(
@@ -21,7 +39,8 @@ from swdual.cli._options import Command, option, output_options, scheme_options
     "--outfmt",
     blast="-outfmt",
     metavar="FORMAT",
-    help="As for 'swdual search'.  [default: as the name of OUT ends, else 0]",
+    help="Number or name of the format, as for 'swdual search'.  [default: by the name of the "
+    "output file, else 0]",
 )
 @output_options
 @scheme_options
@@ -30,7 +49,7 @@ from swdual.cli._options import Command, option, output_options, scheme_options
     type=click.Choice(["table", "none"]),
     default="none",
     show_default=True,
-    help="E-values from NCBI's parameters, with B as the database, or none.",
+    help="E-values: from NCBI's parameters, with B as the database, or none.",
 )
 @on_invalid_option
 @talking
@@ -41,8 +60,6 @@ def command(
     out: str,
     header: bool | None,
     force: bool,
-    gapopen: int | None,
-    gapextend: int | None,
     quiet: bool,
     verbose: bool,
     no_progress: bool,
@@ -51,12 +68,9 @@ def command(
 ) -> None:
     """Show the best local alignment of A with B.
 
-    Each is a sequence, or a file of sequences: then all of A are aligned with all of B, each
-    with the best first. Memory grows with the length of the sequences only.
-
-    \b
-    swdual align MKVLAWGGHE PPMKVAWGGHEK
-    swdual align one.fasta many.fasta -f "6 std cigar"
+    A and B are sequences, or files of sequences. Of files, every sequence of A is aligned with
+    every sequence of B, and the best comes first. Memory grows with the lengths of the sequences,
+    not with their product.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.endings import output_format
@@ -70,8 +84,6 @@ def command(
         whole = Search(
             _source(a),
             _source(b, "target"),
-            gap_open=gapopen,
-            gap_extend=gapextend,
             max_target_seqs=0,
             evalue=None if options["stats"] == "none" else math.inf,
             align=chosen.needs_alignment,

@@ -7,22 +7,37 @@ import logging
 import click
 
 from swdual.cli import counted, set_up_messages, talking
+from swdual.cli._options import Command, option
 
 logger = logging.getLogger("swdual")
 
 
-@click.command("convert", short_help="Turn a table of hits into another format.")
+GROUPS = {"Formats": "before after header", "Output": "force"}
+
+EXAMPLES = """
+swdual search q.fa proteins.db -f parquet -o hits.parquet
+swdual convert hits.parquet hits.tsv
+"""
+
+
+@click.command(
+    "convert",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Turn a table of hits into another format.",
+)
 @click.argument("source", metavar="IN", type=click.Path(allow_dash=True))
 @click.argument("target", metavar="OUT", type=click.Path(allow_dash=True))
-@click.option("--from", "before", metavar="FORMAT", help="Format of IN.  [default: by its name]")
-@click.option("--to", "after", metavar="FORMAT", help="Format of OUT.  [default: by its name]")
-@click.option(
+@option("--from", "before", metavar="FORMAT", help="Format of IN.  [default: by its name]")
+@option("--to", "after", metavar="FORMAT", help="Format of OUT.  [default: by its name]")
+@option(
     "--header/--no-header",
     default=None,
-    help="Names of the fields in the first line.  [default: in the format csv, and if they are not "
-    "BLAST's twelve]",
+    help="Write the names of the fields in the first line, or not.  [default: for csv, and "
+    "if the fields are not BLAST's twelve]",
 )
-@click.option("--force", is_flag=True, help="Replace OUT.")
+@option("--force", is_flag=True, help="Replace OUT if it exists.")
 @talking
 def command(
     source: str,
@@ -38,17 +53,13 @@ def command(
 ) -> None:
     """Turn a table of hits from one format into another.
 
-    Formats: tabular (6), csv (10), json, jsonl, arrow, parquet, told by the names .tsv, .csv,
-    .json, .jsonl, .arrow, .parquet; commented (7) can be read. The last four keep every digit. A
-    table of text has the names of its fields in the first line, or BLAST's twelve fields. Files
-    that end in .gz, .bz2, .xz or .zst are compressed.
-
-    \b
-    swdual search q.fa proteins.db -f parquet -o hits.parquet
-    swdual convert hits.parquet hits.tsv
+    The formats are tabular (6, .tsv), csv (10, .csv), json (.json), jsonl (.jsonl), arrow (.arrow)
+    and parquet (.parquet). The last four keep every digit. The format commented (7) can be read,
+    not written. A text table must have BLAST's twelve fields, or the names of its fields in the
+    first line. Files whose names end in .gz, .bz2, .xz or .zst are compressed.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.conversion import convert
 
     rows = convert(source, target, before=before, after=after, header=header, force=force)
-    logger.info("%s", counted(rows, "hit", "hits"))
+    logger.info("%s written to %s", counted(rows, "hit", "hits"), target)

@@ -6,16 +6,29 @@ import json
 
 import click
 
+from swdual.cli._options import Command, option
 
-@click.command("info", short_help="Show what a database holds, or what this machine has.")
+EXAMPLES = """
+swdual info proteins.db
+swdual info proteins.db --check
+swdual info --system
+"""
+
+
+@click.command(
+    "info",
+    cls=Command,
+    examples=EXAMPLES,
+    short_help="Show what a database holds, or what this machine has.",
+)
 @click.argument("db", type=click.Path(), required=False)
-@click.option("--check", is_flag=True, help="Verify every checksum, and count the letters.")
-@click.option("--system", is_flag=True, help="Show versions, processors and GPUs instead.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object instead of lines.")
+@option("--check", is_flag=True, help="Verify all checksums, and count the letters.")
+@option("--system", is_flag=True, help="Show versions, processors and GPUs of this machine.")
+@option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(db: str | None, check: bool, system: bool, as_json: bool) -> None:
-    """Show what the database DB holds, or with --system what this machine computes with."""
+    """Show what the database DB holds, or what this machine has for a search (--system)."""
     if system == (db is not None) or (system and check):
-        raise click.UsageError("give a database, or --system by itself or with --json")
+        raise click.UsageError("Give a database, or --system alone or with --json.")
     if db is None:
         _show_system(as_json)
     else:

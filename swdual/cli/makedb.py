@@ -8,14 +8,33 @@ import time
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
-from swdual.cli._options import Command, option
+from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.progress import progress_bar
 
 logger = logging.getLogger("swdual")
 
 
-@click.command("makedb", cls=Command, short_help="Turn FASTA files into a database.")
+GROUPS = {
+    "Input": "sources dbtype on_invalid",
+    "Output": "target title force shards",
+    "Memory": "memory_limit",
+}
+
+EXAMPLES = """
+swdual makedb proteins.fasta.gz proteins.db
+zcat *.fa.gz | swdual makedb - all.db
+swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
+"""
+
+
+@click.command(
+    "makedb",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Turn FASTA files into a database.",
+)
 @click.argument("files", nargs=-1, metavar="[FASTA... DB]", type=click.Path(allow_dash=True))
 @option(
     "-i",
@@ -25,7 +44,7 @@ logger = logging.getLogger("swdual")
     multiple=True,
     type=click.Path(allow_dash=True),
     metavar="FASTA",
-    help="Input, instead of FASTA; may be given several times.",
+    help="Input file, same as the first arguments; may be repeated.",
 )
 @option(
     "-d",
@@ -35,30 +54,29 @@ logger = logging.getLogger("swdual")
     "target",
     blast="-db -out",
     type=click.Path(),
-    help="Database, instead of DB.",
+    metavar="DB",
+    help="Database to write, same as the last argument.",
 )
-@option(
-    "--dbtype",
-    blast="-dbtype",
-    type=click.Choice(["auto", "prot", "nucl"]),
-    default="auto",
-    show_default=True,
-    help="What the letters mean; auto takes proteins for granted but asks if they look otherwise.",
-)
-@option("--title", blast="-title", help="Name of the database.  [default: the first file]")
+@dbtype_option
+@option("--title", blast="-title", help="Title of the database.  [default: the first file]")
 @on_invalid_option
-@click.option(
+@option(
     "--memory-limit",
     type=Size(1024),
-    help="Memory to use at most, such as 500M.  [default: what machine and job have, less a tenth]",
+    help="Largest amount of memory to use, such as 500M.  [default: 90 % of what the machine or "
+    "job allows; at most 1 GiB is used]",
 )
-@click.option(
+@option(
     "--shards",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     metavar="N",
     help="Put the residues into N files DB.000, DB.001, ...: one for each node of a cluster.",
 )
-@click.option("--force", is_flag=True, help="Replace DB; take nucleotide letters for proteins.")
+@option(
+    "--force",
+    is_flag=True,
+    help="Replace DB if it exists. With --dbtype prot, also accept what looks like nucleotides.",
+)
 @talking
 def command(
     files: tuple[str, ...],
@@ -75,18 +93,14 @@ def command(
     no_progress: bool,
     log: str | None,
 ) -> None:
-    """Turn FASTA or FASTQ files into one database file DB, which searches map into memory.
+    """Turn FASTA or FASTQ files into a database, which searches open at once.
 
-    Files may be compressed (gz, bz2, xz, zst); "-" is standard input. DB appears only when it is
-    complete; it does not depend on the memory that there is. By default that is below 1 GiB.
+    Files may be compressed (gz, bz2, xz, zst); "-" is standard input. The database appears under
+    its name when it is complete. Its content does not depend on --memory-limit.
 
-    With --shards, DB has the names and lengths, and files beside it have about as many residues
-    each, of long and short sequences. A machine that has DB and some of them can search these.
-
-    \b
-    swdual makedb proteins.fasta.gz proteins.db
-    zcat *.fa.gz | swdual makedb - all.db
-    swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
+    With --shards N, DB holds the names and lengths, and N files beside it hold the residues. Each
+    of them has long and short sequences. A machine that has DB and some of these files can search
+    them.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     inputs = [*sources, *files]

@@ -8,60 +8,82 @@ from typing import Any
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
-from swdual.cli._options import Command
+from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
 from swdual.text import harmless
 
+GROUPS = {
+    "Input": "dbtype on_invalid strand max_target_seqs",
+    "Machine": "cpus gpus rates nodes times",
+    "Plan": "planner gantt force as_json",
+}
 
-@click.command("plan", cls=Command, short_help="Predict a search, on this or another machine.")
+EXAMPLES = """
+swdual plan queries.fasta proteins.db --planner all
+swdual plan queries.fasta proteins.db --cpus 16 --gpus 4 --rates cluster.json
+swdual plan queries.fasta proteins.db --nodes nodes.toml
+swdual plan --times times.csv --cpus 3 --gpus 1 --json
+"""
+
+
+@click.command(
+    "plan",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Predict how long a search takes, here or elsewhere.",
+)
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
-@click.option(
+@option(
     "--times",
     type=click.Path(allow_dash=True),
-    help="Plan a bare table instead, for --cpus and --gpus: CSV with the columns cpu and gpu, "
-    "seconds of each task.",
+    help="Plan the tasks of a CSV file instead, with the columns cpu and gpu: seconds of each "
+    "task. Needs --cpus or --gpus.",
 )
-@click.option(
+@option(
     "--nodes",
     type=click.Path(),
-    help="Plan for a cluster: TOML that says how many nodes of which kinds it has, with how many "
-    "cpus and gpus.  DB is left out if the file describes a database.",
+    help="Plan for the cluster that a TOML file describes: kinds of nodes, with the number of "
+    "nodes, cpus and gpus of each. Leave out DB if the file describes a database.",
 )
-@click.option("--cpus", type=click.IntRange(min=0), help="CPU workers.  [default: as here, or 0]")
-@click.option("--gpus", type=click.IntRange(min=0), help="GPU workers.  [default: as here, or 0]")
-@click.option(
+@option(
+    "--cpus",
+    type=Count(min=0),
+    metavar="N",
+    help="Number of CPU workers.  [default: as on this machine; with --times 0]",
+)
+@option(
+    "--gpus",
+    type=Count(min=0),
+    metavar="N",
+    help="Number of GPU workers.  [default: as on this machine; with --times 0]",
+)
+@option(
     "--rates",
     type=click.Path(),
-    help='What workers cost: JSON such as {"cpu": 45, "gpu": 1500}, in GCUPS, or what --json '
-    "printed on another machine.  [default: this machine's]",
+    help='Speed of the workers: a JSON file such as {"cpu": 45, "gpu": 1500} in GCUPS (10^9 '
+    "cells a second), or the output of --json on another machine.  [default: this machine's]",
 )
-@click.option(
+@option(
     "--planner",
+    metavar="NAME",
     default="dual",
     show_default=True,
-    help="Who plans: see 'swdual list'; \"all\" compares them.",
+    help="Scheduling algorithm: see 'swdual list planners'; \"all\" compares them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with all tasks.")
-@click.option("--gantt", type=click.Path(), help="Draw the plan: SVG, PNG or PDF.")
-@click.option("--force", is_flag=True, help="Replace the drawing.")
-@click.option(
-    "--dbtype",
-    type=click.Choice(["auto", "prot", "nucl"]),
-    default="auto",
-    show_default=True,
-    help="What the letters of a FASTA file mean; a database knows.",
-)
-@click.option(
-    "--strand",
-    type=click.Choice(["both", "plus", "minus"]),
-    help="Strands of a nucleotide query.  [default: both]",
-)
-@click.option(
+@option("--json", "as_json", is_flag=True, help="Print one JSON object, with all tasks.")
+@option("--gantt", type=click.Path(), help="Draw the plan: an SVG, PNG or PDF file.")
+@option("--force", is_flag=True, help="Replace the drawing if it exists.")
+@dbtype_option
+@strand_option
+@option(
     "-k",
     "--max-target-seqs",
-    type=click.IntRange(min=0),
+    blast="-max-target-seqs",
+    type=Count(min=0),
+    metavar="N",
     default=500,
     show_default=True,
-    help="Hits for each query; 0 is all.",
+    help="Largest number of hits of a query; 0 for all.",
 )
 @on_invalid_option
 @talking
@@ -82,16 +104,10 @@ def command(
     log: str | None,
     **options: Any,
 ) -> None:
-    """Predict how a search of QUERIES in DB would be divided among workers, and what it would take.
+    """Predict how long a search of QUERIES in DB takes, and which worker does what.
 
-    Nothing is searched, and the machine need not be here: say how many CPUs and GPUs it has, and
-    how fast they are. No plan of the same tasks can end before the lower bound.
-
-    \b
-    swdual plan queries.fasta proteins.db --planner all
-    swdual plan queries.fasta proteins.db --cpus 16 --gpus 4 --rates cluster.json
-    swdual plan --times times.csv --cpus 3 --gpus 1 --json
-    swdual plan queries.fasta proteins.db --nodes nodes.toml
+    Nothing is searched. The plan may be for another machine: give its numbers of CPUs and GPUs,
+    and how fast they are. No plan of the same tasks can be shorter than the lower bound.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     if nodes is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
-from swdual.cli._options import Command, option, output_options, scheme_options
+from swdual.cli._options import Command, Count, Real, option, output_options, scheme_options
 from swdual.cli._size import Size
 
 if TYPE_CHECKING:
@@ -26,49 +26,83 @@ logger = logging.getLogger("swdual")
 WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 
 
-@click.command("search", cls=Command, short_help="Search queries in a database.")
+GROUPS = {
+    "Input": "query db dbtype on_invalid",
+    "Output": "out outfmt header force",
+    "Filters": "evalue max_target_seqs min_score min_raw_score",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
+    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
+    "Advanced": "align planner replan verify backend trace gantt",
+}
+
+EXAMPLES = """
+swdual search queries.fasta proteins.fasta -e 1e-5 -o hits.tsv
+swdual search queries.fasta proteins.db -k 10 -f "6 std qcovhsp stitle"
+swdual search genes.fasta genomes.fasta -f 0 | less
+"""
+
+
+@click.command(
+    "search",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Search queries in a database.",
+)
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
 @option(
     "-q",
     "--query",
     blast="-query",
     type=click.Path(allow_dash=True),
-    help="Queries, for QUERIES.",
+    help="Query file, same as the first argument.  (To print less, use --quiet.)",
 )
 @option(
-    "-d", "--db", blast="-db -subject", type=click.Path(allow_dash=True), help="Database, for DB."
+    "-d",
+    "--db",
+    blast="-db -subject",
+    type=click.Path(allow_dash=True),
+    help="Database, same as the second argument.",
 )
 @option(
     "-f",
     "--outfmt",
     blast="-outfmt",
     metavar="FORMAT",
-    help='BLAST\'s number or a name, and fields for tables: "6 std qcovhsp"; see below.  '
-    "[default: as the name of OUT ends, else 6]",
+    help='Number or name of the format, with fields for tables: "6 std qcovhsp".  '
+    "[default: by the name of the output file, else 6]",
 )
 @output_options
 @option(
     "-e",
     "--evalue",
     blast="-evalue",
-    type=click.FloatRange(min=0),
+    type=Real(min=0),
+    metavar="E",
     help="Largest E-value of a hit.  [default: 10]",
 )
 @option(
     "-k",
     "--max-target-seqs",
     blast="-max-target-seqs",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
+    metavar="N",
     default=500,
     show_default=True,
-    help="Hits for each query; 0 gives all.",
+    help="Largest number of hits of a query; 0 for all.",
 )
 @option(
-    "--min-score", type=click.FloatRange(min=0), default=0.0, help="Smallest bit score of a hit."
+    "--min-score",
+    type=Real(min=0),
+    metavar="BITS",
+    default=0.0,
+    help="Smallest bit score of a hit.",
 )
 @option(
     "--min-raw-score",
-    type=click.IntRange(min=0),
+    blast="-min-raw-gapped-score",
+    type=Count(min=0),
+    metavar="N",
     default=1,
     show_default=True,
     help="Smallest raw score of a hit.",
@@ -79,21 +113,23 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
     type=click.Choice(["table", "fit", "none"]),
     default="table",
     show_default=True,
-    help="E-values from NCBI's parameters, from a fit to all scores of the query, or none.",
+    help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.",
 )
 @option(
     "--dbsize",
     blast="-dbsize",
-    type=click.IntRange(min=1),
-    help="Residues to compute E-values with.  [default: those of DB]",
+    type=Count(min=1),
+    metavar="RESIDUES",
+    help="Size of the database for E-values.  [default: its residues]",
 )
 @option(
     "--align",
     type=click.Choice(["all", "none"]),
-    help="Find alignments of all hits, or none.  [default: as the output needs]",
+    help="Align all hits, or none.  [default: as the output format needs]",
 )
 @option(
     "--device",
+    metavar="NAME",
     default="auto",
     show_default=True,
     help="Where to compute: auto, cpu, cuda, cuda:0,1 or hybrid.",
@@ -101,45 +137,58 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 @option(
     "--memory-limit",
     type=Size(1024),
-    help="Memory to use at most, such as 4G.  [default: what machine and job have, less a tenth]",
+    help="Largest amount of memory to use, such as 4G.  [default: 90 % of what the machine or job "
+    "allows]",
 )
 @option(
     "--gpu-memory-limit",
     type=Size(1024),
-    help="Memory of each GPU to use at most, such as 8G.  [default: what is free, less a tenth]",
+    help="Largest amount of memory to use on each GPU, such as 8G.  [default: 90 % of what is "
+    "free]",
 )
 @option(
     "--planner",
     default="dual",
     show_default=True,
     metavar="NAME",
-    help="Who plans which worker does what; see 'swdual list'.",
+    help="Scheduling algorithm that divides the work; see 'swdual list planners'.",
 )
-@option("--replan", is_flag=True, help="Plan the rest again when workers are not as predicted.")
+@option(
+    "--replan",
+    is_flag=True,
+    help="Plan again if workers are slower or faster than predicted.",
+)
 @option(
     "--verify",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
     default=0,
     metavar="N",
-    help="Compute N random targets of each query again by the slow definition, and compare.",
+    help="Compute N random scores of each query again with the slow reference code, and compare.",
 )
-@click.option(
+@option(
     "--resume",
     is_flag=True,
-    help="Go on where the same search ended: what it had found is in OUT.journal.",
+    help="Continue an interrupted search; what it had found is in OUT.journal.",
 )
 @option(
     "--cluster",
     metavar="ADDRESS",
     help="Search on the Dask cluster with this scheduler, such as tcp://host:8786.",
 )
-@option("--trace", type=click.Path(), help="Write what each worker did: Chrome's trace format.")
-@option("--gantt", type=click.Path(), help="Draw plan and reality: SVG, PNG or PDF.")
+@option(
+    "--trace",
+    type=click.Path(),
+    help="Write what each worker did in Chrome's trace format (JSON).",
+)
+@option(
+    "--gantt", type=click.Path(), help="Draw the plan and what was done: an SVG, PNG or PDF file."
+)
 @option(
     "--backend",
     default="simd",
+    metavar="NAME",
     show_default=True,
-    help="simd, or reference: the slow definition.",
+    help="Code that CPUs run: simd, or reference, which is slow and shares no code with it.",
 )
 @on_invalid_option
 @talking
@@ -153,8 +202,6 @@ def command(
     force: bool,
     resume: bool,
     align: str | None,
-    gapopen: int | None,
-    gapextend: int | None,
     cluster: str | None,
     trace: str | None,
     gantt: str | None,
@@ -164,22 +211,22 @@ def command(
     log: str | None,
     **options: Any,
 ) -> None:
-    """Find the best targets of each query in DB by exact Smith-Waterman score.
+    """Find the best hits of each query in a database by exact Smith-Waterman alignment.
 
-    QUERIES is a FASTA or FASTQ file, compressed or not, or "-" for standard input. DB is a file
-    that 'swdual makedb' wrote, or a FASTA file, which is indexed in memory.
+    QUERIES is a FASTA or FASTQ file, compressed or not, or "-" for standard input. DB is a
+    database that 'swdual makedb' wrote, or a FASTA file.
 
-    A gap of k residues costs gapopen + k * gapextend, as in BLAST. The order is exact: higher
-    score first, equal scores in the order of the database's input; it depends on nothing else.
-    E-values are BLAST's without composition adjustment; both strands of nucleotides are compared.
+    Hits are ordered by score; equal scores are in the order of the database's input. E-values are
+    those of BLAST without composition-based statistics. A gap of k residues costs
+    gapopen + k * gapextend, as in BLAST.
 
     \b
     Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
              json   jsonl   arrow   parquet   sam   paf
-    Tables take fields: "6 std" is BLAST's twelve, the default; 'swdual list' shows them all.
+    'swdual list fields' shows the fields of tables; std stands for BLAST's twelve.
 
-    BLAST's own names work too, behind one dash: query, db, subject, out, outfmt, evalue,
-    max_target_seqs, num_threads, matrix, gapopen, gapextend, reward, penalty, strand, dbsize.
+    BLAST's own options work too: -query, -db, -outfmt, -evalue, -max_target_seqs, -num_threads
+    and the others.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     names = list(files)
@@ -230,8 +277,6 @@ def command(
         whole = prepared(
             query if query == "-" else Path(query),
             db,
-            gap_open=gapopen,
-            gap_extend=gapextend,
             align=chosen.needs_alignment or align == "all",
             progress=not (quiet or no_progress),
             journal=journal,

@@ -4,56 +4,59 @@ from __future__ import annotations
 
 import click
 
+from swdual.cli._options import Command, Count, option
 from swdual.cli._size import Size
 
+EXAMPLES = """
+swdual synth 20M --seed 1 -o proteins.fasta              # a database to search in
+swdual synth 20M --seed 1 --queries 5 -o queries.fasta   # five queries with relatives in it
+"""
 
-@click.command("synth", short_help="Make artificial protein families.")
+
+@click.command(
+    "synth", cls=Command, examples=EXAMPLES, short_help="Make artificial protein families."
+)
 @click.argument("residues", type=Size(1000))
-@click.option(
+@option(
     "-o",
     "--out",
     type=click.Path(dir_okay=False, allow_dash=True),
     default="-",
-    show_default="standard output",
-    help="File to write.",
+    help="File to write.  [default: standard output]",
 )
-@click.option(
+@option(
     "--seed",
-    type=click.IntRange(min=0),
+    type=Count(min=0),
     default=0,
     show_default=True,
-    help="Equal seeds give equal sequences.",
+    help="Seed of the random numbers; equal seeds give equal sequences.",
 )
-@click.option(
+@option(
     "--family-size",
-    type=click.IntRange(1, 1000),
+    type=Count(1, 1000),
     default=8,
     show_default=True,
-    help="Sequences that descend from one ancestor; with 1, none has a relative.",
+    help="Number of sequences that descend from one ancestor; with 1, none has a relative.",
 )
-@click.option(
+@option(
     "--queries",
-    type=click.IntRange(1, 1000),
+    type=Count(1, 1000),
     metavar="N",
-    help="Write, instead of the sequences, N queries for them: new relatives of N of them, from "
-    "about 100 to 1500 residues long. Give the same RESIDUES, --seed and --family-size.",
+    help="Write N queries instead of the database: new relatives of N of its sequences, about "
+    "100 to 1500 residues long. Give the same RESIDUES, --seed and --family-size as for the "
+    "database.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the file.")
+@option("--force", is_flag=True, help="Replace the file if it exists.")
 def command(
     residues: int, out: str, seed: int, family_size: int, queries: int | None, force: bool
 ) -> None:
-    """Make artificial protein families of RESIDUES residues or a little more, in FASTA format.
+    """Write artificial protein families with about RESIDUES residues in FASTA format.
 
     RESIDUES is a number such as 5000, 650k, 20M or 1G. Composition and lengths are those of
-    Swiss-Prot. The members of a family come from one random ancestor by substitutions (as BLOSUM62
-    expects them), insertions and deletions, and range from nearly identical to hardly
-    recognizable; about 4 % of the sequences have no relative. Each header tells the family, the
-    member, and its divergence: the share of residues that were drawn anew since the ancestor.
-
-    \b
-    A database to search in, and five queries that have relatives in it:
-        swdual synth 20M --seed 1 --out proteins.fasta
-        swdual synth 20M --seed 1 --queries 5 --out queries.fasta
+    Swiss-Prot. The members of a family descend from one random ancestor by substitutions (with
+    BLOSUM62's probabilities), insertions and deletions. Some are nearly identical, others hardly
+    recognizable. About 4 % of the sequences have no relative. Each header names the family, the
+    member and its divergence: the fraction of residues that were replaced since the ancestor.
     """
     from swdual.output import Utf8, replacing
     from swdual.sequences import synthesis

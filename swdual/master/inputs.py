@@ -14,7 +14,7 @@ from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import looks_like_nucleotides
 from swdual.sequences.records import as_sequences
-from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
+from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, task_of
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
 
@@ -91,9 +91,17 @@ def scoring_scheme(
     gap_extend: int | None,
     reward: int | None,
     penalty: int | None,
+    task: str | None = None,
 ) -> ScoringScheme:
     """Return the scoring scheme: what was asked for, or the defaults for the kind of database."""
     bases = database.alphabet is NUCLEOTIDE
+    chosen_task = task_of(task or ("blastn" if bases else "blastp"))
+    if chosen_task.dbtype != database.alphabet.name:
+        kind = "nucleotides" if chosen_task.dbtype == NUCLEOTIDE.name else "proteins"
+        raise InputError(
+            f"`task={task!r}` compares {kind}, but {database.name} holds "
+            f"{'nucleotides' if bases else 'proteins'}"
+        )
     if (reward, penalty) != (None, None) and (matrix is not None or not bases):
         raise InputError("reward and penalty score nucleotides, and stand instead of a matrix")
     if isinstance(matrix, matrices.SubstitutionMatrix):
@@ -105,11 +113,16 @@ def scoring_scheme(
         chosen = matrix
     elif matrix is None and bases:
         chosen = matrices.match_mismatch(
-            2 if reward is None else reward, -3 if penalty is None else penalty
+            chosen_task.reward if reward is None else reward,
+            chosen_task.penalty if penalty is None else penalty,
         )
     else:
-        chosen = matrices.load("BLOSUM62" if matrix is None else matrix, database.alphabet)
-    default_open, default_extend = (5, 2) if bases else PREFERRED_GAPS.get(chosen.name, (11, 1))
+        chosen = matrices.load(chosen_task.matrix if matrix is None else matrix, database.alphabet)
+    default_open, default_extend = (
+        (chosen_task.gap_open, chosen_task.gap_extend)
+        if bases
+        else PREFERRED_GAPS.get(chosen.name, (11, 1))
+    )
     return ScoringScheme(
         chosen,
         default_open if gap_open is None else gap_open,

@@ -43,6 +43,7 @@ class Search:
         queries: Any,
         database: Any,
         *,
+        task: str | None = None,
         matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None = None,
         gap_open: int | None = None,
         gap_extend: int | None = None,
@@ -107,7 +108,7 @@ class Search:
         self.database = database = open_database(database, on_invalid, dbtype, memory_limit)
         strand = chosen_strand(database, strand)
         self.queries = read_queries(queries, database, dbtype, on_invalid, memory_limit)
-        scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty)
+        scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty, task)
         if stats != "none":
             require_negative_mean(scheme.matrix)
         self.params = SearchParameters(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from swdual.errors import InputError
 from swdual.sequences.matrices import SubstitutionMatrix
@@ -22,6 +23,62 @@ PREFERRED_GAPS = {
     "PAM250": (14, 2),
 }
 """The gap prices that BLAST takes for each of NCBI's matrices: opening and extension."""
+
+
+class Task(NamedTuple):
+    """The scoring scheme of a BLAST task, for what is not given otherwise.
+
+    Parameters
+    ----------
+    dbtype
+        The type of sequences it compares: "prot" or "nucl".
+    matrix
+        The matrix of proteins.
+    reward, penalty
+        Scores of equal and of different bases.
+    gap_open, gap_extend
+        Gap penalties of bases; those of proteins are the matrix's.
+    """
+
+    dbtype: str
+    matrix: str = "BLOSUM62"
+    reward: int = 2
+    penalty: int = -3
+    gap_open: int = 5
+    gap_extend: int = 2
+
+
+TASKS = {
+    "blastp": Task("prot"),
+    "blastp-fast": Task("prot"),
+    "blastp-short": Task("prot", matrix="PAM30"),
+    "blastn": Task("nucl"),
+    "dc-megablast": Task("nucl"),
+    "blastn-short": Task("nucl", reward=1),
+}
+"""BLAST's tasks; those that differ in speed only score alike."""
+
+NO_TASKS = {
+    "megablast": "its gap extension penalty is no whole number (2.5); use blastn, swdual's default "
+    "for nucleotides",
+    "rmblastn": "its scores are those of RepeatMasker's own matrices; give yours as `matrix`",
+}
+"""Tasks of BLAST that swdual does not have: why, and what to do instead."""
+
+
+def task_of(name: str) -> Task:
+    """Return a task by its name.
+
+    Raises
+    ------
+    InputError
+        If there is no such task.
+    """
+    if name in NO_TASKS:
+        raise InputError(f"task {name!r} is not supported: {NO_TASKS[name]}")
+    if name not in TASKS:
+        raise InputError(f"`task` is {name!r}, but it must be one of {', '.join(TASKS)}")
+    return TASKS[name]
 
 
 @dataclass(frozen=True)

@@ -72,4 +72,4 @@ def test_a_machine_without_a_gpu_says_so(spawn):
 @pytest.mark.parametrize("arguments", [(), ("--system", "x.db"), ("--system", "--check")])
 def test_info_is_about_a_database_or_the_machine(refuses, arguments):
     """One of them."""
-    refuses(1, ["give a database, or --system"], "info", *arguments)
+    refuses(1, ["Give a database, or --system"], "info", *arguments)

@@ -1,0 +1,135 @@
+"""What the options of BLAST's programs that swdual does not have are answered with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_ONE_HIT = "swdual reports one hit per target"
+_NO_MASK = "swdual masks nothing"
+_EXACT = "an exact search has no word hits to look for or to extend"
+_MASK_FIRST = f"{_NO_MASK}; write X (or N) for the letters to be masked before the search"
+_WHOLE = "a search compares all sequences of the database; build one of those that you want"
+_NO_TAXONOMY = "a swdual database has no taxonomy; build one of the sequences that you want"
+_NO_TRANSLATION = "swdual does not translate; translate the sequences first"
+_CUT_FIRST = "whole sequences are compared; cut the part that you want out of the file first"
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """An option that asks for what is done anyway.
+
+    Parameters
+    ----------
+    fact
+        What is done.
+    values
+        The values that ask for it; empty for an option without a value.
+    remedy
+        What to do where another value is wanted.
+    """
+
+    fact: str
+    values: tuple[str, ...] = ()
+    remedy: str = ""
+
+
+class Refused(NamedTuple):
+    """An option that has no counterpart here: why, and what to do instead."""
+
+    reason: str
+
+
+_NOT_MASKED = Accepted(_NO_MASK, ("no", "false", "F", "f"), "mask the sequences first")
+
+ANSWERS: dict[str, Accepted | Refused] = {
+    # Asks for what is done anyway.
+    "max-hsps": Accepted(_ONE_HIT, ("1",)),
+    "subject-besthit": Accepted(_ONE_HIT),
+    "sorthsps": Accepted(_ONE_HIT, ("0", "1", "2", "3", "4")),
+    "sorthits": Accepted(
+        "hits are ordered by score", ("1", "2"), "sort the table, or the results in Python"
+    ),
+    "seg": _NOT_MASKED,
+    "dust": _NOT_MASKED,
+    "soft-masking": _NOT_MASKED,
+    "comp-based-stats": Accepted(
+        "scores are not adjusted for composition", ("0", "F", "f"), "use blastp for that"
+    ),
+    "use-sw-tback": Accepted("alignments are those of Smith-Waterman"),
+    "culling-limit": Accepted("no hit is left out for another", ("0",), "filter the table"),
+    "use-index": Accepted("an exact search needs no index", ("false", "F", "f")),
+    "sum-stats": Accepted("each hit has an E-value of its own", ("false", "F", "f")),
+    "line-length": Accepted("lines of alignments have 60 letters", ("60",)),
+    "mt-mode": Accepted("the work is divided in the best way that is found", ("0", "1")),
+    "parse-seqids": Accepted("identifiers are kept as the file has them"),
+    "parse-deflines": Accepted("identifiers are kept as the file has them"),
+    "show-gis": Accepted("identifiers are kept as the file has them"),
+    "hash-index": Accepted("an exact search needs no index"),
+    "input-type": Accepted("input is FASTA or FASTQ", ("fasta",), "write FASTA with blastdbcmd"),
+    "blastdb-version": Accepted("databases have swdual's own format", ("4", "5")),
+    # Belongs to a heuristic search.
+    "word-size": Refused(_EXACT),
+    "threshold": Refused(_EXACT),
+    "window-size": Refused(_EXACT),
+    "xdrop-ungap": Refused(_EXACT),
+    "xdrop-gap": Refused(_EXACT),
+    "xdrop-gap-final": Refused(_EXACT),
+    "no-greedy": Refused(_EXACT),
+    "index-name": Refused("an exact search needs no index"),
+    "template-type": Refused(_EXACT),
+    "template-length": Refused(_EXACT),
+    "off-diagonal-range": Refused(_EXACT),
+    # Has another way.
+    "ungapped": Refused(
+        "alignments may have gaps; to have none, give gaps a high price: "
+        "--gapopen 10000 --stats fit"
+    ),
+    "searchsp": Refused("give the size of the database instead: --dbsize RESIDUES"),
+    "html": Refused("swdual writes no HTML; see 'swdual list formats'"),
+    "query-loc": Refused(_CUT_FIRST),
+    "subject-loc": Refused(_CUT_FIRST),
+    "max-file-sz": Refused("a database is one file of any size, or --shards N files"),
+    "export-search-strategy": Refused("keep the command in a script instead"),
+    "import-search-strategy": Refused("write the options of that search on the command line"),
+    "best-hit-overhang": Refused("no hit is left out for another; filter the table"),
+    "best-hit-score-edge": Refused("no hit is left out for another; filter the table"),
+    "remote": Refused("the search runs on this machine, or with --cluster on yours"),
+    "in-pssm": Refused("queries are sequences; swdual searches with no profiles"),
+    # Masks.
+    "lcase-masking": Refused(
+        "lower-case letters are compared like others; write X (or N) for those to be masked"
+    ),
+    "db-soft-mask": Refused(_MASK_FIRST),
+    "db-hard-mask": Refused(_MASK_FIRST),
+    "filtering-db": Refused(_MASK_FIRST),
+    "window-masker-db": Refused(_MASK_FIRST),
+    "window-masker-taxid": Refused(_MASK_FIRST),
+    "mask-data": Refused(_MASK_FIRST),
+    "mask-id": Refused(_MASK_FIRST),
+    "mask-desc": Refused(_MASK_FIRST),
+    "gi-mask": Refused(_MASK_FIRST),
+    "gi-mask-name": Refused(_MASK_FIRST),
+    # Chooses part of a database.
+    "gilist": Refused(_WHOLE),
+    "seqidlist": Refused(_WHOLE),
+    "ipglist": Refused(_WHOLE),
+    "negative-gilist": Refused(_WHOLE),
+    "negative-seqidlist": Refused(_WHOLE),
+    "negative-ipglist": Refused(_WHOLE),
+    "entrez-query": Refused(_WHOLE),
+    "taxids": Refused(_NO_TAXONOMY),
+    "taxidlist": Refused(_NO_TAXONOMY),
+    "negative-taxids": Refused(_NO_TAXONOMY),
+    "negative-taxidlist": Refused(_NO_TAXONOMY),
+    "taxid": Refused(_NO_TAXONOMY),
+    "taxid-map": Refused(_NO_TAXONOMY),
+    # Translates.
+    "query-gencode": Refused(_NO_TRANSLATION),
+    "db-gencode": Refused(_NO_TRANSLATION),
+    "max-intron-length": Refused(_NO_TRANSLATION),
+}
+"""BLAST's options, with dashes for underscores, that no option of swdual's stands for."""
+
+HITS_SHOWN = ("num-descriptions", "num-alignments")
+"""Two numbers for what is one here: how many hits a query has in the output."""
