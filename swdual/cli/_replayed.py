@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
 from swdual.cli import counted
 from swdual.errors import InputError
+from swdual.scheduling.job import seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload import repair
 from swdual.scheduling.workload import sample as samples
@@ -21,6 +26,62 @@ from swdual.scheduling.workload.swf import read_trace
 from swdual.scheduling.workload.threads import split
 from swdual.scheduling.workload.trace import Trace
 from swdual.scheduling.workload.workload import Workload
+
+logger = logging.getLogger("swdual")
+
+NAMED = 5
+"""Jobs of a part that are named by their numbers."""
+
+
+class Part(NamedTuple):
+    """Which jobs of a trace are simulated.
+
+    Parameters
+    ----------
+    weeks
+        How many weeks; None: the jobs are of all the time.
+    start, end
+        Seconds of the trace between which they were submitted.
+    week
+        The first of the weeks, counted from 1, if they are whole weeks of the trace.
+    instants
+        Start and end of the weeks as dates, if the trace tells when it began.
+    first_jobs
+        The numbers of the first jobs.
+    seed
+        What the part was drawn by; None: it was not drawn.
+    """
+
+    weeks: int | None
+    start: float
+    end: float
+    week: int | None
+    instants: tuple[str, str] | None
+    first_jobs: tuple[int, ...]
+    seed: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part as plain values, for JSON."""
+        return self._asdict()
+
+    def lines(self) -> list[str]:
+        """Return a line about the weeks and one about the first jobs, if there is a choice."""
+        lines = []
+        if self.weeks is not None:
+            which = counted(self.weeks, "week", "weeks")
+            if self.week is not None:
+                last = self.week + self.weeks - 1
+                which = f"week {self.week}" if self.weeks == 1 else f"weeks {self.week} to {last}"
+            dates = "" if self.instants is None else f", {' to '.join(self.instants)} UTC"
+            lines.append(
+                f"{which}: from {seconds(self.start)} to {seconds(self.end)} of the trace{dates} "
+                f"(the same again: --weeks {self.weeks} --start {self.start:.15g})"
+            )
+        if self.weeks is not None or self.seed is not None:
+            numbers = ", ".join(map(str, self.first_jobs))
+            seed = "" if self.seed is None else f"; drawn with --seed {self.seed}"
+            lines.append(f"jobs {numbers}, ...{seed}" if numbers else "no jobs")
+        return lines
 
 
 def load(
@@ -39,36 +100,74 @@ def load(
     kind: str,
     offline: bool,
     clairvoyant: bool,
-) -> tuple[Workload, Platform]:
-    """Return the jobs to simulate, and where they are to run: see the command's options."""
+) -> tuple[Workload, Platform, Part]:
+    """Return the jobs, where they are to run, and which they are: see the command's options."""
     if start is not None and weeks is None:
         raise click.UsageError("--start says where --weeks begin: give both.")
     if start is not None and not math.isfinite(start):
         raise click.UsageError(f"--start {start}: write seconds of the trace.")
     chosen = repair.rules(rules, repairs)
+    begin = time.perf_counter()
     trace = read_trace(path)
+    spent = time.perf_counter() - begin
+    logger.debug("read %s: %s in %.2f s", path, counted(len(trace), "job", "jobs"), spent)
     machine = _platform(trace, platform, processors, cluster_size)
     # A job that is too wide is an error only if it is among those that are simulated.
     widest = None if chosen.too_wide == "error" else machine.processors
     workload = clean(trace, chosen, widest)
+    whole, window = workload, None
     if weeks is not None and start is not None:
-        workload = samples.between(workload, start, start + weeks * samples.WEEK)
+        end = start + weeks * samples.WEEK
+        window = samples.Window(start, end, samples.between(workload, start, end))
     elif weeks is not None:
         try:
-            workload = samples.windows(workload, weeks, 1, seed=seed, shift=False)[0]
+            window = samples.draw_windows(workload, weeks, 1, seed=seed, shift=False)[0]
         except InputError as error:
             raise InputError(f"--weeks {weeks}: {error.message}", file=path) from error
+    workload = workload if window is None else window.jobs
     workload = workload if first is None else workload[:first]
     if sample is not None:
         workload = samples.sample(workload, sample, seed=seed)
     if not len(workload):
         raise InputError("no job is left to simulate; choose another part or rules", file=path)
     _check_widths(workload, machine)
+    drawn = sample is not None or (weeks is not None and start is None)
+    part = _part(whole, workload, window, weeks, seed if drawn else None)
+    logger.debug("platform: %s, blocks of %s", machine.name, _sizes(machine))
     if offline:
         workload = workload.offline()
     elif clairvoyant:
         workload = workload.clairvoyant()
-    return _as_kind(kind, workload, machine, seed)
+    return *_as_kind(kind, workload, machine, seed), part
+
+
+def _part(
+    whole: Workload,
+    workload: Workload,
+    window: samples.Window | None,
+    weeks: int | None,
+    seed: int | None,
+) -> Part:
+    """Return which of the jobs of a trace a workload has."""
+    numbers = tuple(workload.number[:NAMED].tolist())
+    if window is None:
+        begin, end = float(workload.submit_time[0]), float(workload.submit_time[-1])
+        return Part(None, begin, end, None, None, numbers, seed)
+    before, rest = divmod(window.start - float(whole.submit_time[0]), samples.WEEK)
+    week = int(before) + 1 if rest == 0 else None
+    instants = None
+    if whole.unix_start_time is not None:
+        begin = whole.unix_start_time
+        instants = (_date(begin + window.start), _date(begin + window.end))
+    return Part(weeks, window.start, window.end, week, instants, numbers, seed)
+
+
+def _date(instant: float) -> str:
+    return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def _sizes(platform: Platform) -> str:
+    return ", ".join(f"{size:,}" for size in platform.block_sizes)
 
 
 def _as_kind(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +14,13 @@ import click
 
 from swdual import registry
 from swdual.cli import counted
+from swdual.cli._replayed import Part
+from swdual.endings import format_of
 from swdual.errors import InputError, OutputError, SwdualError
 from swdual.gantt import check_path
 from swdual.scheduling import charts, jobs_table, plugins
 from swdual.scheduling import penalty as penalties
-from swdual.scheduling.comparison import Comparison, compare, shown
+from swdual.scheduling.comparison import Comparison, compare, human_time, shown
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.explanation import check_number, explained
 from swdual.scheduling.metrics import STATISTICS, quantities
@@ -30,9 +34,14 @@ if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
 
 
+logger = logging.getLogger("swdual")
+
 SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisation"}
 """What is shown only if it differs from something else, as it does where jobs shrink."""
 
+
+STDOUT = ("-", "/dev/stdout")
+"""Names of standard output."""
 
 REMEDIES = {
     "offline": "--offline",
@@ -174,8 +183,9 @@ class Runs:
     ) -> Schedule:
         """Return the schedule of a run; a defect in a file of the user's is an error of input."""
         policy, path = run.policy, run.policy.file
+        begin = time.perf_counter()
         try:
-            return simulate(
+            schedule = simulate(
                 workload,
                 platform,
                 policy.name if path is None else path,
@@ -185,6 +195,8 @@ class Runs:
                 explain=explain,
                 progress=progress,
             )
+            logger.debug("simulated %s in %.2f s", run, time.perf_counter() - begin)
+            return schedule
         except InputError as refusal:
             needed = policy.traits.jobs
             if needed in REMEDIES and needed != self.kind:
@@ -280,12 +292,13 @@ class Files:
     ----------
     jobs, gantt, usage
         A file each run: {policy} and {allocator} in the name are filled in.
-    distribution
+    distribution, comparison
         A file for all.
     force
         Replace files that exist.
     """
 
+    comparison: str | None
     jobs: str | None
     gantt: str | None
     usage: str | None
@@ -297,17 +310,27 @@ class Files:
         for name in (self.gantt, self.usage, self.distribution):
             if name is not None:
                 check_path(name)
-        written = [] if self.distribution is None else [self.distribution]
+        for name in (self.comparison, self.jobs):
+            if name is not None:
+                _check_csv(name)
+        written = [
+            name for name in (self.distribution, self.comparison) if name not in (None, *STDOUT)
+        ]
         for name in (self.jobs, self.gantt, self.usage):
             if name is None:
                 continue
             each = {run.filled(name) for run in runs.each}
+            if len(each) < len(runs) and name in STDOUT:
+                raise click.UsageError(
+                    f"standard output holds the jobs of one schedule, but there are {len(runs)}; "
+                    "write to files, such as --jobs-out jobs-{policy}-{allocator}.csv."
+                )
             if len(each) < len(runs):
                 raise click.UsageError(
                     f"{name} cannot hold {len(runs)} schedules: write {{policy}} and {{allocator}} "
                     "into its name, where they differ."
                 )
-            written += sorted(each - {"-", "/dev/stdout"})
+            written += sorted(each.difference(STDOUT))
         places: set[str] = set()
         for name in written:
             place = os.path.realpath(name)
@@ -339,6 +362,20 @@ class Files:
         ):
             if name is not None:
                 write(schedule, run.filled(name), force=self.force)
+
+
+def _check_csv(name: str) -> None:
+    """Check that the name of a file does not promise another format than CSV."""
+    try:
+        known = format_of(name)
+    except InputError:
+        known = "another"
+    if known not in (None, "csv"):
+        raise InputError(
+            "the table is written as CSV; choose a name that ends in .csv, or .csv.gz to compress "
+            "it",
+            file=name,
+        )
 
 
 class Outcome(NamedTuple):
@@ -404,17 +441,22 @@ def run(
             yield schedule
 
     comparison = compare(finished(), shown=measures.shown, chosen=measures.metrics)
+    if files.comparison is not None:
+        comparison.write_csv(files.comparison, force=files.force)
     if files.distribution is not None:
         charts.distributions(kept, path=files.distribution, force=files.force)
     return Outcome(comparison, explanations, refused)
 
 
-def as_dict(outcome: Outcome, workload: Workload, platform: Platform, runs: Runs) -> dict[str, Any]:
+def as_dict(
+    outcome: Outcome, workload: Workload, platform: Platform, runs: Runs, part: Part
+) -> dict[str, Any]:
     """Return everything as plain values, for JSON."""
     report = workload.report
     facts: dict[str, Any] = {
         "trace": workload.name,
         "jobs": len(workload),
+        "part": part.to_dict(),
         "platform": asdict(platform),
         "penalty": None if runs.penalty is None else str(runs.penalty),
         "repairs": None if report is None else report.to_dict(),
@@ -432,13 +474,17 @@ def as_dict(outcome: Outcome, workload: Workload, platform: Platform, runs: Runs
 
 def head(workload: Workload, platform: Platform) -> str:
     """Return a line about what was simulated."""
-    size = f" ({platform.processors:,} processors)" if "processors" not in platform.name else ""
+    size = f"{platform.processors:,} processors"
+    size = "" if platform.name == size else f" ({size})"
     jobs = counted(len(workload), "job", "jobs")
     return f"{workload.name}: {jobs} in {workload.span / DAY:,.1f} days on {platform.name}{size}"
 
 
-def summary(outcome: Outcome) -> Iterator[str]:
-    """Yield the lines of one schedule: the statistics of each quantity, and all other metrics."""
+def summary(outcome: Outcome, chosen: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of one schedule: the statistics of each quantity, and all other metrics.
+
+    Long times stand in hours or days, too. Where metrics are chosen, these only are shown.
+    """
     row, metrics = outcome.comparison.rows[0], outcome.comparison.metrics
     options = " ".join(f"{name}={value}" for name, value in row.options.items())
     yield f"policy     {row.policy}  {options}".rstrip()
@@ -446,15 +492,32 @@ def summary(outcome: Outcome) -> Iterator[str]:
     if row.penalty:
         yield f"penalty    {row.penalty}"
     yield ""
-    left = {name: shown(value, metrics[name].unit) for name, value in _telling(row.values).items()}
+    if chosen:
+        for name in chosen:
+            yield _line_of(name, row.values[name], metrics[name].unit)
+        return
+    told = _telling(row.values)
+    left = {name: shown(value, metrics[name].unit) for name, value in told.items()}
     yield f"{'':<18}" + "".join(f"{name:>16}" for name in STATISTICS)
     for quantity in quantities():
         cells = [left.pop(f"{statistic}_{quantity}", "") for statistic in STATISTICS]
         if any(cells):
             yield f"{quantity.replace('_', ' '):<18}" + "".join(f"{cell:>16}" for cell in cells)
+        if quantity.endswith("_time"):
+            names = [f"{statistic}_{quantity}" for statistic in STATISTICS]
+            longer = [human_time(told.get(name, 0.0)) for name in names]
+            if any(longer):
+                yield f"{'':<18}{''.join(f'{cell:>16}' for cell in longer)}".rstrip()
     yield ""
-    for name, value in left.items():
-        yield f"{name.replace('_', ' '):<22}{value:>11}"
+    for name in left:
+        yield _line_of(name, told[name], metrics[name].unit)
+
+
+def _line_of(name: str, value: float, unit: str) -> str:
+    """Return the line of one metric."""
+    longer = human_time(value) if unit == "s" else ""
+    beside = f"  ({longer})" if longer else ""
+    return f"{name.replace('_', ' '):<22}{shown(value, unit):>11}{beside}"
 
 
 def _telling(values: Mapping[str, float]) -> dict[str, float]:

@@ -139,6 +139,11 @@ logger = logging.getLogger("swdual")
     help='Write all jobs as CSV, "-" to standard output instead of the table. In names of files, '
     "{policy} and {allocator} are filled in.",
 )
+@click.option(
+    "--comparison-out",
+    metavar="FILE",
+    help='Write all metrics of each schedule as CSV, a row each; "-" to standard output.',
+)
 @click.option("--gantt", metavar="FILE", help="Draw who ran where: SVG, PNG or PDF.")
 @click.option("--usage", metavar="FILE", help="Draw busy processors and waiting jobs over time.")
 @click.option(
@@ -160,6 +165,7 @@ def command(
     as_json: bool,
     explain: tuple[int, ...],
     jobs_out: str | None,
+    comparison_out: str | None,
     gantt: str | None,
     usage: str | None,
     distribution: str | None,
@@ -182,8 +188,13 @@ def command(
     swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    if jobs_out == "-" and (as_json or explain):
-        raise click.UsageError("--jobs-out - is printed alone, without --json and --explain.")
+    tables = {"--jobs-out": jobs_out, "--comparison-out": comparison_out}
+    alone = [name for name, path in tables.items() if path in ("-", "/dev/stdout")]
+    if alone and (as_json or explain or len(alone) > 1):
+        raise click.UsageError(
+            f"{' and '.join(f'{name} -' for name in alone)}: standard output holds one table, "
+            "without --json and --explain."
+        )
     from swdual.cli import _simulated
     from swdual.cli._replayed import load
     from swdual.scheduling.comparison import SHOWN, compare
@@ -191,23 +202,26 @@ def command(
 
     kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
     runs = _simulated.Runs.of(policies, allocators, options, reserve_depth, penalty, kind)
-    files = _simulated.Files(jobs_out, gantt, usage, distribution, force)
+    files = _simulated.Files(comparison_out, jobs_out, gantt, usage, distribution, force)
     files.check(runs)
-    columns = [name.strip() for names in shown for name in names.split(",")] or SHOWN
-    nothing = compare((), shown=columns, chosen=metrics(slowdown_bound))
-    workload, platform = load(trace, **chosen)
+    columns = [name.strip() for names in shown for name in names.split(",")]
+    nothing = compare((), shown=columns or SHOWN, chosen=metrics(slowdown_bound))
+    workload, platform, part = load(trace, **chosen)
     for line in str(workload.report).splitlines():
         logger.info("%s", line)
     done = _simulated.run(
         runs, files, workload, platform, nothing, explain, progress=not (quiet or no_progress)
     )
-    if jobs_out == "-":
+    if alone:
         return
     if as_json:
-        click.echo(json.dumps(_simulated.as_dict(done, workload, platform, runs)))
+        click.echo(json.dumps(_simulated.as_dict(done, workload, platform, runs, part)))
         return
     click.echo(_simulated.head(workload, platform))
-    for line in _simulated.summary(done) if len(runs) == 1 else done.comparison.lines():
+    for line in part.lines():
+        click.echo(harmless(line))
+    one = len(runs) == 1
+    for line in _simulated.summary(done, columns) if one else done.comparison.lines():
         click.echo(harmless(line))
     for line in done.refusals():
         click.echo(harmless(line))

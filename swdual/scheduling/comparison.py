@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import html
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from swdual import registry
 from swdual.errors import InputError
+from swdual.output import Utf8, replacing
 from swdual.scheduling import metrics
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.metrics import METRICS, Metric
+from swdual.scheduling.workload.workload import DAY
 
 if TYPE_CHECKING:
     import pandas
 
     from swdual.scheduling.schedule import Schedule
+
+HOUR = 3600
+"""Seconds."""
 
 SHOWN = (
     *("mean_waiting_time", "max_waiting_time", "mean_bounded_slowdown", "makespan"),
@@ -111,6 +118,30 @@ class Comparison:
             }
             for row in self.rows
         ]
+
+    def write_csv(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write a row a schedule with all metrics as CSV, with names in the first line.
+
+        Parameters
+        ----------
+        path
+            The file, "-" for standard output. One that ends in .gz, .bz2, .xz or .zst is
+            compressed.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written, or exists without `force`.
+        """
+        names = ["workload", "platform", "policy", "allocator", "options", "penalty", *self.metrics]
+        with replacing(path, force=force, compress=True) as stream:
+            writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
+            writer.writeheader()
+            for row in self.to_dicts():
+                told = " ".join(f"{name}={value}" for name, value in row["options"].items())
+                writer.writerow(row | {"options": told})
 
     def lines(self) -> list[str]:
         """Return an aligned table: two lines for the names, and one a schedule."""
@@ -217,6 +248,20 @@ def shown(value: float, unit: str) -> str:
         return f"{100 * value:.2f} %"
     text = f"{value:,.5g}" if abs(value) < 10_000 else f"{value:,.0f}"
     return f"{text} {unit}".rstrip()
+
+
+def human_time(seconds: float) -> str:
+    """Return a long time in hours, days or years; an empty text below an hour.
+
+    >>> human_time(201236), human_time(7200), human_time(90), human_time(1e9)
+    ('2.3 d', '2.0 h', '', '31.7 y')
+    """
+    if not math.isfinite(seconds) or abs(seconds) < HOUR:
+        return ""
+    for unit, length, least in (("y", 365.25 * DAY, 2), ("d", DAY, 2)):
+        if abs(seconds) >= least * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds / HOUR:.1f} h"
 
 
 def _split(name: str) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = Fal
     schedule
         The schedule.
     path
-        The file, "-" for standard output.
+        The file, "-" for standard output. One that ends in .gz, .bz2, .xz or .zst is compressed.
     force
         Replace a file that exists.
 
@@ -66,7 +66,7 @@ def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = Fal
     OutputError
         If it cannot be written, or exists without `force`.
     """
-    with replacing(path, force=force) as stream:
+    with replacing(path, force=force, compress=True) as stream:
         table = columns(schedule)
         writer = csv.writer(Utf8(stream), lineterminator="\n")
         writer.writerow(table)

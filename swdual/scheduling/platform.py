@@ -105,7 +105,7 @@ class Platform:
         object.__setattr__(self, "processors", operator.index(self.processors))
         object.__setattr__(self, "block_sizes", sizes)
         object.__setattr__(self, "cluster_size", operator.index(self.cluster_size) or sizes[0])
-        name = harmless(self.name) or f"{self.processors} processors"
+        name = harmless(self.name) or f"{self.processors:,} processors"
         object.__setattr__(self, "name", name)
         if not 1 <= self.cluster_size <= self.processors:
             raise InputError(

@@ -237,6 +237,8 @@ class Schedule:
     def write_jobs(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write all jobs as CSV, with the columns of Batsim's jobs.csv; "-" is standard output.
 
+        A name that ends in .gz, .bz2, .xz or .zst is compressed.
+
         Raises
         ------
         OutputError

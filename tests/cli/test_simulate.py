@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import random
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -207,6 +209,96 @@ def test_parts_of_a_trace_keep_its_seconds(run, trace, here):
     picked = submitted("--sample", "9", "--seed", "1")
     assert len({*picked}) == 9
     assert submitted("--sample", "9", "--seed", "2") != picked
+
+
+def test_which_weeks_were_drawn_is_told_so_that_they_can_be_drawn_again(run, trace):
+    """As text and JSON: place, dates if the trace has them, and the first jobs."""
+    jobs = [(500 + day * 86_400, 60, 1, 60) for day in range(60)]
+    trace(jobs, header="; UnixStartTime: 843480031\n; MaxProcs: 10\n")
+    words = ("simulate", "t.swf", "--weeks", "2", QUIET)
+    drawn = shown(run(*words, "--seed", "5", "--json"))
+    part = drawn["part"]
+    assert part["seed"] == 5
+    assert part["start"] == 500 + (part["week"] - 1) * 7 * 86_400
+    assert part["end"] - part["start"] == 14 * 86_400
+    assert part["first_jobs"] == [7 * (part["week"] - 1) + k for k in range(1, 6)]
+    begin = datetime(1996, 9, 23, 12, 0, 31, tzinfo=UTC) + timedelta(seconds=part["start"])
+    assert part["instants"][0] == f"{begin:%Y-%m-%d %H:%M}"
+    line, jobs_line = run(*words, "--seed", "5").out.splitlines()[1:3]
+    week = part["week"]
+    assert line.startswith(f"weeks {week} to {week + 1}: from {part['start']:.0f} s to ")
+    assert f", {part['instants'][0]} to {part['instants'][1]} UTC" in line
+    assert jobs_line == f"jobs {', '.join(map(str, part['first_jobs']))}, ...; drawn with --seed 5"
+    again = line.partition("again: ")[2].rstrip(")").split()
+    same = shown(run("simulate", "t.swf", *again, "--json", QUIET))
+    assert same["part"] == part | {"seed": None}
+    assert same["mean_turnaround_time"] == drawn["mean_turnaround_time"]
+    trace(jobs)
+    odd = shown(run("simulate", "t.swf", "--weeks", "1", "--start", "800", "--json", QUIET))["part"]
+    assert (odd["week"], odd["instants"], odd["seed"]) == (None, None, None)
+    assert "jobs 1, 2, 3" not in run("simulate", "t.swf", QUIET).out
+    assert "with --seed 0" in run("simulate", "t.swf", "--sample", "9", QUIET).out
+
+
+def test_metrics_may_be_chosen_for_one_schedule(run, trace):
+    """Only they are printed, in the order given, and long times in hours or days, too."""
+    trace([(0, 100_000, 10, 200_000), (1, 7300, 10, 8000)])
+    out = run("simulate", "t.swf", "--metric", "makespan,mean_waiting_time", QUIET).out
+    assert out.splitlines()[4:] == [
+        "makespan                107,300 s  (29.8 h)",
+        "mean waiting time        50,000 s  (13.9 h)",
+    ]
+    lines = run("simulate", "t.swf", QUIET).out.splitlines()
+    place = next(k for k, line in enumerate(lines) if line.startswith("waiting time"))
+    assert lines[place + 1].split() == ["13.9", "h"] * 2 + ["27.8", "h"] * 3
+
+
+def test_a_comparison_is_written_as_csv(run, refuses, trace, here):
+    """Every metric and the options, a row a schedule; compressed if the name says so."""
+    trace(some(40))
+    words = ("simulate", "t.swf", "--policy", "fcfs,easy", "--allocator", "basic,local", QUIET)
+    outcome = run(*words, "--comparison-out", "c.csv", "--metric", "makespan")
+    assert outcome.code == 0
+    assert "makespan" in outcome.out
+    table = rows(here / "c.csv")
+    facts = shown(run(*words, "--json"))["schedules"]
+    assert [(row["policy"], row["allocator"]) for row in table] == [
+        (row["policy"], row["allocator"]) for row in facts
+    ]
+    for row, known in zip(table, facts, strict=True):
+        assert {name: float(row[name]) for name in METRICS} == {n: known[n] for n in METRICS}
+    assert table[-1]["options"] == "reserve_depth=1 by=count order=submission"
+    alone = run(*words, "--comparison-out", "-")
+    assert alone.out == (here / "c.csv").read_text()
+    assert run(*words, "--comparison-out", "c.csv.gz").code == 0
+    assert gzip.decompress((here / "c.csv.gz").read_bytes()) == (here / "c.csv").read_bytes()
+    one = ("simulate", "t.swf", QUIET)
+    assert run(*one, "--comparison-out", "one.csv").code == 0
+    assert len(rows(here / "one.csv")) == 1
+    refuses(6, ["c.csv: exists"], *words, "--comparison-out", "c.csv")
+    for name in ("c.xlsx", "c.json", "c.tsv"):
+        refuses(1, [f"{name}: the table is written as CSV"], *words, "--comparison-out", name)
+    refuses(1, ["j.xlsx: the table is written as CSV"], *one, "--jobs-out", "j.xlsx")
+    refuses(1, ["standard output holds one"], *one, "--jobs-out", "-", "--comparison-out", "-")
+    refuses(1, ["standard output holds the jobs of one schedule"], *words, "--jobs-out", "-")
+
+
+def test_verbose_tells_the_steps(run, trace):
+    """What was read, the platform, and each simulation."""
+    lines = run("simulate", "t.swf", "--policy", "fcfs,easy", "-v").err.splitlines()
+    said = [re.sub(r"[\d.]+ s$", "T", line.removeprefix("swdual: ")) for line in lines]
+    assert said == [
+        "read t.swf: 3 jobs in T",
+        "platform: 10 processors, blocks of 10",
+        "3 of 3 jobs kept",
+        "simulated fcfs, basic in T",
+        "simulated easy, basic in T",
+    ]
+
+
+def test_processors_are_counted_alike(run, trace):
+    """With separators, whether the platform has a name or not."""
+    assert "on 163,840 processors\n" in run("simulate", "t.swf", "--processors", "163840").out
 
 
 def test_a_job_is_explained(run, trace):

@@ -142,6 +142,7 @@ def clean(
         lines=None if trace.lines is None else trace.lines[kept],
         machine_processors=trace.machine_processors,
         report=Report(len(trace), len(kept), tuple(sieve.hits)),
+        unix_start_time=trace.header_number("UnixStartTime"),
     )
 
 

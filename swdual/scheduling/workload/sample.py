@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,22 @@ WEEK = 7 * DAY
 
 TRIES = 1000
 """Windows in a row that may be empty before we give up."""
+
+
+class Window(NamedTuple):
+    """Some time of a workload.
+
+    Parameters
+    ----------
+    start, end
+        Seconds, as in the submit times of the workload.
+    jobs
+        The jobs that were submitted in [start, end).
+    """
+
+    start: float
+    end: float
+    jobs: Workload
 
 
 def between(workload: Workload, start: float, end: float, *, shift: bool = False) -> Workload:
@@ -77,6 +94,29 @@ def windows(
     InputError
         If the workload is shorter than a window, or nearly all windows are empty.
     """
+    drawn = draw_windows(
+        workload, periods, instances, seed=seed, period=period, aligned=aligned, shift=shift
+    )
+    return [window.jobs for window in drawn]
+
+
+def draw_windows(
+    workload: Workload,
+    periods: int,
+    instances: int,
+    *,
+    seed: int | Sequence[int],
+    period: float = WEEK,
+    aligned: bool = True,
+    shift: bool = True,
+) -> list[Window]:
+    """Return random windows of time with their starts and ends: see `windows`.
+
+    >>> jobs = Workload.from_arrays(np.arange(40) * DAY, 5, 1)
+    >>> window = draw_windows(jobs, 1, 1, seed=1)[0]
+    >>> window.start / WEEK, window.end / WEEK, len(window.jobs)
+    (2.0, 3.0, 7)
+    """
     length = periods * period
     if periods < 1 or not 0 < period < np.inf:
         raise InputError("a window needs at least one period of more than 0 seconds")
@@ -88,7 +128,7 @@ def windows(
         )
     generator = np.random.default_rng(seed)
     origin, room = float(workload.submit_time[0]), workload.span - length
-    found: list[Workload] = []
+    found: list[Window] = []
     tries = 0
     while len(found) < instances:
         if aligned:
@@ -102,7 +142,7 @@ def windows(
                 f"{TRIES} windows of {length / DAY:,.1f} days without a job; ask for longer ones"
             )
         if len(part):
-            found.append(part)
+            found.append(Window(origin + offset, origin + offset + length, part))
     return found
 
 

@@ -82,6 +82,8 @@ class Workload:
         What was dropped and repaired when the file was read.
     speedup
         How long each job would run on other numbers of processors; None: the jobs are rigid.
+    unix_start_time
+        The instant of time 0 of the submit times, in seconds since 1970 (UTC), if known.
 
     Raises
     ------
@@ -101,6 +103,7 @@ class Workload:
     machine_processors: int | None = None
     report: Report | None = None
     speedup: Speedup | None = None
+    unix_start_time: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", harmless(self.name))
@@ -265,7 +268,8 @@ class Workload:
         """
         if seconds is None:
             seconds = -float(self.submit_time[0]) if len(self) else 0.0
-        return replace(self, submit_time=self.submit_time + seconds)
+        start = None if self.unix_start_time is None else self.unix_start_time - seconds
+        return replace(self, submit_time=self.submit_time + seconds, unix_start_time=start)
 
     def clairvoyant(self) -> Workload:
         """Return the workload of users who know their run times: each job requests its own.
@@ -276,7 +280,7 @@ class Workload:
 
     def offline(self) -> Workload:
         """Return the workload with everything known at time 0: all jobs, and their run times."""
-        return replace(self.clairvoyant(), submit_time=np.zeros(len(self)))
+        return replace(self.clairvoyant(), submit_time=np.zeros(len(self)), unix_start_time=None)
 
     def stretching(self, index: int, processors: int) -> float:
         """Return how many times as long a job runs on so many processors as on those it requests.
