@@ -49,6 +49,10 @@ class InputError(SwdualError, ValueError):
     exit_code = 1
 
 
+class UnknownIdentifier(InputError, KeyError):
+    """An identifier that no record has, or that several have."""
+
+
 class MatrixError(InputError):
     """A substitution matrix that cannot be read or used."""
 

@@ -324,10 +324,10 @@ def queries_of(table: Table, longest: float = math.inf) -> list[Sequence]:
     """Return the queries of a table, turned where they were."""
     found = []
     for identifier, turned in table.queries.items():
-        title, codes = nucleotides()[identifier]
-        if len(codes) <= longest:
-            codes = NUCLEOTIDE.reverse_complement(codes) if turned else codes
-            found.append(Sequence(title, codes))
+        record = nucleotides()[identifier]
+        if len(record) <= longest:
+            codes = NUCLEOTIDE.reverse_complement(record.codes) if turned else record.codes
+            found.append(Sequence(record.title, codes, NUCLEOTIDE))
     return found
 
 

@@ -31,7 +31,9 @@ def records(alphabet, letters, count, seed):
     rng = np.random.default_rng(seed)
     return [
         Sequence(
-            f"s{k} of {seed}", rng.integers(0, letters, rng.integers(5, 90), np.uint8).tobytes()
+            f"s{k} of {seed}",
+            rng.integers(0, letters, rng.integers(5, 90), np.uint8).tobytes(),
+            alphabet,
         )
         for k in range(count)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import operator
 import os
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -24,18 +25,25 @@ from swdual.database.layout import (
     read_manifest,
     read_outline,
 )
+from swdual.database.lookup import (
+    MAX_SUGGESTIONS,
+    Matches,
+    Names,
+    find_records,
+    similar_identifiers,
+)
 from swdual.database.mapping import FileState, Held, MappedFile, Piece
 from swdual.database.room import indexable
 from swdual.database.source import typed_batches
 from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import block_agrees, lengths_agree, manifest_fault
-from swdual.errors import DatabaseError
+from swdual.errors import DatabaseError, UnknownIdentifier
 from swdual.memory import allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
-from swdual.sequences.sequence import Batch, Sequence, decode_header
+from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
-from swdual.text import harmless
+from swdual.text import harmless, quoted
 from swdual.version import __version__
 
 SIZES_AT_ONCE = 10_000
@@ -67,7 +75,9 @@ class Database:
 
     A file that is replaced by another goes on being read; one that is written to is verified again.
 
-    ``database[i]`` is record i of the input. Open one with `Database.open`, build one with
+    ``database[i]`` is record i of the input, ``database["id"]`` the record with an identifier. A
+    database can be pickled: a file by its path, which must then lead to the same content, and one
+    in memory by its bytes. Open one with `Database.open`, build one with
     `makedb` or, in memory, with `Database.from_batches`.
 
     Parameters
@@ -84,6 +94,8 @@ class Database:
         self.name = main.name
         self._main = main
         self._outline = outline
+        self._folder = folder
+        self._path = os.path.abspath(main.name)  # a pickle may be read in another folder
         self.manifest: Manifest = read_manifest(main.data, self.name)
         fault = manifest_fault(self.manifest, LARGEST_NUMBER if outline else len(main.data))
         if fault is not None:
@@ -225,6 +237,14 @@ class Database:
     ) -> None:
         self.close()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a file as its path and digest, and what is in memory as its bytes."""
+        piece_state(self._main)
+        if not isinstance(self._main, Held):
+            return _reopened, (type(self), self._path, self._folder, self.digest)
+        data = bytes(self._main.data)
+        return _restored, (type(self), data, self.name, self._outline, self._folder)
+
     def close(self) -> None:
         """Let go of the files, or leave that to the last of their arrays that is still in use."""
         self._blocks.clear()
@@ -364,14 +384,85 @@ class Database:
         for number in range(len(self.manifest.blocks)):
             yield self.block(number)
 
-    def __getitem__(self, ordinal: int) -> Sequence:
+    def __getitem__(self, record: int | str) -> Sequence:
+        """Return a record by its place in the input, or by its identifier: see `find`."""
+        if isinstance(record, str):
+            record = self.find(record)
+        try:
+            ordinal = operator.index(record)
+        except TypeError:
+            raise TypeError(
+                "a record of a database is named by a whole number or by its identifier, "
+                f"not by {type(record).__name__}"
+            ) from None
         if not -len(self) <= ordinal < len(self):
             raise IndexError(f"record {ordinal} of {len(self)}")
         place = ordinal % len(self)
-        return Sequence(self.headers([place])[0], self.codes([place])[0])
+        return Sequence(self.headers([place])[0], self.codes([place])[0], self.alphabet)
 
     def __iter__(self) -> Iterator[Sequence]:
         return (self[ordinal] for ordinal in range(len(self)))
+
+    def __contains__(self, identifier: object) -> bool:
+        """Return whether `find` finds a record."""
+        if not isinstance(identifier, str):
+            return any(record == identifier for record in self)
+        exact, partial = self.lookup([identifier])[identifier]
+        return bool(exact) or len(partial) == 1
+
+    def find(self, identifier: str) -> int:
+        """Return the place in the input of the record with an identifier.
+
+        That is the first word of its header line. If no record has this identifier, it may also be
+        a part of one between bars, with or without a version: P01008 finds sp|P01008.1|ANT3_HUMAN.
+        If several records have the same identifier, the first is returned.
+
+        Raises
+        ------
+        UnknownIdentifier
+            If there is no such record, or if the word is a part of several identifiers. This is
+            also a `KeyError`.
+        """
+        exact, partial = self.lookup([identifier])[identifier]
+        if exact:
+            return exact[0]
+        if len(partial) == 1:
+            return partial[0]
+        raise self.unknown(identifier, partial)
+
+    def lookup(self, identifiers: Iterable[str]) -> dict[str, Matches]:
+        """Return the records that each of some identifiers may mean, found in one pass: see `find`.
+
+        Raises
+        ------
+        DatabaseError
+            If the header lines are damaged.
+        """
+        try:
+            return find_records(identifiers, self._names)
+        except ValueError as error:
+            raise self._contradiction("section 'offsets'") from error
+
+    def unknown(self, identifier: str, partial: list[int]) -> UnknownIdentifier:
+        """Return the error for an identifier that no record has, or that is a part of several."""
+        if partial:
+            first = [first_word(title) for title in self.headers(partial[:MAX_SUGGESTIONS])]
+            more = ", ..." if len(partial) > len(first) else ""
+            return UnknownIdentifier(
+                f"{quoted(identifier)} is part of {len(partial):,} identifiers: "
+                f"{', '.join(first)}{more}; give the whole identifier",
+                file=self.name,
+            )
+        near = similar_identifiers(identifier, self._names)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        return UnknownIdentifier(f"has no record {quoted(identifier)}{hint}", file=self.name)
+
+    @property
+    def _names(self) -> Names:
+        """The header lines, as they are searched."""
+        headers = self._array("names", "u1").data
+        offsets: NDArray[np.uint64] = self._array("offsets", "<u8")  # type: ignore[assignment]
+        return Names(headers, offsets, self._main.release)
 
     def headers(self, ordinals: Iterable[int]) -> list[str]:
         """Return the header lines of some records of the input."""
@@ -468,3 +559,28 @@ class Database:
         """Return a section as an array; its checksum is verified the first time."""
         array: NDArray[np.generic] = np.frombuffer(self._storage.read(name), dtype=dtype)
         return array
+
+
+def _reopened(kind: type[Database], path: str, folder: Path | None, digest: str) -> Database:
+    """Return the database in a file, of which another process has sent the path.
+
+    Raises
+    ------
+    DatabaseError
+        If it cannot be opened, or is another one.
+    """
+    database = kind.open(path, folder=folder)
+    if database.digest != digest:
+        database.close()
+        raise DatabaseError(
+            "is not the database that was pickled: its content is another; pickle it again",
+            file=path,
+        )
+    return database
+
+
+def _restored(
+    kind: type[Database], data: bytes, name: str, outline: bool, folder: Path | None
+) -> Database:
+    """Return a database that was in the memory of another process."""
+    return kind(Held(data, name), outline=outline, folder=folder)

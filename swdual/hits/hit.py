@@ -64,7 +64,8 @@ class Hit:
     @property
     def target(self) -> Sequence:
         """The target."""
-        return Sequence(self.title, self.result.target_codes[self.place])
+        codes = self.result.target_codes[self.place]
+        return Sequence(self.title, codes, self.result.targets.alphabet)
 
     @property
     def target_length(self) -> int:

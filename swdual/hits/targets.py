@@ -57,7 +57,9 @@ class KeptTargets:
     def of(cls, targets: Targets, ordinals: list[int]) -> Self:
         """Return these records of a database."""
         pairs = zip(targets.headers(ordinals), targets.codes(ordinals), strict=True)
-        kept = dict(zip(ordinals, (Sequence(*pair) for pair in pairs), strict=True))
+        kept = dict(
+            zip(ordinals, (Sequence(*pair, targets.alphabet) for pair in pairs), strict=True)
+        )
         return cls(targets.name, targets.alphabet, targets.residues, len(targets), kept)
 
     def __len__(self) -> int:

@@ -52,7 +52,7 @@ def read_sequences(
 ) -> Iterator[Sequence]:
     """Return the records of a file one by one; see `read_batches`."""
     for batch in read_batches(source, alphabet, on_invalid=on_invalid):
-        yield from batch.sequences()
+        yield from batch.sequences(alphabet)
 
 
 def read_batches(

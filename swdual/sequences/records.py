@@ -44,7 +44,7 @@ def as_sequences(
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _names_a_file(source)):
         yield from read_sequences(source, alphabet, on_invalid=on_invalid)
         return
-    for number, (title, residues) in enumerate(_pairs(source), start=1):
+    for number, (title, residues) in enumerate(_pairs(source, alphabet), start=1):
         yield from _encoded(title or f"{unnamed}_{number}", residues, alphabet, on_invalid)
 
 
@@ -63,28 +63,28 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _pairs(source: Any) -> Iterator[tuple[str, str | bytes]]:
-    """Return titles ("" where there is none) and residues."""
+def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]:
+    """Return titles ("" where there is none) and residues: letters, or codes of the alphabet."""
     if isinstance(source, str):
         yield "", source
     elif isinstance(source, bytes):
         yield "", source.decode("latin-1")
     elif isinstance(source, Sequence):
-        yield source.title, source.codes
+        yield source.title, source.codes if source.alphabet is alphabet else source.letters
     elif hasattr(source, "seq") and hasattr(source, "id"):
         description = getattr(source, "description", "") or source.id
         title = description if description.startswith(source.id) else source.id
         yield title, str(source.seq)
     elif isinstance(source, Mapping):
         for title, value in source.items():
-            yield from ((str(title), residues) for _, residues in _pairs(value))
+            yield from ((str(title), residues) for _, residues in _pairs(value, alphabet))
     elif type(source).__name__ in ("Seq", "MutableSeq"):
         yield "", str(source)
     elif isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], str):
-        yield from ((source[0], residues) for _, residues in _pairs(source[1]))
+        yield from ((source[0], residues) for _, residues in _pairs(source[1], alphabet))
     elif isinstance(source, Iterable):
         for item in source:
-            yield from _pairs(item)
+            yield from _pairs(item, alphabet)
     else:
         raise InputError(f"expected sequences, found {type(source).__name__}")
 
@@ -116,4 +116,4 @@ def _encoded(
         codes = codes.replace(bytes([INVALID]), wildcard)
     if not codes:
         raise InputError(f"sequence {title!r} is empty")
-    yield Sequence(title, codes)
+    yield Sequence(title, codes, alphabet)

@@ -3,27 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.sequences.alphabet import ALIGNMENT, PAD
+from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet
+
+LINE_LETTERS = 60
+"""Letters in a line of FASTA."""
+
+REPR_LETTERS = 20
+"""Letters that a `Sequence` shows of itself in one line."""
 
 
-class Sequence(NamedTuple):
-    """One record: the whole header line and the codes of its residues."""
+@dataclass(frozen=True, repr=False, slots=True)
+class Sequence:
+    """One record: ``str`` gives its letters, ``len`` counts them.
+
+    Parameters
+    ----------
+    title
+        The whole header line.
+    codes
+        The code of each residue.
+    alphabet
+        The letters of these codes.
+
+    >>> sequence = Sequence("s1 a test", PROTEIN.encode("MKVLAW"))
+    >>> str(sequence), len(sequence), sequence.id
+    ('MKVLAW', 6, 's1')
+    """
 
     title: str
     codes: bytes
+    alphabet: Alphabet = PROTEIN
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __str__(self) -> str:
+        return self.letters
 
     def __repr__(self) -> str:
-        return f"<Sequence {self.id!r}: {len(self.codes):,} residues>"
+        first = self.alphabet.decode(self.codes[:REPR_LETTERS])
+        more = "..." if len(self.codes) > REPR_LETTERS else ""
+        return f"<Sequence {self.id!r}: {len(self.codes):,} residues, {first}{more}>"
 
     @property
     def id(self) -> str:
         """The first word of the header."""
         return first_word(self.title)
+
+    @property
+    def letters(self) -> str:
+        """The residues as text, in upper case."""
+        return self.alphabet.decode(self.codes)
+
+    def to_fasta(self, width: int = LINE_LETTERS) -> str:
+        """Return the record as FASTA: the header line, then lines of `width` letters.
+
+        >>> print(Sequence("s1 a test", PROTEIN.encode("MKVLAW")).to_fasta(width=4), end="")
+        >s1 a test
+        MKVL
+        AW
+        """
+        letters = self.letters
+        lines = (letters[first : first + width] for first in range(0, len(letters), width))
+        return "\n".join((f">{self.title}", *lines, ""))
 
 
 class Batch(NamedTuple):
@@ -37,12 +85,12 @@ class Batch(NamedTuple):
     codes: NDArray[np.uint8]
     lengths: NDArray[np.int64]
 
-    def sequences(self) -> Iterator[Sequence]:
-        """Return the records one by one."""
+    def sequences(self, alphabet: Alphabet = PROTEIN) -> Iterator[Sequence]:
+        """Return the records one by one, as sequences of this alphabet."""
         start = title = 0
         for end, length in zip(self.header_ends.tolist(), self.lengths.tolist(), strict=True):
             codes = self.codes[start : start + length].tobytes()
-            yield Sequence(decode_header(self.headers[title:end]), codes)
+            yield Sequence(decode_header(self.headers[title:end]), codes, alphabet)
             title = end
             start += length + -length % ALIGNMENT
 
@@ -54,8 +102,9 @@ def batch_of(sequences: Iterable[Sequence]) -> Batch:
     [2]
     """
     headers, parts, lengths = [], [], []
-    for title, codes in sequences:
-        headers.append(title.encode(errors="replace"))
+    for sequence in sequences:
+        codes = sequence.codes
+        headers.append(sequence.title.encode(errors="replace"))
         parts.append(codes.ljust(len(codes) + -len(codes) % ALIGNMENT, bytes([PAD])))
         lengths.append(len(codes))
     return Batch(

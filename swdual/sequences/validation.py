@@ -73,7 +73,8 @@ class Validator:
                 self._empty.append(harmless(first_word(title)))
             else:
                 self._replaced += invalid
-                sequences.append(Sequence(title, codes.replace(bytes([INVALID]), wildcard)))
+                codes = codes.replace(bytes([INVALID]), wildcard)
+                sequences.append(Sequence(title, codes, self.alphabet))
         return self.count(batch_of(sequences))
 
     def invalid_letter(self, line: bytes, number: int) -> InputError | None:

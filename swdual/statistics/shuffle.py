@@ -62,4 +62,4 @@ def _copies(database: Database, number: int) -> Iterator[Sequence]:
         # which it does not promise of its ways to shuffle.
         keys = np.random.PCG64([SEED, copy]).random_raw(len(codes))
         order = np.argsort(keys, kind="stable")
-        yield Sequence(f"shuffled_{copy + 1}", codes[order].tobytes())
+        yield Sequence(f"shuffled_{copy + 1}", codes[order].tobytes(), database.alphabet)

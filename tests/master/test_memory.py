@@ -102,8 +102,8 @@ def test_fewer_workers_and_no_alignments_take_less(needs):
 
 def test_a_database_that_is_a_file_takes_nothing_by_itself(needs, tmp_path):
     """One in memory takes its bytes, and more while it is built."""
-    records = [record._replace(title=f">{record.title}") for record in needs.database]
-    text = "".join(f"{title}\n{PROTEIN.decode(codes)}\n" for title, codes in records)
+    records = [replace(record, title=f">{record.title}") for record in needs.database]
+    text = "".join(f"{record.title}\n{record}\n" for record in records)
     (tmp_path / "t.fa").write_text(text)
     with makedb(tmp_path / "t.fa", tmp_path / "t.db") as file:
         assert file.held_bytes == 0

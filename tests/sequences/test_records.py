@@ -141,3 +141,34 @@ def test_an_unknown_treatment_of_invalid_letters_is_refused():
     """A misspelt `on_invalid` is not taken for another."""
     with pytest.raises(InputError, match="'raise'"):
         list(as_sequences({"a": "MK1"}, PROTEIN, on_invalid="raise"))
+
+
+def test_a_sequence_is_text():
+    """`str` and `letters` give the residues, `len` counts them; a repr is one short line."""
+    sequence = Sequence("s1 a story", PROTEIN.encode("MKVLAWUO*" * 10))
+    assert str(sequence) == sequence.letters == "MKVLAWUO*" * 10
+    assert len(sequence) == 90
+    assert repr(sequence) == "<Sequence 's1': 90 residues, MKVLAWUO*MKVLAWUO*MK...>"
+    assert repr(Sequence("s2", PROTEIN.encode("MKV"))) == "<Sequence 's2': 3 residues, MKV>"
+    assert str(Sequence("n", NUCLEOTIDE.encode("acgu"), NUCLEOTIDE)) == "ACGT"
+
+
+@pytest.mark.parametrize("width", [1, 7, 60, 90, 91])
+def test_a_sequence_as_fasta_is_read_back(tmp_path, width):
+    """Lines have `width` letters, the last one may have fewer; the header line is whole."""
+    sequence = Sequence("s1 a story", PROTEIN.encode("MKVLAWUO*" * 10))
+    header, *lines = sequence.to_fasta(width).splitlines()
+    assert header == ">s1 a story"
+    assert {len(line) for line in lines[:-1]} <= {width}
+    assert 1 <= len(lines[-1]) <= width
+    (tmp_path / "s.fa").write_text(sequence.to_fasta(width))
+    assert list(as_sequences(tmp_path / "s.fa", PROTEIN)) == [sequence]
+
+
+def test_a_sequence_of_another_alphabet_is_read_by_its_letters():
+    """Codes of nucleotides do not stand for amino acids."""
+    bases = Sequence("n", NUCLEOTIDE.encode("ACGT"), NUCLEOTIDE)
+    (found,) = as_sequences(bases, PROTEIN)
+    assert (str(found), found.alphabet) == ("ACGT", PROTEIN)
+    with pytest.raises(InputError, match="'L' at position 1"):
+        list(as_sequences(Sequence("p", PROTEIN.encode("LAW")), NUCLEOTIDE))

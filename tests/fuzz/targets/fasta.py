@@ -62,7 +62,7 @@ def records(path, alphabet, mode, sizes):
     ):
         try:
             for batch in read_batches(path, alphabet, on_invalid=mode):
-                found += ((title, codes) for title, codes in batch.sequences())
+                found += ((record.title, record.codes) for record in batch.sequences())
         except Exception as error:
             failure.append((type(error), getattr(error, "line", None)))
             raise

@@ -1,0 +1,187 @@
+"""Records of a database by their identifiers, found in its header lines without an index.
+
+The header lines are searched as bytes, some megabytes at a time. A record that may be meant is then
+looked at as text, so what is compared is the identifier as everybody else reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.sequences.sequence import decode_header, first_word
+
+CHUNK_BYTES = 4 << 20
+"""Bytes of header lines that are searched together."""
+
+MAX_SCANS, MIN_SCAN_LETTERS = 16, 4
+"""How many identifiers are searched for one by one, and how long the shortest of them must be.
+
+Others are found by a hash of each identifier, for which Numba is loaded."""
+
+MAX_SUGGESTIONS = 3
+"""Identifiers that an error names because they resemble one that does not exist."""
+
+_BEFORE_A_PART = b"| \t"
+
+_VERSION = re.compile(r"\.[0-9]+\Z")
+
+
+class Names(NamedTuple):
+    """The header lines of a database.
+
+    Parameters
+    ----------
+    headers
+        All header lines, end to end.
+    offsets
+        (records + 1,) where the header line of each record begins.
+    release
+        Lets go of the pages of `headers` that have been read.
+    """
+
+    headers: memoryview
+    offsets: NDArray[np.uint64]
+    release: Callable[[], None]
+
+    def header(self, record: int) -> str:
+        """Return the header line of a record."""
+        start, end = self.offsets[record : record + 2].tolist()
+        return decode_header(bytes(self.headers[start:end]))
+
+    def chunks(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of records, [first, stop), whose header lines are searched together."""
+        first = 0
+        while first < len(self.offsets) - 1:
+            end = self.offsets[first] + np.uint64(CHUNK_BYTES)
+            stop = max(first + 1, int(np.searchsorted(self.offsets, end, "right")) - 1)
+            yield first, stop
+            self.release()
+            first = stop
+
+
+class Matches(NamedTuple):
+    """The records that an identifier may mean, by their places in the input, ascending.
+
+    Parameters
+    ----------
+    exact
+        Those with this identifier.
+    partial
+        Those of whose identifier it is a part: see `is_part`.
+    """
+
+    exact: list[int]
+    partial: list[int]
+
+    @property
+    def best(self) -> list[int]:
+        """The exact ones, or the partial ones where there are none."""
+        return self.exact or self.partial
+
+
+def is_part(word: str, identifier: str) -> bool:
+    """Return whether a word is one of an identifier's parts between bars, or that without version.
+
+    >>> is_part("P01008", "sp|P01008.1|ANT3_HUMAN"), is_part("P01008.2", "sp|P01008.1|ANT3_HUMAN")
+    (True, False)
+    """
+    return any(word in (part, _VERSION.sub("", part)) for part in identifier.split("|"))
+
+
+def find_records(words: Iterable[str], names: Names) -> dict[str, Matches]:
+    """Return the records that each of some identifiers may mean, in one pass over the headers.
+
+    Raises
+    ------
+    ValueError
+        If the offsets are not those of the header lines.
+    """
+    wanted = [*dict.fromkeys(words)]
+    exact: dict[str, set[int]] = {word: set() for word in wanted}
+    partial: dict[str, set[int]] = {word: set() for word in wanted}
+    sought = [word for word in wanted if word]
+    if sought:
+        few = len(sought) <= MAX_SCANS and min(map(len, sought)) >= MIN_SCAN_LETTERS
+        for record, word in (_by_bytes if few else _by_hash)(sought, names):
+            identifier = first_word(names.header(record))
+            if identifier == word:
+                exact[word].add(record)
+            elif is_part(word, identifier):
+                partial[word].add(record)
+    return {word: Matches(sorted(exact[word]), sorted(partial[word])) for word in wanted}
+
+
+def similar_identifiers(word: str, names: Names) -> list[str]:
+    """Return a few identifiers that contain a word, upper and lower case taken as equal."""
+    found: list[str] = []
+    needle = word.lower().encode(errors="replace")
+    for first, stop in names.chunks() if needle else ():
+        starts, headers = _chunk(names, first, stop)
+        for place in _occurrences(needle, headers.lower()):
+            record = first + int(np.searchsorted(starts, place, "right")) - 1
+            identifier = first_word(names.header(record))
+            if word.lower() in identifier.lower() and identifier not in found:
+                found.append(identifier)
+            if len(found) == MAX_SUGGESTIONS:
+                return found
+    return found
+
+
+def _by_bytes(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
+    """Yield each record whose header line contains a word, with that word."""
+    for first, stop in names.chunks():
+        starts, headers = _chunk(names, first, stop)
+        for word in words:
+            for needle in _encodings(word):
+                for place in _occurrences(needle, headers):
+                    record = int(np.searchsorted(starts, place, "right")) - 1
+                    if place == starts[record] or headers[place - 1] in _BEFORE_A_PART:
+                        yield first + record, word
+
+
+def _by_hash(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
+    """Yield each record with a part of its identifier whose hash is that of a word."""
+    from swdual.database._gather import find_hashes, hash_identifiers
+
+    needles = [(needle, word) for word in words for needle in _encodings(word)]
+    text = np.frombuffer(b"".join(needle for needle, _ in needles), np.uint8)
+    hashes = np.empty(len(needles), np.uint64)
+    hash_identifiers(text, np.cumsum([len(needle) for needle, _ in needles]), hashes)
+    order = np.argsort(hashes, kind="stable")
+    for first, stop in names.chunks():
+        starts, headers = _chunk(names, first, stop)
+        ends = np.append(starts[1:], len(headers))
+        found = find_hashes(np.frombuffer(headers, np.uint8), ends, hashes[order])
+        for record, place in found.tolist():
+            for k in order[place:].tolist():
+                if hashes[k] != hashes[order[place]]:
+                    break
+                yield first + record, needles[k][1]
+
+
+def _chunk(names: Names, first: int, stop: int) -> tuple[NDArray[np.int64], bytes]:
+    """Return the header lines of a range of records, and where each of them begins."""
+    bounds = names.offsets[first : stop + 1].astype(np.int64)
+    if (bounds[1:] < bounds[:-1]).any() or not 0 <= bounds[0] <= bounds[-1] <= len(names.headers):
+        raise ValueError("offsets are not those of the header lines")
+    return bounds[:-1] - bounds[0], bytes(names.headers[bounds[0] : bounds[-1]])
+
+
+def _encodings(word: str) -> list[bytes]:
+    """Return the bytes that may stand for a word: a header line is UTF-8 or Latin-1."""
+    encoded = [word.encode(errors="replace")]
+    if not word.isascii():
+        encoded.append(word.encode("latin-1", errors="replace"))
+    return encoded
+
+
+def _occurrences(needle: bytes, text: bytes) -> Iterator[int]:
+    place = text.find(needle)
+    while place >= 0:
+        yield place
+        place = text.find(needle, place + 1)
