@@ -25,12 +25,25 @@ from swdual.errors import OutputError, SwdualError
 from swdual.text import harmless, nearest
 from swdual.version import __version__
 
-COMMANDS = ("align", "convert", "info", "list", "makedb", "plan", "search", "simulate", "synth")
+COMMANDS = (
+    "align",
+    "completion",
+    "convert",
+    "extract",
+    "info",
+    "list",
+    "makedb",
+    "plan",
+    "search",
+    "simulate",
+    "synth",
+)
 
 ELSEWHERE = {
     "blastp": "'swdual search' compares proteins, and takes blastp's options",
     "blastn": "'swdual search' compares nucleotides, and takes blastn's options",
     "makeblastdb": "'swdual makedb' builds a database, and takes makeblastdb's options",
+    "blastdbcmd": "'swdual extract' gives sequences of a database, and takes blastdbcmd's options",
     "blastx": "swdual does not translate; translate the queries, then use 'swdual search'",
     "tblastn": "swdual does not translate; translate the database, then use 'swdual search'",
 }

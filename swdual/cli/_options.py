@@ -10,6 +10,7 @@ import click
 from click.types import OptionHelpExtra
 
 from swdual.cli._blast import ANSWERS, HITS_SHOWN, Accepted
+from swdual.cli._complete import complete_names
 from swdual.errors import SwdualError
 from swdual.text import nearest
 
@@ -319,6 +320,7 @@ scheme_options = _together(
     option(
         "--matrix",
         blast="-matrix",
+        shell_complete=complete_names("matrices", files=True),
         metavar="NAME|FILE",
         help="Scoring matrix: BLOSUM45, 50, 62, 80, 90, PAM30, 70, 250, or a matrix file.  "
         "[default: BLOSUM62]",

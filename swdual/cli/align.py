@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from swdual.cli import on_invalid_option, set_up_messages, talking
+from swdual.cli._complete import complete_format
 from swdual.cli._options import Command, option, output_options, scheme_options
 
 GROUPS = {
@@ -38,6 +39,7 @@ swdual align a.fasta b.fasta --matrix BLOSUM80 -o alignments.txt
     "-f",
     "--outfmt",
     blast="-outfmt",
+    shell_complete=complete_format,
     metavar="FORMAT",
     help="Number or name of the format, as for 'swdual search'.  [default: by the name of the "
     "output file, else 0]",

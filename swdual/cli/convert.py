@@ -7,6 +7,7 @@ import logging
 import click
 
 from swdual.cli import counted, set_up_messages, talking
+from swdual.cli._complete import complete_format
 from swdual.cli._options import Command, option
 
 logger = logging.getLogger("swdual")
@@ -29,8 +30,20 @@ swdual convert hits.parquet hits.tsv
 )
 @click.argument("source", metavar="IN", type=click.Path(allow_dash=True))
 @click.argument("target", metavar="OUT", type=click.Path(allow_dash=True))
-@option("--from", "before", metavar="FORMAT", help="Format of IN.  [default: by its name]")
-@option("--to", "after", metavar="FORMAT", help="Format of OUT.  [default: by its name]")
+@option(
+    "--from",
+    "before",
+    metavar="FORMAT",
+    shell_complete=complete_format,
+    help="Format of IN.  [default: by its name]",
+)
+@option(
+    "--to",
+    "after",
+    metavar="FORMAT",
+    shell_complete=complete_format,
+    help="Format of OUT.  [default: by its name]",
+)
 @option(
     "--header/--no-header",
     default=None,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
 from swdual.text import harmless
 
@@ -65,6 +66,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 )
 @option(
     "--planner",
+    shell_complete=complete_names("planners", "all"),
     metavar="NAME",
     default="dual",
     show_default=True,

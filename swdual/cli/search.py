@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli._complete import complete_format, complete_names
 from swdual.cli._options import Command, Count, Real, option, output_options, scheme_options
 from swdual.cli._size import Size
 
@@ -68,6 +69,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     "-f",
     "--outfmt",
     blast="-outfmt",
+    shell_complete=complete_format,
     metavar="FORMAT",
     help='Number or name of the format, with fields for tables: "6 std qcovhsp".  '
     "[default: by the name of the output file, else 6]",
@@ -129,6 +131,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 )
 @option(
     "--device",
+    shell_complete=complete_names("devices"),
     metavar="NAME",
     default="auto",
     show_default=True,
@@ -148,6 +151,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 )
 @option(
     "--planner",
+    shell_complete=complete_names("planners"),
     default="dual",
     show_default=True,
     metavar="NAME",
@@ -185,6 +189,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 )
 @option(
     "--backend",
+    shell_complete=complete_names("backends"),
     default="simd",
     metavar="NAME",
     show_default=True,

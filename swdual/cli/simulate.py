@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from swdual.cli import set_up_messages, talking
+from swdual.cli._complete import complete_names
 from swdual.text import harmless
 
 logger = logging.getLogger("swdual")
@@ -20,6 +21,7 @@ logger = logging.getLogger("swdual")
     "--policy",
     "policies",
     multiple=True,
+    shell_complete=complete_names("policies", "all", files=True, several=True),
     default=("easy",),
     metavar="NAME,...",
     help="Who starts when; several, or \"all\", are compared: see 'swdual list policies'. One with "
@@ -30,6 +32,7 @@ logger = logging.getLogger("swdual")
     "--allocator",
     "allocators",
     multiple=True,
+    shell_complete=complete_names("allocators", "all", several=True),
     default=("basic",),
     metavar="NAME,...",
     help="Who gets which processors: see 'swdual list allocators'.  [default: basic]",
@@ -54,6 +57,7 @@ logger = logging.getLogger("swdual")
 )
 @click.option(
     "--platform",
+    shell_complete=complete_names("platforms", files=True),
     metavar="NAME|FILE",
     help="One of 'swdual list platforms', or a TOML or JSON file.  [default: what the trace's "
     "header says]",
@@ -114,6 +118,7 @@ logger = logging.getLogger("swdual")
     "--metric",
     "shown",
     multiple=True,
+    shell_complete=complete_names("metrics", several=True),
     metavar="NAME,...",
     help="Columns of a comparison: see 'swdual list metrics'.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import itertools
 import operator
 import os
 from collections.abc import Iterable, Iterator
@@ -401,7 +402,14 @@ class Database:
         return Sequence(self.headers([place])[0], self.codes([place])[0], self.alphabet)
 
     def __iter__(self) -> Iterator[Sequence]:
-        return (self[ordinal] for ordinal in range(len(self)))
+        return self.records(range(len(self)))
+
+    def records(self, ordinals: Iterable[int]) -> Iterator[Sequence]:
+        """Return some records of the input, by their places from 0; few are in memory at a time."""
+        left = iter(ordinals)
+        while some := list(itertools.islice(left, RECORDS_AT_ONCE)):
+            for title, codes in zip(self.headers(some), self.codes(some), strict=True):
+                yield Sequence(title, codes, self.alphabet)
 
     def __contains__(self, identifier: object) -> bool:
         """Return whether `find` finds a record."""
@@ -428,7 +436,7 @@ class Database:
             return exact[0]
         if len(partial) == 1:
             return partial[0]
-        raise self.unknown(identifier, partial)
+        raise self._unknown(identifier, partial)
 
     def lookup(self, identifiers: Iterable[str]) -> dict[str, Matches]:
         """Return the records that each of some identifiers may mean, found in one pass: see `find`.
@@ -443,7 +451,22 @@ class Database:
         except ValueError as error:
             raise self._contradiction("section 'offsets'") from error
 
-    def unknown(self, identifier: str, partial: list[int]) -> UnknownIdentifier:
+    def select(self, identifiers: Iterable[str]) -> tuple[list[int], dict[str, UnknownIdentifier]]:
+        """Return the records that some identifiers name, each once, and errors for the other ones.
+
+        Records are given by their places in the input, in the order of the identifiers. If several
+        have the same identifier, all are meant.
+        """
+        chosen: dict[int, None] = {}
+        errors = {}
+        for identifier, (exact, partial) in self.lookup(identifiers).items():
+            if exact or len(partial) == 1:
+                chosen |= dict.fromkeys(exact or partial)
+            else:
+                errors[identifier] = self._unknown(identifier, partial)
+        return [*chosen], errors
+
+    def _unknown(self, identifier: str, partial: list[int]) -> UnknownIdentifier:
         """Return the error for an identifier that no record has, or that is a part of several."""
         if partial:
             first = [first_word(title) for title in self.headers(partial[:MAX_SUGGESTIONS])]

@@ -1,0 +1,79 @@
+"""Names that a shell completes: what an option can be given, looked up when Tab is pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def complete_names(kind: str, *more: str, files: bool = False, several: bool = False) -> Completer:
+    """Return a function that completes names, for an option's `shell_complete`.
+
+    Parameters
+    ----------
+    kind
+        What is named: a package of plug-ins such as "planners", or "matrices", "platforms",
+        "metrics" or "devices".
+    more
+        Other names that the option takes.
+    files
+        Whether it may be a file as well: these are offered where no name fits.
+    several
+        Whether several names may be given, separated by commas: the last one is completed.
+    """
+
+    def complete(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+        before, comma, last = word.rpartition(",") if several else ("", "", word)
+        found = [
+            CompletionItem(f"{before}{comma}{name}")
+            for name in (*_names(kind), *more)
+            if name.lower().startswith(last.lower())
+        ]
+        return found or (complete_files(ctx, param, word) if files else [])
+
+    return complete
+
+
+def complete_format(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+    """Complete an output format, and behind it the names of fields."""
+    before, space, last = word.rpartition(" ")
+    if not space:
+        return [CompletionItem(name) for name in _names("formats") if name.startswith(word)]
+    from swdual.hits.fields import FIELDS
+
+    fields = {"std": "BLAST's twelve fields"} | {name: x.meaning for name, x in FIELDS.items()}
+    return [
+        CompletionItem(f"{before} {name}", help=meaning)
+        for name, meaning in fields.items()
+        if name.startswith(last) and name not in before.split()
+    ]
+
+
+def complete_files(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
+    """Let the shell complete the name of a file."""
+    return [CompletionItem(word, type="file")]
+
+
+def _names(kind: str) -> Iterable[str]:
+    if kind == "devices":
+        return ("auto", "cpu", "cuda", "hybrid")
+    if kind == "matrices":
+        from swdual.sequences import matrices
+
+        return matrices.names()
+    if kind == "platforms":
+        from swdual.scheduling.platform import PLATFORMS
+
+        return sorted(PLATFORMS)
+    if kind == "metrics":
+        from swdual.scheduling.metrics import METRICS
+
+        return METRICS
+    from swdual import registry
+
+    inside = "scheduling." if kind in ("policies", "allocators") else ""
+    return registry.available(f"swdual.{inside}{kind}")

@@ -1,0 +1,214 @@
+"""`swdual extract`: sequences of a database, as FASTA."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from swdual.cli._complete import complete_files
+from swdual.cli._options import Command, Count, option
+
+if TYPE_CHECKING:
+    from swdual.sequences.sequence import Sequence
+
+MAX_NAMED = 5
+"""Identifiers without a record that the error names."""
+
+EXAMPLES = """
+swdual extract uniprot.db P01008 "sp|P02232|LGB1_VICFA"
+swdual search q.fasta uniprot.db | cut -f 2 | swdual extract uniprot.db --ids - -o hits.fasta
+swdual extract genomes.db chr7 --range 1001-2000 --strand minus
+"""
+
+_RANGE = re.compile(r"([0-9]{1,18})-([0-9]{0,18})", re.ASCII)
+
+
+class _Range(click.ParamType[object]):
+    """First and last letter of a part, counted from 1; without a last one it ends with the record.
+
+    >>> _Range().convert("10-50", None, None)
+    (10, 50)
+    """
+
+    name = "range"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> object:
+        if not isinstance(value, str):
+            return value
+        match = _RANGE.fullmatch(value.strip())
+        first, last = (int(match[1]), int(match[2]) if match[2] else None) if match else (0, None)
+        if first < 1 or (last is not None and last < first):
+            self.fail(
+                f"{value!r} is not FIRST-LAST, such as 10-50, or 10- up to the end", param, ctx
+            )
+        return first, last
+
+
+@click.command(
+    "extract",
+    cls=Command,
+    examples=EXAMPLES,
+    short_help="Write sequences of a database as FASTA.",
+)
+@click.argument("words", nargs=-1, metavar="DB [ID...]", shell_complete=complete_files)
+@option("-d", "--db", blast="-db", type=click.Path(), help="Database (same as the first argument).")
+@option(
+    "--ids",
+    blast="-entry-batch",
+    type=click.Path(allow_dash=True, dir_okay=False),
+    metavar="FILE",
+    help='File with one identifier in each line (its first word); "-" is standard input.',
+)
+@option("--entry", blast="-entry", hidden=True, help="Identifiers, separated by commas.")
+@option("--all", "everything", is_flag=True, help="All records, in the order of the input.")
+@option(
+    "--range",
+    "part",
+    blast="-range",
+    type=_Range(),
+    metavar="FIRST-LAST",
+    help="Only these letters of each record, counted from 1, such as 10-50 or 10-.",
+)
+@option(
+    "--strand",
+    blast="-strand",
+    type=click.Choice(["plus", "minus"]),
+    default="plus",
+    show_default=True,
+    help="Strand of nucleotides; minus is the reverse complement.",
+)
+@option(
+    "-w",
+    "--width",
+    blast="-line-length",
+    type=Count(min=1),
+    default=60,
+    show_default=True,
+    help="Letters in each line.",
+)
+@option(
+    "-o",
+    "--out",
+    blast="-out",
+    default="-",
+    show_default="standard output",
+    type=click.Path(allow_dash=True, dir_okay=False),
+    help="Output file; appears when complete. .gz, .xz and .zst compress.",
+)
+@option("--force", is_flag=True, help="Replace the output file.")
+def command(
+    words: tuple[str, ...],
+    db: str | None,
+    ids: str | None,
+    entry: str | None,
+    everything: bool,
+    part: tuple[int, int | None] | None,
+    strand: str,
+    width: int,
+    out: str,
+    force: bool,
+) -> None:
+    """Write the records of the database DB with these identifiers as FASTA.
+
+    An ID is the first word of a header line. If no record has that identifier, it may also be a
+    part of one between bars, with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN.
+
+    Records come in the order of the IDs, each once. If some IDs are not found, the others are
+    written, an error lists the missing ones, and the exit code is 1.
+
+    Letters are those that the database keeps: upper case, U of RNA as T, and X (N) where makedb
+    replaced invalid letters.
+    """
+    names = [*words]
+    if db is None:
+        if not names:
+            raise click.UsageError("Name the database, and identifiers of its records.")
+        db = names.pop(0)
+    names += entry.split(",") if entry else []
+    if everything == bool(names or ids):
+        raise click.UsageError("Give identifiers, or --ids FILE, or --all by itself.")
+    from swdual.database.database import Database
+    from swdual.errors import InputError
+    from swdual.output import Utf8, replacing
+
+    with Database.open(db) as database:
+        if strand == "minus" and not database.alphabet.complements:
+            raise click.BadParameter("proteins have one strand only", param_hint="--strand")
+        chosen: Iterable[int]
+        if everything:
+            chosen, failures = range(len(database)), []
+        else:
+            chosen, errors = database.select([*names, *_words_of(ids)])
+            failures = [str(error) for error in errors.values()]
+        if chosen:
+            with replacing(out, force=force, compress=True, inputs=[db]) as stream:
+                text = Utf8(stream)
+                for record in database.records(chosen):
+                    try:
+                        cut = _cut(record, part, strand)
+                    except InputError as error:
+                        failures.append(str(error))
+                    else:
+                        text.write(cut.to_fasta(width))
+    if failures:
+        missing = InputError(failures[0])
+        for failure in failures[1:MAX_NAMED]:
+            missing.add_note(failure)
+        if len(failures) > MAX_NAMED:
+            missing.add_note(f"{len(failures):,} records were not written, these are the first")
+        raise missing
+
+
+def _words_of(path: str | None) -> Iterator[str]:
+    """Yield the first word of each line of a file, if there is one."""
+    from swdual.errors import InputError
+    from swdual.input import lines
+    from swdual.sequences.sequence import first_word
+
+    if path is None:
+        return
+    name = "standard input" if path == "-" else path
+    try:
+        if path == "-":
+            if sys.stdin is None:
+                raise InputError("is closed", file=name)
+            found = list(lines(sys.stdin.buffer, name))
+        else:
+            with open(path, "rb") as stream:
+                found = list(lines(stream, name))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=name) from error
+    for line in found:
+        word = first_word(line.decode(errors="replace"))
+        if word:
+            yield word
+
+
+def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> Sequence:
+    """Return a part of a record as it is to be written; the header line says which part it is."""
+    from dataclasses import replace
+
+    from swdual.errors import InputError
+    from swdual.sequences.sequence import description
+    from swdual.text import harmless
+
+    title, codes = record.title, record.codes
+    if part is not None or strand == "minus":
+        first, last = part or (1, None)
+        last = min(last or len(record), len(record))
+        if first > len(record):
+            raise InputError(
+                f"{record.id} has {len(record):,} letters, but --range begins at {first:,}"
+            )
+        codes = codes[first - 1 : last]
+        place = f"{first}-{last}" if strand == "plus" else f"c{last}-{first}"
+        title = f"{record.id}:{place} {description(title)}".rstrip()
+    if strand == "minus":
+        codes = record.alphabet.reverse_complement(codes)
+    return replace(record, title=harmless(title, "\t"), codes=codes)
