@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.output import replacing
 from swdual.text import harmless
+from swdual.time_axis import time_ticks
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -48,6 +49,12 @@ DRAWN_COLUMNS = 5000
 PITCH, HEAD, FOOT, BAR = 18, 24, 34, 14
 """Pixels of an inline drawing: from row to row, above the rows, for the axis; height of a bar."""
 
+ROW, TALLEST, NAME = 0.26, 11.0, 0.15
+"""Inches of a figure: of a row, of all rows at most, and that the name of a row needs."""
+
+MOST_ROWS = 60
+"""Rows of an inline drawing that have their full height; more are thinner."""
+
 METADATA: dict[str, dict[str, None]] = {
     ".svg": {"Date": None},
     ".pdf": {"CreationDate": None},
@@ -76,6 +83,8 @@ class Panel:
         (rows,) part of the time, between 0 and 1, to print beside each row.
     label
         What a bar is called in its tooltip, given its number.
+    meaning
+        What the colours say, for the legend of a figure.
     """
 
     title: str
@@ -88,6 +97,7 @@ class Panel:
     mark_label: str = ""
     idle: NDArray[np.float64] | None = None
     label: Callable[[int], str] = "task {}".format
+    meaning: str = ""
 
     @property
     def horizon(self) -> float:
@@ -182,7 +192,9 @@ def encoded(
 
 
 def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
-    """Return a figure with one panel above the other, on one axis of seconds (needs matplotlib).
+    """Return a figure with one panel above the other, on one axis of time (needs matplotlib).
+
+    Where there are so many rows that their names would overlap, some of them are named.
 
     The figure belongs to no window and no backend; ``figure.savefig`` writes it.
 
@@ -195,18 +207,49 @@ def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
     from matplotlib.figure import Figure
 
     heights = [max(1, len(panel.rows)) for panel in panels]
-    size = (9, 0.5 + 0.5 * len(panels) + 0.26 * sum(heights))
+    row = min(ROW, TALLEST / max(1, sum(heights)))
+    size = (9, 0.5 + 0.5 * len(panels) + row * sum(heights))
     figure = Figure(figsize=size, layout="constrained")
     if not panels:
         return figure
     horizon = _horizon(panels)
     charts = figure.subplots(len(panels), squeeze=False, sharex=True, height_ratios=heights)[:, 0]
     for chart, panel in zip(charts, panels, strict=True):
-        _draw_panel(chart, panel, horizon)
+        _draw_panel(chart, panel, horizon, every=math.ceil(NAME / row))
         chart.tick_params(axis="x", bottom=chart is charts[-1])
     charts[-1].set_xlim(0, horizon)
-    charts[-1].set_xlabel("seconds")
+    ticks = time_ticks(0, horizon)
+    charts[-1].set_xticks(ticks.places, ticks.labels)
+    charts[-1].set_xlabel(ticks.name)
+    _add_legend(figure, panels)
     return figure
+
+
+def _add_legend(figure: Any, panels: Sequence[Panel]) -> None:
+    """Say below the panels what the colours mean, if they say something."""
+    from matplotlib.legend_handler import HandlerTuple
+    from matplotlib.patches import Patch
+
+    meanings = [panel.meaning for panel in panels if panel.meaning]
+    if not meanings:
+        return
+    numbers = np.concatenate([panel.colour for panel in panels])
+    shown = min(len(PALETTE), len(np.unique(numbers[numbers >= 0])))
+    entries: list[tuple[Any, str]] = [
+        (tuple(Patch(color=colour) for colour in PALETTE[: max(1, shown)]), meanings[0]),
+        (Patch(facecolor="white", edgecolor=LINE, linewidth=0.5), "idle"),
+    ]
+    handles, texts = zip(*entries, strict=True)
+    figure.legend(
+        handles,
+        texts,
+        loc="outside lower left",
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+        handlelength=4,
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
+    )
 
 
 def svg(panels: Sequence[Panel], width: int = 720) -> str:
@@ -226,15 +269,17 @@ def svg(panels: Sequence[Panel], width: int = 720) -> str:
     left = 14 + 6.6 * max((len(_short(name)) for panel in panels for name in panel.rows), default=0)
     right = 62 if any(panel.idle is not None for panel in panels) else 12
     scale = max(1.0, width - left - right) / horizon
+    rows = sum(len(panel.rows) for panel in panels)
+    thinner = max(1.0, rows / MOST_ROWS)
     parts: list[str] = []
-    y = 0
+    y = 0.0
     for panel, bars in zip(panels, _merged_for_page(panels, scale), strict=True):
         y += HEAD
-        parts += _svg_panel(panel, bars, left, y, scale, horizon)
-        y += PITCH * len(panel.rows)
+        parts += _svg_panel(panel, bars, left, y, scale, horizon, thinner)
+        y += PITCH / thinner * len(panel.rows)
     parts += _svg_axis(left, y, scale, horizon)
     return (
-        f'<svg width="{width}" height="{y + FOOT}" viewBox="0 0 {width} {y + FOOT}" role="img" '
+        f'<svg width="{width}" height="{y + FOOT:g}" viewBox="0 0 {width} {y + FOOT:g}" role="img" '
         'aria-label="Gantt chart" font-family="sans-serif" font-size="11" fill="currentColor">'
         f"{''.join(parts)}</svg>"
     )
@@ -296,7 +341,8 @@ def _merged_for_page(panels: Sequence[Panel], scale: float) -> list[_Bars]:
         thin *= 1.5
 
 
-def _draw_panel(chart: Any, panel: Panel, horizon: float) -> None:
+def _draw_panel(chart: Any, panel: Panel, horizon: float, every: int) -> None:
+    """Draw one panel; every so many rows have a name."""
     from matplotlib.collections import PolyCollection
 
     rows = np.arange(len(panel.rows))
@@ -313,16 +359,16 @@ def _draw_panel(chart: Any, panel: Panel, horizon: float) -> None:
             _boxes(bars.row, bars.start, bars.end),
             facecolors=colours,
             edgecolors=edges,
-            linewidths=np.where(wide, 0.6, 0.1),
+            linewidths=np.where(wide, 0.6 / every, 0.1),
         )
     )
     chart.spines[:].set_visible(False)
     chart.set_ylim(max(1, len(rows)) - 0.5, -0.5)
-    chart.set_yticks(rows, panel.rows, parse_math=False)
+    chart.set_yticks(rows[::every], list(panel.rows)[::every], parse_math=False)
     chart.tick_params(axis="y", length=0)
     chart.set_title(panel.title, loc="left", fontsize="medium", parse_math=False)
     around = {"textcoords": "offset points", "parse_math": False, "fontsize": "small"}
-    for number, text in _notes(panel):
+    for number, text in _notes(panel, every):
         place = {"xycoords": ("axes fraction", "data"), "xytext": (6, 0), "va": "center"}
         chart.annotate(text, (1, number), **place, **around)
     if panel.mark is not None:
@@ -340,45 +386,59 @@ def _boxes(row: NDArray[np.int64], start: NDArray[np.float64], end: NDArray[np.f
     return np.stack([np.stack((x, row + y), axis=-1) for x, y in corners], axis=1)
 
 
-def _notes(panel: Panel) -> Iterator[tuple[int, str]]:
-    """Yield rows and what is printed at their ends."""
+def _notes(panel: Panel, every: int) -> Iterator[tuple[int, str]]:
+    """Yield every so many rows, and what is printed at their ends."""
     if panel.idle is not None:
-        for number, part in enumerate(panel.idle):
+        for number, part in [*enumerate(panel.idle)][::every]:
             yield number, f"{100 * max(0.0, part):.0f} % idle"
 
 
 def _svg_panel(
-    panel: Panel, bars: _Bars, left: float, top: int, scale: float, horizon: float
+    panel: Panel,
+    bars: _Bars,
+    left: float,
+    top: float,
+    scale: float,
+    horizon: float,
+    thinner: float,
 ) -> Iterator[str]:
-    end, height = left + scale * horizon, PITCH * len(panel.rows)
-    yield f'<text x="{left:.1f}" y="{top - 8}" font-size="12">{_escaped(panel.title)}</text>'
+    """Yield the elements of a panel whose rows have `thinner` of their height, some with names."""
+    end, height = left + scale * horizon, PITCH / thinner * len(panel.rows)
+    every = math.ceil(thinner)
+    yield f'<text x="{left:.1f}" y="{top - 8:g}" font-size="12">{_escaped(panel.title)}</text>'
     yield (
-        f'<rect x="{left:.1f}" y="{top}" width="{scale * horizon:.1f}" height="{height}" '
+        f'<rect x="{left:.1f}" y="{top:g}" width="{scale * horizon:.1f}" height="{height:g}" '
         f'fill="{GROUND}"/>'
     )
     for number, name in enumerate(panel.rows):
-        y = top + PITCH * number
+        y = top + PITCH / thinner * number
+        if number % every == 0:
+            yield (
+                f'<text x="{left - 6:.1f}" y="{y + 13 / thinner:.6g}" text-anchor="end">'
+                f"{_escaped(_short(name))}</text>"
+            )
         yield (
-            f'<text x="{left - 6:.1f}" y="{y + 13}" text-anchor="end">{_escaped(_short(name))}'
-            f'</text><rect x="{left:.1f}" y="{y + (PITCH - BAR) // 2}" '
-            f'width="{scale * panel.horizon:.1f}" height="{BAR}" fill="white"/>'
+            f'<rect x="{left:.1f}" y="{y + (PITCH - BAR) / 2 / thinner:.6g}" '
+            f'width="{scale * panel.horizon:.1f}" height="{BAR / thinner:.4g}" fill="white"/>'
         )
-    yield from _svg_bars(panel, bars, left, top, scale)
-    for number, text in _notes(panel):
-        y = top + PITCH * number + 13
-        yield f'<text x="{end + 6:.1f}" y="{y}" font-size="10">{text}</text>'
+    yield from _svg_bars(panel, bars, left, top, scale, thinner)
+    for number, text in _notes(panel, every):
+        y = top + (PITCH * number + 13) / thinner
+        yield f'<text x="{end + 6:.1f}" y="{y:.6g}" font-size="10">{text}</text>'
     if panel.mark is not None:
         x = left + scale * panel.mark
         side = "end" if panel.mark > horizon / 2 else "start"
-        line = f'<path d="M{x:.1f} {top}v{height}" stroke='
+        line = f'<path d="M{x:.1f} {top:g}v{height:g}" stroke='
         yield (
             f'{line}"white" stroke-width="2.5"/>{line}"{LINE}" stroke-dasharray="4 2"/>'
-            f'<text x="{x:.1f}" y="{top - 8}" text-anchor="{side}" font-size="10">'
+            f'<text x="{x:.1f}" y="{top - 8:g}" text-anchor="{side}" font-size="10">'
             f"{_escaped(panel.mark_label)}</text>"
         )
 
 
-def _svg_bars(panel: Panel, bars: _Bars, left: float, top: int, scale: float) -> Iterator[str]:
+def _svg_bars(
+    panel: Panel, bars: _Bars, left: float, top: float, scale: float, thinner: float
+) -> Iterator[str]:
     for row, start, end, number, tasks, colour in zip(
         *(column.tolist() for column in bars), _colours(panel, bars), strict=True
     ):
@@ -386,33 +446,24 @@ def _svg_bars(panel: Panel, bars: _Bars, left: float, top: int, scale: float) ->
         what = panel.label(number) if tasks == 1 else f"{tasks:,} tasks"
         title = f"{panel.rows[row]}: {what}, {start:.6g} to {end:.6g} s"
         yield (
-            f'<rect x="{left + scale * start:.1f}" y="{top + PITCH * row + (PITCH - BAR) // 2}" '
-            f'width="{wide - 0.6 if wide > 3 else max(wide, 0.1):.1f}" height="{BAR}" '
+            f'<rect x="{left + scale * start:.1f}" '
+            f'y="{top + (PITCH * row + (PITCH - BAR) / 2) / thinner:.6g}" '
+            f'width="{wide - 0.6 if wide > 3 else max(wide, 0.1):.1f}" '
+            f'height="{BAR / thinner:.4g}" '
             f'fill="{colour}"><title>{_escaped(title)}</title></rect>'
         )
 
 
-def _svg_axis(left: float, y: int, scale: float, horizon: float) -> Iterator[str]:
-    step = _step(horizon)
-    for number in range(int(horizon / step * (1 + 1e-9)) + 1):
-        x = left + scale * step * number
+def _svg_axis(left: float, y: float, scale: float, horizon: float) -> Iterator[str]:
+    ticks = time_ticks(0, horizon)
+    for place, label in zip(ticks.places, ticks.labels, strict=True):
+        x = left + scale * place
         yield (
-            f'<path d="M{x:.1f} {y}v4" stroke="currentColor"/><text x="{x:.1f}" y="{y + 15}" '
-            f'text-anchor="middle">{step * number:g}</text>'
+            f'<path d="M{x:.1f} {y:g}v4" stroke="currentColor"/><text x="{x:.1f}" y="{y + 15:g}" '
+            f'text-anchor="middle">{label}</text>'
         )
     middle = left + scale * horizon / 2
-    yield f'<text x="{middle:.1f}" y="{y + 29}" text-anchor="middle">seconds</text>'
-
-
-def _step(horizon: float) -> float:
-    """Return a round step that gives the axis four to ten ticks.
-
-    >>> _step(7), _step(1000), _step(0.03)
-    (1.0, 200.0, 0.005)
-    """
-    least = horizon / 9
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * round_ for round_ in (1, 2, 5, 10) if power * round_ >= least)
+    yield f'<text x="{middle:.1f}" y="{y + 29:g}" text-anchor="middle">{ticks.name}</text>'
 
 
 def _escaped(text: str) -> str:

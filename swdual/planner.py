@@ -165,6 +165,7 @@ class Plan:
             self.lower_bound,
             f"lower bound {self.lower_bound:.4g} s",
             self.idle,
+            meaning="tasks; those that follow each other in the list of tasks differ in colour",
         )
 
     def _repr_html_(self) -> str:

@@ -344,3 +344,43 @@ def test_a_drawing_for_a_page_shows_names_without_control_characters():
     texts = "".join(root.itertext())
     assert "p?[2J<b>" in texts
     assert "cpu? 0: q??<script>" in texts
+
+
+@pytest.mark.parametrize("rows", [5, 100, 500])
+def test_many_rows_fit_a_page_and_some_of_them_are_named(rows):
+    """Names do not overlap; all bars are drawn."""
+    numbers = np.arange(rows)
+    panel = Panel(
+        "many",
+        [f"node {k}" for k in numbers],
+        numbers,
+        np.zeros(rows),
+        np.ones(rows),
+        numbers,
+        meaning="nodes",
+    )
+    figure = draw([panel, panel])
+    assert figure.get_size_inches()[1] < 14
+    figure.draw_without_rendering()
+    chart = figure.axes[0]
+    boxes = [text.get_window_extent() for text in chart.get_yticklabels() if text.get_text()]
+    assert 2 < len(boxes) <= rows
+    assert all(below.y1 <= above.y0 + 1 for above, below in pairwise(boxes))
+    assert len(chart.collections[1].get_paths()) == rows
+    assert figure.legends[0].get_texts()[0].get_text() == "nodes"
+    page = ET.fromstring(svg([panel]))
+    assert float(page.get("height")) < 1200
+    titles = [*page.iter("title")]
+    assert len(titles) == rows
+    names = [each.text for each in page.iter("text") if (each.text or "").startswith("node ")]
+    assert len(names) == (rows if rows < 60 else len(range(0, rows, -(-rows // 60))))
+
+
+def test_a_long_plan_has_hours():
+    """Not thousands of seconds."""
+    one = np.array([0])
+    panel = Panel("long", ["cpu 0"], one, np.array([0.0]), np.array([40_000.0]), one)
+    chart = draw([panel]).axes[0]
+    assert chart.get_xlabel() == "hours"
+    assert [text.get_text() for text in chart.get_xticklabels()] == ["0", "2", "4", "6", "8", "10"]
+    assert ">hours</text>" in svg([panel])

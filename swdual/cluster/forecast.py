@@ -14,7 +14,7 @@ from swdual.cluster.description import Cluster
 from swdual.cluster.sharing import SHARE_SECONDS, Sharing
 from swdual.cluster.transfer import Transfer, transferred
 from swdual.errors import InputError
-from swdual.gantt import Panel, drawn
+from swdual.gantt import PALETTE, Panel, drawn
 from swdual.planner import Plan
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
@@ -23,7 +23,7 @@ from swdual.scheduling.workload.planned import of_plan
 if TYPE_CHECKING:
     import matplotlib.figure
 
-MOST_DRAWN = 64
+MOST_DRAWN = 500
 """Nodes whose rows fit on a drawing."""
 
 
@@ -215,6 +215,9 @@ class Forecast:
                 plan.lower_bound,
                 f"lower bound {plan.lower_bound:.4g} s",
                 label="share {}".format,
+                meaning=f"groups of queries ({len(self.sharing.groups):,}; the colours repeat)"
+                if len(self.sharing.groups) > len(PALETTE)
+                else "groups of queries",
             )
             for title, ends in (
                 (f"planned by {plan.planner}:", plan.ends),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import os
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +18,9 @@ from swdual.gantt import LINE, PALETTE, encoded, need_matplotlib
 from swdual.output import replacing
 from swdual.scheduling import metrics
 from swdual.scheduling.comparison import Comparison, Row
+from swdual.scheduling.job import seconds
+from swdual.text import harmless
+from swdual.time_axis import DAY, HOUR, MINUTE, time_ticks
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -30,12 +36,22 @@ COLUMNS = 2_000
 POINTS = 1_000
 """Points of a distribution."""
 
-STYLES = ("-", "--", ":")
-"""Lines of a comparison, when the colours are used up."""
+NUMBERED = 400
+"""Rectangles that have the number of their job in them, at most."""
+
+WIDEST, NARROWEST, STRIPE = 4.5, 1.4, 4.0
+"""Points: widths of the curves of a distribution, and the stripes of those that coincide."""
+
+LONG_TIMES = {
+    **{1.0: "1 s", 10.0: "10 s", 1.0 * MINUTE: "1 min", 10.0 * MINUTE: "10 min"},
+    **{1.0 * HOUR: "1 h", 10.0 * HOUR: "10 h", 4.0 * DAY: "4 d", 40.0 * DAY: "40 d"},
+    **{400.0 * DAY: "400 d"},
+}
+"""Ticks of a logarithmic axis of seconds."""
 
 TITLES = {
-    "waiting_time": "waiting time (s)",
-    "turnaround_time": "turnaround time (s)",
+    "waiting_time": "waiting time",
+    "turnaround_time": "turnaround time",
     "stretch": "stretch",
     "bounded_slowdown": "bounded slowdown",
 }
@@ -47,8 +63,9 @@ def gantt(
 ) -> matplotlib.figure.Figure | None:
     """Draw which job has which processors, and when (needs matplotlib).
 
-    A rectangle stands for a range of processors of a job. Jobs that were submitted one after the
-    other differ in colour.
+    A rectangle stands for a range of processors of a job, and has the job's number in it where
+    there is room. Jobs that were submitted one after the other differ in colour. In SVG each
+    rectangle has a tooltip with the job's number, size and times, unless there are too many.
 
     Parameters
     ----------
@@ -64,7 +81,12 @@ def gantt(
     InputError, OutputError
         If matplotlib is missing, or the file cannot be written.
     """
-    return _drawn(lambda: _gantt(schedule), path, force=force)
+    if path is None or Path(path).suffix.lower() != ".svg":
+        return _drawn(lambda: _gantt(schedule, linked=False), path, force=force)
+    content = bytes(encoded(lambda: _gantt(schedule, linked=True), path))
+    with replacing(path, force=force) as stream:
+        stream.write(_with_tooltips(content, schedule))
+    return None
 
 
 def usage(
@@ -123,7 +145,27 @@ def _drawn(
     return None
 
 
-def _gantt(schedule: Schedule) -> matplotlib.figure.Figure:
+def _with_tooltips(content: bytes, schedule: Schedule) -> bytes:
+    """Return an SVG file whose rectangles, which are links to ``#N``, have tooltips instead."""
+    ran = schedule.executions
+    which = np.repeat(np.arange(len(ran)), np.diff(ran.offsets)).tolist()
+    jobs, starts, ends = ran.job.tolist(), ran.start.tolist(), ran.end.tolist()
+
+    def title(found: re.Match[bytes]) -> bytes:
+        place = which[int(found[1])]
+        job = schedule.workload[jobs[place]]
+        count = "1 processor" if job.processors == 1 else f"{job.processors:,} processors"
+        text = (
+            f"job {job.number}: {count}, submitted at {seconds(job.submit_time)}, ran from "
+            f"{seconds(starts[place])} to {seconds(ends[place])}"
+        )
+        return f"<g><title>{html.escape(harmless(text))}</title>".encode()
+
+    return re.sub(rb'<a xlink:href="#([0-9]+)"[^>]*>', title, content).replace(b"</a>", b"</g>")
+
+
+def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
+    """Return the Gantt chart; linked: rectangle N is a link to ``#N``, to be replaced."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgba_array
     from matplotlib.figure import Figure
@@ -144,13 +186,64 @@ def _gantt(schedule: Schedule) -> matplotlib.figure.Figure:
             edgecolors="white",
             linewidths=0.0 if fine else np.where(large, 0.4, 0.0),
             rasterized=fine,
+            urls=[f"#{number}" for number in range(len(boxes))] if linked and not fine else None,
         )
     )
-    _time_axis(chart, boxes[:, :, 0])
+    for x, y, job in _numbered(boxes, jobs, schedule.platform.processors):
+        dark = _is_dark(PALETTE[job % len(PALETTE)])
+        chart.text(
+            x,
+            y,
+            str(schedule.workload.number[job]),
+            color="white" if dark else LINE,
+            fontsize=6,
+            ha="center",
+            va="center",
+            clip_on=True,
+        )
+    _time_axis(chart, boxes[:, :, 0], schedule)
     chart.set_ylim(0, schedule.platform.processors)
+    chart.yaxis.set_major_formatter("{x:,.15g}")
     chart.set_ylabel("processors")
     chart.set_title(label(schedule), loc="left", fontsize="medium", parse_math=False)
+    _gantt_legend(figure)
     return figure
+
+
+def _numbered(
+    boxes: NDArray[np.float64], jobs: NDArray[np.int64], processors: int
+) -> Iterator[tuple[float, float, int]]:
+    """Yield middle and job of the rectangles with room for a number, the largest ones first."""
+    if not len(boxes) or np.ptp(boxes[:, :, 0]) == 0:
+        return
+    points = np.array((8 * 72, 4 * 72)) / (np.ptp(boxes[:, :, 0]), processors)
+    sides = (boxes[:, 2] - boxes[:, 0]) * points
+    room = (sides[:, 0] > 26) & (sides[:, 1] > 7)
+    largest = np.argsort(-sides.prod(axis=1), kind="stable")
+    for place in largest[room[largest]][:NUMBERED].tolist():
+        x, y = boxes[place].mean(axis=0).tolist()
+        yield x, y, int(jobs[place])
+
+
+def _is_dark(colour: str) -> bool:
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+
+
+def _gantt_legend(figure: Any) -> None:
+    from matplotlib.legend_handler import HandlerTuple
+    from matplotlib.patches import Patch
+
+    figure.legend(
+        [tuple(Patch(color=colour) for colour in PALETTE), Patch(facecolor="w", edgecolor=LINE)],
+        ["jobs: a colour each, to tell neighbours apart", "idle"],
+        loc="outside lower left",
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+        handlelength=4,
+        handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
+    )
 
 
 def rectangles(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -176,13 +269,26 @@ def _usage(schedule: Schedule) -> matplotlib.figure.Figure:
     if len(times) > 1:
         above.stairs(*coarse(times, busy), fill=True, color=PALETTE[0])
         below.stairs(*coarse(times, waiting), fill=True, color=PALETTE[3])
-    above.axhline(schedule.platform.processors, color=LINE, linewidth=0.8)
+    size = schedule.platform.processors
+    above.axhline(size, color=LINE, linewidth=0.8)
+    above.annotate(
+        f"all {size:,} processors",
+        (1, size),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, -9),
+        textcoords="offset points",
+        ha="right",
+        fontsize="small",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
+    )
+    for chart in (above, below):
+        chart.yaxis.set_major_formatter("{x:,.15g}")
     above.set_ylim(0, 1.05 * schedule.platform.processors)
     above.set_ylabel("busy processors")
     below.set_ylabel("waiting jobs")
     below.set_ylim(bottom=0)
     above.set_title(label(schedule), loc="left", fontsize="medium", parse_math=False)
-    _time_axis(below, times)
+    _time_axis(below, times, schedule)
     return figure
 
 
@@ -217,29 +323,81 @@ def _distributions(
     labels = Comparison(rows, {}, ()).labels()
     figure = Figure(figsize=(5 * len(quantities), 4.5), layout="constrained")
     charts = figure.subplots(1, len(quantities), squeeze=False, sharey=True)[0]
+    groups = _coinciding(curves)
+    widths = np.linspace(min(WIDEST, NARROWEST + 0.8 * (len(groups) - 1)), NARROWEST, len(groups))
+    looks: dict[int, dict[str, Any]] = {}
+    for group, width in zip(groups, widths.tolist(), strict=True):
+        for place, number in enumerate(group):
+            rest = STRIPE * (len(group) - 1)
+            looks[number] = {
+                "color": PALETTE[number % len(PALETTE)],
+                "linewidth": width,
+                "dash_capstyle": "butt",
+                "linestyle": (-STRIPE * place / width, (STRIPE / width, rest / width))
+                if rest
+                else "-",
+            }
     for number, reached in enumerate(curves):
-        look = {
-            "color": PALETTE[number % len(PALETTE)],
-            "linestyle": STYLES[number // len(PALETTE) % len(STYLES)],
-        }
         for chart, values in zip(charts, reached, strict=True):
-            chart.plot(values, 100 * (1 - share[: len(values)]), **look)
-    for chart, quantity in zip(charts, quantities, strict=True):
-        # Waiting times may be 0, stretches are 1 or more.
-        chart.set_xscale("symlog", linthresh=1)
-        chart.set_xlim(left=0 if quantity.endswith("_time") else 1)
-        chart.set_xlabel(TITLES[quantity])
+            chart.plot(values, 100 * (1 - share[: len(values)]), **looks[number])
+    for place, (chart, quantity) in enumerate(zip(charts, quantities, strict=True)):
+        _quantity_axis(chart, quantity, [reached[place] for reached in curves])
     charts[0].set_ylim(0, 100)
     charts[0].set_ylabel("jobs with more (%)")
     if len({row.workload for row in rows}) == 1:
         charts[0].set_title(rows[0].workload, loc="left", fontsize="medium", parse_math=False)
+    first = {number: group[0] for group in groups for number in group}
+    labels = [
+        said if first[number] == number else f"{said} (as {labels[first[number]]})"
+        for number, said in enumerate(labels)
+    ]
     # A label that begins with "_" would be left out, and "$" read as a formula.
     lines = charts[-1].lines
-    legend = charts[-1].legend(lines, [" "] * len(lines), frameon=False, fontsize="small")
+    legend = figure.legend(
+        lines,
+        [" "] * len(lines),
+        loc="outside lower left",
+        ncols=min(3, max(1, len(lines))),
+        frameon=False,
+        fontsize="small",
+        handlelength=3.5,
+    )
     for text, said in zip(legend.get_texts(), labels, strict=True):
         text.set_parse_math(False)
         text.set_text(said)
     return figure
+
+
+def _coinciding(curves: Sequence[Sequence[NDArray[np.float64]]]) -> list[list[int]]:
+    """Return the numbers of the curves, those together that are equal everywhere."""
+    groups: dict[bytes, list[int]] = {}
+    for number, reached in enumerate(curves):
+        content = b"|".join(values.tobytes() for values in reached)
+        groups.setdefault(content, []).append(number)
+    return [*groups.values()]
+
+
+def _quantity_axis(chart: Any, quantity: str, curves: Sequence[NDArray[np.float64]]) -> None:
+    """Name and scale the axis of a quantity: what nearly all jobs exceed takes little room."""
+    reached = np.concatenate([*curves, np.zeros(0)])
+    if not quantity.endswith("_time"):
+        chart.set_xscale("log")
+        chart.set_xlim(left=1, right=max(2.0, reached.max(initial=0.0)))
+        chart.set_xlabel(TITLES[quantity])
+        chart.xaxis.set_major_formatter("{x:,.15g}")
+        return
+    positive = reached[reached > 0]
+    short = 10.0 ** np.floor(np.log10(np.quantile(positive, 0.05))) if len(positive) else 1.0
+    chart.set_xscale("symlog", linthresh=max(1.0, short), linscale=0.5)
+    chart.set_xlim(0, max(2.0, reached.max(initial=0.0)))
+    ticks = {0.0: "0"} | {
+        place: text
+        for place, text in LONG_TIMES.items()
+        if max(1.0, short) <= place <= reached.max(initial=0.0)
+    }
+    chart.set_xticks([*ticks], [*ticks.values()])
+    chart.set_xticks([], minor=True)
+    chart.set_xlabel(TITLES[quantity])
 
 
 def label(schedule: Schedule) -> str:
@@ -248,9 +406,13 @@ def label(schedule: Schedule) -> str:
     return f"{name}{schedule.policy}, {schedule.allocator}"
 
 
-def _time_axis(chart: Any, times: NDArray[np.float64]) -> None:
-    """Set the limits of an axis of seconds, and name it."""
-    if times.size and times.max() > times.min():
-        chart.set_xlim(times.min(), times.max())
-    chart.xaxis.set_major_formatter("{x:,.15g}")
-    chart.set_xlabel("seconds")
+def _time_axis(chart: Any, times: NDArray[np.float64], schedule: Schedule) -> None:
+    """Set the limits of an axis of seconds; its ticks are dates, or hours or days."""
+    if not times.size or times.max() <= times.min():
+        chart.set_xlabel("seconds")
+        return
+    low, high = float(times.min()), float(times.max())
+    chart.set_xlim(low, high)
+    ticks = time_ticks(low, high, schedule.workload.unix_start_time)
+    chart.set_xticks(ticks.places, ticks.labels)
+    chart.set_xlabel(ticks.name)

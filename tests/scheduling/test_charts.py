@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -121,7 +122,8 @@ def test_a_distribution_says_what_part_of_the_jobs_has_more():
             for x, percent in zip(*line.get_data(), strict=True):
                 more, same = np.mean(values > x + 1e-9), np.mean(values >= x - 1e-9)
                 assert 100 * more - 100 / len(values) <= percent <= 100 * same + 100 / len(values)
-    assert [text.get_text() for text in slowdown.get_legend().get_texts()] == ["easy, basic"] * 2
+    texts = [text.get_text() for text in slowdown.figure.legends[0].get_texts()]
+    assert texts == ["easy, basic", "easy, basic"]
 
 
 @pytest.mark.parametrize("drawer", DRAWERS)
@@ -139,21 +141,83 @@ def test_each_curve_is_in_the_legend_under_its_own_name():
     first = drawn(1, 5)
     other = replace(first, workload=replace(first.workload, name="_$2$"))
     third = replace(first, penalty=Penalty("linear", 2))
-    legend = charts.distributions([first, other, third]).axes[-1].get_legend()
+    legend = charts.distributions([first, other, third]).legends[0]
     assert [text.get_text() for text in legend.get_texts()] == [
         "made, easy, basic",
-        "_$2$, easy, basic",
-        "made, easy, basic, linear:2",
+        "_$2$, easy, basic (as made, easy, basic)",
+        "made, easy, basic, linear:2 (as made, easy, basic)",
     ]
     assert not any(text.get_parse_math() for text in legend.get_texts())
     assert all(handle.get_visible() for handle in legend.legend_handles)
 
 
-def test_ticks_are_exact():
-    """Seconds of archives have eight digits."""
-    chart = charts.gantt(built(Platform(2), [(3268720, 3268720, 3268731, [(0, 1)])])).axes[0]
-    ticks = chart.xaxis.get_major_formatter().format_ticks([3268720.0, 3268725.5, 3268731.0])
-    assert ticks == ["3,268,720", "3,268,725.5", "3,268,731"]
+def test_time_is_in_units_that_people_read():
+    """Days or hours, from where the jobs are; dates if the trace tells when it began."""
+    jobs = [(23_583_120, 23_583_120, 24_188_000, [(0, 1)])]
+    schedule = built(Platform(163_840), jobs)
+    for figure in (charts.gantt(schedule), charts.usage(schedule)):
+        chart = figure.axes[-1]
+        assert chart.get_xlabel() == "days since second 23,583,120"
+        assert [text.get_text() for text in chart.get_xticklabels()] == [*map(str, range(8))]
+        assert [x - 23_583_120 for x in chart.get_xticks()] == [86_400 * k for k in range(8)]
+        above = figure.axes[0].yaxis.get_major_formatter()
+        assert above.format_ticks([0, 163_840]) == ["0", "163,840"]
+    dated = replace(schedule, workload=replace(schedule.workload, unix_start_time=843_480_031.0))
+    chart = charts.gantt(dated).axes[0]
+    assert chart.get_xlabel() == "date (UTC)"
+    assert chart.get_xticklabels()[0].get_text() == "1997-06-24"
+
+
+def test_large_rectangles_have_the_number_of_their_job():
+    """And small ones none; the text is seen on its colour."""
+    jobs = [(0, 0, 100, [(0, 6)]), (0, 0, 1, [(6, 7)]), (0, 100, 200, [(0, 8)])]
+    chart = charts.gantt(built(Platform(8), jobs)).axes[0]
+    assert {(text.get_text(), text.get_position()) for text in chart.texts} == {
+        ("1", (50.0, 3.0)),
+        ("3", (150.0, 4.0)),
+    }
+    assert {text.get_color() for text in chart.texts} == {"white"}
+
+
+def test_rectangles_of_an_svg_have_tooltips(tmp_path):
+    """Number, size and times of the job; the file is XML, and none of it is a link."""
+    jobs = [(0, 1, 4, [(0, 2), (5, 6)]), (0, 4, 9, [(0, 8)])]
+    charts.gantt(built(Platform(8), jobs), tmp_path / "g.svg")
+    tree = ElementTree.parse(tmp_path / "g.svg")
+    titles = [each.text for each in tree.iter("{http://www.w3.org/2000/svg}title")]
+    first = "job 1: 3 processors, submitted at 0 s, ran from 1 s to 4 s"
+    assert titles == [first, first, "job 2: 8 processors, submitted at 0 s, ran from 4 s to 9 s"]
+    assert not list(tree.iter("{http://www.w3.org/2000/svg}a"))
+
+
+def test_what_the_colours_mean_is_said():
+    """Below the chart."""
+    texts = [text.get_text() for text in charts.gantt(drawn(1, 9)).legends[0].get_texts()]
+    assert texts == ["jobs: a colour each, to tell neighbours apart", "idle"]
+
+
+def test_curves_that_coincide_are_all_seen():
+    """Equal ones take turns in stripes; of all others the later ones are thinner and on top."""
+    first, other = drawn(1, 30), drawn(2, 30)
+    lines = charts.distributions([first, other, first, first]).axes[0].lines
+    widths = [line.get_linewidth() for line in lines]
+    assert widths[0] == widths[2] == widths[3] > widths[1]
+    assert lines[1].get_linestyle() == "-"
+    offsets, patterns = zip(*(lines[k]._unscaled_dash_pattern for k in (0, 2, 3)), strict=True)
+    assert len({*offsets}) == 3
+    on, off = patterns[0]
+    assert off == pytest.approx(2 * on)
+    assert all(pattern == patterns[0] for pattern in patterns)
+    assert len({line.get_color() for line in lines}) == 4
+
+
+def test_waiting_times_have_ticks_in_words_where_the_curves_are():
+    """What is shorter than nearly all of them takes little room."""
+    jobs = [(0, 1000 + 500 * k, 9000 + 500 * k, [(k, k + 1)]) for k in range(40)]
+    chart = charts.distributions([built(Platform(40), jobs)]).axes[0]
+    assert [text.get_text() for text in chart.get_xticklabels()] == ["0", "1 h"]
+    part = (chart.transData + chart.transAxes.inverted()).transform((1000, 0))[0]
+    assert 0 < part < 0.45
 
 
 def test_an_unknown_quantity_is_refused_with_its_neighbours():
