@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator
 from typing import IO, Any, AnyStr
 
@@ -46,6 +45,8 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     InputError
         If it cannot be read, or is no TOML; with the line if that is known.
     """
+    import tomllib
+
     try:
         return tomllib.loads(read_small(path).decode("utf-8-sig"))
     except InputError:

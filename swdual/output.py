@@ -6,7 +6,6 @@ import errno
 import fcntl
 import io
 import os
-import socket
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -272,6 +271,8 @@ def _holder(descriptor: int) -> str:
         for line in Path("/proc/locks").read_text().splitlines():
             _, kind, _, _, process, held, *_ = line.split()
             if kind == "FLOCK" and held == place and int(process) > 0:
+                import socket
+
                 return f"process {process} on {socket.gethostname()}"
     return "another process"
 

@@ -1,7 +1,7 @@
 """Records of FASTA and FASTQ files as residue codes.
 
-Records are read by dnaio, and what is wrong with one is reported with its line. A long stretch of
-FASTA in which every byte is as expected takes a compiled short cut to the same result.
+What is wrong with a record is reported with its line. A long stretch of FASTA in which every byte
+is as expected takes a compiled short cut to the same result. FASTQ is read by dnaio.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
-import dnaio
 import numpy as np
 
 from swdual.errors import InputError
@@ -38,13 +37,15 @@ from swdual.sequences.stream import (
 )
 from swdual.sequences.validation import OnInvalid, Validator
 
+if TYPE_CHECKING:
+    import dnaio
+
 BULK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 20
 """How far the first record may be away: comments and blank lines may stand in front of it."""
 
 PARSING_THREADS = 2
 FASTQ_RECORDS = 10_000
-_NO_BLANKS = bytes.maketrans(b"\x1c\x1d\x1e\x1f", b"????")
 
 
 def read_sequences(
@@ -221,23 +222,23 @@ class _Text:
     def records(self) -> Iterator[tuple[str, bytes]]:
         """Return titles and residues; '?' stands for a character beyond ASCII.
 
-        dnaio sees the residues only, because it takes no header beyond ASCII. Nor does it see the
-        four control characters that Python counts as blanks of a text but not of bytes.
+        Blank lines and lines that begin with "#" are left out.
         """
-        titles: list[bytes] = []
-        lines: list[bytes] = []
+        title: bytes | None = None
+        residues: list[bytes] = []
         for line in self.chunk.split(b"\n"):
             content = line.strip()
             if content.startswith(b">"):
-                titles.append(content[1:])
-                lines.append(b">")
-            elif content.isascii():
-                lines.append(content.translate(_NO_BLANKS))
-            else:
-                lines.append(re.sub(r"[^\x00-\x1b -\x7f]", "?", decode_header(content)).encode())
-        with dnaio.open(io.BytesIO(b"\n".join(lines)), fileformat="fasta") as reader:
-            for title, record in zip(titles, reader, strict=True):
-                yield decode_header(title), record.sequence.encode()
+                if title is not None:
+                    yield decode_header(title), b"".join(residues)
+                title, residues = content[1:], []
+            elif not content.isascii():
+                text = re.sub(r"[^\x00-\x7f]", "?", decode_header(content))
+                residues.append(text.encode())
+            elif not content.startswith(b"#"):
+                residues.append(content)
+        if title is not None:
+            yield decode_header(title), b"".join(residues)
 
     def complain(self) -> InputError:
         """Return the error for the first invalid letter."""
@@ -250,6 +251,8 @@ class _Text:
 
 
 def _fastq_batches(stream: BinaryIO, validator: Validator) -> Iterator[Batch]:
+    import dnaio
+
     number = 0
     try:
         with dnaio.open(stream, fileformat="fastq") as reader:

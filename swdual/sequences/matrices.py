@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -160,7 +160,7 @@ def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
 
 @cache
 def _ncbi() -> dict[str, Any]:
-    text = resources.files("swdual.sequences").joinpath("ncbi_matrices.json").read_text()
+    text = Path(__file__).with_name("ncbi_matrices.json").read_text()
     table: dict[str, Any] = json.loads(text)
     return table
 

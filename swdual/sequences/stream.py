@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Protocol, cast
 
-from xopen import xopen
-
 from swdual.errors import InputError
 
 if sys.version_info >= (3, 14):
@@ -97,6 +95,8 @@ def opened(source: Source) -> Iterator[tuple[Stream, str | None]]:
         elif kind == "zst":
             yield files.enter_context(zstd.ZstdFile(raw, options=WINDOW)), kind
         else:
+            from xopen import xopen  # 10 ms, and most files are plain
+
             plain = files.enter_context(xopen(raw, "rb", format=kind, threads=0))
             yield cast(Stream, plain), kind
 

@@ -11,7 +11,7 @@ import json
 import math
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -222,6 +222,6 @@ def _untabled(
 
 @cache
 def _ncbi() -> dict[str, Any]:
-    text = resources.files("swdual.statistics").joinpath("ncbi_parameters.json").read_text()
+    text = Path(__file__).with_name("ncbi_parameters.json").read_text()
     table: dict[str, Any] = json.loads(text)
     return table
