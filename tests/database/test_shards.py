@@ -358,7 +358,7 @@ def test_shards_of_others_are_not_replaced_unasked(refuses, here):
         ("1001", 1, "1001 shards, but there may be 1 to 1000"),
         ("0", 1, "0 is not in the range x>=1"),
         ("-1", 1, "-1 is not in the range x>=1"),
-        ("two", 1, "'two' is not a valid integer"),
+        ("two", 1, "'two' is not a valid whole number"),
     ],
 )
 def test_a_number_of_shards_that_cannot_be_is_refused(refuses, shards, code, words):
