@@ -19,8 +19,8 @@ import xxhash
 
 from swdual.version import __version__
 
-_HOLDS_KERNELS = re.compile(rb"^(?:from swdual\.jit|from numba|import numba)\b", re.MULTILINE)
-_IMPORTED = re.compile(rb"^from (swdual\.[\w.]+) import", re.MULTILINE)
+_HOLDS_KERNELS = re.compile(rb"^(?:from swdual\.(?:jit|native)|from numba|import numba)\b", re.M)
+_IMPORTED = re.compile(rb"^ *from (swdual\.[\w.]+) import", re.M)
 
 
 @cache

@@ -18,7 +18,11 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def kernel(function: Function) -> Function:
-    """Return `function` compiled to machine code on its first call."""
+    """Return `function` compiled to machine code on its first call.
+
+    For kernels that allocate arrays, or are called so often that every microsecond of a call
+    counts. Others are `swdual.native.native`, which needs no Numba once they are compiled.
+    """
     folder = cache_folder()
     with _DECORATING, _numba_cache(folder):
         compiled = njit(nogil=True, error_model="numpy", cache=folder is not None)(function)

@@ -16,8 +16,8 @@ ROOT = PACKAGE.parent
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 OWNERS = {
-    "numba": {"jit.py", "lanes/vector.py", "lanes/cell.py"},
-    "llvmlite": {"lanes/vector.py"},
+    "numba": {"codegen.py", "jit.py", "lanes/vector.py", "lanes/cell.py"},
+    "llvmlite": {"codegen.py", "native.py", "lanes/vector.py"},
     "cupy": {"backends/_cuda_cupy.py"},
     "pandas": {
         *("results.py", "scheduling/schedule.py", "scheduling/comparison.py"),

@@ -9,30 +9,25 @@ holds the end of the alignment.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
-from swdual.jit import kernel
-from swdual.lanes.cell import COLUMNS, go_down, set_profile
-from swdual.lanes.vector import (
-    load,
-    reaches,
-    splat,
-    store,
-)
+from swdual.lanes.registers import COLUMNS
+from swdual.native import native, native_family
 
 
-@cache
+@native_family
 def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
     """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    from swdual.lanes.cell import go_down, set_profile
+    from swdual.lanes.vector import load, reaches, splat, store
+
     BITS, LANES = bits, lanes
     GROUP = COLUMNS * lanes
     HIGHEST = (1 << (bits - 1)) - 1
 
-    @kernel
     def fill_grid(
         codes: NDArray[np.uint8],
         start: int,
@@ -153,7 +148,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
     return fill_grid
 
 
-@kernel
+@native
 def walk_grid(
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],

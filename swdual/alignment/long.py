@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
 from swdual.backend import Progress
-from swdual.jit import kernel
+from swdual.native import native
 
 PARTS = 24
 """Rows and columns of rectangles that a rectangle is divided into."""
@@ -181,7 +181,7 @@ class _Lines(NamedTuple):
     found: tuple[int, int]
 
 
-@kernel
+@native
 def fill_band(
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],

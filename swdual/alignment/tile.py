@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
-from swdual.jit import kernel
+from swdual.native import native
 
 IN_H, IN_E, IN_F, DONE = 0, 1, 2, 3
 """Where a walk stands: at an H; behind a gap's residue that E (F) explains; at the beginning."""
@@ -21,7 +21,7 @@ E_OPENS, F_OPENS = 4, 8
 """Bits of a direction: where H comes from, and whether the gaps that leave the cell open in it."""
 
 
-@kernel
+@native
 def fill_tile(
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],
@@ -93,7 +93,7 @@ def fill_tile(
     return found_row, found_column
 
 
-@kernel
+@native
 def walk_tile(
     directions: NDArray[np.uint8],
     columns: int,
@@ -149,7 +149,7 @@ def walk_tile(
     return row, column, state, count
 
 
-@kernel
+@native
 def tally(
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],

@@ -15,10 +15,10 @@ from swdual.alignment.tracebacks import COLUMNS, Tracebacks
 from swdual.backend import Progress
 from swdual.database.database import Block
 from swdual.errors import EngineError
-from swdual.lanes.cell import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.ladder import Rung, aligned, ladder
 from swdual.lanes.pack import Pack, pack
-from swdual.lanes.vector import register_bytes
+from swdual.lanes.registers import COLUMNS as GROUP_COLUMNS
+from swdual.lanes.registers import register_bytes
 from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
 from swdual.sequences.scoring import ScoringScheme
 
@@ -162,7 +162,7 @@ class Tracer:
             aligned(size, kind)
             for size in (rows, rows, CODES * GROUP_COLUMNS * rung.lanes, *[rung.lanes] * 3)
         ]
-        used = np.unique(letters)
+        used = np.flatnonzero(np.bincount(letters))
         for batch in range(len(packed.batch_starts) - 1):
             progress(0)
             start, stop = packed.batch_starts[batch : batch + 2].tolist()

@@ -9,23 +9,23 @@ Two registers a vector (`lanes` = twice a register's) hide the latency of the ch
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.jit import kernel
-from swdual.lanes.cell import COLUMNS, go_down, set_profile
-from swdual.lanes.vector import load, splat, store
+from swdual.lanes.registers import COLUMNS
+from swdual.native import native_family
 
 
-@cache
+@native_family
 def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
     """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    from swdual.lanes.cell import go_down, set_profile
+    from swdual.lanes.vector import load, splat, store
+
     BITS, LANES = bits, lanes
     GROUP = COLUMNS * lanes
 
-    @kernel
     def score_batches(
         codes: NDArray[np.uint8],
         batch_starts: NDArray[np.int64],

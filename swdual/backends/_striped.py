@@ -17,24 +17,12 @@ afterwards, for as long as any F exceeds by its next gap price what the row has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.jit import kernel
-from swdual.lanes.vector import (
-    TABLE_BYTES,
-    add,
-    load,
-    maximum,
-    reaches,
-    scores,
-    shifted,
-    splat,
-    store,
-    subtract,
-)
+from swdual.lanes.registers import TABLE_BYTES
+from swdual.native import native_family
 from swdual.sequences.alphabet import CODES, PAD
 
 
@@ -50,12 +38,23 @@ def striped(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
     return codes.reshape(lanes, rows).T.ravel()
 
 
-@cache
+@native_family
 def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
     """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    from swdual.lanes.vector import (
+        add,
+        load,
+        maximum,
+        reaches,
+        scores,
+        shifted,
+        splat,
+        store,
+        subtract,
+    )
+
     BITS, LANES = bits, lanes
 
-    @kernel
     def score_targets(
         residues: NDArray[np.uint8],
         starts: NDArray[np.int64],
@@ -121,7 +120,9 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
                     if v < size:
                         break
             store(lane_best, 0, best)
-            number = np.int64(lane_best.max())
+            number = np.int64(lane_best[0])
+            for lane in range(1, LANES):
+                number = max(number, np.int64(lane_best[lane]))
             out[target] = -1 if number > limit else number - zero_number
 
     return score_targets

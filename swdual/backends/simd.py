@@ -16,10 +16,9 @@ from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import striped, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
-from swdual.lanes.cell import COLUMNS
 from swdual.lanes.ladder import Rung, aligned, ladder
 from swdual.lanes.pack import Pack, pack
-from swdual.lanes.vector import register_bytes, register_count
+from swdual.lanes.registers import COLUMNS, register_bytes, register_count
 from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
 
@@ -204,7 +203,7 @@ def _score_batches(
     rows, group = len(query) * lanes, COLUMNS * lanes
     scratch = [aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
     numbers = (rung.zero, rung.first_gap, rung.next_gap, rung.limit)
-    used = np.unique(query)
+    used = np.flatnonzero(np.bincount(query))
     step = max(1, CALL_CELLS // max(1, len(query) * group))
     while first < last:
         end = packed.batch_starts[first] + step

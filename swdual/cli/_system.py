@@ -12,7 +12,7 @@ def system_facts() -> dict[str, Any]:
 
     from swdual.backends import cuda
     from swdual.cache import cache_folder
-    from swdual.lanes.vector import register_bytes, register_count
+    from swdual.lanes.registers import register_bytes, register_count
     from swdual.master.cost import machine
     from swdual.master.device import available_threads
     from swdual.version import __version__

@@ -146,7 +146,8 @@ def _by_bytes(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
 
 def _by_hash(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
     """Yield each record with a part of its identifier whose hash is that of a word."""
-    from swdual.database._gather import find_hashes, hash_identifiers
+    from swdual.database._find import find_hashes
+    from swdual.database._gather import hash_identifiers
 
     needles = [(needle, word) for word in words for needle in _encodings(word)]
     text = np.frombuffer(b"".join(needle for needle, _ in needles), np.uint8)

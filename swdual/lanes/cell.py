@@ -18,10 +18,8 @@ from __future__ import annotations
 
 from numba import njit
 
-from swdual.lanes.vector import TABLE_BYTES, add, choose, load, maximum, scores, store, subtract
-
-COLUMNS = 4
-"""Target columns of a group: their H and F stay in registers all the way down the query."""
+from swdual.lanes.registers import COLUMNS, TABLE_BYTES
+from swdual.lanes.vector import add, choose, load, maximum, scores, store, subtract
 
 
 @njit(inline="always")

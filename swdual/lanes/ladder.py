@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.lanes.vector import TABLE_BYTES
+from swdual.lanes.registers import TABLE_BYTES
 from swdual.sequences.alphabet import CODES, PAD
 from swdual.sequences.matrices import LARGEST_SCORE
 from swdual.sequences.scoring import ScoringScheme

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from swdual.database.database import Block
 from swdual.errors import EngineError
-from swdual.jit import kernel
-from swdual.lanes.cell import COLUMNS
+from swdual.lanes.registers import COLUMNS
+from swdual.native import native
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
 LARGEST_PACK_BYTES = 4 << 30
@@ -136,14 +136,16 @@ def _assigned(lengths: NDArray[np.int64], lanes: int) -> tuple[NDArray[np.int64]
     """Return batch, lane and first group of each target, and the groups of each batch."""
     groups = -(-lengths // COLUMNS)
     batch, lane, group, widths = (np.empty(len(lengths), np.int64) for _ in range(4))
-    batches = _assign(groups, lanes, batch, lane, group, widths)
+    left = np.arange(len(lengths) + 1)
+    batches = _assign(groups, lanes, left, batch, lane, group, widths)
     return batch, lane, group, widths[:batches]
 
 
-@kernel
+@native
 def _assign(
     groups: NDArray[np.int64],
     lanes: int,
+    left: NDArray[np.int64],
     batch: NDArray[np.int64],
     lane: NDArray[np.int64],
     first_group: NDArray[np.int64],
@@ -151,10 +153,10 @@ def _assign(
 ) -> int:
     """Choose batch, lane and first group of each target; return the number of batches.
 
-    `groups` descends. `left[k]` leads to the first target from k on that is still unplaced.
+    `groups` descends. `left[k]` leads to the first target from k on that is still unplaced: k, at
+    first.
     """
     count = len(groups)
-    left = np.arange(count + 1)
     longest = batches = 0
     while longest < count:
         width = groups[longest]
@@ -187,7 +189,7 @@ def _assign(
     return batches
 
 
-@kernel
+@native
 def _interleave(
     residues: NDArray[np.uint8],
     starts: NDArray[np.int64],
@@ -236,7 +238,7 @@ def _interleave(
         k += together
 
 
-@kernel
+@native
 def _turned(
     a: np.uint64,
     b: np.uint64,
@@ -263,7 +265,7 @@ def _turned(
     return a, b, c, d, e, f, g, h
 
 
-@kernel
+@native
 def _swapped(x: np.uint64, y: np.uint64, bits: int, low: int) -> tuple[np.uint64, np.uint64]:
     """Exchange the upper fields of x with the lower ones of y."""
     mixed = ((x >> np.uint64(bits)) ^ y) & np.uint64(low)

@@ -6,17 +6,14 @@ table look-up is a question of the instruction set.
 
 from __future__ import annotations
 
-import platform
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, config
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-TABLE_BYTES = 64
-"""A look-up table of 32 bytes, written twice."""
+from swdual.lanes.registers import TABLE_BYTES, instruction_set
 
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(32)
 
@@ -33,31 +30,6 @@ class Vector(types.Type):  # type: ignore[misc]
 class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Vector) -> None:
         super().__init__(manager, kind, ir.VectorType(ir.IntType(kind.bits), kind.lanes))
-
-
-def register_bytes() -> int:
-    """Return the size of the widest vector register with byte operations on this machine."""
-    return {"vbmi": 64, "avx512": 64, "avx2": 32}.get(_instructions(), 16)
-
-
-def register_count() -> int:
-    """Return the number of vector registers on this machine."""
-    return 16 if _instructions() in ("avx2", "ssse3", "none") else 32
-
-
-def _instructions() -> str:
-    """Name the instruction set for table look-ups, as Numba was told or as the host has it."""
-    if config.CPU_FEATURES is not None:
-        features = {f[1:] for f in config.CPU_FEATURES.split(",") if f.startswith("+")}
-    else:
-        features = {name for name, present in llvm.get_host_cpu_features().items() if present}
-    if platform.machine() in ("aarch64", "arm64"):
-        return "neon"
-    if "avx512vbmi" in features:
-        return "vbmi"
-    if "avx512bw" in features:
-        return "avx512"
-    return next((name for name in ("avx2", "ssse3") if name in features), "none")
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, to: Any) -> Any:
@@ -206,7 +178,7 @@ def scores(
 
 def _look_up(builder: Any, table: Any, codes: Any) -> Any:
     """Return ``table[codes]``, register by register."""
-    instructions = _instructions()
+    instructions = instruction_set()
     width = {"vbmi": 64, "avx512": 64, "avx2": 32}.get(instructions, 16)
     if instructions == "none":
         return _look_up_one_by_one(builder, table, codes)

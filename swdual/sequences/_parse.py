@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.jit import kernel
+from swdual.native import native
 from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
 
 _TAB, _NEWLINE, _RETURN, _SPACE, _GREATER = 9, 10, 13, 32, 62
 
 
-@kernel
+@native
 def _blank(letter: int) -> bool:
     return letter == _SPACE or _TAB <= letter <= _RETURN
 
 
-@kernel
+@native
 def parse_clean(
     text: NDArray[np.uint8],
     encoding: NDArray[np.uint8],
@@ -46,7 +46,8 @@ def parse_clean(
             title = title[:-1]
         if len(title) == 0:
             return -1, 0, 0, 0
-        headers[header_bytes : header_bytes + len(title)] = title
+        for k in range(len(title)):
+            headers[header_bytes + k] = title[k]
         header_bytes += len(title)
         i = stop
         header_ends[records] = header_bytes

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from swdual.database.database import Block
 from swdual.errors import EngineError
 from swdual.lanes import pack as packing
-from swdual.lanes.cell import COLUMNS
 from swdual.lanes.pack import pack
+from swdual.lanes.registers import COLUMNS
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
 lane_counts = st.sampled_from([4, 8, 16, 32, 64, 128])

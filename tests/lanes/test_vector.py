@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from oracles.smith_waterman import local_score_gotoh
 
-from swdual.lanes import vector
+from swdual.lanes import registers
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 
@@ -40,7 +40,7 @@ SCRIPT = """
 import json, re, sys
 import numpy as np
 from swdual.backends import _gotoh, simd
-from swdual.lanes import vector
+from swdual.lanes import registers
 from swdual.database.database import Database
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -61,10 +61,10 @@ for name, scheme in case["schemes"].items():
         found[ordinals] = scorer(bytes(query), 0, 0, len(targets), lambda cells: None)
         scores[f"{name} {number}"] = found.tolist()
     ladders[name] = [(rung.bits, rung.lanes) for rung in scorer.rungs]
-code = "".join(_gotoh.score_kernel(*ladders["8"][0]).inspect_asm().values())
+code = "".join(_gotoh.score_kernel(*ladders["8"][0]).dispatcher.inspect_asm().values())
 json.dump(
     {
-        "instructions": vector._instructions(),
+        "instructions": registers.instruction_set(),
         "ladders": ladders,
         "mnemonics": sorted(set(re.findall(r"^\\t(v?pshufb|vperm[bit2]+)\\b", code, re.M))),
         "registers": sorted(set(re.findall(r"%([xyz]mm)", code))),
@@ -109,6 +109,14 @@ def expected(case):
         for name, scheme in case["schemes"].items()
         for number, query in enumerate(case["queries"])
     }
+
+
+@pytest.fixture
+def _no_memory():
+    """Let `instruction_set` look anew, before and after."""
+    registers.instruction_set.cache_clear()
+    yield
+    registers.instruction_set.cache_clear()
 
 
 def host_features():
@@ -171,6 +179,7 @@ def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name
     assert found["scores"] == expected
 
 
+@pytest.mark.usefixtures("_no_memory")
 @pytest.mark.parametrize(
     ("name", "register_bytes"),
     [("none", 16), ("ssse3", 16), ("avx2", 32), ("avx512", 64), ("vbmi", 64)],
@@ -178,25 +187,27 @@ def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name
 def test_vectors_fill_one_register_of_sixteen_or_two_of_more(monkeypatch, name, register_bytes):
     """Where there are 32 registers a vector takes two of them, else one."""
     features = ",".join(f"+{feature}" for feature in SETS[name][1])
-    monkeypatch.setattr(vector.config, "CPU_FEATURES", features)
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", features)
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    assert vector._instructions() == name
-    assert vector.register_bytes() == register_bytes
-    assert vector.register_bytes() * vector.register_count() // 16 == DEFAULT_LANES[name]
+    assert registers.instruction_set() == name
+    assert registers.register_bytes() == register_bytes
+    assert registers.register_bytes() * registers.register_count() // 16 == DEFAULT_LANES[name]
 
 
+@pytest.mark.usefixtures("_no_memory")
 def test_arm_has_its_own_look_up(monkeypatch):
     """On aarch64 the look-up is NEON's: 16 bytes, 32 registers."""
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert vector._instructions() == "neon"
-    assert (vector.register_bytes(), vector.register_count()) == (16, 32)
+    assert registers.instruction_set() == "neon"
+    assert (registers.register_bytes(), registers.register_count()) == (16, 32)
 
 
+@pytest.mark.usefixtures("_no_memory")
 def test_the_host_is_used_where_nothing_is_said(monkeypatch):
     """Without NUMBA_CPU_FEATURES the best that this machine has is chosen."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip(f"{platform.machine()} is not x86")
-    monkeypatch.setattr(vector.config, "CPU_FEATURES", None)
+    monkeypatch.delenv("NUMBA_CPU_FEATURES", raising=False)
     have = host_features()
     best = next(name for name in reversed(SETS) if name == "none" or have >= set(SETS[name][1]))
-    assert vector._instructions() == best
+    assert registers.instruction_set() == best

@@ -1,0 +1,174 @@
+"""Kernels as native code: the same results compiled, loaded and called by other kernels."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+from swdual import cache, native
+from swdual.errors import EngineError
+from swdual.jit import kernel
+
+
+def _describe(numbers, factor, pair, flag):
+    total = 0
+    for row in range(numbers.shape[0]):
+        for column in range(numbers.shape[1]):
+            total += numbers[row, column]
+    return total * factor, pair[0] - pair[1], factor / 2, flag
+
+
+def _fill(numbers, value):
+    for k in range(len(numbers)):
+        numbers[k] = value
+
+
+def _allocate(count):
+    return np.zeros(count).sum()
+
+
+def _raise(value):
+    if value > 1:
+        raise ValueError
+    return value
+
+
+@native.native
+def _twice(x):
+    return 2 * x
+
+
+@native.native
+def _four_times(x):
+    return _twice(_twice(x))
+
+
+@kernel
+def _eight_times(x):
+    return _twice(_four_times(x))
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """A cache folder with nothing in it."""
+    cache.cache_folder.cache_clear()
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", str(tmp_path))
+    yield cache.cache_folder()
+    cache.cache_folder.cache_clear()
+
+
+def never():
+    raise AssertionError("a kernel was compiled that is kept")
+
+
+NUMBERS = np.arange(24, dtype=np.int32).reshape(4, 6)
+
+
+@pytest.mark.parametrize(
+    "numbers", [NUMBERS, NUMBERS.T, NUMBERS[::2, 1::3], NUMBERS[:0], NUMBERS.astype(np.uint8)]
+)
+def test_a_kernel_that_is_loaded_gives_what_was_compiled(folder, numbers):
+    """Arrays of any layout, integers, floats, flags and tuples arrive and come back."""
+    arguments = numbers, 2.5, (7, 9), True
+    expected = int(numbers.sum()) * 2.5, -2, 1.25, True
+    assert native.NativeKernel("describe", lambda: _describe)(*arguments) == expected
+    loaded = native.NativeKernel("describe", never)(*arguments)
+    assert loaded == expected
+    assert [type(value) for value in loaded] == [float, int, float, bool]
+
+
+def test_other_types_are_compiled_by_themselves(folder):
+    """Each combination of types has a file of its own."""
+    fill = native.NativeKernel("fill", lambda: _fill)
+    for kind in (np.int8, np.float64):
+        numbers = np.zeros(5, kind)
+        assert fill(numbers, 3) is None
+        assert numbers.tolist() == [3] * 5
+    assert len(list(folder.glob("fill-*.native"))) == 2
+
+
+@pytest.mark.parametrize("damage", ["truncated", "changed", "empty"])
+def test_a_damaged_file_is_compiled_again(folder, damage):
+    """What is loaded into memory is what was written."""
+    native.NativeKernel("fill", lambda: _fill)(np.zeros(1), 1)
+    (path,) = folder.glob("fill-*.native")
+    kept = path.read_bytes()
+    path.write_bytes({"truncated": kept[:-9], "changed": kept[:-1] + b"?", "empty": b""}[damage])
+    numbers = np.zeros(3)
+    native.NativeKernel("fill", lambda: _fill)(numbers, 4)
+    native.NativeKernel("fill", never)(numbers, 4)
+    assert numbers.tolist() == [4] * 3
+
+
+def test_without_a_folder_a_kernel_works(monkeypatch):
+    """It is compiled in each process."""
+    monkeypatch.setattr(native, "cache_folder", lambda: None)
+    assert native.NativeKernel("describe", lambda: _describe)(NUMBERS, 1.0, (2, 1), False)[1] == 1
+
+
+def test_other_processors_have_files_of_their_own(folder, monkeypatch):
+    """A home may be shared by machines with other instructions."""
+    native.NativeKernel("fill", lambda: _fill)(np.zeros(1), 1)
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", "")
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    native.NativeKernel("fill", lambda: _fill)(np.zeros(1), 1)
+    assert len(list(folder.glob("fill-*.native"))) == 2
+
+
+def test_kernels_call_each_other(folder):
+    """Numba takes a native kernel for a function of its own."""
+    assert (_twice(3), _four_times(3), _eight_times(3)) == (6, 12, 24)
+
+
+def test_kernels_of_one_text_differ_by_numbers(folder):
+    """A family's kernels are made once, each with its own file."""
+
+    @native.native_family
+    def adds(number):
+        def add(x):
+            return x + number
+
+        return add
+
+    assert (adds(1)(5), adds(2)(5), adds(1) is adds(1)) == (6, 7, True)
+    assert len(list(folder.glob("*adds.[12]-*.native"))) == 2
+
+
+def test_a_kernel_that_allocates_is_refused(folder):
+    """Its code would need Numba to manage the memory."""
+    with pytest.raises(TypingError, match="_allocate"):
+        native.NativeKernel("allocate", lambda: _allocate)(3)
+
+
+def test_a_kernel_that_fails_is_an_error(folder):
+    """An exception inside is not lost."""
+    fails = native.NativeKernel("fails", lambda: _raise)
+    assert fails(1) == 1
+    with pytest.raises(EngineError, match="fails"):
+        fails(2)
+
+
+def test_a_search_imports_no_numba_once_kernels_are_compiled(here, spawn):
+    """One worker, from FASTA and from a file: the second time Numba is not even looked for."""
+    spawn("makedb", "t.fa", "t.db")
+    code = (
+        "import sys\n"
+        "class Refuse:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        assert name != 'numba', 'Numba is imported'\n"
+        "sys.meta_path.insert(0, Refuse())\n"
+        "from swdual.cli import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    for database in ("t.fa", "t.db"):
+        search = "search", "q.fa", database, "--threads", "1"
+        first = spawn(*search)
+        assert first.code == 0, first.err
+        command = [sys.executable, "-c", code, *search]
+        again = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+        assert again.returncode == 0, again.stderr
+        assert again.stdout == first.out
