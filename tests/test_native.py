@@ -152,8 +152,9 @@ def test_a_kernel_that_fails_is_an_error(folder):
         fails(2)
 
 
-def test_a_search_imports_no_numba_once_kernels_are_compiled(here, spawn):
-    """One worker, from FASTA and from a file: the second time Numba is not even looked for."""
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_search_imports_no_numba_once_kernels_are_compiled(here, spawn, threads):
+    """From FASTA and from a file: the second time Numba is not even looked for."""
     spawn("makedb", "t.fa", "t.db")
     code = (
         "import sys\n"
@@ -165,7 +166,7 @@ def test_a_search_imports_no_numba_once_kernels_are_compiled(here, spawn):
         "main(sys.argv[1:])\n"
     )
     for database in ("t.fa", "t.db"):
-        search = "search", "q.fa", database, "--threads", "1"
+        search = "search", "q.fa", database, "--threads", threads
         first = spawn(*search)
         assert first.code == 0, first.err
         command = [sys.executable, "-c", code, *search]

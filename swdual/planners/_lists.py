@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.instance import Instance
-from swdual.jit import kernel
+from swdual.native import native
 from swdual.planner import Assignment
 
 
@@ -43,6 +43,7 @@ def list_schedule(
         instance.speeds,
         len(instance.cpu_speeds),
         free_first,
+        np.zeros(len(instance.speeds)),
         workers,
         starts,
         ends,
@@ -108,7 +109,7 @@ class Allocations:
         # Most allocations are ruled out without a schedule.
         if max(_trivial_bound(*side) for side in sides) >= self.makespan:
             return
-        makespan = max(_makespan(*side) for side in sides)
+        makespan = max(_makespan(times, speeds, np.zeros(len(speeds))) for times, speeds in sides)
         if makespan < self.makespan:
             self.makespan = makespan
             self.on_gpu = on_gpu
@@ -139,10 +140,11 @@ def _trivial_bound(descending: NDArray[np.float64], speeds: NDArray[np.float64])
     return max(float(descending.sum() / speeds.sum()), float(descending[0] / speeds.max()))
 
 
-@kernel
-def _makespan(times: NDArray[np.float64], speeds: NDArray[np.float64]) -> float:
-    """Return what `_place` comes to for one kind, without its schedule."""
-    free = np.zeros(len(speeds))
+@native
+def _makespan(
+    times: NDArray[np.float64], speeds: NDArray[np.float64], free: NDArray[np.float64]
+) -> float:
+    """Return what `_place` comes to for one kind, without its schedule; `free` as there."""
     for time in times:
         least = np.inf
         chosen = 0
@@ -157,7 +159,7 @@ def _makespan(times: NDArray[np.float64], speeds: NDArray[np.float64]) -> float:
     return longest
 
 
-@kernel
+@native
 def _place(
     order: NDArray[np.int64],
     first: NDArray[np.int64],
@@ -167,11 +169,15 @@ def _place(
     speeds: NDArray[np.float64],
     cpus: int,
     free_first: bool,
+    free: NDArray[np.float64],
     workers: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
-    free = np.zeros(len(speeds))
+    """Give each task in order to the worker that would end it first; see `list_schedule`.
+
+    `free` has when each worker is free, at first 0.
+    """
     for task in order:
         least = np.inf
         for worker in range(first[task], stop[task]):
