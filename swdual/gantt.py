@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.extras import install_command
 from swdual.output import replacing
 from swdual.text import harmless
 from swdual.time_axis import time_ticks
@@ -294,7 +295,7 @@ def need_matplotlib() -> None:
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError as error:
-        raise InputError("drawing needs matplotlib: pip install 'swdual[plot]'") from error
+        raise InputError(f"drawing needs matplotlib: {install_command('plot')}") from error
 
 
 def _horizon(panels: Sequence[Panel]) -> float:

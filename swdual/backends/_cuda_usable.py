@@ -12,6 +12,7 @@ from swdual.backends._cuda_cupy import cupy_facts
 from swdual.backends._cuda_driver import DriverError, Gpu
 from swdual.backends._cuda_kernels import KERNELS, sources
 from swdual.backends._cuda_launch import kernels_on
+from swdual.extras import install_command
 
 LOWEST_CAPABILITY = (7, 5)
 
@@ -103,7 +104,7 @@ def _install(driver: tuple[int, int] | None) -> str:
     major = newest if driver is None else min(driver[0], newest)
     if major < oldest:
         return f"update the NVIDIA driver, then {_install(None)}"
-    return f"pip install 'swdual[cuda{major}]'"
+    return install_command(f"cuda{major}")
 
 
 def _installed(package: str) -> bool:

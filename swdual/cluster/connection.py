@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from swdual.errors import ClusterError, InputError
+from swdual.extras import install_command
 from swdual.version import __version__
 
 CONNECT_SECONDS = 10
@@ -38,7 +39,7 @@ def connected(cluster: Any) -> tuple[Any, bool]:
         from distributed.versions import VersionMismatchWarning
     except ImportError as error:
         raise ClusterError(
-            f"a cluster needs Dask ({error}); install it: pip install 'swdual[cluster]'"
+            f"a cluster needs Dask ({error}); install it: {install_command('cluster')}"
         ) from error
     if isinstance(cluster, Client):
         if cluster.asynchronous:

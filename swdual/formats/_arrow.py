@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from swdual.errors import InputError
+from swdual.extras import install_command
 from swdual.format import Table, table_of
 from swdual.formats._header import ahead
 from swdual.hits.fields import FIELDS, known_fields
@@ -36,9 +37,7 @@ def arrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise InputError(
-            "this needs pyarrow: install it with  pip install 'swdual[arrow]'"
-        ) from error
+        raise InputError(f"this needs pyarrow: {install_command('arrow')}") from error
     return pyarrow
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from swdual.errors import InputError
+from swdual.extras import install_command
 
 if TYPE_CHECKING:
     import pandas
@@ -22,5 +23,5 @@ def data_frame(table: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pandas
     try:
         import pandas as pd
     except ImportError as error:
-        raise InputError("data frames need pandas: pip install 'swdual[pandas]'") from error
+        raise InputError(f"data frames need pandas: {install_command('pandas')}") from error
     return pd.DataFrame(table)

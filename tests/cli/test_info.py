@@ -56,7 +56,7 @@ def test_a_gpu_is_shown_with_its_kernels(run, monkeypatch):
 
 def test_why_there_is_no_gpu_is_said_in_one_line(run, monkeypatch):
     """With the way to get one, where that is all that is missing."""
-    reason = "CuPy is not installed: pip install 'swdual[cuda13]'"
+    reason = "CuPy is not installed: pip install cupy-cuda13x"
     monkeypatch.setattr(cuda, "facts", lambda: {"gpus": [], "missing": reason})
     assert lines_of(run("info", "--system").out)["no GPU"] == reason
 

@@ -432,7 +432,7 @@ def test_without_matplotlib_the_remedy_is_named_before_anything(refuses, table, 
     """Nobody waits for a plan to hear that it cannot be drawn."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr("swdual.cli._times.read_times", None)
-    refuses(1, ["pip install 'swdual[plot]'"], *BARE, "--gantt", "x.svg")
+    refuses(1, ["drawing needs matplotlib: pip install "], *BARE, "--gantt", "x.svg")
 
 
 def test_an_existing_drawing_is_replaced_only_by_force(refuses, run, here, table):

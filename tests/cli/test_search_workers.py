@@ -185,7 +185,7 @@ def test_without_matplotlib_a_drawing_is_refused_before_the_search(
 ):
     """Exit code 1 and the remedy; a trace needs none."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    words = ["pip install 'swdual[plot]'"]
+    words = ["drawing needs matplotlib: pip install "]
     refuses(1, words, *SEARCH, "-o", "hits.tsv", "--gantt", "g.svg")
 
 

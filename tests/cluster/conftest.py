@@ -40,10 +40,47 @@ def slow(seconds):
     """
 
 
-class Part:
-    """A scheduler or a worker, in a process of its own."""
+def held(hold):
+    """Return what a worker runs first that begins no share as long as there is a file.
 
-    def __init__(self, kind, folder, *arguments, command=()):
+    Such a worker needs a second thread where it must send blocks to others meanwhile.
+    """
+    return f"""
+        import os
+        import time
+        import swdual.cluster.node as node
+
+        def score(*arguments, real=node.score):
+            while os.path.exists({os.fspath(hold)!r}):
+                time.sleep(0.01)
+            return real(*arguments)
+
+        node.score = score
+    """
+
+
+def releasing(hold):
+    """Return what a worker runs first that deletes the file when it has done a share."""
+    return f"""
+        import pathlib
+        import swdual.cluster.node as node
+
+        def score(*arguments, real=node.score):
+            found = real(*arguments)
+            pathlib.Path({os.fspath(hold)!r}).unlink(missing_ok=True)
+            return found
+
+        node.score = score
+    """
+
+
+class Part:
+    """A scheduler or a worker, in a process of its own.
+
+    `command` runs it; `environment` is added to that of this process.
+    """
+
+    def __init__(self, kind, folder, *arguments, command=(), environment=()):
         folder.mkdir()
         self.log = folder / "log"
         self.folder = folder
@@ -55,6 +92,7 @@ class Part:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                env={**os.environ, **dict(environment)},
                 start_new_session=True,
             )
 
@@ -103,13 +141,13 @@ class Cluster:
         )
         self.address = self.scheduler.hears("Scheduler at:").split()[-1]
 
-    def begin(self, *arguments, program="", command=(), threads=1):
-        """Begin to start a worker, which runs a program first; `command` runs the worker."""
+    def begin(self, *arguments, program="", threads=1, **options):
+        """Begin to start a worker, which runs a program first; options as of `Part`."""
         words = [self.address, "--no-nanny", "--nthreads", threads, "--death-timeout", "60"]
         preload = self.folder / f"preload{next(self._count)}.py"
         preload.write_text(textwrap.dedent(program))
         words += ["--preload", preload]
-        worker = self._started("worker", *words, *arguments, command=command)
+        worker = self._started("worker", *words, *arguments, **options)
         self.workers.append(worker)
         return worker
 
@@ -126,13 +164,13 @@ class Cluster:
     def close(self):
         self._end.close()
 
-    def _started(self, kind, *arguments, command=()):
+    def _started(self, kind, *arguments, **options):
         folder = self.folder / f"{kind}{next(self._count)}"
         words = [str(word) for word in arguments]
         if kind == "worker":
             words += ["--local-directory", folder / "local"]
             words += [] if "--memory-limit" in words else ["--memory-limit", "4GB"]
-        part = Part(kind, folder, *words, command=command)
+        part = Part(kind, folder, *words, **options)
         self._end.callback(part.kill)
         return part
 

@@ -14,9 +14,10 @@ import pytest
 
 import swdual
 from swdual.errors import ClusterError, InputError
+from swdual.extras import install_command
 from swdual.master.checkpoint import Checkpoint
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'swdual[cluster]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 SEARCH = ["search", "long.fa", "wide.db", "-k", "20", "-o", "hits.tsv"]
 
@@ -228,7 +229,7 @@ def test_where_dask_is_not_installed_that_is_told(here):
     )
     assert done.returncode == 5, done.stderr
     assert "a cluster needs Dask" in done.stderr
-    assert done.stderr.rstrip().endswith("pip install 'swdual[cluster]'")
+    assert done.stderr.rstrip().endswith(install_command("cluster"))
 
 
 def test_what_is_no_cluster_is_refused():

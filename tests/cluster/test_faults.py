@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from cluster.conftest import slow
+from cluster.conftest import held, releasing, slow
 from cluster.moments import OPTIONS, Moments, there
 
 import swdual
 from swdual.database import build
 
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'swdual[cluster]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 
 pytestmark = pytest.mark.usefixtures("many_shares")
@@ -53,17 +54,33 @@ def test_a_worker_that_is_killed_is_done_without(data, local, make_cluster, name
     assert shares(found, cluster.workers[1])
 
 
-def test_a_worker_that_comes_takes_part(data, local, make_cluster, name):
-    cluster = make_cluster(1, program=slow(0.3))
-    found = there(data, cluster, (0.1, cluster.add), name=name)
+@pytest.fixture
+def hold(tmp_path):
+    """A file; as long as it is there, workers that are `held` begin no share."""
+    return tmp_path / "hold"
+
+
+def test_a_worker_that_comes_takes_part(data, local, make_cluster, name, hold):
+    cluster = make_cluster(1, program=held(hold), threads=2)
+
+    def add():
+        hold.touch()
+        cluster.add(program=releasing(hold))
+
+    found = there(data, cluster, (0.1, add), name=name)
     assert found == local
     assert shares(found, cluster.workers[1])
 
 
-def test_one_comes_and_the_other_goes(data, local, make_cluster, name):
+def test_one_comes_and_the_other_goes(data, local, make_cluster, name, hold):
     """At last nobody is left who was there at the beginning."""
-    cluster = make_cluster(1, program=slow(0.3))
-    found = there(data, cluster, (0.1, cluster.add), (0.5, cluster.workers[0].kill), name=name)
+    cluster = make_cluster(1, program=held(hold), threads=2)
+
+    def add():
+        hold.touch()
+        cluster.add(program=releasing(hold))
+
+    found = there(data, cluster, (0.1, add), (0.5, cluster.workers[0].kill), name=name)
     assert found == local
     assert shares(found, cluster.workers[1])
 
@@ -141,15 +158,40 @@ def test_what_kills_every_node_ends_the_search(data, make_cluster):
             there(data, cluster)
 
 
-def test_one_that_joins_and_has_too_little_memory_is_left_out(data, local, make_cluster, caplog):
+DASK_MEMORY = [f"DASK_DISTRIBUTED__WORKER__MEMORY__{what}" for what in ("PAUSE", "SPILL", "TARGET")]
+
+
+class Release(logging.Handler):
+    """Deletes a file when a message has these words."""
+
+    def __init__(self, words, hold):
+        super().__init__()
+        self.words, self.hold = words, hold
+
+    def emit(self, record):
+        if self.words in record.getMessage():
+            self.hold.unlink(missing_ok=True)
+
+
+def test_one_that_joins_and_has_too_little_memory_is_left_out(
+    data, local, make_cluster, caplog, hold
+):
     """With a warning; if none has enough at the beginning, that is an error."""
-    cluster = make_cluster(1, program=slow(0.1))
+    cluster = make_cluster(1, program=held(hold), threads=2)
+    words = "smallest workable limit"
 
     def add():
-        cluster.add("--memory-limit", "90MB", program=slow(0.1))
+        hold.touch()
+        # By default Dask gives a worker nothing to do that has no memory left.
+        cluster.add("--memory-limit", "90MB", environment=dict.fromkeys(DASK_MEMORY, "false"))
 
-    found = there(data, cluster, (0.1, add))
+    release = Release(words, hold)
+    logging.getLogger("swdual").addHandler(release)
+    try:
+        found = there(data, cluster, (0.1, add))
+    finally:
+        logging.getLogger("swdual").removeHandler(release)
     assert found == local
-    assert any("smallest workable limit" in record.message for record in caplog.records)
-    with pytest.raises(swdual.MemoryLimitError, match=r"^on \S+ \(tcp:.*smallest workable limit"):
+    assert any(words in record.message for record in caplog.records)
+    with pytest.raises(swdual.MemoryLimitError, match=rf"^on \S+ \(tcp:.*{words}"):
         there(data, cluster, memory_limit=1 << 20)

@@ -13,11 +13,11 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 
 import pytest
-from cluster.conftest import Cluster, slow
+from cluster.conftest import Cluster, held, releasing
 
 import swdual
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'swdual[cluster]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 CLIENT = """
 import sys
@@ -104,14 +104,13 @@ class Network:
 def network_cluster(folder, patch):
     """A network with a scheduler and two workers, and what runs a command at the client."""
     patch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP", "11s")  # who is silent for longer is gone
+    program = held(folder / "hold")
     with ExitStack() as end:
         network = Network(end)
         host, command = network.machine()
         cluster = Cluster(folder, host, command)
         end.callback(cluster.close)
-        for worker in [
-            cluster.begin(command=network.machine()[1], program=slow(0.1)) for _ in "12"
-        ]:
+        for worker in [cluster.begin(command=network.machine()[1], program=program) for _ in "12"]:
             cluster.there(worker)
         yield network, cluster, network.machine()[1]
 
@@ -192,9 +191,11 @@ def test_the_client_is_killed_and_resumes(search, here):
 
 def test_a_worker_is_killed_and_another_comes(search, here, apart):
     network, cluster, _ = apart
+    hold = cluster.folder / "hold"
     process = search("--trace", "there.json")
     in_the_middle(process, here)
-    other = cluster.begin(command=network.machine()[1], program=slow(0.1))
+    hold.touch()
+    other = cluster.begin(command=network.machine()[1], program=releasing(hold))
     cluster.workers[0].kill()
     ends_well(process, here)
     cluster.there(other)

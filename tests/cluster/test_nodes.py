@@ -12,7 +12,7 @@ from cluster.moments import there
 
 import swdual
 
-pytest.importorskip("distributed", reason="needs Dask: pip install 'swdual[cluster]'")
+pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 ELSEWHERE = """
     import distributed.versions

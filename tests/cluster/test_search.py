@@ -9,7 +9,7 @@ from swdual.cluster import sharing
 from swdual.master import engagement
 
 dask = pytest.importorskip("dask", reason="needs Dask")
-distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'swdual[cluster]'")
+distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 PROTEINS = {
     "plain": [],

@@ -1,4 +1,4 @@
-"""Fuzz one reader, guided by the branches that inputs take (needs ``pip install swdual[fuzz]``).
+"""Fuzz one reader, guided by the branches that inputs take (needs ``pip install '.[fuzz]'``).
 
     python tests/fuzz/run.py fasta --seconds 3600 --corpus corpus/fasta
 

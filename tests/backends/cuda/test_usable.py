@@ -11,6 +11,7 @@ from backends.cuda.fakes import FakeDriver
 
 from swdual.backends import _cuda_driver, _cuda_usable, cuda
 from swdual.backends._cuda_driver import DriverError
+from swdual.extras import install_command
 
 
 @pytest.fixture
@@ -77,24 +78,24 @@ def test_gpus_that_are_too_old_are_left_out(machine):
 @pytest.mark.parametrize(
     ("driver", "wheels", "words"),
     [
-        (None, (), ["no NVIDIA driver", "pip install 'swdual[cuda13]'"]),
+        (None, (), ["no NVIDIA driver", install_command("cuda13")]),
         (FakeDriver(status=100), (), ["finds no GPU"]),
         (FakeDriver(gpus=()), (), ["finds no GPU"]),
         (FakeDriver(status=999), (), ["does not work", "unknown error"]),
         (FakeDriver(status=46), (), ["does not work", "error 46"]),
-        (FakeDriver(), (), ["CuPy is not installed", "pip install 'swdual[cuda13]'"]),
-        (FakeDriver(14010), (), ["pip install 'swdual[cuda13]'"]),
-        (FakeDriver(12040), (), ["CuPy is not installed", "pip install 'swdual[cuda12]'"]),
-        (FakeDriver(11080), (), ["update the NVIDIA driver", "pip install 'swdual[cuda13]'"]),
+        (FakeDriver(), (), ["CuPy is not installed", install_command("cuda13")]),
+        (FakeDriver(14010), (), [install_command("cuda13")]),
+        (FakeDriver(12040), (), ["CuPy is not installed", install_command("cuda12")]),
+        (FakeDriver(11080), (), ["update the NVIDIA driver", install_command("cuda13")]),
         (
             FakeDriver(12040),
             ("cupy-cuda13x",),
-            ["12.4", "too old for cupy-cuda13x", "pip uninstall", "swdual[cuda12]"],
+            ["12.4", "too old for cupy-cuda13x", "pip uninstall", "cupy-cuda12x>="],
         ),
         (
             FakeDriver(),
             ("cupy-cuda12x", "cupy-cuda13x"),
-            ["exclude each other", "pip uninstall cupy-cuda13x cupy-cuda12x", "swdual[cuda13]"],
+            ["exclude each other", "pip uninstall cupy-cuda13x cupy-cuda12x", "cupy-cuda13x>="],
         ),
     ],
 )
@@ -111,8 +112,8 @@ def test_what_is_missing_is_said_with_the_way_to_get_it(machine, driver, wheels,
 @pytest.mark.parametrize(
     ("driver", "wheels", "words"),
     [
-        (None, (), ["no NVIDIA driver", "pip install 'swdual[cuda13]'"]),
-        (FakeDriver(12040), (), ["CuPy is not installed", "pip install 'swdual[cuda12]'"]),
+        (None, (), ["no NVIDIA driver", install_command("cuda13")]),
+        (FakeDriver(12040), (), ["CuPy is not installed", install_command("cuda12")]),
         (
             FakeDriver(),
             ("cupy-cuda12x", "cupy-cuda13x"),

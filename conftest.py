@@ -1,0 +1,83 @@
+"""The tests use a home and a cache folder of their own, in the folder for temporary files.
+
+All processes that they start share them. Kernels are compiled anew in each session, which takes a
+minute or two; to keep them from session to session, name a folder in ``SWDUAL_TEST_CACHE``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import site
+import tempfile
+from pathlib import Path
+
+import pytest
+
+OTHER_FOLDERS = (
+    *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),
+    *("CUPY_CACHE_DIR", "DASK_CONFIG", "IPYTHONDIR", "MPLCONFIGDIR", "NUMBA_CACHE_DIR"),
+    *("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"),
+)
+"""Variables that name the user's folders. Without them the folders are in the home folder."""
+
+LOOK = (
+    "COLUMNS",
+    "LINES",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "FORCE_COLOR",
+    "NO_COLOR",
+    "TTY_COMPATIBLE",
+)
+"""Variables that change the look of messages."""
+
+MAX_PROCESSES = 8
+"""More would hardly be faster, but each needs up to 1 GB of memory."""
+
+
+def _own_folders() -> Path:
+    """Make the folders of the session and name them to every process; return what holds them."""
+    folder = Path(tempfile.mkdtemp(prefix="swdual-tests-"))
+    os.environ["PYTHONUSERBASE"] = site.getuserbase()  # packages that were installed in the home
+    for name in OTHER_FOLDERS:
+        os.environ.pop(name, None)
+    home, cache = folder / "home", os.environ.get("SWDUAL_TEST_CACHE", folder / "cache")
+    home.mkdir()
+    os.environ["HOME"] = os.fspath(home)
+    os.environ["SWDUAL_CACHE_DIR"] = os.fspath(cache)
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.fspath(folder / "hypothesis")
+    for rates in Path(cache).glob("*/rates.json"):
+        rates.unlink()
+    return folder
+
+
+# Not in a hook: other conftest.py files import swdual before the first hook is called.
+# A worker of pytest-xdist has inherited the folders.
+_folder = None if "PYTEST_XDIST_WORKER" in os.environ else _own_folders()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """Prepare what processes that tests start inherit from this one."""
+    for name in LOOK:
+        os.environ.pop(name, None)
+    # A process that was started in the background ignores SIGINT, and so do those that it starts.
+    # Handlers, unlike this, are not inherited: this process goes on to ignore it, others heed it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+
+
+def pytest_unconfigure() -> None:
+    """Delete the folders of the session."""
+    if _folder is not None:
+        shutil.rmtree(_folder, ignore_errors=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of processes for ``-n auto``: none of its own for single files of tests."""
+    if all(".py" in argument for argument in config.args):
+        return 0
+    return min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
