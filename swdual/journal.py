@@ -111,6 +111,12 @@ class Journal:
         if time.monotonic() - self._synced > SYNC_SECONDS:
             self.sync()
 
+    def clear(self) -> None:
+        """Forget all records."""
+        with named(self.path):
+            os.ftruncate(self._file, 0)
+        self._places, self._end = [], 0
+
     def sync(self) -> None:
         """Have the system store what was written for good."""
         with named(self.path):

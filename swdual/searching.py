@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypedDict, Unpack
 
 from swdual.hits.query_result import QueryResult
+from swdual.master.checkpoint import Identity
 from swdual.master.device import Device
 from swdual.master.search import Progress, Search
 from swdual.results import SearchResults
@@ -25,10 +26,13 @@ class SearchOptions(TypedDict, total=False):
     gap_extend: int | None
     reward: int | None
     penalty: int | None
-    max_target_seqs: int
+    max_target_seqs: int | None
     min_raw_score: int
     evalue: float | None
     min_score: float
+    min_identity: float
+    min_query_cover: float
+    top: float | None
     stats: str
     dbsize: int | None
     strand: str | None
@@ -89,12 +93,19 @@ def iter_search(
     reward, penalty
         Scores of equal and of different nucleotides; by default 2 and -3.
     max_target_seqs
-        Hits to keep for each query; 0 keeps all. The order is exact: higher score first, ties in
-        the order of the database's input.
+        Hits to keep for each query, of those that pass all other limits; 0 keeps all. By default
+        500, or all if `top` is given. The order is exact: higher score first, ties in the order of
+        the database's input.
     min_raw_score
         Smallest score of a hit.
     evalue, min_score
         Largest E-value (by default 10) and smallest bit score of a hit.
+    min_identity, min_query_cover
+        Smallest percentage of equal letters in the alignment of a hit, and of the query's residues
+        that the alignment covers.
+    top
+        Keep the hits whose raw score is at most so many percent below the query's best, and all
+        that score the same.
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
         scores of the query, for any scheme; "none": no E-values and bit scores.
@@ -161,6 +172,21 @@ def iter_search(
 
 def prepared(queries: Any, database: Any, *, cluster: Any = None, **options: Any) -> Search:
     """Return a search, ready to run: takes what `iter_search` takes."""
+    whole = _search(queries, database, cluster, options)
+    whole.engage()
+    return whole
+
+
+def identified(queries: Any, database: Any, **options: Any) -> Identity:
+    """Return what decides which hits a search finds, after reading its queries and database.
+
+    Takes what `iter_search` takes, except `journal`, `resume`, `progress` and `cluster`. Nothing is
+    computed, and no device is asked for.
+    """
+    return Search(queries, database, **{**options, "device": "cpu"}).identity
+
+
+def _search(queries: Any, database: Any, cluster: Any, options: dict[str, Any]) -> Search:
     if cluster is None:
         return Search(queries, database, **options)
     from swdual.cluster.connection import connected

@@ -58,6 +58,14 @@ class ClusterSearch(Search):
             self._leave()
             raise
 
+    def engage(self) -> None:
+        """Get ready, with the cluster's nodes."""
+        try:
+            super().engage()
+        except BaseException:
+            self._leave()
+            raise
+
     def _refuse(self, manner: Manner) -> None:
         """Refuse what no machine could do; which devices there are, the nodes know."""
 
@@ -107,7 +115,7 @@ class ClusterSearch(Search):
         """
         if self.params.stats == "fit":
             return 0
-        kept = min(self.params.max_target_seqs or len(self.database), len(self.database))
+        kept = min(self.params.max_candidates or len(self.database), len(self.database))
         speed = sum(1 / float(node.rates.cell_seconds.min()) for node in nodes)
         mean: float = self.cells / max(1, len(self.queries))
         wanted = 2 * WAVE_SECONDS * speed / max(1.0, mean)

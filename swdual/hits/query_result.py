@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field, fields, replace
@@ -41,6 +42,9 @@ class SearchParameters:
 
     `evalue` is the largest E-value and `min_score` the smallest bit score of a hit; `stats` names
     the statistics ("none": no E-values), `strand` what was compared: "plus", "minus" or "both".
+    `min_identity` and `min_query_cover` are percentages, of the alignment and of the query. `top`
+    is how many percent below its query's best score a hit may be; None sets no such limit.
+    `max_target_seqs` counts the hits that pass all this; 0 sets no limit.
     """
 
     scheme: ScoringScheme
@@ -51,6 +55,19 @@ class SearchParameters:
     stats: str = "table"
     dbsize: int | None = None
     strand: str = "plus"
+    min_identity: float = 0.0
+    min_query_cover: float = 0.0
+    top: float | None = None
+
+    @property
+    def filters_alignments(self) -> bool:
+        """Whether a hit's alignment decides if it is reported."""
+        return self.min_identity > 0 or self.min_query_cover > 0
+
+    @property
+    def max_candidates(self) -> int:
+        """The number of a query's best targets among which its hits are; 0 sets no limit."""
+        return 0 if self.filters_alignments else self.max_target_seqs
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +245,16 @@ class QueryResult(SequenceOf[Hit]):
             raise InputError(f"count is {count}, but it must be at least 0")
         return self.subset(np.arange(min(count, len(self))))
 
+    def within(self, percent: float) -> QueryResult:
+        """Return a result with the hits whose score is at most so many percent below the best.
+
+        Hits of equal scores are kept or left out together.
+        """
+        if not len(self):
+            return self
+        cutoff = score_cutoff(int(self.scores.max()), percent)
+        return self.subset(np.flatnonzero(self.scores >= cutoff))
+
     def filter(
         self,
         *,
@@ -264,14 +291,61 @@ class QueryResult(SequenceOf[Hit]):
             kept &= self.bits >= min_score
         if min_raw_score is not None:
             kept &= self.scores >= min_raw_score
+        kept &= self._passing(min_identity, min_query_cover, min_target_cover)
+        return self.subset(np.flatnonzero(kept))
+
+    def selected(self) -> QueryResult:
+        """Return a result with the hits that the search's limits on alignments leave.
+
+        Those are `min_identity` and `min_query_cover`, and of the hits that pass these, `top` and
+        `max_target_seqs`. Alignments that are not known are found, those of the best hits first,
+        until there are enough.
+        """
+        params = self.params
+        bars = {"min_identity": params.min_identity, "min_query_cover": params.min_query_cover}
+        parts: list[NDArray[np.int64]] = []
+        first = count = cutoff = 0
+        for piece in self.pieces():
+            places = first + np.flatnonzero(piece._passing(**bars))
+            if count == 0 < len(places) and params.top is not None:
+                cutoff = score_cutoff(int(self.scores[places[0]]), params.top)
+            parts.append(places)
+            first += len(piece)
+            count += len(places)
+            enough = 0 < params.max_target_seqs <= count
+            if enough or (len(piece) and piece.scores[-1] < cutoff):
+                break
+        result = self.subset(np.concatenate(parts))
+        if params.top is not None:
+            result = result.within(params.top)
+        return result.top(params.max_target_seqs) if params.max_target_seqs else result
+
+    def _passing(
+        self,
+        min_identity: float | None = None,
+        min_query_cover: float | None = None,
+        min_target_cover: float | None = None,
+    ) -> NDArray[np.bool_]:
+        """Return whether the alignment of each hit passes all of the given bars."""
+        kept = np.ones(len(self), bool)
         if min_identity is not None:
             column = self.tracebacks.column
             kept &= 100 * column("identities") >= min_identity * column("lengths")
         if min_query_cover is not None:
-            covered = self.tracebacks.column("query_ends") - self.tracebacks.column("query_starts")
+            column = self.tracebacks.column
+            covered = column("query_ends") - column("query_starts")
             kept &= 100 * covered >= min_query_cover * len(self.query.codes)
         if min_target_cover is not None:
             column = self.tracebacks.column
             covered = column("target_ends") - column("target_starts")
             kept &= 100 * covered >= min_target_cover * self.target_lengths
-        return self.subset(np.flatnonzero(kept))
+        return kept
+
+
+def score_cutoff(best: int, percent: float) -> int:
+    """Return the smallest score that is at most so many percent below the best.
+
+    >>> score_cutoff(200, 10), score_cutoff(1000, 0.1), score_cutoff(7, 0)
+    (180, 999, 7)
+    """
+    return math.ceil(best * (100 - percent) / 100 - 1e-9)

@@ -2,7 +2,8 @@
 
 The journal's first record says which search it is. Then comes, for each stretch of queries that
 are searched together, into which ranges the targets are cut, and for each task that is done, what
-came out of it. Records of tasks begin with `TASK`, the others are JSON.
+came out of it. Records of tasks begin with `TASK`, the others are JSON. Where a complete output
+cannot tell by itself which search wrote it, one record takes the place of all: see completion.py.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ from swdual.master.packing import TASK, packed_of, unpack
 from swdual.master.task import Range, Task, covering
 from swdual.sequences.sequence import Sequence as Query
 from swdual.version import __version__
+
+COMPLETION = b"C"
+"""What the only record of a journal begins with once the output is complete."""
 
 Identity = Mapping[str, str | int | float | None]
 """What must be the same for one search to go on where another ended."""
@@ -47,6 +51,9 @@ def identity(queries: Sequence[Query], database: Database, params: SearchParamet
         "min-raw-score": params.min_raw_score,
         "evalue": params.evalue,
         "min-score": params.min_score,
+        "min-identity": params.min_identity,
+        "min-query-cover": params.min_query_cover,
+        "top": params.top,
         "stats": params.stats,
         "dbsize": params.dbsize,
         "strand": params.strand,
@@ -89,6 +96,8 @@ class Checkpoint:
         self._stretches: list[tuple[int, int, list[Range]]] = []
         self._tasks: dict[int, dict[tuple[int, int, int], int]] = {}
         try:
+            if completion_in(journal) is not None:
+                journal.clear()
             if len(journal) == 0:
                 self._begin(identity)
             elif not resume:
@@ -182,6 +191,13 @@ class Checkpoint:
     def _contradiction(self) -> OutputError:
         return OutputError("contradicts itself; remove it", file=self._journal.path)
 
+    def complete(self, completion: bytes) -> None:
+        """Keep, instead of what was found, a record of the output that is complete."""
+        self._journal.clear()
+        self._journal.append(COMPLETION + completion)
+        self._journal.sync()
+        self._journal.close()
+
     def remove(self) -> None:
         """Delete the journal: what it was kept for is done."""
         self._journal.remove()
@@ -197,13 +213,25 @@ class Checkpoint:
             self._journal.close()
 
 
-def _refuse_other(kept: Identity, identity: Identity, path: str) -> None:
-    """Refuse the journal of another search, and say what differs."""
-    differing = [
+def completion_in(journal: Journal) -> bytes | None:
+    """Return what a journal says of the output that its search has completed; None if nothing."""
+    if len(journal) != 1 or not journal[0].startswith(COMPLETION):
+        return None
+    return journal[0].removeprefix(COMPLETION)
+
+
+def differences(kept: Identity, identity: Identity) -> list[str]:
+    """Return in what two searches differ, such as "evalue 10.0, not 0.01"."""
+    return [
         f"{name} {_shown(kept, name)}, not {_shown(identity, name)}"
         for name in {**kept, **identity}
         if kept.get(name) != identity.get(name)
     ]
+
+
+def _refuse_other(kept: Identity, identity: Identity, path: str) -> None:
+    """Refuse the journal of another search, and say what differs."""
+    differing = differences(kept, identity)
     if differing:
         raise OutputError(
             f"is the journal of a search with {'; '.join(differing)}; give what it was begun "

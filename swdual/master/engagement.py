@@ -147,7 +147,7 @@ def needed(
 ) -> Needs:
     """Return what the memory of a search depends on, those who compute not counted."""
     fitted = params.stats == "fit"
-    kept = min(params.max_target_seqs or len(database), len(database))
+    kept = min(params.max_candidates or len(database), len(database))
     together = most_together(kept, fitted=fitted)
     return Needs(database, lengths, kept, together, [], manner.align, fitted, held)
 

@@ -96,7 +96,7 @@ class Gathering:
         parts = self._parts[number]
         parts.append(scored.candidates)
         self._ranges_left[number] -= 1
-        limit = self._means.params.max_target_seqs
+        limit = self._means.params.max_candidates
         if self._ranges_left[number] == 0 or (limit and len(parts) == MOST_PARTS):
             parts[:] = [merge(parts, limit)]
         if self._ranges_left[number] > 0:
@@ -123,12 +123,14 @@ class Gathering:
             places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
             joined = Tracebacks.joined([part.tracebacks for part in parts])
             result = result.with_tracebacks(joined.take(np.argsort(places)))
+        if result.params.filters_alignments:
+            result = result.selected()
         if self._are_few(result):
             _ = result.titles  # read now, so that tables outlive the database
         return result
 
     def _evaluated(self, number: int, found: Candidates) -> QueryResult:
-        """Return the hits of a query that pass every bar."""
+        """Return the hits of a query that pass every bar that needs no alignment."""
         means, query = self._means, self._queries[number]
         scores, ordinals, lengths, strands = found
         try:
@@ -153,12 +155,15 @@ class Gathering:
             means.database,
             device=means.device,
         )
-        if statistics is None:
+        params = means.params
+        if statistics is not None:
+            kept = log_evalues <= log_of(params.evalue)
+            if params.min_score > 0:
+                kept &= bits >= params.min_score
+            result = result if kept.all() else result.subset(np.flatnonzero(kept))
+        if params.top is None or params.filters_alignments:
             return result
-        kept = log_evalues <= log_of(means.params.evalue)
-        if means.params.min_score > 0:
-            kept &= bits >= means.params.min_score
-        return result if kept.all() else result.subset(np.flatnonzero(kept))
+        return result.within(params.top)
 
     def _are_few(self, result: QueryResult) -> bool:
         """Return whether alignments are found now; those of too many hits are when looked at."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from swdual.alignment.tracer import Tracer
 from swdual.backend import LARGEST, ForesightedScorer, Scorer
 from swdual.database.database import Database
-from swdual.hits.query_result import SearchParameters
+from swdual.hits.query_result import SearchParameters, score_cutoff
 from swdual.master.candidates import Candidates, Scored, best_of
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.job import Progress
@@ -91,7 +91,8 @@ class Means:
         found = Candidates(scores, block.ordinals[places], block.lengths[places], strands)
         if self.statistics is not None and math.isfinite(self.params.evalue):
             found = self._significant(found, len(codes), self.statistics)
-        return Scored(best_of(found, self.params.max_target_seqs, bar), counts)
+        least = max(bar, self._top_cutoff(found))
+        return Scored(best_of(found, self.params.max_candidates, least), counts)
 
     def _significant(
         self, found: Candidates, query_length: int, statistics: Statistics
@@ -101,6 +102,18 @@ class Means:
         _, log_evalues = evaluated(statistics, scores, query_length, lengths)
         passing = log_evalues <= log_of(self.params.evalue)
         return Candidates(*(column[passing] for column in found))
+
+    def _top_cutoff(self, found: Candidates) -> int:
+        """Return a score below which `top` leaves no hit, whatever others find; 0 if unknown.
+
+        The best score of the query is no less than the best here, provided that what is best here
+        is a hit: that fitted statistics and alignments show only later.
+        """
+        params = self.params
+        early = params.stats != "fit" and not params.filters_alignments
+        if params.top is None or not early or not len(found.scores):
+            return 0
+        return score_cutoff(int(found.scores.max()), params.top)
 
     def _bar(self, query_length: int) -> int:
         """Return a score below which no target of a query is wanted."""

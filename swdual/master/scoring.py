@@ -154,7 +154,7 @@ def scored_within(
                 left -= 1
     means.record.learn(means.workers)
     means.record.forget()
-    return [_joined(each, means.params.max_target_seqs) for each in parts]
+    return [_joined(each, means.params.max_candidates) for each in parts]
 
 
 def _joined(parts: Sequence[Scored], limit: int) -> Scored:

@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from swdual import registry
 from swdual.errors import InputError, OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
-from swdual.master.checkpoint import Checkpoint, identity
+from swdual.master.checkpoint import Checkpoint, Identity, identity
 from swdual.master.device import Device
 from swdual.master.engagement import Manner, engaged
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
@@ -32,6 +32,9 @@ from swdual.statistics.karlin_altschul import require_negative_mean
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
 
+MAX_TARGET_SEQS = 500
+"""Hits of a query that are reported, if nothing else is asked for."""
+
 STATS = ("table", "fit", "none")
 
 
@@ -49,10 +52,13 @@ class Search:
         gap_extend: int | None = None,
         reward: int | None = None,
         penalty: int | None = None,
-        max_target_seqs: int = 500,
+        max_target_seqs: int | None = None,
         min_raw_score: int = 1,
         evalue: float | None = None,
         min_score: float = 0.0,
+        min_identity: float = 0.0,
+        min_query_cover: float = 0.0,
+        top: float | None = None,
         stats: str = "table",
         dbsize: int | None = None,
         strand: str | None = None,
@@ -76,6 +82,9 @@ class Search:
             ("min_raw_score", min_raw_score, 0),
             ("evalue", evalue, 0),
             ("min_score", min_score, 0),
+            ("min_identity", min_identity, 0),
+            ("min_query_cover", min_query_cover, 0),
+            ("top", top, 0),
             ("dbsize", dbsize, 1),
             ("threads", threads, 1),
             ("verify", verify, 0),
@@ -84,6 +93,13 @@ class Search:
         ):
             if value is not None and not value >= least:
                 raise InputError(f"{name} is {value}, but it must be at least {least}")
+        for name, value in (
+            ("min_identity", min_identity),
+            ("min_query_cover", min_query_cover),
+            ("top", top),
+        ):
+            if value is not None and value > 100:
+                raise InputError(f"{name} is {value}, but it is a percentage: at most 100")
         if stats not in STATS:
             raise InputError(f"stats is {stats!r}, none of {', '.join(STATS)}")
         if stats == "none" and (evalue is not None or min_score or dbsize):
@@ -91,7 +107,8 @@ class Search:
         if resume and journal is None:
             raise InputError("to resume a search, name its journal")
         registry.require(planners, planner)
-        manner = Manner(
+        self._journal, self._resume = journal, resume
+        self._manner = manner = Manner(
             device if isinstance(device, str) else tuple(device),
             threads,
             backend,
@@ -100,9 +117,9 @@ class Search:
             verify,
             memory_limit,
             gpu_memory_limit,
-            align,
+            align or min_identity > 0 or min_query_cover > 0,
         )
-        held = resident()
+        self._held = max(0, resident() - LOADED_BYTES)
         self._refuse(manner)
         self._progress = progress
         self.database = database = open_database(database, on_invalid, dbtype, memory_limit)
@@ -111,6 +128,8 @@ class Search:
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty, task)
         if stats != "none":
             require_negative_mean(scheme.matrix)
+        if max_target_seqs is None:
+            max_target_seqs = MAX_TARGET_SEQS if top is None else 0
         self.params = SearchParameters(
             scheme,
             max_target_seqs,
@@ -120,16 +139,35 @@ class Search:
             stats,
             dbsize,
             strand,
+            min_identity,
+            min_query_cover,
+            top,
         )
         sides = 2 if self.params.strand == "both" else 1
         self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
         self.cells = sum(self._cells)
         self._cells_known = 0
-        self._means = self._engaged(manner, max(0, held - LOADED_BYTES))
-        if journal is not None:
-            known = identity(self.queries, database, self.params)
-            checkpoint = Checkpoint(journal, known, database, resume)
-            self._means = replace(self._means, checkpoint=checkpoint)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What decides which scores and hits are found."""
+        return identity(self.queries, self.database, self.params)
+
+    def engage(self) -> None:
+        """Get ready: measure who computes, divide the memory, open the journal.
+
+        What has been read and checked before is enough to tell which search it is. The first use of
+        anything else engages too.
+        """
+        _ = self._means
+
+    @cached_property
+    def _means(self) -> Means:
+        means = self._engaged(self._manner, self._held)
+        if self._journal is None:
+            return means
+        checkpoint = Checkpoint(self._journal, self.identity, self.database, self._resume)
+        return replace(means, checkpoint=checkpoint)
 
     def _refuse(self, manner: Manner) -> None:
         """Refuse what cannot be done, before anything is read."""
@@ -155,8 +193,11 @@ class Search:
         return self._means.memory
 
     @contextmanager
-    def journalled(self) -> Iterator[None]:
-        """Keep the journal if the block fails, and say so with the error; else delete it."""
+    def journalled(self, left: Callable[[], bytes | None] | None = None) -> Iterator[None]:
+        """Keep the journal if the block fails, and say so with the error; else delete it.
+
+        Where `left` then returns a record of the complete output, the journal keeps that instead.
+        """
         checkpoint = self._means.checkpoint
         if checkpoint is None:
             yield
@@ -172,7 +213,11 @@ class Search:
                         "the same search with --resume goes on from there"
                     )
             raise
-        checkpoint.remove()
+        record = None if left is None else left()
+        if record is None:
+            checkpoint.remove()
+        else:
+            checkpoint.complete(record)
 
     def timing(self, seconds: float) -> Timing:
         """Return what has been done so far, in so many seconds, and by whom."""
