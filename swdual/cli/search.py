@@ -30,7 +30,7 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 GROUPS = {
     "Input": "query db dbtype on_invalid",
     "Output": "out outfmt header force",
-    "Filters": "evalue max_target_seqs min_score min_raw_score",
+    "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "align planner replan verify backend trace gantt",
@@ -89,9 +89,31 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     blast="-max-target-seqs",
     type=Count(min=0),
     metavar="N",
-    default=500,
-    show_default=True,
-    help="Largest number of hits of a query; 0 for all.",
+    help="Largest number of hits of a query, of those that pass the other filters; 0 for all.  "
+    "[default: 500; all with --top]",
+)
+@option(
+    "--top",
+    type=Real(min=0, max=100),
+    metavar="PERCENT",
+    help="Report only hits whose raw score is at most PERCENT below the best score of the query, "
+    "and all hits of equal score.",
+)
+@option(
+    "--min-identity",
+    blast="-perc-identity",
+    type=Real(min=0, max=100),
+    metavar="PERCENT",
+    default=0.0,
+    help="Smallest percentage of identical letters in the alignment of a hit.",
+)
+@option(
+    "--min-query-cover",
+    blast="-qcov-hsp-perc",
+    type=Real(min=0, max=100),
+    metavar="PERCENT",
+    default=0.0,
+    help="Smallest percentage of the query that the alignment of a hit covers.",
 )
 @option(
     "--min-score",
@@ -172,7 +194,8 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 @option(
     "--resume",
     is_flag=True,
-    help="Continue an interrupted search; what it had found is in OUT.journal.",
+    help="Continue an interrupted search; what it had found is in OUT.journal. If OUT is complete "
+    "and the output of this search, nothing is done.",
 )
 @option(
     "--cluster",
@@ -245,19 +268,29 @@ def command(
 
     from swdual.endings import output_format
     from swdual.gantt import check_path, rendered
+    from swdual.master.completion import Completion
     from swdual.output import replacing
-    from swdual.searching import prepared
+    from swdual.searching import identified, prepared
 
     chosen = output_format(out, outfmt, header)
+    filtered = options["min_identity"] > 0 or options["min_query_cover"] > 0
+    if filtered and align == "none":
+        raise click.UsageError(
+            "--min-identity and --min-query-cover need alignments, but --align none finds none."
+        )
     if chosen.needs_alignment and align == "none":
         raise click.UsageError(
             f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "
             'choose other fields, such as -f "6 qseqid sseqid score evalue".'
         )
     journal = _journal(out)
-    if resume and journal is None:
+    completion = None if journal is None else Completion(out, journal, chosen)
+    if resume and completion is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
-    if resume and journal is not None and not force and _is_complete(out, journal):
+    source = query if query == "-" else Path(query)
+    options["align"] = chosen.needs_alignment or align == "all"
+    if resume and completion is not None and not force and completion.has_output():
+        completion.require(identified(source, db, **options))
         logger.info("%s is complete: nothing to resume; --force searches again", out)
         return
     if gantt is not None:
@@ -268,11 +301,22 @@ def command(
         hush()
     _refuse_one_place([os.fspath(each) for each in (out, trace, gantt, journal) if each])
     inputs = (query, db)
-    replaced = force or (resume and journal is not None and journal.exists())
+    replaced = force or (resume and completion is not None and completion.is_interrupted())
+
+    def keep_record(descriptor: int) -> None:
+        if completion is not None:
+            completion.keep(descriptor, whole.identity)
+
     with ExitStack() as kept, ExitStack() as outputs:
         stream, *drawn = (
             outputs.enter_context(
-                replacing(path, force=replaced, inputs=inputs, compress=path == out)
+                replacing(
+                    path,
+                    force=replaced,
+                    inputs=inputs,
+                    compress=path == out,
+                    finish=keep_record if path == out else None,
+                )
             )
             for path in (out, trace, gantt)
             if path is not None
@@ -280,16 +324,16 @@ def command(
         if journal is not None and force and not resume:
             _forget(journal)
         whole = prepared(
-            query if query == "-" else Path(query),
+            source,
             db,
-            align=chosen.needs_alignment or align == "all",
             progress=not (quiet or no_progress),
             journal=journal,
             resume=resume,
             cluster=cluster,
             **options,
         )
-        kept.enter_context(whole.journalled())
+        left = completion.left if resume and completion is not None else None
+        kept.enter_context(whole.journalled(left))
         started = time.perf_counter()
         chosen.format.write(whole.results(), stream, chosen.fields, header=chosen.header)
         timing = whole.timing(time.perf_counter() - started)
@@ -308,11 +352,6 @@ def _journal(out: str) -> Path | None:
     if out in ("-", "/dev/stdout") or (path.exists() and not path.is_file()):
         return None
     return path.with_name(path.name + ".journal")
-
-
-def _is_complete(out: str, journal: Path) -> bool:
-    """Return whether an output is there, and no search that was to write it was ended."""
-    return os.path.isfile(out) and not journal.exists()
 
 
 def _forget(journal: Path) -> None:

@@ -553,13 +553,21 @@ def test_the_name_of_the_output_says_its_format(run, here):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["search", "q.fa", "t.fa", "-o", "t.fa"],
-        ["search", "q.fa", "t.fa", "-o", "q.fa"],
-        ["align", "q.fa", "t.fa", "-o", "t.fa"],
-        ["makedb", "t.fa", "t.fa"],
+        ["search", "q.txt", "t.txt", "-o", "t.txt"],
+        ["search", "q.txt", "t.txt", "-o", "q.txt"],
+        ["align", "q.txt", "t.txt", "-o", "t.txt"],
+        ["makedb", "t.txt", "t.txt"],
     ],
     ids=" ".join,
 )
-def test_no_output_takes_the_place_of_an_input(refuses, arguments):
+def test_no_output_takes_the_place_of_an_input(refuses, here, arguments):
     """Not even with --force."""
+    (here / "q.fa").rename(here / "q.txt")
+    (here / "t.fa").rename(here / "t.txt")
     refuses(6, ["is also an input"], *arguments, "--force")
+
+
+def test_hits_are_not_written_to_a_file_of_sequences(refuses):
+    """Whoever opens it by its name would find no sequences."""
+    words = ["t.fa: swdual does not write sequences here; known endings: .tsv "]
+    refuses(1, words, "search", "q.fa", "t.fa", "-o", "t.fa", "--force")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
@@ -13,10 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli.crash_search import SEARCH
-from fuzz.kills import torment
+from fuzz.kills import left_over, torment
 
-from swdual.master import task
+from swdual.journal import Journal
+from swdual.master import checkpoint, task
 from swdual.master.checkpoint import Checkpoint
+from swdual.master.completion import ATTRIBUTE
+from swdual.master.search import Search
 
 LETTERS = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)
 
@@ -61,7 +65,7 @@ def test_it_goes_on_to_the_same_bytes(interrupted, run, here, more):
     assert run("search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume", *more).code == 0
     assert run("search", "q.fa", "t.fa", "-o", "other.tsv").code == 0
     assert (here / "hits.tsv").read_bytes() == (here / "other.tsv").read_bytes()
-    assert not (here / "hits.tsv.journal").exists()
+    assert left_over(here) == ["hits.tsv", "other.tsv", "q.fa", "scratch", "t.fa"]
 
 
 def test_it_goes_on_though_the_file_was_complete(interrupted, run, here):
@@ -127,19 +131,170 @@ def test_only_files_can_be_resumed(refuses, out):
 def test_resume_without_a_journal_begins_at_the_beginning(run, here):
     """So that a job script may always say it."""
     assert run("search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume").code == 0
-    assert sorted(os.listdir(here)) == ["hits.tsv", "q.fa", "scratch", "t.fa"]
+    assert left_over(here) == ["hits.tsv", "q.fa", "scratch", "t.fa"]
 
 
-def test_what_is_complete_is_not_searched_again(run, here):
-    """As where a job was killed after all was done; what is there stays as it is."""
-    (here / "hits.tsv").write_text("all there is\n")
-    outcome = run("search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume")
+NO_ATTRIBUTES = OSError(errno.ENOTSUP, "Operation not supported")
+
+
+@pytest.fixture(params=["attribute", "journal"])
+def place(request, here, monkeypatch):
+    """Where an output's record is kept; the journal has it where files have no attributes."""
+    if request.param == "attribute":
+        try:
+            os.setxattr(here, ATTRIBUTE, b"1")
+        except OSError:
+            pytest.skip("files have no extended attributes here")
+        os.removexattr(here, ATTRIBUTE)
+        return request.param
+
+    def refuse(*arguments):
+        raise NO_ATTRIBUTES
+
+    monkeypatch.setattr(os, "setxattr", refuse)
+    monkeypatch.setattr(os, "getxattr", refuse)
+    return request.param
+
+
+SEARCHED = ["search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume"]
+
+
+@pytest.mark.parametrize("more", [[], ["--threads", "1"], ["--verify", "1"]], ids=" ".join)
+def test_what_is_complete_is_not_searched_again(place, run, here, monkeypatch, more):
+    """As where a job script is run again; what is there stays as it is, and nobody computes."""
+    assert run(*SEARCHED).code == 0
+    files = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
+    assert set(files) == {
+        "q.fa",
+        "t.fa",
+        "hits.tsv",
+        *(["hits.tsv.journal"] * (place == "journal")),
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "engage", None)
+        outcome = run(*SEARCHED, *more)
     assert outcome.code == 0
     words = "hits.tsv is complete: nothing to resume; --force searches again"
     assert outcome.err == f"swdual: {words}\n"
-    assert (here / "hits.tsv").read_text() == "all there is\n"
-    assert run("search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume", "--force").code == 0
+    assert {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()} == files
+
+
+def test_a_plain_search_is_known_to_be_complete(place, run, here):
+    """Though --resume comes only later; without attributes, nothing is left beside the output."""
+    assert run(*SEARCHED[:-1]).code == 0
+    assert sorted(os.listdir(here)) == ["hits.tsv", "q.fa", "scratch", "t.fa"]
+    outcome = run(*SEARCHED)
+    if place == "attribute":
+        assert outcome.code == 0
+        assert "is complete" in outcome.err
+    else:
+        assert outcome.code == 6
+        assert "nothing tells which search wrote it" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-e", "0.01"], "evalue 10.0, not 0.01"),
+        (["-k", "3", "--top", "20"], "max-target-seqs 500, not 3; top none, not 20.0"),
+        (["--min-identity", "30"], "min-identity 0.0, not 30.0"),
+        (["-f", "7"], "format tabular, not commented"),
+        (["-f", "6 qseqid score"], "not qseqid score"),
+        (["--header"], "header no, not yes"),
+        (["-q", "t.fa", "-d", "t.fa"], "queries 2 with digest "),
+        (["-q", "q.fa", "-d", "q.fa"], "database of 3 sequences with digest "),
+        (["-q", "n.fa", "-d", "n.fa", "--dbtype", "nucl"], "matrix BLOSUM62 with digest "),
+    ],
+)
+def test_the_output_of_another_search_is_not_called_complete(
+    place, run, refuses, here, options, words
+):
+    """The difference is named, and the output is not touched."""
+    (here / "n.fa").write_text(">n\nACGTACGTACGTACGTACGT\n")
+    assert run(*SEARCHED).code == 0
+    arguments = ["search", "-o", "hits.tsv", "--resume"] + (
+        [] if "-q" in options else ["q.fa", "t.fa"]
+    )
+    said = ["hits.tsv: is the output of a search with ", words, "--force searches again"]
+    refuses(6, said, *arguments, *options)
+    assert run(*arguments, *options, "--force").code == 0
+    assert "is complete" in run(*arguments, *options).err
+
+
+def test_changed_queries_and_targets_are_noticed(place, run, refuses, here):
+    """The names of the files are the same, not what is in them."""
+    assert run(*SEARCHED).code == 0
+    (here / "t.fa").write_text(">t1\nMKVLAWGGHE\n")
+    refuses(6, ["database of 3 sequences", "not of 1 sequences"], *SEARCHED)
+
+
+@pytest.mark.parametrize("content", [b"", b"some", b"more than there was" * 100], ids=len)
+def test_an_output_that_was_changed_is_not_called_complete(place, run, refuses, here, content):
+    """Cut short, or written by an editor that keeps the file."""
+    assert run(*SEARCHED).code == 0
+    with (here / "hits.tsv").open("r+b") as stream:
+        stream.truncate()
+        stream.write(content)
+    refuses(6, ["hits.tsv: was changed since the search wrote it; --force"], *SEARCHED)
+
+
+@pytest.mark.parametrize("origin", ["program", "release", "copy"])
+def test_an_output_of_unknown_origin_is_not_called_complete(place, run, refuses, here, origin):
+    """What another program or an older release wrote, or a copy, says nothing of its search."""
+    if origin == "copy":
+        assert run(*SEARCHED).code == 0
+        content = (here / "hits.tsv").read_bytes()
+        for path in (here / "hits.tsv", here / "hits.tsv.journal"):
+            path.unlink(missing_ok=True)
+        (here / "hits.tsv").write_bytes(content)
+    elif origin == "program":
+        (here / "hits.tsv").write_text("all there is\n")
+    else:
+        if place == "journal":
+            pytest.skip("without attributes there is nothing to be changed")
+        assert run(*SEARCHED).code == 0
+        os.setxattr(here / "hits.tsv", ATTRIBUTE, b"[not what this release writes")
+    words = ["hits.tsv: exists, but nothing tells which search wrote it", "--force searches again"]
+    refuses(6, words, *SEARCHED)
+    assert run(*SEARCHED, "--force").code == 0
     assert (here / "hits.tsv").read_text().startswith("q1\tt1\t")
+
+
+def test_another_release_is_another_search(place, run, refuses, monkeypatch):
+    """Its output may differ."""
+    assert run(*SEARCHED).code == 0
+    monkeypatch.setattr(checkpoint, "__version__", "99.1")
+    refuses(6, ["release ", ", not 99.1"], *SEARCHED)
+
+
+@pytest.mark.parametrize("word", [["--resume"], [], ["--force"]], ids=["resume", "plain", "force"])
+def test_a_record_without_its_output_is_forgotten(place, run, here, word):
+    """As where the output was deleted: the search begins, whatever was said."""
+    assert run(*SEARCHED).code == 0
+    whole = (here / "hits.tsv").read_bytes()
+    (here / "hits.tsv").unlink()
+    assert run(*SEARCHED[:-1], *word).code == 0
+    assert (here / "hits.tsv").read_bytes() == whole
+
+
+def test_a_compressed_output_is_known_too(place, run, here):
+    assert run("search", "q.fa", "t.fa", "-o", "hits.csv.gz", "--resume").code == 0
+    whole = (here / "hits.csv.gz").read_bytes()
+    assert "is complete" in run("search", "q.fa", "t.fa", "-o", "hits.csv.gz", "--resume").err
+    assert run("search", "q.fa", "t.fa", "-o", "hits.csv.gz", "--force").code == 0
+    assert (here / "hits.csv.gz").read_bytes() == whole
+
+
+def test_a_search_that_runs_is_not_called_complete(place, run, here):
+    """Its journal is held by another process, and an older output is still there."""
+    assert run(*SEARCHED).code == 0
+    held = Journal(here / "hits.tsv.journal")
+    try:
+        outcome = run(*SEARCHED)
+    finally:
+        held.close()
+    assert outcome.code == 6
+    assert "hits.tsv.journal: is being written by process" in outcome.err
 
 
 @pytest.mark.parametrize("room", [0, 200, 1500])
@@ -162,7 +317,7 @@ def test_a_full_disk_ends_with_the_file_and_the_remedy(spawn, here, room):
         assert "--resume" in outcome.err.splitlines()[-1]
     assert spawn(*search, "-o", "hits.tsv", "--resume").code == 0
     assert (here / "hits.tsv").read_bytes() == (here / "whole.tsv").read_bytes()
-    assert not (here / "hits.tsv.journal").exists()
+    assert "hits.tsv.journal" not in left_over(here)
 
 
 def begun(here, *options):
@@ -258,5 +413,5 @@ def test_a_search_that_dies_at_any_moment_goes_on_to_the_same_bytes(here, run, m
             outcome = run(*SEARCH, "-o", out, "--resume")
             assert outcome.code == 0, outcome.err
         assert out.read_bytes() == whole
-        assert os.listdir(folder) == ["hits.tsv"]
+        assert left_over(folder) == ["hits.tsv"]
     assert len(set(kept)) > 10
