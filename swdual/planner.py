@@ -149,9 +149,10 @@ class Plan:
         """
         from swdual.gantt import drawn
 
-        return drawn([self._panel()], path, force=force)
+        return drawn([self.panel()], path, force=force)
 
-    def _panel(self) -> Panel:
+    def panel(self) -> Panel:
+        """Return what is drawn of the plan: a row for each worker, a bar for each task."""
         from swdual.gantt import Panel
 
         kinds = self.kinds
@@ -177,7 +178,7 @@ class Plan:
             f"{self!r}"[1:-1] + f"{ratio}, idle {idle.mean():.1f} % in the mean and "
             f"{idle.max():.1f} % at worst, {self.guesses} guesses"
         )
-        return f"<p>{html.escape(facts)}</p>{svg([self._panel()])}"
+        return f"<p>{html.escape(facts)}</p>{svg([self.panel()])}"
 
     def __repr__(self) -> str:
         return (

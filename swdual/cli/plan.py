@@ -61,8 +61,10 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 @option(
     "--rates",
     type=click.Path(),
-    help='Speed of the workers: a JSON file such as {"cpu": 45, "gpu": 1500} in GCUPS (10^9 '
-    "cells a second), or the output of --json on another machine.  [default: this machine's]",
+    metavar="JSON|FILE",
+    help="Speed of the workers in GCUPS (10^9 cells a second), such as "
+    '\'{"cpu": 45, "gpu": 1500}\', or a file with that, or with the output of --json on another '
+    "machine.  [default: this machine's]",
 )
 @option(
     "--planner",
@@ -125,8 +127,6 @@ def command(
     from swdual.gantt import check_path
 
     if gantt is not None:
-        if planner == "all":
-            raise click.UsageError("--gantt draws one plan, but --planner all makes many.")
         check_path(gantt)
     if times is not None:
         from swdual.cli._times import read_times
@@ -144,11 +144,14 @@ def command(
         from swdual.master.preview import Preview
 
         queries, database = (name if name == "-" else Path(name) for name in files)
-        preview = Preview(queries, database, cpus, gpus, rates, **options)
+        known = _rates(rates)
+        preview = Preview(queries, database, cpus, gpus, known, **options)
         plans, refused = _each(planner, preview.plan)
-        facts, lines = _described(preview)
+        facts, lines = _described(preview, given=isinstance(known, dict))
     if gantt is not None:
-        plans[0].gantt(gantt, force=force)
+        from swdual.gantt import save
+
+        save([plan.panel() for plan in plans], gantt, force=force)
     if as_json:
         shown = [plan.to_dict() for plan in plans]
         everything = facts | (
@@ -164,6 +167,19 @@ def command(
     if planner != "all":
         click.echo("")
         _print_workers(plans[0])
+
+
+def _rates(given: str | None) -> str | dict[str, Any] | None:
+    """Return the rates that are given as JSON, or the name of the file that has them."""
+    if given is None or not given.lstrip().startswith("{"):
+        return given
+    try:
+        rates: dict[str, Any] = json.loads(given)
+    except json.JSONDecodeError as error:
+        raise click.UsageError(
+            f'--rates {given}: not JSON ({error}); write --rates \'{{"cpu": 45, "gpu": 1500}}\'.'
+        ) from error
+    return rates
 
 
 def _plan_cluster(
@@ -221,8 +237,16 @@ def _each(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:
     return sorted(plans, key=lambda plan: plan.makespan), refused
 
 
-def _described(preview: Any) -> tuple[dict[str, Any], list[str]]:
-    """Return what would be searched, with what, for JSON and as lines."""
+def _described(preview: Any, *, given: bool) -> tuple[dict[str, Any], list[str]]:
+    """Return what would be searched, with what, for JSON and as lines.
+
+    Parameters
+    ----------
+    preview
+        The search.
+    given
+        Whether the command line has the rates.
+    """
     memory = preview.memory
     facts = {
         "queries": len(preview.lengths),
@@ -243,7 +267,8 @@ def _described(preview: Any) -> tuple[dict[str, Any], list[str]]:
         f"{preview.least_memory.total / 2**30:.2f} with --memory-limit"
         + (f"; on each GPU {preview.gpu_bytes / 2**30:.2f}" if preview.gpu_bytes else ""),
     ]
-    lines.append(f"rates     {preview.rates_file or 'measured now'}")
+    origin = "as given" if given else preview.rates_file or "measured now"
+    lines.append(f"rates     {origin}")
     return facts, [*lines, ""]
 
 

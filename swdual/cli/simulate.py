@@ -10,153 +10,189 @@ import click
 
 from swdual.cli import set_up_messages, talking
 from swdual.cli._complete import complete_names
+from swdual.cli._options import Command, Count, Real, option
 from swdual.text import harmless
 
 logger = logging.getLogger("swdual")
 
 
-@click.command("simulate", short_help="Replay a trace under cluster schedulers.")
+GROUPS = {
+    "Scheduler": "policies allocators options reserve_depth",
+    "Platform": "processors cluster_size platform penalty",
+    "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
+    "Results": "shown slowdown_bound explain as_json",
+    "Files": "comparison_out jobs_out gantt usage distribution force",
+}
+
+EXAMPLES = """
+swdual simulate KTH-SP2.swf.gz --policy fcfs,easy,conservative --policy easy:reserve_depth=4
+swdual simulate Curie.swf --platform curie --weeks 1 --policy mine.py --comparison-out curie.csv
+swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
+"""
+
+
+@click.command(
+    "simulate",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Replay a trace under cluster schedulers.",
+)
 @click.argument("trace", type=click.Path(allow_dash=True))
-@click.option(
+@option(
     "--policy",
     "policies",
     multiple=True,
     shell_complete=complete_names("policies", "all", files=True, several=True),
     default=("easy",),
-    metavar="NAME,...",
-    help="Who starts when; several, or \"all\", are compared: see 'swdual list policies'. One with "
-    "options of its own, such as easy:reserve_depth=4, has a --policy for itself.  "
-    "[default: easy]",
+    metavar="NAME|FILE,...",
+    help="Scheduling policy: decides which job starts when. A name (see 'swdual list policies'), "
+    'a Python file of your own, several of them, or "all". Write options of a policy behind it, '
+    "and repeat --policy: --policy easy:reserve_depth=4.  [default: easy]",
 )
-@click.option(
+@option(
     "--allocator",
     "allocators",
     multiple=True,
-    shell_complete=complete_names("allocators", "all", several=True),
+    shell_complete=complete_names("allocators", "all", files=True, several=True),
     default=("basic",),
-    metavar="NAME,...",
-    help="Who gets which processors: see 'swdual list allocators'.  [default: basic]",
+    metavar="NAME|FILE,...",
+    help="Allocator: decides which processors a job gets. Names (see 'swdual list allocators'), "
+    'Python files, or "all".  [default: basic]',
 )
-@click.option(
+@option(
     "--option",
     "options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An option of the policies that have it.",
+    help="Set an option of all policies that have it. Can be repeated.",
 )
-@click.option(
+@option(
     "--reserve-depth",
     metavar="0|1|2|...|all",
-    help="How many waiting jobs have a reservation, for the policies that have this option.",
+    help="Number of waiting jobs that have a reservation, for the policies with this option.",
 )
-@click.option("--processors", type=click.IntRange(min=1), help="Size of the platform.")
-@click.option(
+@option(
+    "--processors",
+    type=Count(min=1),
+    metavar="N",
+    help="Number of processors of the platform.  [default: what the header of the trace says]",
+)
+@option(
     "--cluster-size",
-    type=click.IntRange(min=1),
-    help="Processors of a cluster, which are close together; also level 1 of the tree.",
+    type=Count(min=1),
+    metavar="N",
+    help="Number of processors of a cluster, which are close together: level 1 of the tree.",
 )
-@click.option(
+@option(
     "--platform",
     shell_complete=complete_names("platforms", files=True),
     metavar="NAME|FILE",
-    help="One of 'swdual list platforms', or a TOML or JSON file.  [default: what the trace's "
-    "header says]",
+    help="Platform: a name of 'swdual list platforms', or a TOML or JSON file.",
 )
-@click.option(
+@option(
     "--penalty",
     metavar="KIND:FACTOR",
-    help="How much longer jobs run when their processors lie far apart: linear:F or quadratic:F.",
+    help="How much longer jobs run on processors that are far apart: linear:F or quadratic:F.",
 )
-@click.option(
+@option(
     "--kind",
     type=click.Choice(["rigid", "moldable", "sequential", "threads"]),
     default="rigid",
     show_default=True,
-    help="What the jobs become: jobs of any size by Downey's speed-up (hrf and its rivals), tasks "
-    "for one processor each on fewer processors (spt, srpt, ...), or a thread a processor "
-    "(thread_matrix).",
+    help="Kind of jobs to make of the trace. rigid: as they are. moldable: of any size, by "
+    "Downey's speed-up (for hrf, ...). sequential: tasks of one processor each, on fewer "
+    "processors (for spt, ...). threads: a thread for each processor (for thread_matrix).",
 )
-@click.option(
-    "--offline", is_flag=True, help="Submit all jobs at 0, and let them request their run times."
-)
-@click.option("--clairvoyant", is_flag=True, help="Let all jobs request their run times.")
-@click.option(
+@option("--offline", is_flag=True, help="Submit all jobs at 0 s, with known run times.")
+@option("--clairvoyant", is_flag=True, help="Let each job request exactly its run time.")
+@option(
     "--rules",
     default="standard",
     show_default=True,
     metavar="standard|thesis",
-    help="What is done about damaged jobs.",
+    help="Set of rules that repair or drop damaged jobs.",
 )
-@click.option(
+@option(
     "--repair",
     "repairs",
     multiple=True,
     metavar="RULE=CHOICE",
-    help="One of the rules otherwise: see 'swdual list repairs'.",
+    help="Change one of these rules: see 'swdual list repairs'. Can be repeated.",
 )
-@click.option(
+@option(
     "--first",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     metavar="N",
-    help="The first N jobs only, of the weeks if there are any.",
+    help="Simulate only the first N jobs (of the weeks, with --weeks).",
 )
-@click.option(
+@option(
     "--weeks",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     metavar="W",
-    help="W whole weeks only, from --start, or at random.",
+    help="Simulate only W weeks: from --start, or drawn at random. They are printed.",
 )
-@click.option("--start", type=float, metavar="SECONDS", help="Where the weeks begin in the trace.")
-@click.option(
+@option("--start", type=Real(), metavar="SECONDS", help="Time of the trace at which --weeks begin.")
+@option(
     "--sample",
-    type=click.IntRange(min=1),
+    type=Count(min=1),
     metavar="N",
-    help="N of these jobs only, drawn at random.",
+    help="Simulate only N of these jobs, drawn at random.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of chance.")
-@click.option(
+@option(
+    "--seed",
+    type=Count(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Seed of the random choices.",
+)
+@option(
     "--metric",
     "shown",
     multiple=True,
-    shell_complete=complete_names("metrics", several=True),
     metavar="NAME,...",
-    help="Columns of a comparison: see 'swdual list metrics'.",
+    help="Metrics to print: see 'swdual list metrics'.",
 )
-@click.option(
+@option(
     "--slowdown-bound",
-    type=float,
+    type=Real(),
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="What a job counts at least in the bounded slowdown.",
+    help="Lower bound on run time in the bounded slowdown.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with all metrics.")
-@click.option(
+@option("--json", "as_json", is_flag=True, help="Print one JSON object, with all metrics.")
+@option(
     "--explain",
     multiple=True,
-    type=int,
+    type=click.INT,
     metavar="JOB",
-    help="Say why the job with this number waited and started; may be repeated.",
+    help="Print why the job with this number waited and started. Can be repeated.",
 )
-@click.option(
-    "--jobs-out",
-    metavar="FILE",
-    help='Write all jobs as CSV, "-" to standard output instead of the table. In names of files, '
-    "{policy} and {allocator} are filled in.",
-)
-@click.option(
+@option(
     "--comparison-out",
     metavar="FILE",
-    help='Write all metrics of each schedule as CSV, a row each; "-" to standard output.',
+    help='Write all metrics as CSV, one line for each schedule; "-": standard output.',
 )
-@click.option("--gantt", metavar="FILE", help="Draw who ran where: SVG, PNG or PDF.")
-@click.option("--usage", metavar="FILE", help="Draw busy processors and waiting jobs over time.")
-@click.option(
+@option(
+    "--jobs-out",
+    metavar="FILE",
+    help='Write all jobs as CSV; "-": standard output. In file names, {policy} and {allocator} '
+    "are replaced.",
+)
+@option(
+    "--gantt",
+    metavar="FILE",
+    help="Draw which job ran where: an SVG (with tooltips), PNG or PDF file.",
+)
+@option("--usage", metavar="FILE", help="Draw busy processors and waiting jobs over time.")
+@option(
     "--distribution",
     metavar="FILE",
-    help="Draw how waiting times and bounded slowdowns are distributed, for all schedules.",
+    help="Draw the distributions of waiting time and bounded slowdown of all schedules.",
 )
-@click.option("--force", is_flag=True, help="Replace files that exist.")
+@option("--force", is_flag=True, help="Replace files that exist.")
 @talking
 def command(
     trace: str,
@@ -181,16 +217,11 @@ def command(
     log: str | None,
     **chosen: Any,
 ) -> None:
-    """Replay TRACE, in the Standard Workload Format, under scheduling policies and allocators.
+    """Replay TRACE, a file in the Standard Workload Format, under scheduling policies.
 
-    Each instant has one pass: first jobs end, then jobs are submitted, then the policy decides.
-    It knows requested times only, at which jobs are killed. Times are the trace's own seconds.
-
-    \b
-    swdual simulate KTH-SP2.swf.gz --policy easy --jobs-out jobs.csv
-    swdual simulate KTH-SP2.swf.gz --policy fcfs,easy,conservative --policy easy:reserve_depth=4
-    swdual simulate Curie.swf --platform curie --allocator all --penalty quadratic:2 --weeks 1
-    swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
+    At each instant, first jobs end, then jobs are submitted, then the policy decides. Policies know
+    requested times, not run times; a job is killed when its requested time is over. All times are
+    in seconds of the trace.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     tables = {"--jobs-out": jobs_out, "--comparison-out": comparison_out}

@@ -196,8 +196,8 @@ def rates_of(
         devices = [Device("cpu")] if kind == "cpu" else gpus()
         if not devices:
             raise InputError(
-                "there is no GPU here to measure: give its rates, such as --rates FILE with "
-                '{"gpu": 1500} in it, in GCUPS'
+                "there is no GPU here to measure: give its speed in GCUPS with `rates`, such as "
+                '{"gpu": 1500}'
             )
         measure = partial(calibrated, partial(bind, devices[0], scheme=scheme))
         together = crowd([Device("cpu")] * counts["cpu"] + gpus()[: counts["gpu"]])

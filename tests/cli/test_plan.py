@@ -381,7 +381,6 @@ def test_files_or_times_must_be_named(refuses, table, arguments):
         (["'--strand'", "'plus', 'minus'"], ("--strand", "up")),
         (["'--dbtype'", "'prot', 'nucl'"], ("--dbtype", "dna")),
         (["No such option '--gantts'", "'--gantt'"], ("--gantts", "x.svg")),
-        (["--gantt draws one plan"], ("--planner", "all", "--gantt", "x.svg")),
     ],
 )
 def test_wrong_options_are_refused(refuses, table, rates, words, options):
@@ -409,6 +408,33 @@ def test_the_plan_is_drawn(run, here, table, name, start):
     expected = run(*BARE).out
     assert run(*BARE, "--gantt", name) == (0, expected, "")
     assert (here / name).read_bytes().startswith(start)
+
+
+def test_all_plans_are_drawn_one_below_the_other(run, table, here):
+    """In the order of the table, each with what its colours mean."""
+    pytest.importorskip("matplotlib")
+    assert run(*BARE, "--planner", "all", "--gantt", "x.png").code == 0
+    one = run(*BARE, "--gantt", "y.png")
+    assert one.code == 0
+    heights = [
+        int.from_bytes((here / name).read_bytes()[20:24], "big") for name in ("x.png", "y.png")
+    ]
+    assert heights[0] > 3 * heights[1]
+
+
+def test_rates_may_be_given_as_json(run, refuses, rates):
+    """As in a file; what is not JSON is told with an example."""
+    words = ("plan", "q.fa", "t.fa", *CLUSTER[:4])
+    outcome = run(*words, "--rates", '{"cpu": 45, "gpu": 1500}')
+    assert outcome.code == 0
+    assert "rates     as given" in outcome.out.splitlines()
+    facts = planned(run(*words, "--rates", '{"cpu": 45, "gpu": 1500}', "--json"))
+    assert facts["rates_file"] is None
+    assert all(x == pytest.approx(1500) for x in facts["rates"]["gpu"]["gcups"].values())
+    refuses(
+        1, ["not JSON", """write --rates '{"cpu": 45, "gpu": 1500}'"""], *words, "--rates", "{4"
+    )
+    refuses(1, ['rates are {"cpu": ..., "gpu": ...}'], *words, "--rates", '{"tpu": 4}')
 
 
 def test_the_plan_of_a_search_is_drawn(run, here, rates):
@@ -587,7 +613,7 @@ def test_a_search_without_workers_is_refused(refuses, no_gpu, rates):
 
 def test_gpus_that_are_not_here_need_rates(refuses, no_gpu, here, rates):
     """The message says how to give them."""
-    words = ["no GPU here to measure", "--rates FILE", '{"gpu": 1500}']
+    words = ["no GPU here to measure", "in GCUPS with --rates, such as", '{"gpu": 1500}']
     refuses(1, words, "plan", "q.fa", "t.fa", "--cpus", "0", "--gpus", "4")
     rates({"cpu": 45})
     refuses(1, words, "plan", "q.fa", "t.fa", *CLUSTER)

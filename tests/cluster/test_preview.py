@@ -165,8 +165,8 @@ def test_few_nodes_can_be_drawn(write, tmp_path, queries):
     shown = (tmp_path / "plan.svg").read_text()
     assert "fat 1" in shown
     assert "replayed, with transfers" in shown
-    found = forecast(queries, None, write(NODES.replace("count = 3", "count = 63") + DATABASE))
-    with pytest.raises(InputError, match="room for 64 nodes, not 65"):
+    found = forecast(queries, None, write(NODES.replace("count = 3", "count = 499") + DATABASE))
+    with pytest.raises(InputError, match="room for 500 nodes, not 501"):
         found.gantt(tmp_path / "other.svg")
 
 
@@ -194,7 +194,7 @@ def test_gpus_that_are_not_here_need_rates(write, monkeypatch):
     """The message says so."""
     monkeypatch.setattr("swdual.master.preview.gpus", lambda: [])
     text = "[[nodes]]\ncpus = 1\ngpus = 1\nrates = {cpu = 8}\n"
-    with pytest.raises(InputError, match="no GPU here to measure: give its rates"):
+    with pytest.raises(InputError, match="no GPU here to measure: give its speed"):
         forecast("MKVLAW", None, write(text + DATABASE))
 
 
