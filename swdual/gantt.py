@@ -376,9 +376,10 @@ def _draw_panel(chart: Any, panel: Panel, horizon: float, every: int) -> None:
         # White behind the dashes: they are to be seen on dark bars too.
         chart.axvline(panel.mark, color="white", linewidth=2.5, clip_on=False)
         chart.axvline(panel.mark, color=LINE, linestyle=(0, (4, 2)), linewidth=1, clip_on=False)
+        # At the right end if the title would be in the way.
+        x = panel.mark if panel.mark > horizon / 2 else horizon
         place = {"xycoords": ("data", "axes fraction"), "xytext": (0, 6)}
-        side = "right" if panel.mark > horizon / 2 else "left"
-        chart.annotate(panel.mark_label, (panel.mark, 1), ha=side, **place, **around)
+        chart.annotate(panel.mark_label, (x, 1), ha="right", **place, **around)
 
 
 def _boxes(row: NDArray[np.int64], start: NDArray[np.float64], end: NDArray[np.float64]) -> Any:
@@ -428,11 +429,11 @@ def _svg_panel(
         yield f'<text x="{end + 6:.1f}" y="{y:.6g}" font-size="10">{text}</text>'
     if panel.mark is not None:
         x = left + scale * panel.mark
-        side = "end" if panel.mark > horizon / 2 else "start"
+        said = x if panel.mark > horizon / 2 else end
         line = f'<path d="M{x:.1f} {top:g}v{height:g}" stroke='
         yield (
             f'{line}"white" stroke-width="2.5"/>{line}"{LINE}" stroke-dasharray="4 2"/>'
-            f'<text x="{x:.1f}" y="{top - 8:g}" text-anchor="{side}" font-size="10">'
+            f'<text x="{said:.1f}" y="{top - 8:g}" text-anchor="end" font-size="10">'
             f"{_escaped(panel.mark_label)}</text>"
         )
 

@@ -376,6 +376,22 @@ def test_many_rows_fit_a_page_and_some_of_them_are_named(rows):
     assert len(names) == (rows if rows < 60 else len(range(0, rows, -(-rows // 60))))
 
 
+def test_an_early_mark_and_the_title_do_not_overlap():
+    """What the mark means stands at the right end then."""
+    one = np.array([0])
+    title = "planned by somebody with a long name: 100 s"
+    panel = Panel(title, ["cpu"], one, np.array([0.0]), np.array([100.0]), one, 5.0, "lower bound")
+    figure = draw([panel])
+    figure.draw_without_rendering()
+    (chart,) = figure.axes
+    (mark,) = chart.texts
+    assert mark.get_window_extent().x0 > chart._left_title.get_window_extent().x1
+    page = ET.fromstring(svg([panel]))
+    (said,) = [each for each in page.iter("text") if each.text == "lower bound"]
+    assert said.get("text-anchor") == "end"
+    assert float(said.get("x")) > 600
+
+
 def test_a_long_plan_has_hours():
     """Not thousands of seconds."""
     one = np.array([0])

@@ -94,6 +94,7 @@ def _policies() -> Iterator[str]:
             values = f" ({'|'.join(about.choices)})" if about.choices else ""
             yield f"    --option {option}={about.default}{values}"
             yield from _wrapped(about.help, "        ")
+    yield "\nA policy may also be a Python file of your own: swdual simulate --policy mine.py"
 
 
 def _allocators() -> Iterator[str]:

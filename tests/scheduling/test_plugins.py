@@ -156,6 +156,15 @@ def test_other_packages_offer_policies_by_entry_points(package, target):
         find_policy("by_siz")
 
 
+def test_a_name_of_this_package_is_found_without_a_look_at_others(monkeypatch):
+    """It would take a tenth of a second where many packages are installed."""
+    monkeypatch.setattr("importlib.metadata.entry_points", None)
+    assert find_policy("easy").make is easy.Policy
+    assert not find_allocator("basic").allocator.FORCED
+    with pytest.raises(TypeError):
+        find_policy("esy")
+
+
 def test_an_entry_point_that_cannot_be_loaded_says_why(package):
     """With its name, value and group."""
     package("import nothing_of_the_kind\n")
