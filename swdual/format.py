@@ -82,6 +82,15 @@ class Chosen(NamedTuple):
         return not self.fields or needs_alignment(self.fields)
 
 
+def is_format(name: str) -> bool:
+    """Return whether a word is the name or the number of a format.
+
+    >>> is_format("6"), is_format("csv"), is_format("evalue")
+    (True, True, False)
+    """
+    return NUMBERS.get(name.lower(), name.lower()) in registry.available("swdual.formats")
+
+
 def parse_format(text: str) -> Chosen:
     """Return the format and the fields that ``-f`` names, such as "6 qseqid sseqid score".
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -14,16 +13,19 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual import notebook
+from swdual.database.lookup import find_place
 from swdual.endings import output_format
-from swdual.format import print_bits, print_evalue
+from swdual.format import is_format, parse_format
 from swdual.formats._arrow import arrow, batches, schema, with_metadata
 from swdual.gantt import Panel, drawn, svg
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
-from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult, SearchParameters
-from swdual.output import replacing
-from swdual.sequences.sequence import description
+from swdual.hits.shown import hits_table
+from swdual.keywords import takes_keywords_of
+from swdual.output import Utf8, replacing
 from swdual.statistics.fit import Z_EDGES, Fit
+from swdual.text import counted
 from swdual.timeline import Planned, Timeline, chrome_trace, panels
 from swdual.version import __version__
 
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-SHOWN_ROWS = 20
+SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
+"""What a notebook shows: so many queries, so many hits together, but some of each query."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +92,19 @@ class Timing:
 
     def __repr__(self) -> str:
         return (
-            f"<Timing: {self.cells / 1e9:,.1f} Gcells in {self.seconds:.3g} s, "
-            f"{self.gcups:.1f} GCUPS, {len(self.timeline.workers)} workers>"
+            f"<Timing: {self.seconds:.3g} s, "
+            f"{counted(len(self.timeline.workers), 'worker', 'workers')}, "
+            f"{self.cells / 1e9:,.1f} Gcells, {self.gcups:.1f} GCUPS>"
         )
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(repr(self)[1:-1])}</p>{svg(self.panels())}"
+        return f"{notebook.paragraph(notebook.text(repr(self)[1:-1]))}{svg(self.panels())}"
 
 
 class SearchResults:
     """The results of all queries, in their order: ``len``, ``[]`` and ``for`` as with a list.
+
+    ``results["id"]`` is the result of the query with an identifier.
 
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit; `to_pandas` and its like have all others.
@@ -134,11 +140,23 @@ class SearchResults:
         return len(self._queries)
 
     @overload
-    def __getitem__(self, number: int) -> QueryResult: ...
+    def __getitem__(self, query: int | str) -> QueryResult: ...
     @overload
-    def __getitem__(self, number: slice) -> list[QueryResult]: ...
-    def __getitem__(self, number: int | slice) -> QueryResult | list[QueryResult]:
-        return self._queries[number]
+    def __getitem__(self, query: slice) -> list[QueryResult]: ...
+    def __getitem__(self, query: int | str | slice) -> QueryResult | list[QueryResult]:
+        """Return the result of a query, by its place or by its identifier."""
+        if isinstance(query, str):
+            return self._queries[find_place(query, self.query_ids, "query")]
+        return self._queries[query]
+
+    def __contains__(self, query: object) -> bool:
+        """Return whether a query has this identifier, or this result is among the results."""
+        return query in (self.query_ids if isinstance(query, str) else self._queries)
+
+    @property
+    def query_ids(self) -> list[str]:
+        """Identifiers of the queries."""
+        return [result.query.id for result in self]
 
     def __iter__(self) -> Iterator[QueryResult]:
         return iter(self._queries)
@@ -152,10 +170,12 @@ class SearchResults:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return (
-            f"<SearchResults: {len(self):,} queries, {len(self.scores):,} hits, "
-            f"{self.timing.gcups:.1f} GCUPS>"
-        )
+        return f"<SearchResults: {self._summary()}>"
+
+    def _summary(self) -> str:
+        hits = counted(len(self.scores), "hit", "hits")
+        queries = counted(len(self), "query", "queries")
+        return f"{hits} of {queries}, {self.timing.seconds:.3g} s"
 
     @cached_property
     def query_numbers(self) -> NDArray[np.int64]:
@@ -203,8 +223,9 @@ class SearchResults:
         """Return the first hits of each query only."""
         return self._with([query.top(count) for query in self])
 
+    @takes_keywords_of(QueryResult.filter)
     def filter(self, **bars: Any) -> SearchResults:
-        """Return the hits that pass all bars: see `QueryResult.filter`.
+        """Return the hits that pass all of the given limits.
 
         >>> import swdual
         >>> found = swdual.search("MKVLAW", {"same": "MKVLAW", "part": "MKVL"})
@@ -212,6 +233,30 @@ class SearchResults:
         ['same']
         """
         return self._with([query.filter(**bars) for query in self])
+
+    def write_fasta(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the whole sequences of all targets that were hit, each once, as FASTA.
+
+        Parameters
+        ----------
+        path
+            The file, compressed if its name ends in .gz, .bz2, .xz or .zst; "-" is standard output.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written.
+        """
+        written: set[int] = set()
+        with replacing(path, force=force, compress=True) as stream:
+            text = Utf8(stream)
+            for result in self:
+                for hit in result.one_by_one():
+                    if hit.ordinal not in written:
+                        written.add(hit.ordinal)
+                        text.write(hit.target.to_fasta())
 
     def write(
         self,
@@ -251,8 +296,9 @@ class SearchResults:
         Parameters
         ----------
         fields
-            Names of fields, as for ``--outfmt``; by default all that are numbers or names. Those
-            that need alignments are left out where none were found in the search.
+            Names of fields, such as "std stitle", also behind a format as for `write`: "7 std". By
+            default all that are numbers or names; those that need alignments are left out where
+            none were found in the search.
         """
         table, facts = with_metadata(self, self._fields(fields))
         kinds = schema(table.fields, facts)
@@ -260,6 +306,8 @@ class SearchResults:
 
     def _fields(self, fields: str | SequenceOf[str] | None) -> tuple[str, ...]:
         if fields is not None:
+            if isinstance(fields, str) and is_format(fields.split(maxsplit=1)[0]):
+                fields = parse_format(fields).fields
             return tuple(dict.fromkeys(parse_fields(fields)))
         aligned = all(query.traced is not None for query in self)
         return tuple(name for name in DATA if aligned or not FIELDS[name].traced)
@@ -334,42 +382,10 @@ class SearchResults:
         return ax
 
     def _repr_html_(self) -> str:
-        hits: Iterator[Hit] = (hit for query in self for hit in query)
-        rows = "".join(_html_row(hit) for hit, _ in zip(hits, range(SHOWN_ROWS), strict=False))
-        more = len(self.scores) - SHOWN_ROWS
-        note = f"<p>and {more:,} more hits</p>" if more > 0 else ""
-        heads = "".join(
-            f"<th>{name}</th>"
-            for name in (
-                *("query", "rank", "target", "E-value", "bits", "score"),
-                *("identity", "aligned part of the query", "title"),
-            )
-        )
-        return (
-            f"<p>{html.escape(repr(self)[1:-1])}</p><table><thead><tr>{heads}</tr></thead>"
-            f"<tbody>{rows}</tbody></table>{note}"
-        )
-
-
-def _html_row(hit: Hit) -> str:
-    """Return a table row; a bar shows where on the query the alignment lies."""
-    alignment = hit.alignment
-    scale = 100 / max(1, len(hit.query.codes))
-    start, width = alignment.query_start * scale, alignment.query_end * scale
-    bar = (
-        '<svg width="100" height="10" role="img"><rect y="4" width="100" height="2" '
-        f'fill="#bbbbbb"/><rect x="{start:.1f}" width="{max(width - start, 1):.1f}" height="10" '
-        'fill="#4c78a8"/></svg>'
-    )
-    cells = [
-        html.escape(hit.query.id),
-        str(hit.rank),
-        html.escape(hit.id),
-        "" if hit.evalue is None else print_evalue(hit.evalue),
-        "" if hit.bits is None else print_bits(hit.bits),
-        str(hit.score),
-        f"{100 * alignment.identity:.0f} %" if alignment.length else "",
-        bar,
-        html.escape(description(hit.title)),
-    ]
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+        shown = self._queries[:SHOWN_QUERIES]
+        each = max(SHOWN_HITS_EACH, SHOWN_HITS // max(1, len(shown)))
+        page = [notebook.paragraph(notebook.text(self._summary())), hits_table(shown, each)]
+        if len(self) > len(shown):
+            more = counted(len(self) - len(shown), "more query", "more queries")
+            page.append(notebook.paragraph(notebook.faint(f"and {more}")))
+        return notebook.join(page)

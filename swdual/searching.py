@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypedDict, Unpack
 
 from swdual.hits.query_result import QueryResult
+from swdual.keywords import refuse_unknown, share_help, signature_with
 from swdual.master.checkpoint import Identity
 from swdual.master.device import Device
 from swdual.master.search import Progress, Search
 from swdual.results import SearchResults
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
-from swdual.text import nearest
 
 
 class SearchOptions(TypedDict, total=False):
@@ -56,13 +56,13 @@ class SearchOptions(TypedDict, total=False):
 def search(queries: Any, database: Any, **options: Unpack[SearchOptions]) -> SearchResults:
     """Return the best targets of each query, by exact Smith-Waterman score.
 
-    Takes what `iter_search` takes, and returns everything at once.
+    Everything is returned at once; `iter_search` returns the results query by query.
 
     >>> result = search("MKVLAW", {"same": "MKVLAW", "other": "GGGG"}, max_target_seqs=1)
     >>> result[0][0].id, result[0][0].score, result[0][0].alignment.cigar
     ('same', 33, '6M')
     """
-    _refuse_unknown("search", options)
+    refuse_unknown("search", options, SearchOptions.__annotations__)
     whole = prepared(queries, database, **options)
     started = time.perf_counter()
     with whole.journalled():
@@ -166,7 +166,7 @@ def iter_search(
     ClusterError
         If a cluster cannot be reached, all its workers are lost, or they are of another release.
     """
-    _refuse_unknown("iter_search", options)
+    refuse_unknown("iter_search", options, SearchOptions.__annotations__)
     return _handed_on(prepared(queries, database, **options))
 
 
@@ -202,9 +202,10 @@ def _handed_on(whole: Search) -> Iterator[QueryResult]:
         yield from whole.results()
 
 
-def _refuse_unknown(function: str, options: Iterable[str]) -> None:
-    for name in options:
-        if name not in SearchOptions.__annotations__:
-            near = nearest(name, SearchOptions.__annotations__)
-            hint = f"; did you mean {near}?" if near else ""
-            raise TypeError(f"{function}() has no option {name!r}{hint}")
+# `help` shows the options where they are declared, for both functions; iter_search explains them.
+for _function in (search, iter_search):
+    share_help(
+        _function,
+        signature_with(_function, Search.__init__, prepared),
+        iter_search if _function is search else _function,
+    )

@@ -72,3 +72,12 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     """
     near = difflib.get_close_matches(name, [*names], n=1, cutoff=NEAR)
     return near[0] if near else None
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "record", "records"), counted(2000, "record", "records")
+    ('1 record', '2,000 records')
+    """
+    return f"{number:,} {one if number == 1 else many}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import pickle
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,7 +18,7 @@ from swdual.errors import DatabaseError, InputError, OutputError, StatisticsUnav
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-from swdual.results import SHOWN_ROWS, SearchResults
+from swdual.results import SHOWN_HITS, SHOWN_HITS_EACH, SHOWN_QUERIES, SearchResults
 from swdual.searching import search
 
 QUERIES = [("q1 first query", "MKVLAW"), ("q2", "P"), ("q3", "WWWW")]
@@ -134,7 +136,7 @@ def test_no_queries_and_no_hits_have_empty_columns():
             column = getattr(results, name)
             assert (len(column), column.dtype) == (0, np.float64)
         assert "0 hits" in repr(results)
-        assert "<table>" in results._repr_html_()
+        parsed(results._repr_html_())
 
 
 def test_to_pandas_has_a_row_a_hit():
@@ -261,27 +263,194 @@ def test_html_escapes_hostile_headers_and_has_no_script():
     """Whatever a header says is shown as text: no tag, attribute or script comes from it."""
     targets = [(f"{HOSTILE} {HOSTILE}", "MKVLAW"), ("x' \" onload=1", "MKVLAW")]
     hit = search([(f"{HOSTILE} {HOSTILE}", "MKVLAW")], targets)[0][0]
-    assert parsed(hit._repr_html_()).tags <= {"p", "div", "pre", "span"}
+    assert parsed(hit._repr_html_()).tags <= {"p", "b", "br", "div", "pre", "span"}
     assert "<script" not in hit._repr_html_().lower()
     page = search([(f"{HOSTILE} {HOSTILE}", "MKVLAW")], targets)._repr_html_()
     tags = parsed(page)
-    assert tags.tags <= {"p", "table", "thead", "tbody", "tr", "th", "td", "svg", "rect"}
-    assert tags.attributes <= {"width", "height", "fill", "role", "x", "y"}
+    frame = {"p", "b", "div", "span", "table", "thead", "tbody", "tr", "th", "td"}
+    assert tags.tags <= frame | {"svg", "rect"}
+    drawing = {"width", "height", "fill", "opacity", "role", "x", "y"}
+    assert tags.attributes <= drawing | {"style", "title", "colspan"}
     assert "<script" not in page.lower()
     assert HOSTILE.split(maxsplit=1)[0] in "".join(tags.text)
     assert "javascript:" not in page
 
 
-def test_html_shows_the_first_rows_and_counts_the_others():
-    """A long result is cut, and says how many hits are not shown."""
-    targets = [(f"t{k}", "MKVLAW") for k in range(SHOWN_ROWS + 7)]
-    page = search("MKVLAW", targets, max_target_seqs=0, evalue=math.inf)._repr_html_()
-    parsed(page)
-    assert page.count("<tr>") == 1 + SHOWN_ROWS
-    assert "and 7 more hits" in page
-    few = search("MKVLAW", targets[:SHOWN_ROWS], evalue=math.inf)
-    assert "more hits" not in few._repr_html_()
-    assert few._repr_html_().count("<tr>") == 1 + SHOWN_ROWS
+def words_in(page):
+    """Return the text of a page, its words set apart by single blanks."""
+    return " ".join(" ".join(parsed(page).text).split())
+
+
+def test_html_shows_the_best_hits_of_each_query_and_counts_the_others():
+    """A few of many queries, more of a single one; each has a line of its own."""
+    targets = [(f"t{k}", "MKVLAW") for k in range(SHOWN_HITS + 7)]
+    options = {"max_target_seqs": 0, "evalue": math.inf}
+    one = search(("q only", "MKVLAW"), targets, **options)
+    for shown in (one, one[0]):
+        page = shown._repr_html_()
+        assert page.count("<tr>") == 2 + SHOWN_HITS
+        assert "q only · 6 residues · best 20 of 27 hits" in words_in(page)
+    few = search("MKVLAW", targets[:4], **options)._repr_html_()
+    assert few.count("<tr>") == 2 + 4
+    assert "· 4 hits" in words_in(few)
+    many = search([(f"q{k}", "MKVLAW") for k in range(SHOWN_QUERIES + 2)], targets, **options)
+    page = many._repr_html_()
+    assert page.count("<tr>") == 1 + SHOWN_QUERIES * (1 + SHOWN_HITS_EACH)
+    assert "q0 · 6 residues · best 3 of 27 hits 1 t0" in words_in(page)
+    assert words_in(page).endswith("and 2 more queries")
+    assert "q20" not in page
+
+
+def test_html_begins_with_hits_and_seconds():
+    """Not with what only developers know."""
+    results = search(QUERIES, TARGETS)
+    hits, seconds = len(results.scores), results.timing.seconds
+    assert words_in(results._repr_html_()).startswith(f"{hits} hits of 3 queries, {seconds:.3g} s")
+    assert repr(results) == f"<SearchResults: {hits} hits of 3 queries, {seconds:.3g} s>"
+    assert repr(results.timing).startswith(f"<Timing: {seconds:.3g} s, ")
+
+
+def test_html_says_that_there_are_no_hits(results):
+    """Of all queries, or of some: no empty table."""
+    nothing = search([("a long title", "P"), ("b", "G")], {"t": "W"})
+    for page in (nothing._repr_html_(), nothing[0]._repr_html_()):
+        assert "<table" not in page
+        said = "a long title · 1 residue · no hits with an E-value of at most 10"
+        assert said in words_in(page)
+    assert "q2 · 1 residue · no hits q3" in words_in(results._repr_html_())
+    assert words_in(search([], TARGETS)._repr_html_()).startswith("0 hits of 0 queries")
+
+
+def test_html_cells_are_not_wrapped(evaluated):
+    """Numbers stand on the right, text on the left; a long title is shown whole by the pointer."""
+    long = "a very long title " * 20
+    page = search("MKVLAW", [(f"t {long}", "MKVLAW")], evalue=math.inf)._repr_html_()
+    tags = Styles()
+    tags.feed(page)
+    assert long.strip() in tags.titles
+    assert {"left", "right"} == {re.search(r"text-align:(\w+)", x)[1] for x in tags.cells}
+    assert all("white-space:nowrap" in style for style in tags.cells)
+    assert "text-overflow:ellipsis" in page
+
+
+class Styles(HTMLParser):
+    """Collects the styles of cells, and what is shown while the pointer is on something."""
+
+    def __init__(self):
+        super().__init__()
+        self.cells, self.titles = [], []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if tag in ("td", "th"):
+            self.cells.append(found["style"])
+        if "title" in found:
+            self.titles.append(found["title"].strip())
+
+
+def test_html_looks_only_at_the_hits_that_it_shows(monkeypatch):
+    """Alignments that nobody found yet are not all found to show a few."""
+    from swdual.alignment.tracer import Tracer
+
+    traced = []
+    trace = Tracer.__call__
+
+    def counting(self, query, targets, *rest):
+        traced.append(len(targets))
+        return trace(self, query, targets, *rest)
+
+    monkeypatch.setattr(Tracer, "__call__", counting)
+    targets = [(f"t{k}", "MKVLAW") for k in range(100)]
+    results = search("MKVLAW", targets, align=False, evalue=math.inf)
+    assert traced == []
+    results._repr_html_()
+    assert traced == [SHOWN_HITS]
+
+
+def test_a_result_and_a_hit_are_had_by_identifier():
+    """Whole identifiers, parts between bars; the error is a KeyError and names the nearest."""
+    targets = [("sp|P01008.1|ANT3_HUMAN title", "MKVLAW"), ("t2", "MKVLA"), ("x|t2|y", "MKV")]
+    results = search([("gi|1|first one", "MKVLAW"), ("q2", "WWW")], targets, evalue=math.inf)
+    assert results["gi|1|first"] is results["first"] is results[0]
+    assert results.query_ids == ["gi|1|first", "q2"]
+    assert "q2" in results
+    assert results[1] in results
+    assert "q3" not in results
+    hits = results["first"]
+    assert hits["P01008"] == hits["sp|P01008.1|ANT3_HUMAN"] == hits[0]
+    assert hits["t2"].id == "t2"
+    assert hits.target_ids == [hit.id for hit in hits]
+    assert "t2" in hits
+    assert hits[0] in hits
+    assert "t3" not in hits
+    with pytest.raises(KeyError) as caught:
+        results["gi|2|first"]
+    assert str(caught.value) == "there is no query 'gi|2|first'; did you mean gi|1|first?"
+    with pytest.raises(InputError, match="with the identifier 'no'"):
+        hits["no"]
+
+
+def test_a_hit_tells_where_it_aligns():
+    """What its alignment tells, without making one."""
+    found = search(("q", "AAMKVLAWGGHE"), {"t": "GMKVAWGGHEAA"}, gap_open=5, stats="none")
+    hit, alignment = found[0][0], found[0][0].alignment
+    names = ("query_start", "query_end", "target_start", "target_end", "length", "identities")
+    names += ("positives", "gaps", "identity", "query_coverage", "target_coverage")
+    for name in names:
+        assert getattr(hit, name) == getattr(alignment, name), name
+    assert (hit.query_start, hit.target_start, hit.gaps) == (2, 1, 1)
+    nothing = search("W", {"t": "P"}, min_raw_score=0, stats="none")[0][0]
+    assert math.isnan(nothing.identity)
+
+
+def test_a_wrong_name_of_a_limit_is_answered_with_the_right_one(evaluated):
+    """For all queries and for one; help shows the names of both."""
+    for found in (evaluated, evaluated[0]):
+        with pytest.raises(
+            TypeError, match=r"filter\(\).*'min_identty'; did you mean min_identity"
+        ):
+            found.filter(min_identty=30)
+        names = [*inspect.signature(found.filter).parameters]
+        assert names[:2] == ["evalue", "min_score"]
+        assert "min_identity" in names
+        assert "Smallest percentage of equal letters" in found.filter.__doc__
+
+
+def test_fields_may_follow_a_format(evaluated):
+    """What `write` takes, `to_pandas` takes as well."""
+    pytest.importorskip("pandas")
+    for text in ("7 std", "6", "std", "tabular std"):
+        assert list(evaluated.to_pandas(text).columns) == list(STANDARD)
+    assert list(evaluated.to_pandas("6 qseqid score").columns) == ["qseqid", "score"]
+    with pytest.raises(InputError, match="did you mean evalue"):
+        evaluated.to_pandas("evalu")
+
+
+def test_the_sequences_of_hits_are_written_once(tmp_path):
+    """In the order of the hits; what two queries hit is written once."""
+    targets = [("t1 one", "MKVLAW"), ("t2", "PPPP"), ("t3", "MKVLA")]
+    results = search([("a", "MKVLAW"), ("b", "MKVLA")], targets, evalue=math.inf)
+    results.write_fasta(tmp_path / "hits.fa")
+    assert (tmp_path / "hits.fa").read_text() == ">t1 one\nMKVLAW\n>t3\nMKVLA\n"
+    with pytest.raises(OutputError, match="exists"):
+        results.write_fasta(tmp_path / "hits.fa")
+
+
+def test_letters_of_both_sequences_are_text(evaluated):
+    """Also after pickling, when the database is gone."""
+    hit = evaluated[0][0]
+    for each in (hit, pickle.loads(pickle.dumps(hit))):
+        assert str(each.query) == "MKVLAW"
+        assert str(each.target) == each.target.letters == "MKVLAW"
+        assert len(each.target) == each.target_length
+
+
+def test_completion_shows_what_users_need(evaluated):
+    """Whatever `dir` shows is there, and of the inner parts nothing is shown."""
+    shown = dir(evaluated[0])
+    assert all(hasattr(evaluated[0], name) for name in shown)
+    assert {"query", "scores", "evalues", "filter", "top", "titles"} <= set(shown)
+    assert not {"pieces", "before", "traced", "one_by_one", "subset"} & set(shown)
 
 
 def test_html_shows_hits_without_statistics_and_without_alignment():
@@ -304,7 +473,7 @@ def test_each_repr_is_one_short_line():
     for shown in (repr(results), repr(results[0]), repr(results[0][0])):
         assert len(shown.splitlines()) == 1
         assert len(shown) < 400
-    assert "1 queries, 1 hits" in repr(results) or "1 query, 1 hit" in repr(results)
+    assert "1 hit of 1 query" in repr(results)
     assert "1 hit" in repr(results[0])
     assert str(results[0][0].score) in repr(results[0][0])
 

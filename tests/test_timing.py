@@ -174,8 +174,8 @@ def test_a_search_too_small_to_be_measured_has_no_plans():
 
 
 def test_a_timing_describes_itself_in_one_line(results, timing):
-    """Cells, seconds, GCUPS and workers."""
-    assert repr(timing) == "<Timing: 8.0 Gcells in 4 s, 2.0 GCUPS, 2 workers>"
+    """Seconds first, then workers, cells and GCUPS."""
+    assert repr(timing) == "<Timing: 4 s, 2 workers, 8.0 Gcells, 2.0 GCUPS>"
     assert "\n" not in repr(results.timing)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swdual import notebook
 from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
 from swdual.sequences.scoring import ScoringScheme
-from swdual.sequences.sequence import Sequence
-from swdual.text import harmless
+from swdual.sequences.sequence import Sequence, description
+from swdual.text import counted
 
 if TYPE_CHECKING:
     import Bio.Align
@@ -22,7 +23,18 @@ if TYPE_CHECKING:
 WIDTH = 60
 """Columns of an alignment in a line of text."""
 
-_COLOURS = {"=": "#c6e5c3", "+": "#e8f3d6", " ": "#f6dcd8", "-": "#e4e4e4"}
+NAME_WIDTH, TITLE_WIDTH = 24, 70
+"""Letters of an identifier before the rows, and of a title, that a notebook shows."""
+
+_KINDS = {"=": "identical", "+": "positive", " ": "different", "-": "gap"}
+
+_SHADES = {
+    "=": "rgba(46,160,67,0.40)",
+    "+": "rgba(46,160,67,0.16)",
+    " ": "rgba(248,81,73,0.20)",
+    "-": "rgba(128,128,128,0.28)",
+}
+"""The colour of each kind of column, translucent for light and dark pages."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,24 +242,78 @@ class Alignment:
             f"{self.identities}/{self.length} identical>"
         )
 
+    def facts(self) -> dict[str, object]:
+        """Return what was counted, in words: for each name a text."""
+        facts: dict[str, object] = {"score": f"{self.score:,}"}
+        if self.length:
+            for name, count in (
+                ("identical", self.identities),
+                ("positive", self.positives),
+                ("gaps", self.gaps),
+            ):
+                facts[name] = f"{count:,} of {self.length:,} ({100 * count / self.length:.0f} %)"
+            facts["query covered"] = f"{100 * self.query_coverage:.0f} %"
+            facts["target covered"] = f"{100 * self.target_coverage:.0f} %"
+        if self.scheme.matrix.alphabet.complements:
+            facts["strand"] = "plus" if self.strand > 0 else "minus"
+        return facts
+
     def _repr_html_(self) -> str:
-        """Return the alignment in colours: equal, similar, different, gap."""
-        head = (
-            f"{self.query.id} x {self.target.id}: score {self.score}, {self.identities}/"
-            f"{self.length} identical, {self.positives} positive, {self.gaps} in gaps"
+        """Return the numbers, and the rows in colours: equal, similar, different, gap."""
+        return self.page("query", "target", {})
+
+    def page(self, query: str, target: str, worth: dict[str, object]) -> notebook.Markup:
+        """Return what a notebook shows.
+
+        Parameters
+        ----------
+        query, target
+            What the sequences are, such as "query" and "hit 3".
+        worth
+            Names and values of what else is known, such as an E-value.
+        """
+        names = (_introduced(query, self.query), _introduced(target, self.target))
+        return notebook.join(
+            (
+                "<div>",
+                notebook.paragraph(notebook.join(names, "<br/>")),
+                notebook.facts(worth | self.facts()),
+                self.coloured(),
+                "</div>",
+            )
         )
-        text = []
+
+    def coloured(self) -> notebook.Markup:
+        """Return the rows for a notebook: residues on the colour of their kind, with places."""
+        if not self.length:
+            return notebook.paragraph(notebook.text("No residues align with a positive score."))
+        names = [_short(each.id) for each in (self.query, self.target)]
+        wide = max(map(len, names))
+        numbers = [number for line in self.lines() for number in (*line[:2], *line[5:])]
+        digits = len(str(max(numbers)))
+        text: list[notebook.Markup] = []
         for a, b, query, middle, target, c, d in self.lines():
             kinds = [
                 "-" if "-" in (x, y) else "=" if x == y else "+" if z == "+" else " "
                 for x, z, y in zip(query, middle, target, strict=True)
             ]
-            text.append(f"query  {a:>7}  {_coloured(query, kinds)}  {b}")
-            text.append(f"target {c:>7}  {_coloured(target, kinds)}  {d}\n")
-        return (
-            f"<div><p>{html.escape(harmless(head))}</p>"
-            f'<pre style="line-height:1.3;overflow-x:auto">{chr(10).join(text)}</pre></div>'
-        )
+            rows = [
+                notebook.join(
+                    (
+                        notebook.faint(f"{name:<{wide}} {first:>{digits}}  "),
+                        _coloured(row, kinds),
+                        notebook.faint(f"  {last}"),
+                    )
+                )
+                for name, first, row, last in (
+                    (names[0], a, query, b),
+                    (names[1], c, target, d),
+                )
+            ]
+            between = notebook.text(f"{'':<{wide + digits + 3}}{middle}".rstrip())
+            text += (rows[0], between, rows[1], notebook.Markup(""))
+        legend = (notebook.shaded(f" {name} ", _SHADES[kind]) for kind, name in _KINDS.items())
+        return notebook.columns([*text, notebook.join(legend, " ")])
 
     def to_biopython(self) -> Bio.Align.Alignment:
         """Return a Biopython alignment: the target first, coordinates 0-based (needs Biopython).
@@ -284,15 +350,22 @@ class Alignment:
         return alignment
 
 
-def _coloured(row: str, kinds: list[str]) -> str:
+def _coloured(row: str, kinds: list[str]) -> notebook.Markup:
     """Return a row with runs of one kind in one colour."""
-    parts = []
-    start = 0
-    for k in range(1, len(row) + 1):
-        if k == len(row) or kinds[k] != kinds[start]:
-            colour = _COLOURS[kinds[start]]
-            parts.append(
-                f'<span style="background:{colour};color:#111">{html.escape(row[start:k])}</span>'
-            )
-            start = k
-    return "".join(parts)
+    runs = itertools.groupby(zip(row, kinds, strict=True), key=lambda pair: pair[1])
+    return notebook.join(
+        notebook.shaded("".join(letter for letter, _ in run), _SHADES[kind]) for kind, run in runs
+    )
+
+
+def _introduced(role: str, sequence: Sequence) -> notebook.Markup:
+    """Return a line with name, length and title of a sequence."""
+    size = counted(len(sequence), "residue", "residues")
+    parts = [notebook.faint(role), notebook.strong(sequence.id), notebook.faint(f"· {size}")]
+    about = description(sequence.title)
+    return notebook.join([*parts, *([notebook.cut(about, TITLE_WIDTH)] if about else [])], " ")
+
+
+def _short(name: str) -> str:
+    """Shorten a name to what fits before a row."""
+    return name if len(name) <= NAME_WIDTH else f"{name[: NAME_WIDTH - 1]}…"

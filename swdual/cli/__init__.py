@@ -22,6 +22,7 @@ import click
 
 from swdual.cli._options import EXIT_CODES, Command, option
 from swdual.errors import OutputError, SwdualError
+from swdual.text import counted as counted
 from swdual.text import harmless, nearest
 from swdual.version import __version__
 
@@ -284,11 +285,6 @@ class _LogFile(logging.FileHandler):
     def _lose(self, error: OSError) -> None:
         cause = error.strerror or error
         self.lost = OutputError(f"cannot be written: {cause}", file=self.baseFilename)
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 class _Messages(logging.Formatter):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import itertools
 import operator
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual import notebook
 from swdual.database.build import build
 from swdual.database.layout import (
     LARGEST_NUMBER,
@@ -214,18 +214,19 @@ class Database:
 
     def _repr_html_(self) -> str:
         m = self.manifest
-        rows = {
+        facts = {
             "sequences": f"{m.sequences:,}",
             "residues": f"{m.residues:,}",
             "longest": f"{m.longest:,}",
             "type": m.alphabet,
             "written by": m.writer,
         }
-        cells = "".join(
-            f"<tr><th>{key}</th><td>{html.escape(harmless(value))}</td></tr>"
-            for key, value in rows.items()
-        )
-        return f"<table><caption>{html.escape(harmless(self.name))}</caption>{cells}</table>"
+        rows = [[notebook.faint(name), notebook.text(value)] for name, value in facts.items()]
+        title = notebook.strong(self.name)
+        if m.title != self.name:
+            title = notebook.join((title, notebook.cut(m.title, 60)), " ")
+        heads = [notebook.Head("database"), notebook.Head("")]
+        return notebook.table(heads, [notebook.Group(title, rows)])
 
     def __enter__(self) -> Self:
         return self

@@ -7,13 +7,15 @@ looked at as text, so what is compared is the identifier as everybody else reads
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.errors import UnknownIdentifier
 from swdual.sequences.sequence import decode_header, first_word
+from swdual.text import nearest, quoted
 
 CHUNK_BYTES = 4 << 20
 """Bytes of header lines that are searched together."""
@@ -29,6 +31,33 @@ MAX_SUGGESTIONS = 3
 _BEFORE_A_PART = b"| \t"
 
 _VERSION = re.compile(r"\.[0-9]+\Z")
+
+
+def find_place(word: str, identifiers: Sequence[str], what: str) -> int:
+    """Return the place of the first identifier that a word names, as `Database.find` does.
+
+    Raises
+    ------
+    UnknownIdentifier
+        If it names none, or is a part of several; `what` is said not to be there.
+
+    >>> find_place("P01008", ["sp|P02232|LGB1_VICFA", "sp|P01008|ANT3_HUMAN"], "hit")
+    1
+    """
+    if word in identifiers:
+        return identifiers.index(word)
+    partial = [k for k, each in enumerate(identifiers) if is_part(word, each)]
+    if len(partial) == 1:
+        return partial[0]
+    if partial:
+        names = ", ".join(identifiers[k] for k in partial[:MAX_SUGGESTIONS])
+        raise UnknownIdentifier(
+            f"{quoted(word)} is part of {len(partial):,} identifiers: {names}; "
+            "give the whole identifier"
+        )
+    near = nearest(word, identifiers)
+    hint = f"; did you mean {near}?" if near else ""
+    raise UnknownIdentifier(f"there is no {what} {quoted(word)}{hint}")
 
 
 class Names(NamedTuple):

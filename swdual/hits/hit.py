@@ -107,6 +107,64 @@ class Hit:
             self.place,
         )
 
+    @property
+    def query_start(self) -> int:
+        """Where the alignment begins in the query, from 0."""
+        return self._traced("query_starts")
+
+    @property
+    def query_end(self) -> int:
+        """Where the alignment ends in the query, from 0 and not included."""
+        return self._traced("query_ends")
+
+    @property
+    def target_start(self) -> int:
+        """Where the alignment begins in the target, from 0."""
+        return self._traced("target_starts")
+
+    @property
+    def target_end(self) -> int:
+        """Where the alignment ends in the target, from 0 and not included."""
+        return self._traced("target_ends")
+
+    @property
+    def length(self) -> int:
+        """Columns of the alignment."""
+        return self._traced("lengths")
+
+    @property
+    def identities(self) -> int:
+        """Columns of equal letters."""
+        return self._traced("identities")
+
+    @property
+    def positives(self) -> int:
+        """Columns with a positive score."""
+        return self._traced("positives")
+
+    @property
+    def gaps(self) -> int:
+        """Columns with a gap."""
+        return self._traced("gaps")
+
+    @property
+    def identity(self) -> float:
+        """The fraction of columns with equal letters; not-a-number where nothing is aligned."""
+        return self.identities / self.length if self.length else math.nan
+
+    @property
+    def query_coverage(self) -> float:
+        """The fraction of the query that is aligned."""
+        return (self.query_end - self.query_start) / len(self.query)
+
+    @property
+    def target_coverage(self) -> float:
+        """The fraction of the target that is aligned."""
+        return (self.target_end - self.target_start) / self.target_length
+
+    def _traced(self, name: str) -> int:
+        return int(self.result.tracebacks.column(name)[self.place])
+
     def to_biopython(self) -> Bio.Align.Alignment:
         """Return the alignment as Biopython's, with E-value and bits among its annotations."""
         alignment = self.alignment.to_biopython()
@@ -114,5 +172,6 @@ class Hit:
         return alignment
 
     def _repr_html_(self) -> str:
-        evalue = "" if self.evalue is None else f"<p>E-value {self.evalue:.3g}</p>"
-        return evalue + self.alignment._repr_html_()
+        from swdual.hits.shown import hit_page
+
+        return hit_page(self)

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
+from swdual.database.lookup import find_place
 from swdual.errors import InputError
 from swdual.hits.hit import Hit
 from swdual.hits.targets import KeptTargets, Targets
+from swdual.keywords import suggest_names
 from swdual.sequences.scoring import ScoringScheme
-from swdual.sequences.sequence import Sequence, description
+from swdual.sequences.sequence import Sequence, description, first_word
 from swdual.statistics.model import Statistics
+from swdual.text import counted, quoted
 
 if TYPE_CHECKING:
     import Bio.SearchIO
@@ -32,6 +35,9 @@ PIECE_WEIGHT, HIT_WEIGHT = 4 << 20, 400
 
 LATE_GRID_BYTES = 16 << 20
 """Memory for the lines of alignments that are found when they are first looked at."""
+
+SHOWN_HITS = 20
+"""Hits of a query that a notebook shows."""
 
 HIT_COLUMNS = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
 
@@ -72,7 +78,9 @@ class SearchParameters:
 
 @dataclass(frozen=True, eq=False)
 class QueryResult(SequenceOf[Hit]):
-    """The hits of one query, best first.
+    """The hits of one query, best first: ``len``, ``[]`` and ``for`` as with a list.
+
+    ``result["id"]`` is the hit of the target with an identifier.
 
     Parameters
     ----------
@@ -120,13 +128,36 @@ class QueryResult(SequenceOf[Hit]):
         return len(self.scores)
 
     @overload
-    def __getitem__(self, rank: int) -> Hit: ...
+    def __getitem__(self, hit: int | str) -> Hit: ...
     @overload
-    def __getitem__(self, rank: slice) -> list[Hit]: ...
-    def __getitem__(self, rank: int | slice) -> Hit | list[Hit]:
-        if isinstance(rank, slice):
-            return [self[k] for k in range(*rank.indices(len(self)))]
-        return Hit(self, range(len(self))[rank])
+    def __getitem__(self, hit: slice) -> list[Hit]: ...
+    def __getitem__(self, hit: int | str | slice) -> Hit | list[Hit]:
+        """Return a hit by its place from 0, or by the identifier of its target."""
+        if isinstance(hit, slice):
+            return [self[k] for k in range(*hit.indices(len(self)))]
+        if isinstance(hit, str):
+            what = f"hit of query {quoted(self.query.id)} with the identifier"
+            return Hit(self, find_place(hit, self.target_ids, what))
+        return Hit(self, range(len(self))[hit])
+
+    def __contains__(self, hit: object) -> bool:
+        """Return whether a target with this identifier was hit, or this is one of the hits."""
+        if isinstance(hit, str):
+            return hit in self.target_ids
+        return any(each == hit for each in self)
+
+    def __dir__(self) -> list[str]:
+        """Return what users look at; the rest is for those who make and write results."""
+        return [
+            *("bits", "count", "device", "evalues", "filter", "index", "log_evalues", "number"),
+            *("ordinals", "params", "query", "scores", "statistics", "strands", "target_ids"),
+            *("target_lengths", "targets", "titles", "to_searchio", "top", "within"),
+        ]
+
+    @property
+    def target_ids(self) -> list[str]:
+        """Identifiers of the targets."""
+        return [first_word(title) for title in self.titles]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, QueryResult):
@@ -146,7 +177,13 @@ class QueryResult(SequenceOf[Hit]):
 
     def __repr__(self) -> str:
         best = f", best score {self.scores[0]}" if len(self) else ""
-        return f"<QueryResult {self.query.id!r}: {len(self)} hits{best}>"
+        hits = counted(len(self), "hit", "hits")
+        return f"<QueryResult {self.query.id!r}: {hits}{best}>"
+
+    def _repr_html_(self) -> str:
+        from swdual.hits.shown import hits_table
+
+        return hits_table([self], SHOWN_HITS)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with the targets of the hits instead of the database."""
@@ -255,6 +292,7 @@ class QueryResult(SequenceOf[Hit]):
         cutoff = score_cutoff(int(self.scores.max()), percent)
         return self.subset(np.flatnonzero(self.scores >= cutoff))
 
+    @suggest_names
     def filter(
         self,
         *,

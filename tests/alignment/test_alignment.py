@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -254,7 +255,10 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.add(tag)
         self.open.append(tag)
-        assert {name for name, _ in attrs} <= {"style"}
+        assert {name for name, _ in attrs} <= {"style", "title"}
+
+    def handle_startendtag(self, tag, attrs):
+        assert (tag, attrs) == ("br", [])
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -275,18 +279,25 @@ def parsed(page):
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_html_has_every_row_in_colours(data):
-    """Without its tags it has the rows with their numbers."""
+    """Without its tags it has the rows, below each other, with names and numbers."""
     alignment = drawn_alignment(data)
-    tags = parsed(alignment._repr_html_())
-    assert tags.tags == {"div", "p", "pre", "span"}
-    words = tags.text.split()
-    for first_i, last_i, top, _, bottom, first_j, last_j in alignment.lines():
-        for name, first, row, last in (
-            ("query", first_i, top, last_i),
-            ("target", first_j, bottom, last_j),
-        ):
-            at = words.index(row, words.index(name))
-            assert words[at - 2 : at + 2] == [name, str(first), row, str(last)]
+    page = alignment._repr_html_()
+    assert parsed(page).tags == {"div", "p", "b", "pre", "span"}
+    names = [alignment.query.id, alignment.target.id]
+    wide = max(map(len, names))
+    shown = [html.unescape(re.sub("<[^>]*>", "", line)) for line in page.split("\n")]
+    shown[0] = shown[0][-len(shown[2]) :] if shown else ""
+    for number, (first_i, last_i, top, middle, bottom, first_j, last_j) in enumerate(
+        alignment.lines()
+    ):
+        above, between, below, blank = shown[4 * number : 4 * number + 4]
+        assert blank == ""
+        start = below.index(bottom, wide)
+        assert above.endswith(f"{top}  {last_i}")
+        assert below == f"{names[1]:<{wide}} {first_j:>{start - wide - 3}}  {bottom}  {last_j}"
+        if number:
+            assert above == f"{names[0]:<{wide}} {first_i:>{start - wide - 3}}  {top}  {last_i}"
+        assert between == f"{'':<{start}}{middle}".rstrip()
 
 
 def test_html_escapes_hostile_headers():
@@ -294,7 +305,7 @@ def test_html_escapes_hostile_headers():
     found = swdual.search([(HOSTILE, "MKVLAW")], [(f"x{HOSTILE} {HOSTILE}", "MKVLAW")])
     for page in (found[0][0].alignment._repr_html_(), found[0][0]._repr_html_()):
         tags = parsed(page)
-        assert tags.tags == {"div", "p", "pre", "span"}
+        assert tags.tags == {"div", "p", "b", "pre", "span"}
         assert "<script" not in page.lower()
         assert HOSTILE.split(maxsplit=1)[0] in tags.text
 
@@ -308,8 +319,8 @@ def test_equal_similar_different_and_gap_have_a_colour_each():
         for a, sign, b in zip(top, middle, bottom, strict=True)
     }
     assert len(kinds) == 4
-    for line in found._repr_html_().split("\n")[:2]:
-        spans_of = re.findall(r"background:(#\w+);color:#111\">([A-Z-]+)<", line)
+    for line in found._repr_html_().split("\n")[:3:2]:
+        spans_of = re.findall(r"background:(rgba[^\"]+)\">([A-Z-]+)<", line)
         assert len({colour for colour, _ in spans_of}) == 4
         assert all(a[0] != b[0] for a, b in pairwise(spans_of))
 

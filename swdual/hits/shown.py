@@ -1,0 +1,114 @@
+"""How hits look in a notebook: a table of the best of each query, and one hit with its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from swdual.alignment.alignment import TITLE_WIDTH
+from swdual.notebook import (
+    Group,
+    Head,
+    Markup,
+    cut,
+    extent,
+    faint,
+    join,
+    paragraph,
+    strong,
+    table,
+    text,
+)
+from swdual.sequences.sequence import description, first_word
+from swdual.text import counted
+
+if TYPE_CHECKING:
+    from swdual.hits.hit import Hit
+    from swdual.hits.query_result import QueryResult
+
+ID_WIDTH = 36
+"""Letters of an identifier that a table shows."""
+
+
+def hits_table(results: Iterable[QueryResult], count: int) -> Markup:
+    """Return a table of the best hits of each query, at most `count`, under the query's name."""
+    shown = list(results)
+    if not any(map(len, shown)):
+        return join(paragraph(query_line(result, 0)) for result in shown)
+    evaluated = any(result.statistics is not None for result in shown)
+    worth = ("E-value", "bits") if evaluated else ("score",)
+    heads = [
+        Head("", "right"),
+        Head("target"),
+        *(Head(name, "right") for name in (*worth, "identity")),
+        Head("aligned part of the query"),
+        Head("title"),
+    ]
+    return table(heads, [_group(result, count, evaluated) for result in shown])
+
+
+def _group(result: QueryResult, count: int, evaluated: bool) -> Group:
+    return Group(query_line(result, min(count, len(result))), _rows(result.top(count), evaluated))
+
+
+def query_line(result: QueryResult, shown: int) -> Markup:
+    """Return the query's name, its length, and how many hits it has, of which some are shown."""
+    hits = counted(len(result), "hit", "hits")
+    if not len(result):
+        limit = f" with an E-value of at most {result.params.evalue:g}"
+        hits = f"no hits{limit if result.statistics is not None else ''}"
+    if shown < len(result):
+        hits = f"best {shown} of {len(result):,} hits"
+    size = f" · {counted(len(result.query), 'residue', 'residues')} · {hits}"
+    about = description(result.query.title)
+    parts = [strong(result.query.id), *([cut(about, TITLE_WIDTH)] if about else [])]
+    return Markup(f"{join(parts, ' ')}{faint(size)}")
+
+
+def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
+    """Return a row for each hit; only what the search keeps of an alignment is looked at."""
+    column = result.tracebacks.column
+    length = max(1, len(result.query))
+    rows = []
+    for k, title in enumerate(result.titles):
+        if evaluated:
+            worth = [evalue_text(result.log_evalues[k]), f"{result.bits[k]:.1f}"]
+        else:
+            worth = [str(result.scores[k])]
+        columns = int(column("lengths")[k])
+        identity = f"{100 * column('identities')[k] / columns:.0f} %" if columns else ""
+        part = extent(column("query_starts")[k] / length, column("query_ends")[k] / length)
+        rows.append(
+            [
+                faint(result.before + k + 1),
+                cut(first_word(title), ID_WIDTH),
+                *map(text, (*worth, identity)),
+                part if columns else Markup(""),
+                cut(description(title), TITLE_WIDTH),
+            ]
+        )
+    return rows
+
+
+def hit_page(hit: Hit) -> Markup:
+    """Return what a notebook shows of one hit: who, how good, and the alignment."""
+    worth: dict[str, object] = {}
+    if hit.evalue is not None:
+        log_evalue = float(hit.result.log_evalues[hit.place])
+        worth = {"E-value": evalue_text(log_evalue), "bits": f"{hit.bits:.1f}"}
+    return hit.alignment.page("query", f"hit {hit.rank}", worth)
+
+
+def evalue_text(log_evalue: float) -> str:
+    """Return an E-value to read, given its natural logarithm; also those too small for a float.
+
+    >>> evalue_text(math.log(0.25)), evalue_text(math.log(3.21e-40)), evalue_text(-1000.0)
+    ('0.25', '3.2e-40', '5e-435')
+    """
+    if math.isnan(log_evalue):
+        return ""
+    if log_evalue > -700:
+        return f"{math.exp(log_evalue):.2g}"
+    exponent = math.floor(log_evalue / math.log(10))
+    return f"{math.exp(log_evalue - exponent * math.log(10)):.0f}e{exponent}"
