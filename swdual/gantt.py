@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import io
 import math
@@ -55,6 +56,9 @@ ROW, TALLEST, NAME = 0.26, 11.0, 0.15
 
 MOST_ROWS = 60
 """Rows of an inline drawing that have their full height; more are thinner."""
+
+NOTEBOOK_DPI = 80
+"""Pixels of a notebook's page for an inch of a figure."""
 
 METADATA: dict[str, dict[str, None]] = {
     ".svg": {"Date": None},
@@ -135,9 +139,26 @@ def drawn(
 ) -> matplotlib.figure.Figure | None:
     """Save panels under a name, or return their figure without one: see `save` and `draw`."""
     if path is None:
-        return draw(panels)
+        return showable(draw(panels))
     save(panels, path, force=force)
     return None
+
+
+def showable(figure: matplotlib.figure.Figure) -> matplotlib.figure.Figure:
+    """Return the figure, which then draws itself where a notebook shows it.
+
+    Notebooks draw the figures of pyplot, but ours have no part in it: they belong to no window.
+    """
+    figure._repr_png_ = functools.partial(_notebook_png, figure)  # type: ignore[attr-defined]
+    return figure
+
+
+def _notebook_png(figure: matplotlib.figure.Figure) -> tuple[bytes, dict[str, int]]:
+    """Return a picture for screens with twice as many pixels, and how large it is to be shown."""
+    drawing = io.BytesIO()
+    figure.savefig(drawing, format="png", dpi=2 * NOTEBOOK_DPI, metadata=METADATA[".png"])
+    width, height = (round(NOTEBOOK_DPI * inches) for inches in figure.get_size_inches())
+    return drawing.getvalue(), {"width": width, "height": height}
 
 
 def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.gantt import LINE, PALETTE, encoded, need_matplotlib
+from swdual.gantt import LINE, PALETTE, encoded, need_matplotlib, showable
 from swdual.output import replacing
 from swdual.scheduling import metrics
 from swdual.scheduling.comparison import Comparison, Row
@@ -138,7 +138,7 @@ def _drawn(
     """Save a figure under a name, or return it without one."""
     if path is None:
         need_matplotlib()
-        return make()
+        return showable(make())
     content = encoded(make, path)
     with replacing(path, force=force) as stream:
         stream.write(content)
