@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from swdual.hits.hit import Hit
     from swdual.hits.query_result import QueryResult
 
-ID_WIDTH = 36
-"""Letters of an identifier that a table shows."""
+ID_WIDTH, ABOUT_WIDTH = 36, 46
+"""Letters of an identifier and of a title that a table shows."""
 
 
 def hits_table(results: Iterable[QueryResult], count: int) -> Markup:
@@ -85,7 +85,7 @@ def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
                 cut(first_word(title), ID_WIDTH),
                 *map(text, (*worth, identity)),
                 part if columns else Markup(""),
-                cut(description(title), TITLE_WIDTH),
+                cut(description(title), ABOUT_WIDTH),
             ]
         )
     return rows
