@@ -52,7 +52,7 @@ def allowance(
         Where SLURM's variables are.
     """
     if asked is not None:
-        return Allowance(asked, "--memory-limit")
+        return Allowance(asked, "`memory_limit`")
     found = [*_machine(root), *_cgroups(root), *_slurm(environment), *_process()]
     if not found:
         return Allowance(1 << 62, "this machine's memory")
@@ -89,12 +89,12 @@ def refuse_below(least: int, allowed: Allowance, remedy: str) -> None:
         If the limit is too small; says the smallest workable one.
     """
     if allowed.bytes < 1:
-        raise InputError(f"memory_limit is {allowed.bytes}, but it must be at least 1")
+        raise InputError(f"`memory_limit` is {allowed.bytes}, but it must be at least 1")
     if allowed.bytes < least:
         whole = -(-least // MIB)
         raise MemoryLimitError(
             f"{allowed.bytes // MIB} MiB of memory ({allowed.source}) are too little; the smallest "
-            f"workable limit is --memory-limit {whole}M; {remedy}"
+            f"workable limit is `memory_limit={whole}M`; {remedy}"
         )
 
 

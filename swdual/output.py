@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import io
+import logging
 import os
 import stat
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from swdual.errors import OutputError
+
+logger = logging.getLogger("swdual")
 
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 """What a file system says that cannot lock files: then nothing is locked."""
@@ -145,6 +148,7 @@ def replacing(
             _compressed(Output(stream, name), compression, name) as output,
         ):
             yield output
+        logger.debug("output: %s is written", name)
 
 
 @contextmanager
@@ -279,7 +283,7 @@ def _holder(descriptor: int) -> str:
 
 def _refuse_existing(target: Path, force: bool) -> None:
     if not force and target.exists():
-        raise OutputError("exists; use --force to replace it", file=target)
+        raise OutputError("exists; use `force=True` to replace it", file=target)
 
 
 def _part_name(name: str) -> str:

@@ -84,6 +84,9 @@ def iter_search(
     database
         A `Database`, the path of one or of a sequence file, or proteins as records, pairs, a
         dictionary or an iterable of these; what is not a database is indexed in memory.
+    task
+        BLAST's default scores: "blastp", "blastp-short" (PAM30, 9 and 1), "blastn" (2, -3, 5 and
+        2) or "blastn-short" (1, -3, 5 and 2); what is given otherwise replaces them.
     matrix
         "BLOSUM62" or another of NCBI's eight, a matrix file, or a `SubstitutionMatrix`;
         nucleotides are scored by `reward` and `penalty` unless a matrix is given.
@@ -142,8 +145,8 @@ def iter_search(
         Go on with the search that left this journal: the same queries, database and options; the
         results are the same too. Workers may be others.
     dbtype
-        "prot" or "nucl": what the letters of a database that is no file of swdual's mean; "auto"
-        takes proteins for granted, but refuses what does not look like them.
+        Type of a database that is not a file of swdual's: "prot", "nucl", or "auto", which means
+        nucleotides if at least 90 % of its letters are A, C, G, T, U or N, else proteins.
     on_invalid
         What becomes of letters that are none: "error", "replace" or "skip".
     progress

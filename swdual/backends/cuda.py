@@ -62,7 +62,7 @@ def bind(
     try:
         card = open_card(number)
     except CardError as error:
-        raise DeviceError(f"GPU {number} cannot be used: {error}; use --device cpu") from error
+        raise DeviceError(f"GPU {number} cannot be used: {error}; use `device='cpu'`") from error
     return CudaScorer(database, scheme, card, memory_limit)
 
 
@@ -227,8 +227,8 @@ class CudaScorer:
         allowed, self._bytes = self._bytes or 0, None
         return DeviceMemoryError(
             f"{self._card.name} has too little memory ({cause}): {free >> 20} MiB are free, "
-            f"and {allowed >> 20} were allowed; free some, raise --gpu-memory-limit, "
-            "or use --device cpu"
+            f"and {allowed >> 20} were allowed; free some, raise `gpu_memory_limit`, "
+            "or use `device='cpu'`"
         )
 
     def _let_go(self) -> int:
@@ -243,7 +243,7 @@ class CudaScorer:
 
     def _lost(self, error: CardError) -> DeviceError:
         """Return the error that every call ends with from now on."""
-        remedy = "look at it with nvidia-smi, or use --device cpu"
+        remedy = "look at it with nvidia-smi, or use `device='cpu'`"
         self._broken, self._pipeline = f"{self._card.name} failed: {error}; {remedy}", None
         return DeviceError(self._broken)
 

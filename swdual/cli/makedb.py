@@ -75,7 +75,7 @@ swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
 @option(
     "--force",
     is_flag=True,
-    help="Replace DB if it exists. With --dbtype prot, also accept what looks like nucleotides.",
+    help="Replace DB if it exists.",
 )
 @talking
 def command(

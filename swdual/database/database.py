@@ -40,11 +40,11 @@ from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import block_agrees, lengths_agree, manifest_fault
 from swdual.errors import DatabaseError, UnknownIdentifier
 from swdual.memory import allowance
-from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
-from swdual.text import harmless, quoted
+from swdual.text import counted, harmless, quoted
 from swdual.version import __version__
 
 SIZES_AT_ONCE = 10_000
@@ -190,7 +190,7 @@ class Database:
         MemoryLimitError
             If that takes more memory than may be used; says what would be enough.
         """
-        batches, alphabet = typed_batches([path], dbtype, on_invalid, force=dbtype != "auto")
+        batches, alphabet = typed_batches([path], dbtype, on_invalid)
         batches = indexable(batches, allowance(memory_limit))
         return cls.from_batches(batches, alphabet, "-" if path == "-" else os.fspath(path))
 
@@ -206,6 +206,13 @@ class Database:
 
     def __len__(self) -> int:
         return self.manifest.sequences
+
+    def counted_sequences(self) -> str:
+        """Return how many sequences of which kind there are: "19,570 proteins"."""
+        one, many = "nucleotide sequence", "nucleotide sequences"
+        if self.alphabet is PROTEIN:
+            one, many = "protein", "proteins"
+        return counted(len(self), one, many)
 
     def __repr__(self) -> str:
         m = self.manifest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import resource
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +20,10 @@ from swdual.memory import allowance
 from swdual.output import Output, replacing
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
+from swdual.text import counted
 from swdual.version import __version__
+
+logger = logging.getLogger("swdual")
 
 OTHER_FILES = 64
 """What a process has open besides shards and sorted runs."""
@@ -49,14 +53,14 @@ def makedb(
     path
         The database file.
     dbtype
-        "prot", "nucl", or "auto": proteins, unless nearly all letters are nucleotides', which
-        must then be said.
+        "prot", "nucl", or "auto": nucleotides if at least 90 % of the letters in the first part of
+        the first file are A, C, G, T, U or N, else proteins.
     title
         What the database is called; by default the name of the first source.
     on_invalid
         What becomes of letters that are none: see `read_batches`.
     force
-        Replace an existing file; accept nucleotide-like sequences as proteins.
+        Replace an existing file.
     memory_limit
         Bytes of memory to use at most, if no single sequence needs more; by default what machine
         and job have, less a tenth. The file does not depend on it.
@@ -89,8 +93,11 @@ def makedb(
         if os.path.exists(place) and not os.path.isfile(place):
             kind = "Is a directory" if os.path.isdir(place) else "Not a regular file"
             raise OutputError(f"{kind}, but a database is a regular file", file=place)
-    room = room_within(most_room(), BLOCK_BYTES, allowance(memory_limit))
-    batches, alphabet = typed_batches(paths, dbtype, on_invalid, force=force)
+    allowed = allowance(memory_limit)
+    logger.debug("memory: at most %s MiB (%s)", f"{allowed.bytes / 2**20:,.0f}", allowed.source)
+    room = room_within(most_room(), BLOCK_BYTES, allowed)
+    batches, alphabet = typed_batches(paths, dbtype, on_invalid)
+    logger.debug("reading %s as %s", counted(len(paths), "file", "files"), alphabet.plural)
 
     def output(place: Path) -> AbstractContextManager[Output]:
         return replacing(place, force=force, inputs=paths)
@@ -110,7 +117,14 @@ def makedb(
             progress=progress,
         )
     _remove_shards(target, len(places))
-    return Database.open(target)
+    database = Database.open(target)
+    logger.debug(
+        "database: %s, longest %s, in %s",
+        database.counted_sequences(),
+        f"{database.manifest.longest:,}",
+        counted(len(database.manifest.blocks), "block", "blocks"),
+    )
+    return database
 
 
 @contextmanager

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 from swdual.database.layout import MAGIC
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALPHABETS, PROTEIN, Alphabet
+from swdual.sequences.detection import AlphabetDetector
 from swdual.sequences.fasta import looks_like_nucleotides, read_batches
 from swdual.sequences.sequence import Batch
-from swdual.sequences.stream import Source
+from swdual.sequences.stream import Source, source_name
 from swdual.sequences.validation import OnInvalid
+
+logger = logging.getLogger("swdual")
 
 _SEQUENCE_STARTS = b">@#; \t\r\n\x1f\x42\xfd\x28"
 """First bytes of FASTA, FASTQ, comments, blanks, and of gzip, bzip2, xz and zstd streams."""
@@ -40,27 +45,62 @@ def is_database(path: Source) -> bool:
 
 
 def typed_batches(
-    paths: list[Source], dbtype: str, on_invalid: OnInvalid, *, force: bool
+    paths: list[Source], dbtype: str, on_invalid: OnInvalid
 ) -> tuple[Iterator[Batch], Alphabet]:
-    """Return the records of all files, and their alphabet as asked for or found out."""
-    if dbtype not in (*ALPHABETS, "auto"):
-        raise InputError(f"dbtype {dbtype!r} is none of auto, {', '.join(ALPHABETS)}")
-    alphabet = ALPHABETS.get(dbtype, PROTEIN)
+    """Return the records of all files, and their alphabet.
+
+    With the type "auto" the first file decides.
+
+    Raises
+    ------
+    InputError
+        If the type is unknown, or, with "auto", a file has nothing in it or is of another type
+        than those before it.
+    """
+    check_dbtype(dbtype)
+    detector = AlphabetDetector()
+    first = read_batches(paths[0], ALPHABETS.get(dbtype, detector), on_invalid=on_invalid)
+    if dbtype != "auto":
+        alphabet = ALPHABETS[dbtype]
+    else:
+        begun = [*islice(first, 1)]  # the detector knows when the first batch has been read
+        first = chain(begun, first)
+        alphabet = detector.alphabet or PROTEIN
+        say_type(source_name(paths[0]), alphabet)
 
     def batches() -> Iterator[Batch]:
-        for path in paths:
-            for number, batch in enumerate(read_batches(path, alphabet, on_invalid=on_invalid)):
-                if alphabet is PROTEIN and number == 0 and not force:
-                    _refuse_nucleotides(batch, path)
+        for number, path in enumerate(paths):
+            others = read_batches(path, alphabet, on_invalid=on_invalid) if number else first
+            for place, batch in enumerate(others):
+                if place == 0 and alphabet is PROTEIN and looks_like_nucleotides(batch):
+                    _doubt(path, dbtype)
                 yield batch
 
     return batches(), alphabet
 
 
-def _refuse_nucleotides(batch: Batch, path: Source) -> None:
-    if looks_like_nucleotides(batch):
+def check_dbtype(dbtype: str) -> None:
+    """Refuse a type of sequences that there is not."""
+    if dbtype not in (*ALPHABETS, "auto"):
+        raise InputError(f"`dbtype` is {dbtype!r}, but it must be auto, {' or '.join(ALPHABETS)}")
+
+
+def say_type(name: str, alphabet: Alphabet) -> None:
+    """Log as what a file was read, and how to have it otherwise."""
+    if alphabet is PROTEIN:
+        logger.debug("%s: read as proteins", name)
+    else:
+        logger.info("%s: read as nucleotides; for proteins use `dbtype='prot'`", name)
+
+
+def _doubt(path: Source, dbtype: str) -> None:
+    """Refuse nucleotides among proteins; warn if they are said to be proteins."""
+    if dbtype == "auto":
         raise InputError(
-            "these look like nucleotides (95 % or more A, C, G, T, U, N), not proteins; "
-            "say --dbtype nucl, or --dbtype prot if they are proteins (makedb: with --force)",
-            file=path,
+            "these look like nucleotides, but the files before hold proteins; build a database of "
+            "each, or use `dbtype='prot'`",
+            file=source_name(path),
         )
+    logger.warning(
+        "%s: looks like nucleotides, but is read as proteins (`dbtype='prot'`)", source_name(path)
+    )

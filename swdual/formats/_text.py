@@ -50,7 +50,7 @@ def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iter
             if len(row) != len(fields):
                 raise InputError(
                     f"{len(row)} values, but there are {len(fields)} fields ({' '.join(fields)}); "
-                    "a table of other fields needs their names in its first line (--header)",
+                    "a table of other fields needs their names in its first line (`header=True`)",
                     file=name,
                     line=line,
                 )

@@ -41,7 +41,7 @@ SILENT_SECONDS = 3600.0
 LONGEST_LOOK = 1.0
 """Seconds between two looks that count as silence: beyond, the whole process was suspended."""
 
-REMEDY = "search again on another --device or --backend"
+REMEDY = "search again on another `device` or `backend`"
 
 LOOK_AHEAD = 16
 """Jobs that a worker is told of in advance."""

@@ -102,8 +102,8 @@ class Checkpoint:
                 self._begin(identity)
             elif not resume:
                 raise OutputError(
-                    "is the journal of a search that did not end; --resume goes on with it, "
-                    "--force or removing it begins anew",
+                    "is the journal of a search that did not end; `resume=True` goes on with it, "
+                    "`force=True` or removing it begins anew",
                     file=path,
                 )
             else:
@@ -235,7 +235,7 @@ def _refuse_other(kept: Identity, identity: Identity, path: str) -> None:
     if differing:
         raise OutputError(
             f"is the journal of a search with {'; '.join(differing)}; give what it was begun "
-            "with, or begin anew with --force and without --resume",
+            "with, or begin anew with `force=True` and without `resume`",
             file=path,
         )
 

@@ -16,7 +16,7 @@ PACKAGE = "swdual.backends"
 
 CHOICES = "auto, cpu, cuda, cuda:0,1 or hybrid"
 
-REMEDY = "use --device cpu"
+REMEDY = "use `device='cpu'`"
 
 MOST_THREADS = 4096
 """More than any machine has processors."""
@@ -78,15 +78,15 @@ def devices_of(
         If there are no such GPUs.
     """
     if hasattr(registry.load(PACKAGE, backend), "devices"):
-        raise InputError(f"backend {backend!r} is for GPUs: choose it with --device cuda")
+        raise InputError(f"backend {backend!r} is for GPUs: choose it with `device='cuda'`")
     if threads > MOST_THREADS:
-        raise InputError(f"threads is {threads}, but it must be at most {MOST_THREADS}")
+        raise InputError(f"`threads` is {threads}, but it must be at most {MOST_THREADS:,}")
     cpus = [Device("cpu", backend)] * threads
     if text == "cpu":
         return cpus
     chosen = re.fullmatch(r"cuda:(\d+(?:,\d+)*)", text)
     if not chosen and text not in ("auto", "cuda", "hybrid"):
-        raise InputError(f"device {text!r} is none of {CHOICES}")
+        raise InputError(f"`device` is {text!r}, but it must be {CHOICES}")
     found = gpus(gpu_memory_limit)
     if not found and text != "auto":
         raise DeviceError(f"{why_no_gpu()}; or {REMEDY}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,13 +12,16 @@ from swdual.hits.query_result import SearchParameters
 from swdual.master.cost import RateBook
 from swdual.master.device import Device, available_threads, devices_of, what_computes
 from swdual.master.means import Means
-from swdual.master.memory import Needs, planned_memory
+from swdual.master.memory import Memory, Needs, planned_memory
 from swdual.master.record import Record
 from swdual.master.verification import Verification
-from swdual.master.worker import bind, cpu_scorers, keep, register
-from swdual.memory import allowance, resident
+from swdual.master.worker import Worker, bind, cpu_scorers, keep, register
+from swdual.memory import Allowance, allowance, resident
 from swdual.statistics.shuffle import shuffled
 from swdual.statistics.table import Table
+from swdual.text import counted
+
+logger = logging.getLogger("swdual")
 
 WAVE_QUERIES = 512
 FITTED_QUERIES = 64
@@ -116,6 +120,7 @@ def engaged(
             held=needs.held + max(0, resident() - before),
         )
         memory = planned_memory(needs, allowed)
+    _tell(workers, memory, allowed, book)
     keep(workers, memory.ranges)
     copies = shuffled(database) if fitted else None
     verification = None
@@ -135,6 +140,29 @@ def engaged(
         Record([worker.name for worker in workers], book),
         memory,
         verification,
+    )
+
+
+def _tell(
+    workers: Sequence[Worker], memory: Memory, allowed: Allowance, book: RateBook | None
+) -> None:
+    """Log who computes, how fast each is thought to be, and what memory is for."""
+    for name in dict.fromkeys(worker.device.name for worker in workers):
+        same = [worker for worker in workers if worker.device.name == name]
+        logger.debug("workers: %d x %s (%s)", len(same), name, same[0].device.kind)
+    if not any(worker.device.kind == "gpu" for worker in workers):
+        logger.debug("GPU: none is used; 'swdual info --system' says which there are")
+    if book is None:
+        logger.debug("rates: not needed for a search this small")
+    else:
+        logger.debug("rates: %s", book.path or "measured now, there is no folder to keep them in")
+    limit = f"{allowed.bytes / 2**20:,.0f} MiB ({allowed.source})"
+    logger.debug(
+        "memory: %s of %s; batches of at most %s, tasks of at most %s cells",
+        f"{memory.total / 2**20:,.0f} MiB",
+        limit,
+        counted(memory.wave, "query", "queries"),
+        f"{memory.heaviest:,}",
     )
 
 

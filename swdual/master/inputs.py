@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Any
 
 from swdual.database.database import Database
-from swdual.database.source import is_database
+from swdual.database.source import check_dbtype, is_database, say_type
 from swdual.errors import InputError
 from swdual.master.memory import holdable
 from swdual.memory import allowance
@@ -17,6 +18,11 @@ from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, task_of
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
+from swdual.text import counted
+
+logger = logging.getLogger("swdual")
+
+IN_MEMORY = "sequences in memory"
 
 STRANDS = ("plus", "minus", "both")
 
@@ -32,20 +38,41 @@ def open_database(
         source = Database.open(source)
     if isinstance(source, Database):
         if dbtype not in ("auto", source.alphabet.name):
-            raise InputError(f"{source.name} is of type {source.alphabet.name}, not {dbtype}")
-        return source
+            raise InputError(
+                f"{source.name} holds {source.alphabet.plural}, but `dbtype={dbtype!r}` was given"
+            )
+        return _told(source)
     if isinstance(source, (str, os.PathLike)):
-        return Database.from_fasta(
-            source, dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
+        return _told(
+            Database.from_fasta(
+                source, dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
+            )
         )
-    if dbtype not in ("auto", *ALPHABETS):
-        raise InputError(f"dbtype {dbtype!r} is none of auto, {', '.join(ALPHABETS)}")
+    check_dbtype(dbtype)
     alphabet = ALPHABETS.get(dbtype, PROTEIN)
-    targets = as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")
+    targets = [*as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")]
     batch = batch_of(targets)
+    if dbtype == "auto" and looks_like_nucleotides(batch):
+        alphabet = NUCLEOTIDE
+        texts = ((each.title, PROTEIN.decode(each.codes)) for each in targets)
+        batch = batch_of(as_sequences(texts, alphabet, on_invalid=on_invalid))
+        say_type(IN_MEMORY, alphabet)
     if len(batch.lengths) == 0:
         raise InputError("the database has no sequences")
-    return Database.from_batches([batch], alphabet, "sequences in memory")
+    return _told(Database.from_batches([batch], alphabet, IN_MEMORY))
+
+
+def _told(database: Database) -> Database:
+    """Log what a database holds; returns it."""
+    logger.debug(
+        "database: %s: %s of %s, longest %s, written by %s",
+        database.name,
+        database.counted_sequences(),
+        counted(database.residues, "residue", "residues"),
+        f"{database.manifest.longest:,}",
+        database.manifest.writer,
+    )
+    return database
 
 
 def chosen_strand(database: Database, strand: str | None) -> str:
@@ -54,9 +81,9 @@ def chosen_strand(database: Database, strand: str | None) -> str:
     if strand is None:
         return "both" if bases else "plus"
     if strand not in STRANDS:
-        raise InputError(f"strand is {strand!r}, none of {', '.join(STRANDS)}")
+        raise InputError(f"`strand` is {strand!r}, but it must be {', '.join(STRANDS[:2])} or both")
     if not bases:
-        raise InputError(f"only nucleotides have strands, but {database.name} holds proteins")
+        raise InputError(f"`strand` is for nucleotides, but {database.name} holds proteins")
     return strand
 
 
@@ -72,14 +99,21 @@ def read_queries(
     queries = list(holdable(found, database.held_bytes, allowance(memory_limit)))
     if dbtype != "prot":
         _refuse_other_type(queries, database, source)
+    residues = sum(len(query.codes) for query in queries)
+    logger.debug(
+        "queries: %s, %s",
+        counted(len(queries), "query", "queries"),
+        counted(residues, "residue", "residues"),
+    )
     return queries
 
 
 def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:
     if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(queries)):
         raise InputError(
-            f"the queries look like nucleotides, but {database.name} holds proteins; "
-            "search a database of nucleotides (--dbtype nucl), or say --dbtype prot",
+            f"the queries look like nucleotides, but {database.name} holds proteins; swdual does "
+            "not translate (as blastx does): translate the queries first, search a database of "
+            "nucleotides, or use `dbtype='prot'` if they are proteins",
             file=source if isinstance(source, os.PathLike) else None,
         )
 
@@ -97,18 +131,19 @@ def scoring_scheme(
     bases = database.alphabet is NUCLEOTIDE
     chosen_task = task_of(task or ("blastn" if bases else "blastp"))
     if chosen_task.dbtype != database.alphabet.name:
-        kind = "nucleotides" if chosen_task.dbtype == NUCLEOTIDE.name else "proteins"
         raise InputError(
-            f"`task={task!r}` compares {kind}, but {database.name} holds "
-            f"{'nucleotides' if bases else 'proteins'}"
+            f"`task={task!r}` compares {ALPHABETS[chosen_task.dbtype].plural}, but "
+            f"{database.name} holds {database.alphabet.plural}"
         )
     if (reward, penalty) != (None, None) and (matrix is not None or not bases):
-        raise InputError("reward and penalty score nucleotides, and stand instead of a matrix")
+        raise InputError(
+            "`reward` and `penalty` score nucleotides, and cannot be combined with `matrix`"
+        )
     if isinstance(matrix, matrices.SubstitutionMatrix):
         if matrix.alphabet is not database.alphabet:
             raise InputError(
-                f"matrix {matrix.name} scores {matrix.alphabet.name}, but {database.name} holds "
-                f"{database.alphabet.name}"
+                f"matrix {matrix.name} scores {matrix.alphabet.plural}, but {database.name} holds "
+                f"{database.alphabet.plural}"
             )
         chosen = matrix
     elif matrix is None and bases:

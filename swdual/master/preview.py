@@ -149,7 +149,7 @@ def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
     """Return how many workers of each kind: as asked, or as this machine has."""
     for name, count in (("cpus", cpus), ("gpus", gpus_wanted)):
         if count is not None and not 0 <= count <= MOST_WORKERS:
-            raise InputError(f"{name} is {count}, but it must be from 0 to {MOST_WORKERS}")
+            raise InputError(f"`{name}` is {count}, but it must be from 0 to {MOST_WORKERS:,}")
     here = gpus_wanted if gpus_wanted is not None else len(gpus())
     return {"cpu": max(1, available_threads() - here) if cpus is None else cpus, "gpu": here}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -17,6 +18,9 @@ from swdual.master.job import Job
 from swdual.master.means import Means
 from swdual.master.task import Range, Task
 from swdual.sequences.sequence import Sequence as Query
+from swdual.text import counted
+
+logger = logging.getLogger("swdual")
 
 POLL_SECONDS = 0.1
 
@@ -67,6 +71,14 @@ class Scoring:
             means.memory.heaviest,
             means.memory.most_tasks,
             within,
+        )
+        logger.debug(
+            "plan (%s): %s in %s of targets, predicted %.3g s, lower bound %.3g s",
+            self.division.plan.planner,
+            counted(len(self.division.tasks), "task", "tasks"),
+            counted(len(self.division.ranges), "range", "ranges"),
+            self.division.plan.makespan,
+            self.division.plan.lower_bound,
         )
         jobs = [self._job(number) for number in range(len(self.division.tasks))]
         plan = self.division.plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
+
+import numpy as np
 
 from swdual import registry
 from swdual.errors import InputError, OutputError
@@ -19,6 +22,7 @@ from swdual.master.engagement import Manner, engaged
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
 from swdual.master.means import Means
 from swdual.master.memory import LOADED_BYTES, Memory
+from swdual.master.prospects import warn_of_weak_queries
 from swdual.master.wave import Wave
 from swdual.master.worker import Worker
 from swdual.memory import resident
@@ -28,6 +32,9 @@ from swdual.results import Timing
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
+from swdual.text import counted, quoted
+
+logger = logging.getLogger("swdual")
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
@@ -36,6 +43,8 @@ MAX_TARGET_SEQS = 500
 """Hits of a query that are reported, if nothing else is asked for."""
 
 STATS = ("table", "fit", "none")
+
+PERCENTAGES = ("min_identity", "min_query_cover", "top")
 
 
 class Search:
@@ -77,7 +86,7 @@ class Search:
         on_invalid: OnInvalid = "error",
         progress: Progress | bool = False,
     ) -> None:
-        for name, value, least in (
+        limits: tuple[tuple[str, Any, int], ...] = (
             ("max_target_seqs", max_target_seqs, 0),
             ("min_raw_score", min_raw_score, 0),
             ("evalue", evalue, 0),
@@ -90,24 +99,26 @@ class Search:
             ("verify", verify, 0),
             ("memory_limit", memory_limit, 1),
             ("gpu_memory_limit", gpu_memory_limit, 1),
-        ):
-            if value is not None and not value >= least:
-                raise InputError(f"{name} is {value}, but it must be at least {least}")
-        for name, value in (
-            ("min_identity", min_identity),
-            ("min_query_cover", min_query_cover),
-            ("top", top),
-        ):
-            if value is not None and value > 100:
-                raise InputError(f"{name} is {value}, but it is a percentage: at most 100")
+        )
+        for name, value, least in limits:
+            if value is None:
+                continue
+            if not isinstance(value, (int, float, np.number)):
+                raise InputError(f"`{name}` is {quoted(str(value))}, but it must be a number")
+            if not value >= least:
+                raise InputError(f"`{name}` is {value}, but it must be at least {least}")
+            if name in PERCENTAGES and value > 100:
+                raise InputError(f"`{name}` is {value}, but it is a percentage: at most 100")
         if stats not in STATS:
-            raise InputError(f"stats is {stats!r}, none of {', '.join(STATS)}")
+            raise InputError(f"`stats` is {stats!r}, but it must be {', '.join(STATS[:2])} or none")
         if stats == "none" and (evalue is not None or min_score or dbsize):
-            raise InputError("evalue, min_score and dbsize need statistics, but stats is 'none'")
+            raise InputError(
+                "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
+            )
         if resume and journal is None:
-            raise InputError("to resume a search, name its journal")
+            raise InputError("`resume` needs the `journal` of the search")
         registry.require(planners, planner)
-        self._journal, self._resume = journal, resume
+        self._journal, self._resume, self._task = journal, resume, task
         self._manner = manner = Manner(
             device if isinstance(device, str) else tuple(device),
             threads,
@@ -147,6 +158,13 @@ class Search:
         self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
         self.cells = sum(self._cells)
         self._cells_known = 0
+        logger.debug(
+            "scheme: %s, gap open %d, gap extend %d; E-values: %s",
+            scheme.matrix.name,
+            scheme.gap_open,
+            scheme.gap_extend,
+            stats,
+        )
 
     @cached_property
     def identity(self) -> Identity:
@@ -164,9 +182,15 @@ class Search:
     @cached_property
     def _means(self) -> Means:
         means = self._engaged(self._manner, self._held)
+        warn_of_weak_queries(self.queries, self.database, self.params, means.statistics, self._task)
         if self._journal is None:
             return means
         checkpoint = Checkpoint(self._journal, self.identity, self.database, self._resume)
+        logger.debug(
+            "journal: %s, with %s done before",
+            self._journal,
+            counted(checkpoint.tasks, "task", "tasks"),
+        )
         return replace(means, checkpoint=checkpoint)
 
     def _refuse(self, manner: Manner) -> None:
@@ -210,7 +234,7 @@ class Search:
                 if checkpoint.tasks:
                     error.add_note(
                         f"what was found is kept in {checkpoint.path}; "
-                        "the same search with --resume goes on from there"
+                        "the same search with `resume=True` goes on from there"
                     )
             raise
         record = None if left is None else left()
@@ -248,6 +272,11 @@ class Search:
                 begun = None if checkpoint is None else checkpoint.stretch(start)
                 if begun is not None:
                     end = min(end, begun[0])
+                logger.debug(
+                    "batch: %s, of %s in all",
+                    counted(end - start, "query", "queries"),
+                    f"{len(self.queries):,}",
+                )
                 wave = Wave(self.queries[start:end], start, self._means)
                 self._cells_known += wave.cells_known
                 before = sum(self._cells[:start])

@@ -98,6 +98,6 @@ class Verification:
                 raise EngineError(
                     f"{worker.name} ({worker.device.name}) computes wrong: it says that target "
                     f"{name} {claim} with query {query.id}, but by the definition it scores "
-                    f"{right}; trust nothing it found, and search again on another --device or "
-                    "--backend"
+                    f"{right}; trust nothing it found, and search again on another `device` or "
+                    "`backend`"
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -18,6 +19,9 @@ from swdual.master.packing import pack
 from swdual.master.scoring import Scoring
 from swdual.master.worker import Worker
 from swdual.sequences.sequence import Sequence
+from swdual.text import counted
+
+logger = logging.getLogger("swdual")
 
 
 class Wave:
@@ -58,7 +62,14 @@ class Wave:
                     report = scoring.report(lambda cells: progress(self.cells_known + cells))
                     if report is not None:
                         self._take(report)
-                yield gathering.finished(number)
+                result = gathering.finished(number)
+                logger.debug(
+                    "query %s: %s%s",
+                    result.query.id,
+                    counted(len(result), "hit", "hits"),
+                    "" if self._means.tracer is None else ", aligned",
+                )
+                yield result
         self._means.record.learn(self._means.workers)
 
     def _take(self, report: Report) -> None:

@@ -71,7 +71,7 @@ def _cheapest(
     if size > LARGEST_TABLE_BYTES:
         raise InputError(
             f"the planner dual_dp would need {size / (1 << 30):.1f} GiB for {len(p):,} tasks; "
-            "use --planner dual"
+            "use `planner='dual'`"
         )
     cost = np.zeros(states)
     decisions = np.empty((len(p), *states), np.bool_)

@@ -51,6 +51,11 @@ class Alphabet:
         """Pickle as a name: there is one object of each in a process."""
         return _named, (self.name,)
 
+    @property
+    def plural(self) -> str:
+        """What messages call sequences of this kind."""
+        return "proteins" if self.name == "prot" else "nucleotides"
+
     @cached_property
     def encoding(self) -> bytes:
         """256 bytes for `bytes.translate`: the code of each byte, or `INVALID`."""

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 import numpy as np
 
 from swdual.errors import InputError
-from swdual.sequences.alphabet import ALIGNMENT, PROTEIN, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet
+from swdual.sequences.detection import AlphabetDetector, are_nucleotides, are_proteins
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import (
     CHUNK_BYTES,
@@ -57,7 +58,10 @@ def read_sequences(
 
 
 def read_batches(
-    source: Source, alphabet: Alphabet = PROTEIN, *, on_invalid: OnInvalid = "error"
+    source: Source,
+    alphabet: Alphabet | AlphabetDetector = PROTEIN,
+    *,
+    on_invalid: OnInvalid = "error",
 ) -> Iterator[Batch]:
     """Return the records of a FASTA or FASTQ file in batches of a few megabytes.
 
@@ -70,7 +74,7 @@ def read_batches(
     source
         A path or "-".
     alphabet
-        What the letters mean.
+        What the letters mean; a detector finds it out from the first batch.
     on_invalid
         A letter outside the alphabet is refused ("error"), read as the wildcard ("replace"), or
         its record is left out ("skip").
@@ -80,10 +84,12 @@ def read_batches(
     InputError
         If the file cannot be read or is not what it should be: with file, line, cause and remedy.
     """
-    validator = Validator(source_name(source), alphabet, on_invalid)
+    detector = alphabet if isinstance(alphabet, AlphabetDetector) else None
+    known = PROTEIN if isinstance(alphabet, AlphabetDetector) else alphabet
+    validator = Validator(source_name(source), known, on_invalid)
     with opened(source) as (stream, compression):
         try:
-            for batch in _batches(stream, validator):
+            for batch in _batches(stream, validator, detector):
                 if len(batch.lengths):
                     yield batch
         except ReadFailure as failure:
@@ -101,30 +107,29 @@ def read_batches(
 def looks_like_nucleotides(batch: Batch) -> bool:
     """Return whether records that were read as proteins are most likely nucleotides.
 
-    DIAMOND's test: 95 % or more of the letters are A, C, G, T, U or N; a handful of residues
-    proves nothing.
-
     >>> from swdual.sequences.sequence import batch_of
     >>> looks_like_nucleotides(batch_of([Sequence("dna", PROTEIN.encode("GATTACA" * 10))]))
     True
     """
-    enough, share = 50, 0.95
-    residues = int(batch.lengths.sum())
-    common = sum(int(np.count_nonzero(batch.codes == x)) for x in PROTEIN.encode("ACGTUN"))
-    return residues >= enough and common >= share * residues
+    return are_nucleotides(batch.codes[batch.codes != PAD].tobytes().translate(PROTEIN.decoding))
 
 
-def _batches(stream: Stream, validator: Validator) -> Iterator[Batch]:
+def _batches(
+    stream: Stream, validator: Validator, detector: AlphabetDetector | None
+) -> Iterator[Batch]:
     kind, whole = _kind(pieces(stream), validator.name)
     if kind == "fastq":
         bounded = lines_bounded(whole, validator.name)
         rest = io.BufferedReader(cast(io.RawIOBase, Joined(bounded)))
-        yield from _fastq_batches(cast(BinaryIO, rest), validator)
+        yield from _fastq_batches(cast(BinaryIO, rest), validator, detector)
         return
     line = 1
-    for chunk, lines, batch in _parsed_ahead(
-        chunks(whole, validator.name), validator.alphabet.encoding
-    ):
+    parts = chunks(whole, validator.name)
+    if detector is not None:
+        first = next(parts, b"")
+        validator.alphabet = detector.look(first[:CHUNK_BYTES])
+        parts = itertools.chain([first], parts)
+    for chunk, lines, batch in _parsed_ahead(parts, validator.alphabet.encoding):
         if batch is None:
             text = _Text(chunk, line, validator)
             yield validator.encode(text.records(), text.complain)
@@ -244,19 +249,23 @@ class _Text:
         """Return the error for the first invalid letter."""
         for number, line in enumerate(self.chunk.split(b"\n"), start=self.first_line):
             if not line.lstrip().startswith((b">", b"#")):
-                error = self.validator.invalid_letter(line, number)
+                error = self.validator.invalid_letter(line, number, are_proteins(self.chunk))
                 if error is not None:
                     return error
         raise AssertionError("no invalid letter in this piece")
 
 
-def _fastq_batches(stream: BinaryIO, validator: Validator) -> Iterator[Batch]:
+def _fastq_batches(
+    stream: BinaryIO, validator: Validator, detector: AlphabetDetector | None
+) -> Iterator[Batch]:
     import dnaio
 
     number = 0
     try:
         with dnaio.open(stream, fileformat="fastq") as reader:
             while pairs := _some(reader):
+                if detector is not None and number == 0:
+                    validator.alphabet = detector.look(b"".join(each for _, each in pairs))
                 yield validator.encode(pairs, partial(_complain_fastq, pairs, number, validator))
                 number += len(pairs)
     except dnaio.FastqFormatError as error:

@@ -107,7 +107,7 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
         if alphabet is not PROTEIN:
             raise MatrixError(
                 f"{key} scores proteins, but the database holds nucleotides; "
-                "use --reward and --penalty, or a matrix file"
+                "use `reward` and `penalty`, or a matrix file"
             )
         entry = table["matrices"][key]
         rows = np.array(entry["rows"], dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import Literal
 from swdual.errors import InputError
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
-from swdual.text import harmless
+from swdual.text import counted, harmless
 
 OnInvalid = Literal["error", "replace", "skip"]
 """A letter outside the alphabet is refused, read as the wildcard, or its record is left out."""
@@ -77,25 +77,33 @@ class Validator:
                 sequences.append(Sequence(title, codes, self.alphabet))
         return self.count(batch_of(sequences))
 
-    def invalid_letter(self, line: bytes, number: int) -> InputError | None:
-        """Return the error for the first invalid letter in a line of residues, if there is one."""
+    def invalid_letter(self, line: bytes, number: int, proteins: bool = False) -> InputError | None:
+        """Return the error for the first invalid letter in a line of residues, if there is one.
+
+        `proteins` says that the file looks as if it held proteins.
+        """
         codes = line.translate(self.alphabet.encoding)
         for place, code in enumerate(codes):
             if code == INVALID and line[place] not in BLANKS:
-                return self._refusal(decode_header(line[place:])[0], number)
+                return self._refusal(decode_header(line[place:])[0], number, proteins)
         return None
 
-    def _refusal(self, letter: str, line: int) -> InputError:
-        if letter in "-.":
+    def _refusal(self, letter: str, line: int, proteins: bool) -> InputError:
+        if proteins and self.alphabet is not PROTEIN:
+            message = (
+                f"{letter!r} is not a nucleotide letter, and the file looks like proteins; swdual "
+                "does not translate: compare proteins with proteins"
+            )
+        elif letter in "-.":
             message = (
                 f"gap character {letter!r} among the residues (an alignment, not a sequence?); "
-                "remove the gaps, or use --on-invalid skip"
+                "remove the gaps, or use `on_invalid='skip'`"
             )
         else:
             kind = "an amino acid" if self.alphabet is PROTEIN else "a nucleotide"
             message = (
-                f"{letter!r} is not {kind} letter; use --on-invalid replace to read it as "
-                f"{self.alphabet.wildcard}, or --on-invalid skip to leave such records out"
+                f"{letter!r} is not {kind} letter; use `on_invalid='replace'` to read it as "
+                f"{self.alphabet.wildcard}, or `on_invalid='skip'` to skip such records"
             )
         return InputError(message, file=self.name, line=line)
 
@@ -110,19 +118,18 @@ class Validator:
         """
         if self._empty:
             shown = ", ".join(self._empty[:3]) + (", ..." if len(self._empty) > 3 else "")
-            logger.warning(
-                "%s: %d empty records left out (%s)", self._shown, len(self._empty), shown
-            )
+            records = counted(len(self._empty), "empty record", "empty records")
+            logger.warning("%s: %s left out (%s)", self._shown, records, shown)
         if self._replaced:
-            logger.warning("%s: %d invalid residues replaced", self._shown, self._replaced)
+            residues = counted(self._replaced, "invalid residue", "invalid residues")
+            logger.warning("%s: %s replaced", self._shown, residues)
         if self._skipped:
-            logger.warning(
-                "%s: %d records with invalid residues left out", self._shown, self._skipped
-            )
+            records = counted(self._skipped, "record", "records")
+            logger.warning("%s: %s with invalid residues left out", self._shown, records)
         kind = "amino acids" if self.alphabet is PROTEIN else "nucleotides"
         if self._replaced > _SUSPICIOUS_SHARE * self._residues:
             raise InputError(
-                f"{self._replaced} of {self._residues} residues are no {kind}; "
+                f"{self._replaced:,} of {self._residues:,} residues are not {kind}; "
                 "is this the right kind of file?",
                 file=self.name,
             )
@@ -131,7 +138,7 @@ class Validator:
                 raise InputError("no residues: every record is empty", file=self.name)
             if self._skipped:
                 raise InputError(
-                    f"no sequences left: every record has letters that are no {kind}; "
+                    f"no sequences left: every record has letters that are not {kind}; "
                     "is this the right kind of file?",
                     file=self.name,
                 )

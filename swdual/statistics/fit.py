@@ -47,7 +47,7 @@ EULER = float(np.euler_gamma)
 SPREAD = math.pi / math.sqrt(6)
 """The standard deviation of the extreme value distribution whose scale is 1."""
 
-ADVICE = "use --stats table or --stats none"
+ADVICE = "use `stats='table'` or `stats='none'`"
 
 
 Z_EDGES = (-math.inf, *range(20, 201, 5), math.inf)
@@ -196,7 +196,7 @@ def fit(
     total = int(cells.counts.sum())
     if total < FEWEST_SCORES:
         raise StatisticsUnavailable(
-            f"--stats fit needs the scores of at least {FEWEST_SCORES} targets of "
+            f"`stats='fit'` needs the scores of at least {FEWEST_SCORES} targets of "
             f"{SHORTEST_TARGET} or more residues, but there are {total}; {ADVICE}"
         )
     line, kept = _start(cells), cells
@@ -289,5 +289,5 @@ def _line(cells: Cells) -> Line:
 
 def _alike() -> StatisticsUnavailable:
     return StatisticsUnavailable(
-        f"--stats fit found hardly two scores that differ, so chance has no measure; {ADVICE}"
+        f"`stats='fit'` found hardly two scores that differ, so chance has no measure; {ADVICE}"
     )

@@ -118,7 +118,7 @@ def require_negative_mean(
 
 def _undefined(matrix: SubstitutionMatrix, why: str) -> StatisticsUnavailable:
     return StatisticsUnavailable(
-        f"matrix {matrix.name}: {why}: E-values are undefined; use --stats none, "
+        f"matrix {matrix.name}: {why}: E-values are undefined; use `stats='none'`, "
         "or a matrix whose scores are negative on average and positive for some pairs"
     )
 

@@ -22,7 +22,7 @@ from swdual.sequences.matrices import SubstitutionMatrix, load, match_mismatch
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.karlin_altschul import KarlinAltschul, background, ungapped
 
-ADVICE = "use --stats fit, which serves any matrix and gap prices, or --stats none"
+ADVICE = "use `stats='fit'`, which serves any matrix and gap penalties, or `stats='none'`"
 
 
 @dataclass(frozen=True)

@@ -120,30 +120,26 @@ def test_queries_that_cannot_be_read_are_an_input_error(refuses):
     refuses(1, words, "makedb", "/proc/self/mem", "x.db")
 
 
-@pytest.mark.parametrize("dbtype", ["auto", "prot"])
-def test_nucleotides_are_refused_as_proteins_unless_forced(refuses, run, here, dbtype):
-    """The message gives both ways out, and both work."""
+@pytest.mark.parametrize("kind", ["prot", "nucl"])
+def test_the_type_that_is_named_is_taken(run, here, kind):
+    """Nucleotides may be read as proteins, with a warning."""
     (here / "n.fa").write_text(NUCLEOTIDES)
-    words = ["n.fa: ", "nucleotides", "--dbtype nucl", "--force"]
-    refuses(1, words, "makedb", "n.fa", "n.db", "--dbtype", dbtype)
-    for options, kind in (
-        (("--dbtype", dbtype, "--force"), "prot"),
-        (("--dbtype", "nucl", "--force"), "nucl"),
-    ):
-        assert run("makedb", "n.fa", "n.db", *options).code == 0
-        assert f"type        {kind}" in run("info", "n.db").out
+    outcome = run("makedb", "n.fa", "n.db", "--dbtype", kind)
+    assert outcome.code == 0
+    assert ("looks like nucleotides" in outcome.err) == (kind == "prot")
+    assert f"type        {kind}" in run("info", "n.db").out
 
 
 def test_a_second_file_of_nucleotides_is_refused_too(refuses, here):
     """Every file of a database is looked at."""
     (here / "n.fa").write_text(NUCLEOTIDES)
-    refuses(1, ["n.fa: ", "nucleotides"], "makedb", "t.fa", "n.fa", "x.db")
+    refuses(1, ["n.fa: ", "nucleotides", "--dbtype prot"], "makedb", "t.fa", "n.fa", "x.db")
 
 
 def test_nucleotide_queries_are_refused_by_a_protein_database(refuses, here):
     """Exit code 1, and the message names the database."""
     (here / "n.fa").write_text(NUCLEOTIDES)
-    words = ["nucleotides", "t.fa", "proteins"]
+    words = ["nucleotides", "t.fa", "proteins", "does not translate", "--dbtype prot"]
     refuses(1, words, "search", "n.fa", "t.fa", "-o", "hits.tsv")
 
 
@@ -155,19 +151,23 @@ def test_protein_queries_are_refused_by_a_nucleotide_database(refuses, run, here
     refuses(1, ["q.fa", "nucleotide"], "search", "q.fa", "n.db", "-o", "hits.tsv", *options)
 
 
-def test_nucleotides_without_a_database_must_be_called_so(refuses, run, here):
-    """A FASTA database of nucleotides is refused, and the remedy of the message works."""
+def test_nucleotides_are_told_from_proteins(run, here):
+    """At least 90 % A, C, G, T, U and N; the message says what was taken, and how to change it."""
     (here / "n.fa").write_text(NUCLEOTIDES)
-    words = ["n.fa: ", "nucleotides", "--dbtype nucl"]
-    refuses(1, words, "search", "n.fa", "n.fa", "-o", "hits.tsv")
-    outcome = run("search", "n.fa", "n.fa", "--dbtype", "nucl", "-f", "6 qseqid sseqid score")
+    words = ("-f", "6 qseqid sseqid score")
+    outcome = run("search", "n.fa", "n.fa", *words)
     assert (outcome.code, outcome.out) == (0, "n\tn\t160\n")
+    assert "n.fa: read as nucleotides; for proteins use --dbtype prot\n" in outcome.err
+    assert run("search", "n.fa", "-", *words, stdin=NUCLEOTIDES.encode()).out == outcome.out
+    assert run("makedb", "n.fa", "n.db").code == 0
+    assert "type        nucl" in run("info", "n.db").out
 
 
 def test_a_database_of_another_type_than_said_is_refused(refuses, run):
     """A database knows its type: --dbtype cannot change it."""
     assert run("makedb", "t.fa", "t.db").code == 0
-    refuses(1, ["t.db", "prot", "nucl"], "search", "q.fa", "t.db", "--dbtype", "nucl")
+    words = ["t.db holds proteins, but --dbtype nucl was given"]
+    refuses(1, words, "search", "q.fa", "t.db", "--dbtype", "nucl")
 
 
 # Case 24: outputs that cannot be written.

@@ -276,7 +276,7 @@ def test_a_gap_among_the_residues_is_refused(refuses, run, here, gap):
     refuses(1, words, "makedb", "x.fa", "x.db")
     outcome = run("search", "x.fa", "t.fa", "-k", "1", "--on-invalid", "skip", *SCORES)
     assert (outcome.code, outcome.out) == (0, "b\tt1\t14\t3\t14\n")
-    assert "x.fa: 1 records with invalid residues left out" in outcome.err
+    assert "x.fa: 1 record with invalid residues left out" in outcome.err
 
 
 INVALID = {"1": b"1", "@": b"@", "\u00e9": "\u00e9".encode(), "\xff": b"\xff", "\\x00": b"\0"}
@@ -293,7 +293,7 @@ def test_an_invalid_letter_is_refused_or_replaced(refuses, run, here, shown):
     clean = run("search", "clean.fa", "t.fa", *SCORES)
     replaced = run("search", "x.fa", "t.fa", "--on-invalid", "replace", *SCORES)
     assert (replaced.code, replaced.out) == (0, clean.out)
-    assert "x.fa: 1 invalid residues replaced" in replaced.err
+    assert "x.fa: 1 invalid residue replaced" in replaced.err
     assert run("makedb", "x.fa", "x.db", "--on-invalid", "replace", "--title", "t").code == 0
     assert run("makedb", "clean.fa", "clean.db", "--title", "t").code == 0
     assert (here / "x.db").read_bytes() == (here / "clean.db").read_bytes()
@@ -442,6 +442,6 @@ def test_fastq_is_not_read_whole(monkeypatch):
             return b"@r\nACDEF\n+\nIIIII\n" * 100
 
     validator = Validator("x.fq", PROTEIN, "error")
-    batch = next(fasta._batches(Endless(), validator))
+    batch = next(fasta._batches(Endless(), validator, None))
     assert len(batch.lengths) == 10
     assert len(given) < 1000
