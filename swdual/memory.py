@@ -94,7 +94,7 @@ def refuse_below(least: int, allowed: Allowance, remedy: str) -> None:
         whole = -(-least // MIB)
         raise MemoryLimitError(
             f"{allowed.bytes // MIB} MiB of memory ({allowed.source}) are too little; the smallest "
-            f"workable limit is `memory_limit={whole}M`; {remedy}"
+            f"workable limit is `memory_limit={whole * MIB}`; {remedy}"
         )
 
 

@@ -81,3 +81,19 @@ def counted(number: int, one: str, many: str) -> str:
     ('1 record', '2,000 records')
     """
     return f"{number:,} {one if number == 1 else many}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the units that people say it in.
+
+    >>> duration(0.04), duration(0.44), duration(75), duration(7300)
+    ('0.04 s', '0.4 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds < 0.095:
+        return f"{seconds:.2g} s" if seconds >= 0.001 else "under 1 ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

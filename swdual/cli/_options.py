@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,11 +12,16 @@ from click.types import OptionHelpExtra
 
 from swdual.cli._blast import ANSWERS, HITS_SHOWN, Accepted
 from swdual.cli._complete import complete_names
+from swdual.cli._size import Size
 from swdual.errors import SwdualError
 from swdual.text import nearest
 
+logger = logging.getLogger("swdual")
+
 _ONE_DASH = re.compile(r"-([A-Za-z][A-Za-z_-]{2,})(?:=(.*))?", re.DOTALL)
 _PARAMETER = re.compile(r"`([a-z_.]+)(?:=([^`]*))?`")
+
+QUOTE = "'"
 
 _WRITTEN = "swdual.written"
 """Key of what a context keeps: each parameter's option as the user wrote it."""
@@ -113,7 +119,9 @@ class Command(click.Command):
             written = name_of(parameter, ctx)
             if value is None or parameter.is_flag:
                 return written
-            return f"{written} {value.strip(chr(39))}"
+            if isinstance(parameter.type, Size):
+                value = parameter.type.shown(int(value))
+            return f"{written} {value.strip(QUOTE)}"
 
         return _PARAMETER.sub(option, message)
 
@@ -369,3 +377,19 @@ scheme_options = _together(
     ),
 )
 """How sequences are compared."""
+
+
+def bounded_threads(threads: int | None) -> int | None:
+    """Return the threads to use: no more than there are CPUs, with a warning as blastp's."""
+    if threads is None:
+        return None
+    from swdual.master.device import available_threads
+
+    there = available_threads()
+    if threads > there:
+        logger.warning(
+            "`threads` was reduced from %d to %d, the number of CPUs that this process may use",
+            threads,
+            there,
+        )
+    return min(threads, there)

@@ -31,3 +31,14 @@ class Size(click.ParamType[int]):
                 f"{value!r} is not a size; write for example 5000, 650k, 20M or 1G", param, ctx
             )
         return found
+
+    def shown(self, value: int) -> str:
+        """Return a number as it would be written.
+
+        >>> Size(1024).shown(310 << 20), Size(1000).shown(5)
+        ('310M', '5')
+        """
+        for suffix, factor in (("G", self.thousand**3), ("M", self.thousand**2)):
+            if value % factor == 0:
+                return f"{value // factor}{suffix}"
+        return str(value)

@@ -11,7 +11,7 @@ import click
 
 from swdual.cli import on_invalid_option, set_up_messages, talking
 from swdual.cli._complete import complete_format
-from swdual.cli._options import Command, option, output_options, scheme_options
+from swdual.cli._options import Command, bounded_threads, option, output_options, scheme_options
 
 GROUPS = {
     "Output": "out outfmt header force",
@@ -81,6 +81,7 @@ def command(
 
     if a == b == "-":
         raise click.UsageError("Only one of A and B can be standard input.")
+    options["threads"] = bounded_threads(options["threads"])
     chosen = output_format(out, outfmt, header, default="pairwise")
     with replacing(out, force=force, inputs=(a, b), compress=True) as stream:
         whole = Search(

@@ -11,6 +11,7 @@ from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.progress import progress_bar
+from swdual.text import duration
 
 logger = logging.getLogger("swdual")
 
@@ -135,9 +136,9 @@ def command(
     with database:
         seconds = time.perf_counter() - started
         logger.info(
-            "%s: %s, %s in %.1f s",
+            "%s: %s, %s, %s",
             target,
-            counted(len(database), "sequence", "sequences"),
+            database.counted_sequences(),
             counted(database.residues, "residue", "residues"),
-            seconds,
+            duration(seconds),
         )

@@ -14,12 +14,24 @@ import click
 
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._complete import complete_format, complete_names
-from swdual.cli._options import Command, Count, Real, option, output_options, scheme_options
+from swdual.cli._options import (
+    Command,
+    Count,
+    Real,
+    bounded_threads,
+    option,
+    output_options,
+    scheme_options,
+)
 from swdual.cli._size import Size
+from swdual.text import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from swdual.hits.query_result import QueryResult
+    from swdual.master.search import Search
     from swdual.results import Timing
 
 logger = logging.getLogger("swdual")
@@ -257,6 +269,8 @@ def command(
     and the others.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
+    if cluster is None:
+        options["threads"] = bounded_threads(options["threads"])
     names = list(files)
     query = query if query is not None else names.pop(0) if names else None
     db = db if db is not None else names.pop(0) if names else None
@@ -335,13 +349,14 @@ def command(
         left = completion.left if resume and completion is not None else None
         kept.enter_context(whole.journalled(left))
         started = time.perf_counter()
-        chosen.format.write(whole.results(), stream, chosen.fields, header=chosen.header)
+        results = _Counted(whole.results())
+        chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = whole.timing(time.perf_counter() - started)
         if gantt is not None:
             drawn.pop().write(rendered(timing.panels(), gantt))
         if trace is not None:
             drawn.pop().write(json.dumps(timing.trace()).encode())
-    _report(timing, len(whole.queries), len(whole.database), on_nodes=cluster is not None)
+    _report(timing, results.hits, whole, on_nodes=cluster is not None)
 
 
 def _journal(out: str) -> Path | None:
@@ -370,12 +385,31 @@ def _refuse_one_place(outputs: list[str]) -> None:
             raise click.UsageError(f"Only one output can go to {name}.")
 
 
-def _report(timing: Timing, queries: int, targets: int, *, on_nodes: bool) -> None:
-    """Say what was done, and how it went against the plan."""
+class _Counted:
+    """Results that are handed on one by one; `hits` of them were."""
+
+    def __init__(self, results: Iterator[QueryResult]) -> None:
+        self._results = results
+        self.hits = 0
+
+    def __iter__(self) -> Iterator[QueryResult]:
+        for result in self._results:
+            self.hits += len(result)
+            yield result
+
+
+def _report(timing: Timing, hits: int, search: Search, *, on_nodes: bool) -> None:
+    """Say what was found, and under -v how the work went against the plan."""
+    queries = counted(len(search.queries), "query", "queries")
     logger.info(
-        "%s x %s: %.1f Gcells in %.2f s: %.1f GCUPS (%s)",
-        counted(queries, "query", "queries"),
-        counted(targets, "target", "targets"),
+        "%s of %s in %s, %s",
+        counted(hits, "hit", "hits") if hits else "no hits",
+        queries,
+        search.database.counted_sequences(),
+        duration(timing.seconds),
+    )
+    logger.debug(
+        "%.1f Gcells in %.2f s: %.1f GCUPS (%s)",
         timing.cells / 1e9,
         timing.seconds,
         timing.gcups,
@@ -383,8 +417,9 @@ def _report(timing: Timing, queries: int, targets: int, *, on_nodes: bool) -> No
     )
     error = timing.timeline.prediction_error()
     if math.isfinite(error):
-        logger.info(
-            "scores took %.3g s, planned %.3g s, workers idle %.1f %%; tasks %.1f %% off",
+        logger.debug(
+            "scoring took %.3g s, %.3g s were predicted; workers were idle for %.1f %% of it; "
+            "predictions of single tasks were off by %.1f %%",
             timing.timeline.makespan,
             timing.planned_seconds,
             100 * timing.timeline.idle().mean(),

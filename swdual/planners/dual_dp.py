@@ -61,5 +61,7 @@ def assign(instance: Instance) -> Assignment:
 
 def _speed(speeds: NDArray[np.float64]) -> float:
     if len(np.unique(speeds)) > 1:
-        raise InputError("the planner dual_dp needs equal speeds within a kind; use `planner='dual'`")
+        raise InputError(
+            "the planner dual_dp needs equal speeds within a kind; use `planner='dual'`"
+        )
     return float(speeds[0]) if len(speeds) else 1.0

@@ -111,6 +111,6 @@ class ScoringScheme:
             price = getattr(self, name)
             if not 0 <= price <= LARGEST_GAP:
                 raise InputError(
-                    f"`{name}` is {price}, but gap penalties are positive numbers up to {LARGEST_GAP:,} "
-                    "that are subtracted: 11 and 1, not -11 and -1"
+                    f"`{name}` is {price}, but gap penalties are positive numbers up to "
+                    f"{LARGEST_GAP:,} that are subtracted: 11 and 1, not -11 and -1"
                 )
