@@ -305,7 +305,7 @@ def test_a_file_is_not_replaced_unasked(tmp_path):
     """Nor with `force` if the table is damaged; a table may be converted onto itself."""
     (tmp_path / "x.tsv").write_text("qseqid\tscore\nq\t1\nq\tx\n")
     (tmp_path / "y.tsv").write_text("precious")
-    with pytest.raises(OutputError, match="exists; use --force"):
+    with pytest.raises(OutputError, match="exists; use `force=True`"):
         convert(tmp_path / "x.tsv", tmp_path / "y.tsv")
     with pytest.raises(InputError, match=r"x\.tsv:3: "):
         convert(tmp_path / "x.tsv", tmp_path / "y.tsv", force=True)

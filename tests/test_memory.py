@@ -34,7 +34,7 @@ def least(size):
 
 def test_what_was_asked_for_is_allowed_whatever_the_system_says(system):
     """A limit set by hand is taken as it is."""
-    assert allowance(5, root=system(), environment={}) == (5, "--memory-limit")
+    assert allowance(5, root=system(), environment={}) == (5, "`memory_limit`")
 
 
 def test_a_tenth_of_the_machine_is_left_to_others(system):
@@ -132,13 +132,13 @@ def test_what_the_process_holds_is_told():
 
 def test_too_little_is_refused_with_what_would_be_enough():
     """The limit, who set it, the smallest workable one, rounded up, and the remedy."""
-    allowed = memory.Allowance(9 * MIB, "--memory-limit")
+    allowed = memory.Allowance(9 * MIB, "`memory_limit`")
     refuse_below(9 * MIB, allowed, "unused")
     with pytest.raises(MemoryLimitError) as found:
         refuse_below(9 * MIB + 1, allowed, "eat less")
     assert str(found.value) == (
-        "9 MiB of memory (--memory-limit) are too little; the smallest workable limit is "
-        "--memory-limit 10M; eat less"
+        "9 MiB of memory (`memory_limit`) are too little; the smallest workable limit is "
+        "`memory_limit=10485760`; eat less"
     )
     assert found.value.exit_code == 4
     assert isinstance(found.value, MemoryError)

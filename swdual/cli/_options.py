@@ -100,8 +100,9 @@ class Command(click.Command):
         """Run the command; its errors name options, not parameters."""
         try:
             return super().invoke(ctx)
-        except SwdualError as error:
-            error.message = self.in_options(error.message, ctx)
+        except BaseException as error:
+            if isinstance(error, SwdualError):
+                error.message = self.in_options(error.message, ctx)
             notes = getattr(error, "__notes__", [])
             notes[:] = [self.in_options(note, ctx) for note in notes]
             raise

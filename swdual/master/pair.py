@@ -36,7 +36,7 @@ def align(query: Any, target: Any, *, dbtype: str = "prot", **scheme: Any) -> Al
     Sbjct  3   MKV-AWGGHE  11
     """
     if dbtype not in ALPHABETS:
-        raise InputError(f"dbtype {dbtype!r} is none of {', '.join(ALPHABETS)}")
+        raise InputError(f"`dbtype` is {dbtype!r}, but it must be {' or '.join(ALPHABETS)}")
     alphabet = ALPHABETS[dbtype]
     ours = list(as_sequences(query, alphabet, unnamed="query"))
     theirs = list(as_sequences(target, alphabet, unnamed="target"))

@@ -48,7 +48,7 @@ needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names mu
             ["search", "q.fa", "t.fa", "--backend", "smid"],
         ),
         (["unknown backend '_pack'", "simd"], ["search", "q.fa", "t.fa", "--backend", "_pack"]),
-        (["device 'gpu'", "auto, cpu, cuda"], ["search", "q.fa", "t.fa", "--device", "gpu"]),
+        (["--device is 'gpu'", "auto, cpu, cuda"], ["search", "q.fa", "t.fa", "--device", "gpu"]),
         (["'--on-invalid'", "'replace'"], ["search", "q.fa", "t.fa", "--on-invalid", "replce"]),
         (["'--dbtype'", "'prot', 'nucl'"], ["makedb", "t.fa", "t.db", "--dbtype", "dna"]),
         (["'--dbtype'", "'prot', 'nucl'"], ["search", "q.fa", "t.fa", "--dbtype", "dna"]),
@@ -78,11 +78,14 @@ def test_a_name_that_does_not_exist_is_answered_with_those_that_do(refuses, word
         (["--min-raw-score", "-1"], ["search", "q.fa", "t.fa", "--min-raw-score", "-1"]),
         (["--threads", "0"], ["search", "q.fa", "t.fa", "--threads", "0"]),
         (["reward", "nucleotides"], ["search", "q.fa", "t.fa", "--reward", "1"]),
-        (["strands", "t.fa", "proteins"], ["search", "q.fa", "t.fa", "--strand", "minus"]),
+        (["--strand", "t.fa", "proteins"], ["search", "q.fa", "t.fa", "--strand", "minus"]),
         (["'-e'", "-1"], ["search", "q.fa", "t.fa", "-e", "-1"]),
         (["-e", "'x'"], ["search", "q.fa", "t.fa", "-e", "x"]),
-        (["evalue", "nan"], ["search", "q.fa", "t.fa", "-e", "nan"]),
-        (["evalue", "stats is 'none'"], ["search", "q.fa", "t.fa", "--stats", "none", "-e", "1"]),
+        (["-e is nan"], ["search", "q.fa", "t.fa", "-e", "nan"]),
+        (
+            ["-e, --min-score", "--stats none"],
+            ["search", "q.fa", "t.fa", "--stats", "none", "-e", "1"],
+        ),
         (["--dbsize", "0"], ["search", "q.fa", "t.fa", "--dbsize", "0"]),
         (["--align none", "fields"], ["search", "q.fa", "t.fa", "--align", "none"]),
         (["--align none"], ["search", "q.fa", "t.fa", "--align", "none", "-f", "6 score btop"]),
@@ -97,7 +100,7 @@ def test_options_that_make_no_sense_are_refused(refuses, words, arguments):
 @pytest.mark.parametrize("price", ["-1", "-11", "1000000000000"])
 def test_an_impossible_gap_price_is_refused(refuses, option, price):
     """Negative prices are a usual mistake: the message shows how to write them."""
-    words = [f"gap_{option.removeprefix('--gap')}", price, "11 and 1, not -11 and -1"]
+    words = [f"{option} is {price}", "11 and 1, not -11 and -1"]
     refuses(1, words, "search", "q.fa", "t.fa", option, price, "-o", "hits.tsv")
 
 

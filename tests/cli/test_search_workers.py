@@ -274,7 +274,7 @@ def test_a_gpu_that_is_not_there_is_refused(refuses, no_gpu, unsearched, device)
 @pytest.mark.parametrize("device", ["nonsense", "", "gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"])
 def test_a_device_that_means_nothing_is_refused(refuses, no_gpu, unsearched, device):
     """Exit code 1 and the choices."""
-    words = [f"device {device!r} is none of auto, cpu, cuda, cuda:0,1 or hybrid"]
+    words = [f"--device is {device!r}, but it must be auto, cpu, cuda, cuda:0,1 or hybrid"]
     refuses(1, words, *SEARCH, "-o", "hits.tsv", "--device", device)
 
 
@@ -325,7 +325,9 @@ def test_planned_and_measured_seconds_are_said(run, many):
     """With -v, both are numbers of seconds, and idle time and error percentages."""
     err = run(*MANY, "-v").err
     found = re.search(
-        r"scores took (\S+) s, planned (\S+) s, workers idle (\S+) %; tasks (\S+) % off\n", err
+        r"scoring took (\S+) s, (\S+) s were predicted; workers were idle for (\S+) % of it; "
+        r"predictions of single tasks were off by (\S+) %\n",
+        err,
     )
     assert found, err
     took, planned, idle, off = map(float, found.groups())
@@ -345,7 +347,7 @@ def test_a_search_too_small_to_be_measured_makes_no_claims(run):
     """What was not predicted cannot be compared."""
     err = run(*SEARCH, "-v").err
     assert "nan" not in err
-    assert "planned" not in err
+    assert "predictions" not in err
 
 
 def test_the_list_shows_all_planners(run):

@@ -204,7 +204,7 @@ def test_a_search_that_goes_on_finds_the_same(
         end_after(patch, count)
         with pytest.raises(Ended) as stop:
             search(QUERIES, database, journal=path, threads=2, **options)
-    assert [str(path) in note and "--resume" in note for note in stop.value.__notes__] == [True]
+    assert [str(path) in note and "`resume=True`" in note for note in stop.value.__notes__] == [True]
     scored = []
     monkeypatch.setattr(
         module.Checkpoint, "keep", lambda self, record: scored.append(packed_of(record))
@@ -337,7 +337,7 @@ def test_a_journal_is_not_overwritten_unasked(monkeypatch, many_tasks, path, dat
         with pytest.raises(Ended):
             search(QUERIES, database, journal=path)
     kept = path.read_bytes()
-    with pytest.raises(OutputError, match="that did not end; --resume goes on with it"):
+    with pytest.raises(OutputError, match="that did not end; `resume=True` goes on with it"):
         search(QUERIES, database, journal=path)
     assert path.read_bytes() == kept
 

@@ -73,7 +73,7 @@ def test_the_backend_is_that_of_the_cpus(cards):
 @pytest.mark.parametrize("text", ["cuda", "hybrid", "cuda:0", "cuda:0,1"])
 def test_gpus_that_are_not_there_are_a_device_error(no_cards, text):
     """Exit code 3, and what to do instead."""
-    with pytest.raises(DeviceError, match="--device cpu") as caught:
+    with pytest.raises(DeviceError, match="use `device='cpu'`") as caught:
         devices_of(text, 4)
     assert caught.value.exit_code == 3
 
@@ -94,7 +94,9 @@ def test_a_gpu_beyond_the_last_is_a_device_error(cards, text, words):
 )
 def test_a_text_that_means_nothing_is_an_input_error(cards, text):
     """It is shown, with all that could be meant."""
-    with pytest.raises(InputError, match="none of auto, cpu, cuda, cuda:0,1 or hybrid") as caught:
+    with pytest.raises(
+        InputError, match="it must be auto, cpu, cuda, cuda:0,1 or hybrid"
+    ) as caught:
         devices_of(text, 4)
     assert repr(text) in str(caught.value)
     assert caught.value.exit_code == 1
@@ -151,7 +153,7 @@ def test_gpus_are_chosen_by_the_numbers_of_the_driver(monkeypatch):
 
 def test_cpus_compute_with_the_backends_of_cpus():
     """GPUs are chosen as devices."""
-    with pytest.raises(InputError, match="--device cuda"):
+    with pytest.raises(InputError, match="`device='cuda'`"):
         devices_of("cpu", 2, "cuda")
 
 

@@ -71,7 +71,7 @@ def test_no_more_is_planned_than_there_is(needs, part):
 def test_less_than_the_least_is_refused_with_the_least(needs):
     """One byte less; rounded up to what an option can say, it works."""
     least = least_memory(needs).total
-    with pytest.raises(MemoryLimitError, match=f"--memory-limit {-(-least // MIB)}M"):
+    with pytest.raises(MemoryLimitError, match=f"`memory_limit={-(-least // MIB) * MIB}`"):
         planned_memory(needs, given_bytes(least - 1))
     assert planned_memory(needs, given_bytes(least)).total == least
 
@@ -189,7 +189,7 @@ def test_the_room_of_a_build_is_within_what_there_is(spare):
     """And all of it, if there is enough."""
     with pytest.raises(MemoryLimitError) as refused:
         room_within(MOST, 64 * MIB, given_bytes(MIB))
-    least = int(str(refused.value).partition("--memory-limit ")[2].partition("M;")[0])
+    least = int(str(refused.value).partition("memory_limit=")[2].partition("`;")[0]) // MIB
     allowed = (least + spare) * MIB
     room = room_within(MOST, 64 * MIB, given_bytes(allowed))
     assert room.total(64 * MIB) <= allowed
@@ -217,5 +217,5 @@ def test_input_that_cannot_be_held_is_counted_to_its_end(monkeypatch):
 @pytest.mark.parametrize("function", [swdual.search, swdual.iter_search])
 def test_a_limit_is_a_positive_number(function):
     """Zero bytes are no limit but a mistake."""
-    with pytest.raises(InputError, match="memory_limit is 0, but it must be at least 1"):
+    with pytest.raises(InputError, match="`memory_limit` is 0, but it must be at least 1"):
         function("MKVLAW", {"t": "MKVLAW"}, memory_limit=0)

@@ -206,7 +206,7 @@ def test_scores_that_measure_nothing_are_refused(scores, lengths, words):
     columns = np.array(list(scores), np.int64), np.array(list(lengths), np.int64)
     with pytest.raises(StatisticsUnavailable, match=words) as caught:
         fitted(*columns)
-    assert "--stats table or --stats none" in str(caught.value)
+    assert "`stats='table'` or `stats='none'`" in str(caught.value)
 
 
 def test_the_facts_are_plain_values():

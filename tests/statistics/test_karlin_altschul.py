@@ -135,7 +135,7 @@ def test_scores_without_a_limit_are_refused(block, words):
     with pytest.raises(StatisticsUnavailable, match=words) as caught:
         ungapped(matrix_of(block, name="odd"))
     assert "matrix odd:" in str(caught.value)
-    assert "--stats none" in str(caught.value)
+    assert "stats='none'" in str(caught.value)
     assert isinstance(caught.value, InputError)
     assert caught.value.exit_code == 1
 

@@ -99,7 +99,7 @@ def test_a_refused_gap_price_comes_with_the_tabled_ones(name, gap_open, gap_exte
     with pytest.raises(StatisticsUnavailable) as caught:
         gapped(ScoringScheme(load(name), gap_open, gap_extend))
     message = str(caught.value)
-    for words in (name, f"{gap_open}/{gap_extend}", listed, "--stats fit", "--stats none"):
+    for words in (name, f"{gap_open}/{gap_extend}", listed, "stats='fit'", "stats='none'"):
         assert words in message
 
 
@@ -109,7 +109,7 @@ def test_an_unknown_matrix_is_refused_with_the_known_ones():
     for matrix, known in ((odd, "BLOSUM62"), (match_mismatch(7, -9), "1/-3")):
         with pytest.raises(StatisticsUnavailable) as caught:
             gapped(ScoringScheme(matrix, 11, 1))
-        for words in (matrix.name, known, "--stats fit", "--stats none"):
+        for words in (matrix.name, known, "stats='fit'", "stats='none'"):
             assert words in str(caught.value)
 
 
