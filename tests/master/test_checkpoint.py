@@ -204,7 +204,9 @@ def test_a_search_that_goes_on_finds_the_same(
         end_after(patch, count)
         with pytest.raises(Ended) as stop:
             search(QUERIES, database, journal=path, threads=2, **options)
-    assert [str(path) in note and "`resume=True`" in note for note in stop.value.__notes__] == [True]
+    assert [str(path) in note and "`resume=True`" in note for note in stop.value.__notes__] == [
+        True
+    ]
     scored = []
     monkeypatch.setattr(
         module.Checkpoint, "keep", lambda self, record: scored.append(packed_of(record))
