@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -20,6 +22,7 @@ from swdual.gantt import (
     Panel,
     check_path,
     draw,
+    drawn,
     save,
     svg,
 )
@@ -400,3 +403,38 @@ def test_a_long_plan_has_hours():
     assert chart.get_xlabel() == "hours"
     assert [text.get_text() for text in chart.get_xticklabels()] == ["0", "2", "4", "6", "8", "10"]
     assert ">hours</text>" in svg([panel])
+
+
+def test_a_figure_draws_itself_in_a_notebook(chart, tmp_path):
+    """In a kernel that never imported pyplot, and with twice the pixels of its size."""
+    pytest.importorskip("IPython")
+    code = """
+import sys
+from IPython.core.interactiveshell import InteractiveShell
+from swdual import gantt
+import numpy as np
+row = np.zeros(1)
+panel = gantt.Panel("t", ["w"], row.astype(int), row, row + 1, row.astype(int))
+figure = gantt.drawn([panel], None)
+data, facts = InteractiveShell.instance().display_formatter.format(figure)
+assert "matplotlib.pyplot" not in sys.modules
+width, height = facts["image/png"]["width"], facts["image/png"]["height"]
+png = data["image/png"]
+assert png[:4] == b"\\x89PNG"
+assert int.from_bytes(png[16:20], "big") == 2 * width
+assert abs(int.from_bytes(png[20:24], "big") - 2 * height) <= 1
+"""
+    subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        timeout=60,
+        env=os.environ | {"IPYTHONDIR": str(tmp_path)},
+    )
+    assert drawn([chart], tmp_path / "chart.svg") is None
+
+
+def test_a_figure_can_still_be_pickled(chart):
+    """As figures of matplotlib can."""
+    pytest.importorskip("matplotlib")
+    again = pickle.loads(pickle.dumps(drawn([chart], None)))
+    assert again._repr_png_()[0].startswith(b"\x89PNG")

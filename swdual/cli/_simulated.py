@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -13,32 +12,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from swdual import registry
-from swdual.cli import counted
 from swdual.cli._replayed import Part
 from swdual.endings import format_of
 from swdual.errors import InputError, OutputError, SwdualError
 from swdual.gantt import check_path
 from swdual.scheduling import charts, jobs_table, plugins
 from swdual.scheduling import penalty as penalties
-from swdual.scheduling.comparison import Comparison, compare, human_time, shown
+from swdual.scheduling.comparison import Comparison, compare
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.explanation import check_number, explained
-from swdual.scheduling.metrics import STATISTICS, quantities
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import FoundAllocator, FoundPolicy
 from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError
 from swdual.scheduling.schedule import Schedule
-from swdual.scheduling.workload.workload import DAY
 
 if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
 
 
 logger = logging.getLogger("swdual")
-
-SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisation"}
-"""What is shown only if it differs from something else, as it does where jobs shrink."""
-
 
 STDOUT = ("-", "/dev/stdout")
 """Names of standard output."""
@@ -470,61 +462,3 @@ def as_dict(
     if len(runs) == 1:
         return facts | rows[0]
     return facts | {"schedules": rows, "refused": outcome.refused}
-
-
-def head(workload: Workload, platform: Platform) -> str:
-    """Return a line about what was simulated."""
-    size = f"{platform.processors:,} processors"
-    size = "" if platform.name == size else f" ({size})"
-    jobs = counted(len(workload), "job", "jobs")
-    return f"{workload.name}: {jobs} in {workload.span / DAY:,.1f} days on {platform.name}{size}"
-
-
-def summary(outcome: Outcome, chosen: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of one schedule: the statistics of each quantity, and all other metrics.
-
-    Long times stand in hours or days, too. Where metrics are chosen, these only are shown.
-    """
-    row, metrics = outcome.comparison.rows[0], outcome.comparison.metrics
-    options = " ".join(f"{name}={value}" for name, value in row.options.items())
-    yield f"policy     {row.policy}  {options}".rstrip()
-    yield f"allocator  {row.allocator}"
-    if row.penalty:
-        yield f"penalty    {row.penalty}"
-    yield ""
-    if chosen:
-        for name in chosen:
-            yield _line_of(name, row.values[name], metrics[name].unit)
-        return
-    told = _telling(row.values)
-    left = {name: shown(value, metrics[name].unit) for name, value in told.items()}
-    yield f"{'':<18}" + "".join(f"{name:>16}" for name in STATISTICS)
-    for quantity in quantities():
-        cells = [left.pop(f"{statistic}_{quantity}", "") for statistic in STATISTICS]
-        if any(cells):
-            yield f"{quantity.replace('_', ' '):<18}" + "".join(f"{cell:>16}" for cell in cells)
-        if quantity.endswith("_time"):
-            names = [f"{statistic}_{quantity}" for statistic in STATISTICS]
-            longer = [human_time(told.get(name, 0.0)) for name in names]
-            if any(longer):
-                yield f"{'':<18}{''.join(f'{cell:>16}' for cell in longer)}".rstrip()
-    yield ""
-    for name in left:
-        yield _line_of(name, told[name], metrics[name].unit)
-
-
-def _line_of(name: str, value: float, unit: str) -> str:
-    """Return the line of one metric."""
-    longer = human_time(value) if unit == "s" else ""
-    beside = f"  ({longer})" if longer else ""
-    return f"{name.replace('_', ' '):<22}{shown(value, unit):>11}{beside}"
-
-
-def _telling(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the metrics without those that say the same as another."""
-    left = dict(values)
-    for special, usual in SPECIAL.items():
-        names = [name for name in values if special in name]
-        if all(math.isclose(values[x], values[x.replace(special, usual)]) for x in names):
-            left = {name: value for name, value in left.items() if name not in names}
-    return left

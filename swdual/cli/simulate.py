@@ -235,6 +235,7 @@ def command(
     from swdual.cli._replayed import load
     from swdual.scheduling.comparison import SHOWN, compare
     from swdual.scheduling.metrics import metrics
+    from swdual.scheduling.summary import headline, summary
 
     kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
     runs = _simulated.Runs.of(policies, allocators, options, reserve_depth, penalty, kind)
@@ -253,11 +254,12 @@ def command(
     if as_json:
         click.echo(json.dumps(_simulated.as_dict(done, workload, platform, runs, part)))
         return
-    click.echo(_simulated.head(workload, platform))
+    click.echo(headline(workload, platform))
     for line in part.lines():
         click.echo(harmless(line))
     one = len(runs) == 1
-    for line in _simulated.summary(done, columns) if one else done.comparison.lines():
+    table = done.comparison
+    for line in summary(table.rows[0], table.metrics, columns) if one else table.lines():
         click.echo(harmless(line))
     for line in done.refusals():
         click.echo(harmless(line))

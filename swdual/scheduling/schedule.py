@@ -15,6 +15,7 @@ from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.workload.workload import Workload
+from swdual.text import counted
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -87,7 +88,7 @@ NEVER_INTERRUPTED = Executions(
 """No executions."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Schedule:
     """The executions of a workload's jobs, as columns in the workload's order.
 
@@ -247,6 +248,30 @@ class Schedule:
         from swdual.scheduling.jobs_table import write
 
         write(self, path, force=force)
+
+    def __repr__(self) -> str:
+        from swdual.scheduling.comparison import shown
+        from swdual.scheduling.metrics import METRICS
+
+        facts = [
+            counted(len(self), "job", "jobs"),
+            counted(self.platform.processors, "processor", "processors"),
+            *(
+                f"{name.replace('_', ' ')} {shown(METRICS[name](self), METRICS[name].unit)}"
+                for name in ("mean_waiting_time", "makespan", "utilisation")
+            ),
+        ]
+        who = f"{self.policy} with {self.allocator}"
+        return f"<Schedule of {self.workload.name!r} by {who}: {', '.join(facts)}>"
+
+    def __str__(self) -> str:
+        """Return what ``swdual simulate`` prints of one schedule."""
+        from swdual.scheduling.comparison import Row
+        from swdual.scheduling.metrics import METRICS
+        from swdual.scheduling.summary import headline, summary
+
+        lines = summary(Row.of(self, METRICS), METRICS)
+        return "\n".join((headline(self.workload, self.platform), *lines))
 
     def _repr_html_(self) -> str:
         from swdual.scheduling.comparison import compare
