@@ -20,7 +20,9 @@ import xxhash
 from swdual.version import __version__
 
 _HOLDS_KERNELS = re.compile(rb"^(?:from swdual\.(?:jit|native)|from numba|import numba)\b", re.M)
-_IMPORTED = re.compile(rb"^ *from (swdual\.[\w.]+) import", re.M)
+_CONSTANTS_FROM = re.compile(
+    rb"^ *from (swdual\.[\w.]+) import (?:\([^)]*|[^(\n]*)\b[A-Z][A-Z_]+\b", re.M
+)
 
 
 @cache
@@ -50,13 +52,15 @@ def _kernel_digest() -> str:
     """Return a digest of what compiled kernels depend on, the name of their folder.
 
     Numba compares the file of a kernel, but neither the functions that it calls nor the constants
-    that it uses. So the digest covers all files that hold kernels, the files that these import
-    from, and the release. Other files may change without a new compilation.
+    that it uses. So the digest covers all files that hold kernels, the files that these take
+    constants from, and the release. Other files may change without a new compilation.
     """
     package = Path(__file__).parent
     contents = {file: file.read_bytes() for file in package.rglob("*.py")}
     kernels = [file for file, text in contents.items() if _HOLDS_KERNELS.search(text)]
-    modules = {name.decode() for file in kernels for name in _IMPORTED.findall(contents[file])}
+    modules = {
+        name.decode() for file in kernels for name in _CONSTANTS_FROM.findall(contents[file])
+    }
     paths = {package.parent / f"{module.replace('.', '/')}.py" for module in modules}
     state = xxhash.xxh3_64(__version__.encode())
     for file in sorted({*kernels, *paths & contents.keys()}):

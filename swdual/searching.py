@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from swdual.hits.query_result import QueryResult
 from swdual.keywords import refuse_unknown, share_help, signature_with
 from swdual.master.checkpoint import Identity
 from swdual.master.device import Device
 from swdual.master.search import Progress, Search
-from swdual.results import SearchResults
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
+
+if TYPE_CHECKING:
+    from swdual.results import SearchResults
 
 
 class SearchOptions(TypedDict, total=False):
@@ -63,6 +65,8 @@ def search(queries: Any, database: Any, **options: Unpack[SearchOptions]) -> Sea
     ('same', 33, '6M')
     """
     refuse_unknown("search", options, SearchOptions.__annotations__)
+    from swdual.results import SearchResults
+
     whole = prepared(queries, database, **options)
     started = time.perf_counter()
     with whole.journalled():

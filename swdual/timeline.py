@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.gantt import Panel
 from swdual.planner import Plan
 from swdual.version import __version__
+
+if TYPE_CHECKING:
+    from swdual.gantt import Panel
 
 ACTIVITIES = ("score", "align", "failed", "superseded")
 """What a worker can be at: the last two came to nothing."""
@@ -173,6 +175,8 @@ class Timeline:
         query_ids
             Names of all queries, for the tooltips.
         """
+        from swdual.gantt import Panel
+
         queries, activities = self._array("query"), self._array("activity")
 
         def label(number: int) -> str:
@@ -206,6 +210,8 @@ def plan_panel(
     workers, query_ids
         Names of the workers, and of all queries for the tooltips.
     """
+    from swdual.gantt import Panel
+
     queries = _joined([queries for _, _, queries in plans], np.int64)
     seconds = sum(plan.makespan for _, plan, _ in plans)
     busy = np.zeros(len(workers))

@@ -281,7 +281,6 @@ def command(
     from pathlib import Path
 
     from swdual.endings import output_format
-    from swdual.gantt import check_path, rendered
     from swdual.master.completion import Completion
     from swdual.output import replacing
     from swdual.searching import identified, prepared
@@ -308,6 +307,8 @@ def command(
         logger.info("%s is complete: nothing to resume; --force searches again", out)
         return
     if gantt is not None:
+        from swdual.gantt import check_path
+
         check_path(gantt)
     if cluster is not None:
         from swdual.cluster.connection import hush
@@ -353,6 +354,8 @@ def command(
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = whole.timing(time.perf_counter() - started)
         if gantt is not None:
+            from swdual.gantt import rendered
+
             drawn.pop().write(rendered(timing.panels(), gantt))
         if trace is not None:
             drawn.pop().write(json.dumps(timing.trace()).encode())

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual import notebook
-from swdual.database.build import build
 from swdual.database.layout import (
     LARGEST_NUMBER,
     SECTION_TYPES,
@@ -169,6 +168,8 @@ class Database:
     @classmethod
     def from_batches(cls, batches: Iterable[Batch], alphabet: Alphabet, name: str) -> Self:
         """Return a database of some records, built in memory."""
+        from swdual.database.build import build
+
         stream = io.BytesIO()
         writer = f"swdual {__version__}"
         build(batches, stream, alphabet, title=name, writer=writer, scratch=None)
@@ -339,7 +340,7 @@ class Database:
         """Return the residue codes of some records of the input."""
         numbers, places = self.located(ordinals)
         found = [b""] * len(places)
-        for number in np.unique(numbers).tolist():
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
             here = np.flatnonzero(numbers == number)
             within = places[here].tolist()
             for place, codes in zip(here.tolist(), self.codes_at(number, within), strict=True):

@@ -17,7 +17,6 @@ from swdual.master.record import Record
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker, bind, cpu_scorers, keep, register
 from swdual.memory import Allowance, allowance, resident
-from swdual.statistics.shuffle import shuffled
 from swdual.statistics.table import Table
 from swdual.text import counted
 
@@ -122,7 +121,11 @@ def engaged(
         memory = planned_memory(needs, allowed)
     _tell(workers, memory, allowed, book)
     keep(workers, memory.ranges)
-    copies = shuffled(database) if fitted else None
+    copies = None
+    if fitted:
+        from swdual.statistics.shuffle import shuffled
+
+        copies = shuffled(database)
     verification = None
     if manner.verify:
         definition = bind(Device("cpu", "reference"), database, params.scheme)

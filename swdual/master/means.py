@@ -131,7 +131,8 @@ class Means:
         """
         blocks = self.database.manifest.blocks
         shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
-        lengths = np.unique(np.geomspace(shortest, longest, 64).astype(np.int64))
+        lengths = np.geomspace(shortest, longest, 64).astype(np.int64)
+        lengths = lengths[np.diff(lengths, prepend=0) > 0]
         low, high = 0, LARGEST
         while low < high:
             middle = (low + high) // 2

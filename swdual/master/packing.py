@@ -8,7 +8,6 @@ import numpy as np
 
 from swdual.master.candidates import Candidates, Scored
 from swdual.master.task import Range
-from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
 
 TASK = b"T"
 
@@ -72,6 +71,8 @@ def unpack(record: bytes, targets: int, *, fitted: bool) -> Scored:
         raise ValueError("a histogram too few or too many")
     if cells == 0:
         return Scored(found, None)
+    from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
+
     filled = np.frombuffer(record, CELL, cells - 1, HEAD.size + rows.nbytes)
     counts = np.zeros(LENGTH_BINS * SCORE_BINS, np.int64)
     counts[filled["cell"]] = filled["count"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,13 +28,15 @@ from swdual.master.worker import Worker
 from swdual.memory import resident
 from swdual.planner import PACKAGE as planners
 from swdual.progress import progress_bar
-from swdual.results import Timing
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
 from swdual.text import counted, quoted
 
 logger = logging.getLogger("swdual")
+
+if TYPE_CHECKING:
+    from swdual.results import Timing
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
@@ -245,6 +247,8 @@ class Search:
 
     def timing(self, seconds: float) -> Timing:
         """Return what has been done so far, in so many seconds, and by whom."""
+        from swdual.results import Timing
+
         record = self._means.record
         names = tuple(query.id for query in self.queries)
         cells = self.cells - self._cells_known
