@@ -193,9 +193,9 @@ class Runs:
             needed = policy.traits.jobs
             if needed in REMEDIES and needed != self.kind:
                 raise InputError(
-                    f"only for {JOB_KINDS[needed]}; add {REMEDIES[needed]}"
+                    f"only for {JOB_KINDS[needed]}; use {REMEDIES[needed]}"
                     if self.tolerant
-                    else f"{policy.name} is for {JOB_KINDS[needed]}; add {REMEDIES[needed]}"
+                    else f"{policy.name} is for {JOB_KINDS[needed]}; use {REMEDIES[needed]}"
                 ) from refusal
             raise
         except DecisionError as error:

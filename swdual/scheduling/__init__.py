@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.schedule import Schedule
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
-    from swdual.scheduling.workload.sample import sample, windows
+    from swdual.scheduling.workload.sample import draw_windows, sample, windows
     from swdual.scheduling.workload.swf import read_swf, write_swf
     from swdual.scheduling.workload.workload import Workload
 
@@ -68,6 +68,7 @@ _HOMES = {
     "check_policy": "conformance",
     "cirne": "workload.cirne",
     "compare": "comparison",
+    "draw_windows": "workload.sample",
     "lublin": "workload.lublin",
     "read_swf": "workload.swf",
     "reason_to_wait": "placing",
@@ -97,6 +98,7 @@ __all__ = [
     "check_policy",
     "cirne",
     "compare",
+    "draw_windows",
     "lublin",
     "read_swf",
     "reason_to_wait",

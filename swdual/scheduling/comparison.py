@@ -71,7 +71,7 @@ class Row:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Metrics of several schedules; `compare` makes it.
 
@@ -93,6 +93,10 @@ class Comparison:
         for name in self.shown:
             if name not in self.metrics:
                 raise InputError(registry.unknown("metric", name, self.metrics))
+
+    def __repr__(self) -> str:
+        schedules = "1 schedule" if len(self.rows) == 1 else f"{len(self.rows):,} schedules"
+        return f"<Comparison: {schedules}, {len(self.metrics)} metrics>"
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with one row a schedule and all metrics.

@@ -364,8 +364,8 @@ def test_all_that_can_are_compared_and_others_say_why(run, trace):
     outcome = run("simulate", "t.swf", "--policy", "all", QUIET)
     said = [line for line in outcome.out.splitlines() if line.startswith("not simulated: ")]
     assert len(said) == 3
-    assert any("gspt, gspt_rd" in line and "add --kind sequential" in line for line in said)
-    assert any(": shelves: only for" in line and "add --offline" in line for line in said)
+    assert any("gspt, gspt_rd" in line and "use --kind sequential" in line for line in said)
+    assert any(": shelves: only for" in line and "use --offline" in line for line in said)
     assert any(": thread_matrix with basic: only for jobs that are split" in line for line in said)
 
 
@@ -486,7 +486,7 @@ def test_two_policies_of_one_name_are_refused(refuses, trace, here):
 )
 def test_a_policy_for_other_jobs_names_the_option_that_makes_them(refuses, trace, policy, needed):
     """Not the function of Python."""
-    outcome = refuses(1, [policy, f"add {needed}"], "simulate", "t.swf", "--policy", policy, QUIET)
+    outcome = refuses(1, [policy, f"use {needed}"], "simulate", "t.swf", "--policy", policy, QUIET)
     assert "swdual.scheduling" not in outcome.err
 
 

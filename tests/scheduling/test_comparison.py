@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import sys
@@ -11,9 +12,9 @@ import numpy as np
 import pytest
 from scheduling.random_schedules import built, drawn
 
-from swdual.errors import InputError
+from swdual.errors import InputError, OutputError
 from swdual.scheduling import metrics
-from swdual.scheduling.comparison import SHOWN, compare, shown
+from swdual.scheduling.comparison import SHOWN, compare, human_time, shown
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 
@@ -158,3 +159,33 @@ def test_the_page_has_the_same_cells_escaped(schedules):
 def test_numbers_are_short(value, unit, text):
     """Five digits, no exponent, never "nan"."""
     assert shown(value, unit) == text
+
+
+def test_a_comparison_is_one_line_where_it_is_no_table(schedules):
+    """Not all of its numbers."""
+    assert repr(compare(schedules)) == f"<Comparison: 2 schedules, {len(metrics.METRICS)} metrics>"
+    assert repr(compare(schedules[:1])).startswith("<Comparison: 1 schedule, ")
+
+
+def test_a_comparison_is_a_file_of_numbers(schedules, tmp_path):
+    """What is not a number is an empty field; a file is replaced only by force."""
+    compare(schedules).write_csv(tmp_path / "c.csv")
+    with (tmp_path / "c.csv").open(newline="") as file:
+        first, second = csv.DictReader(file)
+    for name, value in metrics.table(schedules[0]).items():
+        assert float(first[name]) == value
+    assert second["policy"] == "fcfs"
+    assert second["mean_waiting_time"] == ""
+    with pytest.raises(OutputError, match="exists"):
+        compare(schedules).write_csv(tmp_path / "c.csv")
+    compare(schedules).write_csv(tmp_path / "c.csv", force=True)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(3599, ""), (3600, "1.0 h"), (172_799, "48.0 h"), (172_800, "2.0 d"), (6.4e7, "2.0 y")],
+)
+def test_long_times_are_told_in_units_that_people_read(seconds, text):
+    """Nothing below an hour, and nothing where there is no time."""
+    assert human_time(seconds) == text
+    assert human_time(math.nan) == ""
