@@ -107,7 +107,7 @@ def spawn(here):
         if "input" in options:
             del pipes["stdin"]
         done = subprocess.run(
-            command, **{"timeout": 50, **pipes, **options}, env=environment, check=False
+            command, **{"timeout": 300, **pipes, **options}, env=environment, check=False
         )
         texts = (
             (text or b"").decode("utf-8", "surrogateescape") for text in (done.stdout, done.stderr)

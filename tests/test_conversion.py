@@ -448,7 +448,7 @@ def python(*arguments, **options):
     environment = {**os.environ, "PYTHONPATH": os.fspath(ROOT)}
     command = [sys.executable, *arguments]
     return subprocess.run(
-        command, env=environment, capture_output=True, check=False, timeout=50, **options
+        command, env=environment, capture_output=True, check=False, timeout=300, **options
     )
 
 

@@ -224,7 +224,7 @@ def test_a_figure_touches_no_window_and_no_backend(chart):
         "draw([Panel('t', ['w'], x.astype(int), x, x + 1, x.astype(int))]);"
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

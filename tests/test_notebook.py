@@ -19,7 +19,7 @@ def run_again(name):
         pytest.importorskip(package)
     kept, fresh = (nbformat.read(DOCS / f"{name}.ipynb", as_version=4) for _ in range(2))
     place = {"metadata": {"path": str(DOCS)}}
-    nbclient.NotebookClient(fresh, timeout=50, resources=place).execute()
+    nbclient.NotebookClient(fresh, timeout=300, resources=place).execute()
     return kept, fresh
 
 

@@ -58,7 +58,7 @@ print()
 print(json.dumps(sorted(sys.modules)))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=True
     )
     *said, modules = done.stdout.splitlines()
     return "\n".join(said).strip(), json.loads(modules)

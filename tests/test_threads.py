@@ -85,7 +85,7 @@ def test_searches_at_once_find_what_each_finds_alone(proteins, bases):
     start = threading.Barrier(len(todo))
 
     def together(job):
-        start.wait(30)
+        start.wait(300)
         return [rows(*job) for _ in range(2)]
 
     with ThreadPoolExecutor(len(todo)) as pool:
@@ -118,7 +118,7 @@ def test_one_file_is_read_by_many_threads_at_once(tmp_path):
             start = threading.Barrier(8)
 
             def read(database=database, start=start):
-                start.wait(30)
+                start.wait(300)
                 return [*database]
 
             assert all(task.result() == expected for task in [pool.submit(read) for _ in range(8)])

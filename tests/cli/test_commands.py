@@ -66,7 +66,7 @@ def test_output_goes_to_a_pipe(run, here):
     reader = threading.Thread(target=lambda: read.append((here / "pipe").read_text()), daemon=True)
     reader.start()
     assert run("search", "q.fa", "t.fa", "-o", "pipe", *SCORES).code == 0
-    reader.join(20)
+    reader.join(300)
     assert read[0].startswith(HITS)
 
 
@@ -83,7 +83,7 @@ def test_input_comes_from_a_pipe(spawn, run, here, role):
         "database": ("search", "q.fa", "pipe", *SCORES),
         "makedb": ("makedb", "pipe", "t.db"),
     }
-    outcome = spawn(*arguments[role], timeout=10)
+    outcome = spawn(*arguments[role], timeout=300)
     assert outcome.code == 0, outcome.err
     if role == "makedb":
         outcome = run("search", "q.fa", "t.db", *SCORES)

@@ -63,7 +63,7 @@ def shell(tmp_path):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=True,
         )
         return done.stdout
@@ -165,7 +165,7 @@ except SystemExit:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     modules = json.loads(done.stderr.splitlines()[-1])

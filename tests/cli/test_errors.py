@@ -274,7 +274,7 @@ def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
         assert process.stdout.readline()
         process.stdout.close()
         err = process.stderr.read()
-        assert process.wait(50) == 141
+        assert process.wait(300) == 141
     assert err == b""
 
 
@@ -373,9 +373,10 @@ def test_sigterm_ends_a_process_that_reads_with_143(here):
     with subprocess.Popen(command, **pipes) as process:
         while len(os.listdir(here)) == len(before):
             assert process.poll() is None
-        time.sleep(0.3)  # by now it waits for input
+            time.sleep(0.01)
+        time.sleep(0.3)  # mostly, it waits for input by now
         process.send_signal(signal.SIGTERM)
-        assert process.wait(50) == 143
+        assert process.wait(300) == 143
         assert re.fullmatch(rb"swdual: error: terminated[^\n]*\n", process.stderr.read())
     assert sorted(here.rglob("*")) == before
 

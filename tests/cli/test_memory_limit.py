@@ -71,7 +71,7 @@ def measured(folder, *arguments, **environment):
         cwd=folder,
         env={**os.environ, **environment},
         capture_output=True,
-        timeout=200,
+        timeout=300,
         check=False,
     )
     *said, peak = done.stderr.decode().splitlines()

@@ -19,7 +19,7 @@ import swdual
 from swdual.cluster import sharing
 from swdual.database import build
 
-PATIENCE = 30.0
+PATIENCE = 150.0
 """Seconds in which a scheduler or a worker has started, also on a busy machine."""
 
 LETTERS = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)
@@ -103,7 +103,7 @@ class Part:
         """End it as a machine does that loses its power."""
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
     def hears(self, word):
         """Wait until its log has a word; return the line."""
@@ -143,7 +143,7 @@ class Cluster:
 
     def begin(self, *arguments, program="", threads=1, **options):
         """Begin to start a worker, which runs a program first; options as of `Part`."""
-        words = [self.address, "--no-nanny", "--nthreads", threads, "--death-timeout", "60"]
+        words = [self.address, "--no-nanny", "--nthreads", threads, "--death-timeout", "300"]
         preload = self.folder / f"preload{next(self._count)}.py"
         preload.write_text(textwrap.dedent(program))
         words += ["--preload", preload]

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 
 import pytest
-from cluster.conftest import Cluster, held, releasing
+from cluster.conftest import PATIENCE, Cluster, held, releasing
 
 import swdual
 
@@ -33,7 +33,7 @@ HITS = 20
 
 
 def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=10)
+    subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=60)
 
 
 def may():
@@ -141,7 +141,7 @@ def search(here, data, apart):
 
 
 def ends_well(process, here):
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     assert (here / "there.tsv").read_bytes() == (here / "local.tsv").read_bytes()
 
 
@@ -162,7 +162,7 @@ def has_shares(worker, here):
 def in_the_middle(process, here):
     """Wait until something is kept."""
     journal = here / "there.tsv.journal"
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE
     while not journal.exists() or journal.stat().st_size < 2000:
         assert process.poll() is None
         assert time.monotonic() < until
@@ -184,7 +184,7 @@ def test_the_client_is_killed_and_resumes(search, here):
     process = search()
     in_the_middle(process, here)
     process.send_signal(signal.SIGKILL)
-    process.wait(10)
+    process.wait(60)
     assert not (here / "there.tsv").exists()
     ends_well(search("--resume"), here)
 

