@@ -43,6 +43,9 @@ def _own_folders() -> Path:
     os.environ["PYTHONUSERBASE"] = site.getuserbase()  # packages that were installed in the home
     for name in OTHER_FOLDERS:
         os.environ.pop(name, None)
+    # Other processes, too, run what lies here, and not an installed copy with kernels of its own.
+    others = filter(None, [os.environ.get("PYTHONPATH")])
+    os.environ["PYTHONPATH"] = os.pathsep.join([os.path.dirname(__file__), *others])
     home, cache = folder / "home", os.environ.get("SWDUAL_TEST_CACHE", folder / "cache")
     home.mkdir()
     os.environ["HOME"] = os.fspath(home)

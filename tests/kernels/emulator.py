@@ -1,7 +1,7 @@
 """Builds CUDA sources for the CPU with g++ and the shim of `host.h`, and calls them.
 
-Libraries are kept in the temporary folder under a hash of all that goes into them, so that a
-kernel is compiled once, also where several processes test at the same time.
+Libraries are kept in the cache folder, or the temporary one, under a hash of all that goes into
+them, so that a kernel is compiled once, also where several processes test at the same time.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ const char* {name}({parameters}, unsigned ctas, unsigned threads, unsigned long 
 """
 """What a library exports: one launcher for each kernel, with the kernel's arguments first."""
 
+
+PARENT = Path(os.environ.get("SWDUAL_CACHE_DIR", tempfile.gettempdir()))
+"""Where the folder of the libraries is."""
 
 _ONE_GRID = threading.Lock()
 """A library runs one grid at a time."""
@@ -144,8 +147,8 @@ def _compiler() -> str:
 
 def _folder() -> Path:
     """Return the folder of the libraries, which nobody else can write to."""
-    folder = Path(tempfile.gettempdir()) / f"swdual-emulator-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = PARENT / f"swdual-emulator-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     state = folder.stat()
     if state.st_uid != os.getuid() or state.st_mode & 0o022:
         raise PermissionError(f"{folder} belongs to somebody else")
