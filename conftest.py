@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 OTHER_FOLDERS = (
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),
@@ -59,6 +60,13 @@ def _own_folders() -> Path:
 # Not in a hook: other conftest.py files import swdual before the first hook is called.
 # A worker of pytest-xdist has inherited the folders.
 _folder = None if "PYTEST_XDIST_WORKER" in os.environ else _own_folders()
+
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 @pytest.hookimpl(trylast=True)
