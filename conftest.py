@@ -70,13 +70,15 @@ settings.load_profile("any machine")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Prepare what processes that tests start inherit from this one."""
     for name in LOOK:
         os.environ.pop(name, None)
     # A process that was started in the background ignores SIGINT, and so do those that it starts.
     # Handlers, unlike this, are not inherited: this process goes on to ignore it, others heed it.
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # The workers of pytest-xdist go on to ignore it, too.
+    runs_tests = getattr(config.option, "dist", "no") == "no"
+    if runs_tests and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda number, frame: None)
 
 

@@ -201,11 +201,15 @@ def pair(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def dask_cluster():
+def dask_cluster(tmp_path_factory):
     """A cluster of two workers as Dask itself starts it: it starts again those that end."""
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        local_directory=os.fspath(tmp_path_factory.mktemp("dask")),
     ) as cluster:
         yield cluster
 
