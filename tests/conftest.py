@@ -18,6 +18,10 @@ QUERIES = b">q1 first query\nMKVLAWGGHERMKVLAWDEF\n>q2\nACDEFGHIKLMNPQRSTVWY\n"
 TARGETS = b">t1 one\nMKVLAWGGHERMKV\n>t2 two\nGGGGWW\n>t3\nACDEFGHIKLMNPQRSTVWYACD\n"
 
 
+MANY_CPUS = 64
+"""What the command line takes for the CPUs of this machine, so that no test's threads are cut."""
+
+
 class Outcome(NamedTuple):
     """How a command ended, and what it said."""
 
@@ -63,6 +67,7 @@ def run(here, monkeypatch):
             patch.setattr(sys, "stdin", _text(io.BufferedReader(io.BytesIO(stdin))))
             patch.setattr(sys, "stdout", _text(out))
             patch.setattr(sys, "stderr", _text(err))
+            patch.setattr("swdual.cli._options.cpus", lambda: MANY_CPUS)
             with pytest.raises(SystemExit) as stop:
                 main([os.fspath(argument) for argument in arguments])
             sys.stderr.flush()

@@ -80,8 +80,8 @@ class Command(click.Command):
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
-        self._groups = {**(groups or {}), MESSAGES: _MESSAGE_OPTIONS}
-        self._examples = examples.strip("\n").splitlines()
+        self.groups = {**(groups or {}), MESSAGES: _MESSAGE_OPTIONS}
+        self.examples = examples.strip("\n").splitlines()
         self._phrases = phrases or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -136,7 +136,7 @@ class Command(click.Command):
         }
         sections = [
             (heading, [records.pop(name) for name in names.split() if name in records])
-            for heading, names in self._groups.items()
+            for heading, names in self.groups.items()
         ]
         others = [*records.values()]
         if len(sections) == 1:
@@ -153,9 +153,9 @@ class Command(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit codes."""
-        if self._examples:
+        if self.examples:
             with formatter.section("Examples"):
-                for line in self._examples:
+                for line in self.examples:
                     formatter.write(f"{'':>{formatter.current_indent}}{line.strip()}\n")
         with formatter.section("Exit codes"):
             formatter.write_text(EXIT_CODES)
@@ -380,13 +380,18 @@ scheme_options = _together(
 """How sequences are compared."""
 
 
+def cpus() -> int:
+    """Return how many CPUs this process may use."""
+    from swdual.master.device import available_threads
+
+    return available_threads()
+
+
 def bounded_threads(threads: int | None) -> int | None:
     """Return the threads to use: no more than there are CPUs, with a warning as blastp's."""
     if threads is None:
         return None
-    from swdual.master.device import available_threads
-
-    there = available_threads()
+    there = cpus()
     if threads > there:
         logger.warning(
             "`threads` was reduced from %d to %d, the number of CPUs that this process may use",

@@ -8,16 +8,41 @@ from collections.abc import Iterator
 
 import click
 
-DETAILED = ("policies", "allocators", "platforms", "metrics", "repairs")
+from swdual.cli._options import Command
+
+PACKAGES = {
+    "backends": "swdual.backends",
+    "planners": "swdual.planners",
+    "formats": "swdual.formats",
+}
+"""Kinds of which each is a module of a package, whose docstring says what it is."""
+
+KINDS = (
+    *PACKAGES,
+    *("fields", "matrices", "tasks"),
+    *("policies", "allocators", "platforms", "metrics", "repairs"),
+)
+
+COLUMN = 18
+
+EXAMPLES = """
+swdual list
+swdual list fields
+swdual list policies
+"""
 
 
-@click.command("list", short_help="List what can be chosen by name.")
-@click.argument("what", required=False, type=click.Choice(DETAILED))
+@click.command(
+    "list", cls=Command, examples=EXAMPLES, short_help="List what can be chosen by name."
+)
+@click.argument("what", required=False, metavar="[KIND]", type=click.Choice(KINDS))
 def command(what: str | None) -> None:
-    """List backends, planners, output formats and their fields, and matrices.
+    """List the names that options take, or those of one kind with what each is.
 
-    Also the policies, allocators and platforms that are simulated. Name one of these, or metrics
-    or repairs, for details.
+    \b
+    KIND is one of
+      backends  planners  formats  fields  matrices  tasks    (searches)
+      policies  allocators  platforms  metrics  repairs       (simulations)
     """
     lines = _all() if what is None else _about(what)
     for line in lines:
@@ -27,10 +52,10 @@ def command(what: str | None) -> None:
 def _all() -> Iterator[str]:
     from swdual import registry
     from swdual.format import NUMBERS
-    from swdual.hits.fields import FIELDS
     from swdual.scheduling import plugins
     from swdual.scheduling.platform import PLATFORMS
     from swdual.sequences import matrices
+    from swdual.sequences.scoring import TASKS
 
     numbers = {name: number for number, name in NUMBERS.items()}
     formats = [
@@ -42,19 +67,27 @@ def _all() -> Iterator[str]:
         ("planners", registry.available("swdual.planners")),
         ("formats", formats),
         ("matrices", matrices.names()),
+        ("tasks", TASKS),
         ("policies", plugins.policy_names()),
         ("allocators", plugins.allocator_names()),
         ("platforms", sorted(PLATFORMS)),
     ):
         yield f"{kind:<12}{'  '.join(names)}"
     yield "\nfields of tables"
-    for name, field in FIELDS.items():
-        yield f"  {name:<14}{field.meaning}"
+    yield from (f"  {line}" for line in _fields())
 
 
 def _about(what: str) -> Iterator[str]:
     """Yield the lines about one kind of thing: each with what it does."""
-    if what == "policies":
+    if what in PACKAGES:
+        yield from _modules(PACKAGES[what])
+    elif what == "fields":
+        yield from _fields()
+    elif what == "matrices":
+        yield from _matrices()
+    elif what == "tasks":
+        yield from _tasks()
+    elif what == "policies":
         yield from _policies()
     elif what == "allocators":
         yield from _allocators()
@@ -75,6 +108,47 @@ def _about(what: str) -> Iterator[str]:
         for name, rule in RULES.items():
             yield f"{name}={'|'.join(rule.choices)}  [default: {rule.choices[0]}]"
             yield from _wrapped(rule.help)
+
+
+def _modules(package: str) -> Iterator[str]:
+    """Yield each module of a package with the first sentence about it."""
+    from swdual import registry
+
+    for name in registry.available(package):
+        text = inspect.cleandoc(registry.load(package, name).__doc__ or "").partition("\n\n")[0]
+        about = " ".join(text.split())
+        first, *more = _wrapped(about, " " * COLUMN)
+        yield f"{name:<{COLUMN}}{first.strip()}"
+        yield from more
+
+
+def _fields() -> Iterator[str]:
+    from swdual.hits.fields import FIELDS
+
+    for name, field in FIELDS.items():
+        yield f"{name:<14}{field.meaning}"
+
+
+def _matrices() -> Iterator[str]:
+    from swdual.sequences import matrices
+    from swdual.sequences.scoring import PREFERRED_GAPS
+
+    for name in matrices.names():
+        opening, extension = PREFERRED_GAPS[name]
+        yield f"{name:<{COLUMN}}gap opening {opening}, gap extension {extension}"
+
+
+def _tasks() -> Iterator[str]:
+    from swdual.sequences.alphabet import ALPHABETS
+    from swdual.sequences.scoring import PREFERRED_GAPS, TASKS
+
+    for name, task in TASKS.items():
+        if task.dbtype == "prot":
+            scores, gaps = task.matrix, PREFERRED_GAPS[task.matrix]
+        else:
+            scores, gaps = f"{task.reward}/{task.penalty}", (task.gap_open, task.gap_extend)
+        kind = ALPHABETS[task.dbtype].plural
+        yield f"{name:<{COLUMN}}{kind}: {scores}, gap opening {gaps[0]}, gap extension {gaps[1]}"
 
 
 def _policies() -> Iterator[str]:

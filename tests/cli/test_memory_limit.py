@@ -31,6 +31,15 @@ sys.exit(code)
 """A process so small that what its child was forked from does not count."""
 
 
+FOUR_CPUS = """
+import sys
+from swdual.cli import _options, main
+_options.cpus = lambda: 4
+main(sys.argv[1:])
+"""
+"""The command on a machine with four CPUs, so that four threads are taken."""
+
+
 class Measured(NamedTuple):
     """How a command ended, what it wrote and said, and the most memory it had, in bytes."""
 
@@ -65,7 +74,7 @@ def folder(tmp_path_factory):
 
 def measured(folder, *arguments, **environment):
     """Run the command in a folder, and measure it from outside."""
-    command = [sys.executable, "-m", "swdual", *arguments]
+    command = [sys.executable, "-c", FOUR_CPUS, *arguments]
     done = subprocess.run(
         [sys.executable, "-S", "-c", MEASURE, *command],
         cwd=folder,
@@ -156,4 +165,6 @@ def test_what_slurm_gave_the_job_is_a_limit(folder, command):
 def test_a_size_is_a_positive_number(refuses):
     """Anything else is refused as an option."""
     for text in ("0", "-5", "1T", "some", "1.5G"):
-        refuses(1, ["--memory-limit", "no size"], "search", "q.fa", "t.fa", "--memory-limit", text)
+        refuses(
+            1, ["--memory-limit", "not a size"], "search", "q.fa", "t.fa", "--memory-limit", text
+        )
