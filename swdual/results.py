@@ -223,6 +223,13 @@ class SearchResults:
         """Return the first hits of each query only."""
         return self._with([query.top(count) for query in self])
 
+    def within(self, percent: float) -> SearchResults:
+        """Return the hits whose score is at most so many percent below their query's best.
+
+        Hits of equal scores are kept or left out together.
+        """
+        return self._with([query.within(percent) for query in self])
+
     @takes_keywords_of(QueryResult.filter)
     def filter(self, **bars: Any) -> SearchResults:
         """Return the hits that pass all of the given limits.

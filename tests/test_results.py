@@ -554,6 +554,18 @@ def test_a_filter_keeps_what_passes_every_bar(evaluated):
     assert evaluated.filter() == evaluated
 
 
+@pytest.mark.parametrize("percent", [0, 25, 99])
+def test_within_keeps_what_is_near_the_best_of_each_query(evaluated, percent):
+    """Counted in raw scores, and equal scores stay together; a query without hits stays empty."""
+    kept = evaluated.within(percent)
+    assert len(kept) == len(evaluated)
+    for some, whole in zip(kept, evaluated, strict=True):
+        best = max((hit.score for hit in whole), default=0)
+        near = [hit.id for hit in whole if 100 * (best - hit.score) <= percent * best]
+        assert [hit.id for hit in some] == near
+    assert [len(each) for each in evaluated.within(100)] == [len(each) for each in evaluated]
+
+
 def test_top_keeps_the_first_hits_of_each_query(evaluated):
     """With their alignments; more than there are is all."""
     for count in (0, 1, 2, 100):
