@@ -24,6 +24,12 @@ from swdual.time_axis import time_ticks
 if TYPE_CHECKING:
     import matplotlib.figure
 
+LEGEND_COLUMNS = 6
+"""Entries of a figure's legend that stand side by side."""
+
+SWATCH, LETTER = 10, 6
+"""Pixels of a colour in the legend of an inline drawing, and about what a letter takes."""
+
 ENDINGS = (".svg", ".png", ".pdf")
 """What the name of a drawing may end in."""
 
@@ -89,7 +95,9 @@ class Panel:
     label
         What a bar is called in its tooltip, given its number.
     meaning
-        What the colours say, for the legend of a figure.
+        What the colours say, for the legend.
+    colour_names
+        What each number of `colour` stands for: the legend names these where few are shown.
     """
 
     title: str
@@ -103,6 +111,7 @@ class Panel:
     idle: NDArray[np.float64] | None = None
     label: Callable[[int], str] = "task {}".format
     meaning: str = ""
+    colour_names: Sequence[str] = ()
 
     @property
     def horizon(self) -> float:
@@ -247,31 +256,60 @@ def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
     return figure
 
 
+class _Entry(NamedTuple):
+    """What some colours mean."""
+
+    colours: Sequence[str]
+    meaning: str
+
+
+def _legend(panels: Sequence[Panel]) -> list[_Entry]:
+    """Return what the colours of the bars mean, if the panels say so."""
+    numbers = sorted({number for panel in panels for number in np.unique(panel.colour).tolist()})
+    shown = [number for number in numbers if number >= 0]
+    colours = [PALETTE[number % len(PALETTE)] for number in shown]
+    names = next((panel.colour_names for panel in panels if panel.colour_names), ())
+    meaning = next((panel.meaning for panel in panels if panel.meaning), "")
+    if not shown or not (names or meaning):
+        return []
+    if names and len(set(colours)) == len(colours):
+        entries = [
+            _Entry([colour], _short(names[number]))
+            for number, colour in zip(shown, colours, strict=True)
+        ]
+    else:
+        entries = [_Entry(PALETTE[: len(set(colours))], meaning)] if meaning else []
+    lost = [_Entry([VOID], "came to nothing")] if len(shown) < len(numbers) else []
+    return [*entries, *lost, _Entry(["white"], "idle")]
+
+
 def _add_legend(figure: Any, panels: Sequence[Panel]) -> None:
     """Say below the panels what the colours mean, if they say something."""
     from matplotlib.legend_handler import HandlerTuple
     from matplotlib.patches import Patch
 
-    meanings = [panel.meaning for panel in panels if panel.meaning]
-    if not meanings:
+    entries = _legend(panels)
+    if not entries:
         return
-    numbers = np.concatenate([panel.colour for panel in panels])
-    shown = min(len(PALETTE), len(np.unique(numbers[numbers >= 0])))
-    entries: list[tuple[Any, str]] = [
-        (tuple(Patch(color=colour) for colour in PALETTE[: max(1, shown)]), meanings[0]),
-        (Patch(facecolor="white", edgecolor=LINE, linewidth=0.5), "idle"),
+    handles = [
+        tuple(
+            Patch(facecolor=colour, edgecolor=LINE if colour == "white" else colour, linewidth=0.5)
+            for colour in entry.colours
+        )
+        for entry in entries
     ]
-    handles, texts = zip(*entries, strict=True)
-    figure.legend(
+    legend = figure.legend(
         handles,
-        texts,
+        [entry.meaning for entry in entries],
         loc="outside lower left",
-        ncols=2,
+        ncols=min(LEGEND_COLUMNS, len(entries)),
         frameon=False,
         fontsize="small",
-        handlelength=4,
+        handlelength=1.5 if all(len(entry.colours) == 1 for entry in entries) else 4,
         handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
     )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def svg(panels: Sequence[Panel], width: int = 720) -> str:
@@ -300,8 +338,12 @@ def svg(panels: Sequence[Panel], width: int = 720) -> str:
         parts += _svg_panel(panel, bars, left, y, scale, horizon, thinner)
         y += PITCH / thinner * len(panel.rows)
     parts += _svg_axis(left, y, scale, horizon)
+    y += FOOT
+    legend, height = _svg_legend(_legend(panels), left, y, width)
+    parts += legend
+    y += height
     return (
-        f'<svg width="{width}" height="{y + FOOT:g}" viewBox="0 0 {width} {y + FOOT:g}" role="img" '
+        f'<svg width="{width}" height="{y:g}" viewBox="0 0 {width} {y:g}" role="img" '
         'aria-label="Gantt chart" font-family="sans-serif" font-size="11" fill="currentColor">'
         f"{''.join(parts)}</svg>"
     )
@@ -487,6 +529,30 @@ def _svg_axis(left: float, y: float, scale: float, horizon: float) -> Iterator[s
         )
     middle = left + scale * horizon / 2
     yield f'<text x="{middle:.1f}" y="{y + 29:g}" text-anchor="middle">{ticks.name}</text>'
+
+
+def _svg_legend(
+    entries: Sequence[_Entry], left: float, top: float, width: float
+) -> tuple[list[str], float]:
+    """Return the elements that say what the colours mean, line by line, and their height."""
+    parts: list[str] = []
+    x, y = left, top
+    for entry in entries:
+        wide = LETTER * len(entry.meaning) + SWATCH * len(entry.colours) + 18
+        if x > left and x + wide > width:
+            x, y = left, y + PITCH
+        for number, colour in enumerate(entry.colours):
+            edge = ' stroke="currentColor" stroke-width="0.5"' if colour == "white" else ""
+            parts.append(
+                f'<rect x="{x + SWATCH * number:.1f}" y="{y:g}" width="{SWATCH}" '
+                f'height="{SWATCH}" fill="{colour}"{edge}/>'
+            )
+        x_text = x + SWATCH * len(entry.colours) + 5
+        parts.append(
+            f'<text x="{x_text:.1f}" y="{y + SWATCH - 1:g}">{_escaped(entry.meaning)}</text>'
+        )
+        x += wide
+    return parts, y - top + PITCH if entries else 0
 
 
 def _escaped(text: str) -> str:

@@ -17,8 +17,8 @@ Markup = NewType("Markup", str)
 
 Align = Literal["left", "right"]
 
-ACCENT = "var(--jp-brand-color1,#1976d2)"
-"""The colour of drawings."""
+ACCENT = "#2486d8"
+"""The colour of drawings: not the theme's, which pages that are not trusted do not get."""
 
 _COLUMNS = "font-family:var(--jp-code-font-family,monospace);white-space:pre;line-height:1.3"
 _CELL = "white-space:nowrap;vertical-align:middle;padding:.25em .7em;text-align:"
@@ -27,6 +27,8 @@ _CUT = (
     "vertical-align:bottom;max-width:"
 )
 _FAINT = "opacity:.7"
+_BAR = "display:inline-block;height:10px;vertical-align:middle"
+_LINE = "display:inline-block;height:2px;vertical-align:middle;background:rgba(128,128,128,0.5)"
 
 
 class Head(NamedTuple):
@@ -122,9 +124,18 @@ def shaded(value: str, shade: str) -> Markup:
 
 def extent(start: float, end: float) -> Markup:
     """Return a drawing of a part of a line, from `start` to `end` between 0 and 1."""
-    left, wide = 100 * start, max(100 * (end - start), 1)
-    return Markup(
-        '<svg width="100" height="10" role="img">'
-        '<rect y="4" width="100" height="2" fill="currentColor" opacity="0.3"/>'
-        f'<rect x="{left:.1f}" width="{wide:.1f}" height="10" style="fill:{ACCENT}"/></svg>'
+    widths = (100 * start, max(100 * (end - start), 1), 100 * (1 - end))
+    styles = (_LINE, f"{_BAR};background:{ACCENT}", _LINE)
+    pieces = (
+        f'<span style="{style};width:{width:.1f}px"></span>'
+        for width, style in zip(widths, styles, strict=True)
     )
+    return join(pieces)
+
+
+def drawing(svg: str) -> Markup:
+    """Return an SVG element, of which nothing is seen where a page is not trusted.
+
+    There notebooks remove the element, but leave the texts in it: these have no size.
+    """
+    return Markup(f'<div style="font-size:0">{svg}</div>')

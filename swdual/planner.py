@@ -5,7 +5,6 @@ Planners see numbers only.
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swdual import registry
+from swdual import notebook, registry
 from swdual.errors import InputError
 
 if TYPE_CHECKING:
@@ -178,7 +177,9 @@ class Plan:
             f"{self!r}"[1:-1] + f"{ratio}, idle {idle.mean():.1f} % in the mean and "
             f"{idle.max():.1f} % at worst, {self.guesses} guesses"
         )
-        return f"<p>{html.escape(facts)}</p>{svg([self.panel()])}"
+        return notebook.join(
+            (notebook.paragraph(notebook.text(facts)), notebook.drawing(svg([self.panel()])))
+        )
 
     def __repr__(self) -> str:
         return (

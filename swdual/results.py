@@ -98,7 +98,8 @@ class Timing:
         )
 
     def _repr_html_(self) -> str:
-        return f"{notebook.paragraph(notebook.text(repr(self)[1:-1]))}{svg(self.panels())}"
+        facts = notebook.text(repr(self)[1:-1])
+        return notebook.join((notebook.paragraph(facts), notebook.drawing(svg(self.panels()))))
 
 
 class SearchResults:

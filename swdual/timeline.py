@@ -22,6 +22,9 @@ ACTIVITIES = ("score", "align", "failed", "superseded")
 CODES = "ibqiqqddqd"
 """How each field of a span is kept in an array."""
 
+QUERIES = "queries; those that follow each other differ in colour"
+"""What the colours of the bars mean where there are too many queries to name them."""
+
 LOST = ACTIVITIES.index("failed")
 
 PLANNED, OBSERVED = 1, 2
@@ -195,6 +198,8 @@ class Timeline:
             f"scores complete at {makespan:.4g} s",
             self.idle(),
             label,
+            QUERIES,
+            query_ids or (),
         )
 
 
@@ -234,6 +239,8 @@ def plan_panel(
         queries,
         idle=1 - busy / seconds if seconds else np.zeros(len(workers)),
         label=lambda number: _query(queries[number], query_ids),
+        meaning=QUERIES,
+        colour_names=query_ids or (),
         **bounded,
     )
 

@@ -438,3 +438,59 @@ def test_a_figure_can_still_be_pickled(chart):
     pytest.importorskip("matplotlib")
     again = pickle.loads(pickle.dumps(drawn([chart], None)))
     assert again._repr_png_()[0].startswith(b"\x89PNG")
+
+
+def texts_of(page):
+    return [each.text for each in ET.fromstring(page).iter("text")]
+
+
+def test_a_legend_names_the_colours_where_they_are_few():
+    """Each with its colour, lost work and idle time besides; in figures and inline."""
+    pytest.importorskip("matplotlib")
+    bars = [(0, 0, 4, 2), (1, 0, 1, 0), (1, 2, 3, -1)]
+    names = ("first", "unseen", "<$third$>")
+    chart = panel(bars, colour_names=names, meaning="queries")
+    expected = ["first", "<$third$>", "came to nothing", "idle"]
+    legend = draw([chart]).legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == expected
+    assert not any(text.get_parse_math() for text in legend.get_texts())
+    page = svg([chart])
+    assert texts_of(page)[-4:] == expected
+    swatches = [x for x in ET.fromstring(page).iter("rect") if x.get("width") == "10"]
+    assert [x.get("fill") for x in swatches] == [PALETTE[0], PALETTE[2], VOID, "white"]
+
+
+def test_a_legend_of_many_colours_says_what_they_mean():
+    """Names would be wrong where one colour stands for several."""
+    pytest.importorskip("matplotlib")
+    count = len(PALETTE) + 1
+    names = [f"query {k}" for k in range(count)]
+    chart = panel(
+        [(0, k, k + 1, k) for k in range(count)], colour_names=names, meaning="queries in turn"
+    )
+    assert texts_of(svg([chart]))[-2:] == ["queries in turn", "idle"]
+    assert [x.get_text() for x in draw([chart]).legends[0].get_texts()] == [
+        "queries in turn",
+        "idle",
+    ]
+
+
+def test_a_long_legend_is_wrapped_within_the_page():
+    """No entry begins or ends beyond the drawing."""
+    names = [f"a rather long name {k}" for k in range(len(PALETTE))]
+    chart = panel([(0, k, k + 1, k) for k in range(len(PALETTE))], colour_names=names)
+    page = ET.fromstring(svg([chart], width=500))
+    places = [
+        (number(x, "x"), number(x, "y")) for x in page.iter("text") if (x.text or "") in names
+    ]
+    assert len(places) == len(names)
+    assert len({y for _, y in places}) > 2
+    assert all(x > 0 and x + 6 * len(names[0]) <= 500 for x, _ in places)
+    assert max(y for _, y in places) < number(page, "height")
+
+
+def test_without_a_meaning_there_is_no_legend(chart):
+    """Nothing is said of the colours."""
+    pytest.importorskip("matplotlib")
+    assert draw([chart]).legends == []
+    assert "idle" not in texts_of(svg([chart]))[-1]
