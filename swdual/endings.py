@@ -22,6 +22,7 @@ ENDINGS = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".xlsx": "xlsx",
     ".aln": "pairwise",
     ".xml": "xml",
     ".sam": "sam",
@@ -33,9 +34,8 @@ TEXT_ENDINGS = (".txt", ".out", ".blast")
 """Endings of text in any format."""
 
 OTHER_ENDINGS = {
-    ".xlsx": "Excel workbooks (Excel opens .csv)",
-    ".xls": "Excel workbooks (Excel opens .csv)",
-    ".ods": "spreadsheets (LibreOffice opens .csv)",
+    ".xls": "old Excel workbooks (.xlsx is for Excel)",
+    ".ods": "OpenDocument spreadsheets (LibreOffice opens .xlsx and .csv)",
     ".html": "web pages",
     ".htm": "web pages",
     ".pdf": "PDF files",
@@ -74,7 +74,7 @@ OTHER_ENDINGS = {
 TABLES_OF_TEXT = ("tabular", "csv", "commented")
 """Formats that programs read under each other's endings."""
 
-COMPRESSED_WITHIN = ("arrow", "parquet")
+COMPRESSED_WITHIN = ("arrow", "parquet", "xlsx")
 """Formats that are no text, and compress what they hold."""
 
 

@@ -248,7 +248,7 @@ def test_what_a_table_says_of_itself(folder, tmp_path):
 def test_endings_and_names_say_the_format(folder, tmp_path):
     """Every ending; a name or BLAST's number stands above it."""
     tables = {"tabular", "csv", "json", "jsonl", "arrow", "parquet"}
-    assert set(ENDINGS.values()) == {*tables, "pairwise", "xml", "sam", "paf"}
+    assert set(ENDINGS.values()) == {*tables, "pairwise", "xml", "sam", "paf", "xlsx"}
     expected = content(folder / "x.jsonl")
     for ending, name in [*ENDINGS.items(), *((ending, "tabular") for ending in TEXT_ENDINGS)]:
         if name not in tables:
@@ -287,7 +287,8 @@ def test_endings_and_names_say_the_format(folder, tmp_path):
             "format commented cannot be",
         ),
         ("none.tsv", "y.tsv", {}, "none.tsv: cannot be opened: No such file"),
-        ("x.xlsx", "y.tsv", {}, "x.xlsx: swdual does not read Excel workbooks (Excel opens .csv)"),
+        ("x.xlsx", "y.tsv", {}, "format xlsx cannot be converted"),
+        ("x.xls", "y.tsv", {}, "x.xls: swdual does not read old Excel workbooks"),
         ("x.tsv", "y.html", {}, "y.html: swdual does not write web pages; known endings: .tsv"),
         ("x.tsv", "y.parquet.gz", {}, "format parquet is not compressed again"),
         ("x.tsv", "y.parquet", {"after": "6"}, "name ends in .parquet, but the format is tabular"),

@@ -295,7 +295,8 @@ output_options = _together(
     option(
         "--header/--no-header",
         default=None,
-        help="Write the names of the fields in the first line, or not.  [default: for csv only]",
+        help="Write the names of the fields in the first line, or not.  [default: for "
+        "csv, not for 10]",
     ),
     option("--force", is_flag=True, help="Replace the output file if it exists."),
 )

@@ -59,6 +59,8 @@ def evaluated():
 def written_bytes(name, results, fields=ALL_FIELDS, header=False):
     if name in ("arrow", "parquet"):
         pytest.importorskip("pyarrow")
+    if name == "xlsx":
+        pytest.importorskip("xlsxwriter")
     stream = io.BytesIO()
     module = registry.load("swdual.formats", name)
     fields = fields if module.FIELDS else ()
@@ -374,6 +376,8 @@ def test_a_long_table_is_read_back_in_pieces(name):
     ]
     if name in ("arrow", "parquet"):
         pytest.importorskip("pyarrow")
+    if name == "xlsx":
+        pytest.importorskip("xlsxwriter")
     module = registry.load("swdual.formats", name)
     stream = io.BytesIO()
     fields = ("qseqid", "score", "bitscore")
@@ -391,6 +395,8 @@ def test_a_text_of_a_megabyte_is_read_back(name):
     """Header lines and whole sequences may be as long as they like."""
     if name in ("arrow", "parquet"):
         pytest.importorskip("pyarrow")
+    if name == "xlsx":
+        pytest.importorskip("xlsxwriter")
     module = registry.load("swdual.formats", name)
     stream = io.BytesIO()
     chunk = [["t " + "x" * 1_000_000], [3]]
