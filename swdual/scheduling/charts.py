@@ -189,7 +189,7 @@ def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
             urls=[f"#{number}" for number in range(len(boxes))] if linked and not fine else None,
         )
     )
-    for x, y, job in _numbered(boxes, jobs, schedule.platform.processors):
+    for x, y, job in _numbered(boxes, jobs, schedule):
         dark = _is_dark(PALETTE[job % len(PALETTE)])
         chart.text(
             x,
@@ -211,14 +211,15 @@ def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
 
 
 def _numbered(
-    boxes: NDArray[np.float64], jobs: NDArray[np.int64], processors: int
+    boxes: NDArray[np.float64], jobs: NDArray[np.int64], schedule: Schedule
 ) -> Iterator[tuple[float, float, int]]:
     """Yield middle and job of the rectangles with room for a number, the largest ones first."""
     if not len(boxes) or np.ptp(boxes[:, :, 0]) == 0:
         return
-    points = np.array((8 * 72, 4 * 72)) / (np.ptp(boxes[:, :, 0]), processors)
-    sides = (boxes[:, 2] - boxes[:, 0]) * points
-    room = (sides[:, 0] > 26) & (sides[:, 1] > 7)
+    whole = np.ptp(boxes[:, :, 0]), schedule.platform.processors
+    sides = (boxes[:, 2] - boxes[:, 0]) * np.array((8 * 72, 4 * 72)) / whole  # points
+    digits = np.strings.str_len(schedule.workload.number[jobs].astype(np.str_))
+    room = (sides[:, 0] > 4 * digits + 4) & (sides[:, 1] > 7)
     largest = np.argsort(-sides.prod(axis=1), kind="stable")
     for place in largest[room[largest]][:NUMBERED].tolist():
         x, y = boxes[place].mean(axis=0).tolist()

@@ -201,9 +201,18 @@ class Comparison:
         return [*map(self._named, self._names()), *numbers]
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._heads())
+        # Notebooks align all cells to the right, which is for numbers.
+        texts = len(self._names())
+        styles = [' style="text-align: left"'] * texts + [""] * len(self.shown)
+        head = "".join(
+            f"<th{style}>{html.escape(name)}</th>"
+            for name, style in zip(self._heads(), styles, strict=True)
+        )
         rows = (
-            "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
+            "".join(
+                f"<td{style}>{html.escape(cell)}</td>"
+                for cell, style in zip(row, styles, strict=True)
+            )
             for row in zip(*self._columns(), strict=True)
         )
         body = "".join(f"<tr>{row}</tr>" for row in rows)

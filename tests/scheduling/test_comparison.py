@@ -140,8 +140,10 @@ def test_the_page_has_the_same_cells_escaped(schedules):
     assert "<b>" not in page
     assert "&lt;b&gt;" in page
     assert page.count("<tr>") == 3
-    assert page.count("<th>") == 4 + len(SHOWN)
-    assert page.count("<td>") == 2 * (4 + len(SHOWN))
+    assert page.count("<th>") == len(SHOWN)
+    assert page.count('<th style="text-align: left">') == 4
+    assert page.count("<td>") == 2 * len(SHOWN)
+    assert page.count('<td style="text-align: left">') == 2 * 4
 
 
 @pytest.mark.parametrize(
