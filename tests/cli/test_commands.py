@@ -14,6 +14,7 @@ import threading
 import pytest
 
 from swdual import registry
+from swdual.master import search as master_search
 from swdual.sequences.alphabet import PROTEIN
 
 SCORES = ("-f", "6 qseqid sseqid score qlen slen", "--stats", "none")
@@ -573,3 +574,43 @@ def test_hits_are_not_written_to_a_file_of_sequences(refuses):
     """Whoever opens it by its name would find no sequences."""
     words = ["t.fa: swdual does not write sequences here; known endings: .tsv "]
     refuses(1, words, "search", "q.fa", "t.fa", "-o", "t.fa", "--force")
+
+
+def test_filters_have_the_names_of_blast_too(run):
+    """Percentages of identical letters, and of the query that is covered."""
+    fields = ["-f", "6 qseqid sseqid pident qcovhsp", "-e", "1e9"]
+    every = run("search", "q.fa", "t.fa", *fields).out.splitlines()
+    own = run("search", "q.fa", "t.fa", *fields, "--min-identity", "90", "--min-query-cover", "60")
+    blast = run("search", "q.fa", "t.fa", *fields, "-perc_identity", "90", "-qcov_hsp_perc", "60")
+    assert own.out == blast.out
+    rows = [line.split("\t") for line in every]
+    passing = [row for row in rows if float(row[2]) >= 90 and float(row[3]) >= 60]
+    assert [line.split("\t") for line in own.out.splitlines()] == passing
+    assert 0 < len(passing) < len(rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [(["--top", "100"], ["-k", "0"]), (["--top", "100", "-k", "1"], ["-k", "1"])],
+)
+def test_top_takes_the_place_of_the_number_of_hits(run, monkeypatch, options, same):
+    """Unless both are given: then both hold."""
+    monkeypatch.setattr(master_search, "MAX_TARGET_SEQS", 2)
+    fields = ["-f", "6 qseqid sseqid score", "-e", "1e9"]
+    usual, *others = (
+        run("search", "q.fa", "t.fa", *fields, *each).out for each in ([], options, same)
+    )
+    assert others[0] == others[1] != usual
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--min-identity", "30", "--align", "none"], "need alignments, but --align none finds"),
+        (["--min-identity", "101"], "'--min-identity'"),
+        (["-qcov_hsp_perc", "-1"], "'-qcov_hsp_perc'"),
+        (["--top", "x"], "'--top'"),
+    ],
+)
+def test_filters_that_cannot_be_are_refused(refuses, options, words):
+    refuses(1, [words], "search", "q.fa", "t.fa", "-f", "6 qseqid", *options)
