@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from importlib import metadata
 
 _REQUIREMENT = re.compile(r"""(?P<package>[^;]+?)\s*;.*\bextra == ["'](?P<extra>[^"']+)["']""")
 
@@ -20,6 +19,8 @@ def install_command(extra: str) -> str:
     extra
         A name among the optional dependencies in pyproject.toml, such as ``arrow``.
     """
+    from importlib import metadata  # 10 ms
+
     try:
         lines = metadata.requires("swdual") or []
     except metadata.PackageNotFoundError:

@@ -7,7 +7,6 @@ written with each element: notebooks remove style sheets from pages that they do
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, NewType
 
@@ -51,7 +50,9 @@ def text(value: object) -> Markup:
     >>> text("<b>")
     '&lt;b&gt;'
     """
-    return Markup(html.escape(harmless(str(value))))
+    from html import escape
+
+    return Markup(escape(harmless(str(value))))
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,7 +16,6 @@ from swdual.database.lookup import find_place
 from swdual.endings import output_format
 from swdual.format import is_format, parse_format
 from swdual.formats._arrow import arrow, batches, schema, with_metadata
-from swdual.gantt import Panel, drawn, svg
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.hits.shown import hits_table
@@ -26,7 +23,7 @@ from swdual.keywords import takes_keywords_of
 from swdual.output import Utf8, replacing
 from swdual.statistics.fit import Z_EDGES, Fit
 from swdual.text import counted
-from swdual.timeline import Planned, Timeline, chrome_trace, panels
+from swdual.timing import Timing
 from swdual.version import __version__
 
 if TYPE_CHECKING:
@@ -39,67 +36,6 @@ if TYPE_CHECKING:
 
 SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
 """What a notebook shows: so many queries, so many hits together, but some of each query."""
-
-
-@dataclass(frozen=True)
-class Timing:
-    """How long the search took, how much it was, what was planned and what each worker did.
-
-    Parameters
-    ----------
-    cells
-        Cells of all queries against all targets.
-    seconds
-        Wall time.
-    timeline
-        What each worker did when.
-    plans
-        The plans that they followed, one a wave of queries; none for a search so small that
-        nobody asked how fast the workers are.
-    query_ids
-        Identifiers of all queries.
-    """
-
-    cells: int
-    seconds: float
-    timeline: Timeline
-    plans: tuple[Planned, ...] = ()
-    query_ids: tuple[str, ...] = ()
-
-    @property
-    def gcups(self) -> float:
-        """10^9 cells a second, padding not counted."""
-        return self.cells / max(self.seconds, 1e-9) / 1e9
-
-    @property
-    def planned_seconds(self) -> float:
-        """The predicted makespan, of all plans one after the other; not-a-number without plans."""
-        return sum(planned.plan.makespan for planned in self.plans) if self.plans else math.nan
-
-    def trace(self) -> dict[str, Any]:
-        """Return plan and reality in Chrome's trace format, for chrome://tracing and Perfetto."""
-        return chrome_trace(self.timeline, self.plans, self.query_ids)
-
-    def panels(self) -> list[Panel]:
-        """Return plan and reality as `swdual.gantt` draws them, one above the other."""
-        return panels(self.timeline, self.plans, self.query_ids)
-
-    def gantt(
-        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
-    ) -> matplotlib.figure.Figure | None:
-        """Draw plan and reality one above the other: takes what `Plan.gantt` takes."""
-        return drawn(self.panels(), path, force=force)
-
-    def __repr__(self) -> str:
-        return (
-            f"<Timing: {self.seconds:.3g} s, "
-            f"{counted(len(self.timeline.workers), 'worker', 'workers')}, "
-            f"{self.cells / 1e9:,.1f} Gcells, {self.gcups:.1f} GCUPS>"
-        )
-
-    def _repr_html_(self) -> str:
-        facts = notebook.text(repr(self)[1:-1])
-        return notebook.join((notebook.paragraph(facts), notebook.drawing(svg(self.panels()))))
 
 
 class SearchResults:

@@ -25,7 +25,7 @@ OWNERS = {
     },
     "polars": {"results.py"},
     "matplotlib": {
-        *("results.py", "gantt.py", "planner.py", "scheduling/charts.py"),
+        *("results.py", "timing.py", "gantt.py", "planner.py", "scheduling/charts.py"),
         *("scheduling/schedule.py", "cluster/forecast.py"),
     },
     "dask": {"cluster/nodes.py"},

@@ -14,9 +14,9 @@ from swdual.errors import InputError, OutputError
 from swdual.gantt import GROUND
 from swdual.master.device import Device
 from swdual.planner import Plan, make_plan
-from swdual.results import Timing
 from swdual.searching import search
 from swdual.timeline import OBSERVED, Planned, Span, Timeline
+from swdual.timing import Timing
 
 QUERIES = [("q1 first", "MKVLAWGGHERMKVLAWDEF"), ("q<2>&", "ACDEFGHIKLMNPQRSTVWY"), ("q3", "WWWW")]
 TARGETS = [("t1", "MKVLAWGGHERMKV"), ("t2", "GGGGWW"), ("t3", "ACDEFGHIKLMNPQRSTVWYACD")]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from swdual.hits.query_result import QueryResult
     from swdual.master.search import Search
-    from swdual.results import Timing
+    from swdual.timing import Timing
 
 logger = logging.getLogger("swdual")
 

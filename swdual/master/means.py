@@ -21,7 +21,6 @@ from swdual.master.task import Range, cut
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker
 from swdual.sequences.sequence import Sequence
-from swdual.statistics.fit import fit, histogram
 from swdual.statistics.model import Statistics
 
 BAR_MARGIN = 1.0
@@ -85,6 +84,8 @@ class Means:
             told = scores, places
             self.verification.check(worker, query, number, sides, place, told, bar, progress)
         if self.params.stats == "fit":
+            from swdual.statistics.fit import histogram
+
             counts = histogram(scores, block.lengths[place.first : place.last])
         passing = np.flatnonzero(scores >= bar)
         scores, strands, places = scores[passing], strands[passing], places[passing]
@@ -183,6 +184,8 @@ class Means:
         """Return what evaluates the hits of a query."""
         if counts is None:
             return self.statistics
+        from swdual.statistics.fit import fit, histogram
+
         if self.shuffled is not None:
             database, scorer = self.shuffled
             for place in cut(database, 1):

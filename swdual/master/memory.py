@@ -22,7 +22,6 @@ from swdual.hits.query_result import LATE_GRID_BYTES
 from swdual.master.task import SMALLEST_RANGE
 from swdual.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below
 from swdual.sequences.sequence import Sequence
-from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
 
 PROGRAM_BYTES = 220 * MIB
 """What Python, its packages, and the kernels take, when these are compiled for the first time."""
@@ -224,7 +223,7 @@ def _memory(needs: Needs, part: float) -> Memory:
         width = max(scorer.width for scorer in needs.scorers)
         laid = heaviest + min(2 * width * longest, 32 * heaviest)
         ranges = min(size(crew * laid, max(KEPT_BYTES, crew * laid)), needs.weight + laid)
-    counts = 8 * LENGTH_BINS * SCORE_BINS * (wave + 2 * crew) if needs.fitted else 0
+    counts = _histogram_bytes() * (wave + 2 * crew) if needs.fitted else 0
     places = 8 * len(database) if needs.traced else 0
     held = database.held_bytes
     memory = Memory(
@@ -262,3 +261,10 @@ def _tracing(needs: Needs, grid: int, share: int) -> int:
     rows, columns = needs.longest_query, needs.database.manifest.longest
     pair = PAIR_BYTES * (rows + columns) if rows * columns > 2 * grid else 0
     return max(grid, pair) + SHARE_BYTES * share + 200 * rows
+
+
+def _histogram_bytes() -> int:
+    """Return what a query's histogram of scores takes, where E-values are fitted."""
+    from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
+
+    return 8 * LENGTH_BINS * SCORE_BINS

@@ -36,7 +36,7 @@ from swdual.text import counted, quoted
 logger = logging.getLogger("swdual")
 
 if TYPE_CHECKING:
-    from swdual.results import Timing
+    from swdual.timing import Timing
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
@@ -247,7 +247,7 @@ class Search:
 
     def timing(self, seconds: float) -> Timing:
         """Return what has been done so far, in so many seconds, and by whom."""
-        from swdual.results import Timing
+        from swdual.timing import Timing
 
         record = self._means.record
         names = tuple(query.id for query in self.queries)
