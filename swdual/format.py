@@ -102,6 +102,11 @@ def parse_format(text: str) -> Chosen:
     >>> parse_format("6 qseqid score").fields
     ('qseqid', 'score')
     """
+    for word in text.split():
+        if word.startswith("delim="):
+            raise InputError(
+                f"{word!r} is not supported: format 6 separates fields by tabs, format 10 by commas"
+            )
     name, *names = text.replace(",", " ").split() or [""]
     name = name.lower()
     known = registry.available("swdual.formats")

@@ -263,7 +263,7 @@ def command(
     \b
     Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
              json   jsonl   arrow   parquet   xlsx   sam   paf
-    'swdual list fields' shows the fields of tables; std stands for BLAST's twelve.
+    'swdual list fields' shows the fields of tables; std is BLAST's twelve.
 
     BLAST's own options work too: -query, -db, -outfmt, -evalue, -max_target_seqs, -num_threads
     and the others.

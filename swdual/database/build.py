@@ -39,6 +39,7 @@ from swdual.database.writing import (
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.sequence import Batch
+from swdual.text import counted
 
 RUN_RESIDUES = 384 << 20
 """Residues kept in memory before a sorted run goes to disk."""
@@ -183,11 +184,12 @@ class _Names:
             hashes.sort()
             twice = np.count_nonzero(hashes[1:] == hashes[:-1])
             if twice:
-                logger.warning(
-                    "%s: %d records repeat the identifier of an earlier one; all are kept",
-                    title,
-                    twice,
+                repeated = counted(
+                    int(twice),
+                    "record repeats the identifier of an earlier one; both",
+                    "records repeat the identifier of an earlier one; all",
                 )
+                logger.warning("%s: %s are kept", title, repeated)
         self._offsets.write(np.array([self._end], dtype="<u8").tobytes())
         sections.write_file("offsets", self._offsets)
         sections.write_file("names", self._names)

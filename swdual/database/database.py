@@ -132,11 +132,13 @@ class Database:
             raise DatabaseError("is a directory, not a database file", file=name) from error
         except OSError as error:
             blast = any(os.path.exists(f"{name}.{end}") for end in ("pin", "nin", "pal", "nal"))
-            hint = (
-                "there is a BLAST database of that name; give its FASTA file"
-                if blast
-                else "build it with 'swdual makedb'"
-            )
+            hint = "build it with 'swdual makedb'"
+            if blast:
+                hint = "there is a BLAST database of that name; give its FASTA file"
+            elif len(name.split()) > 1 and all(map(os.path.exists, name.split())):
+                hint = (
+                    f"a search takes one database: 'swdual makedb {name} NEW.db' joins FASTA files"
+                )
             raise DatabaseError(
                 f"cannot be opened ({error.strerror}); {hint}", file=name
             ) from error

@@ -258,7 +258,9 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
     if len(data) < HEADER_BYTES or bytes(data[:8]) != MAGIC:
         if len(data) < HEADER_BYTES and bytes(data[:8]) == MAGIC[: len(data)]:
             raise fail("truncated header; build it again with 'swdual makedb'")
-        raise fail("not a swdual database; build one with 'swdual makedb'")
+        if bytes(data[:1]) in (b">", b"@"):
+            raise fail("not a swdual database; build one with 'swdual makedb'")
+        raise fail("not a swdual database, nor a FASTA or FASTQ file")
     header = bytes(data[:HEADER_BYTES])
     _, major, minor, mark, offset, size, file_bytes, digest = HEADER.unpack_from(header)
     if major not in (MAJOR, MAJOR_WITH_SHARDS) and mark == _ENDIAN_MARK:

@@ -231,6 +231,13 @@ DATA = (
 """What a table for programs has: names, numbers and operations, but no residues."""
 
 
+TAXONOMY = (
+    *("staxid", "staxids", "ssciname", "sscinames", "scomname", "scomnames"),
+    *("sblastname", "sblastnames", "sskingdom", "sskingdoms"),
+)
+"""BLAST's fields of the organism, which swdual does not know."""
+
+
 def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
     """Return the names of fields, one by one or as words of a text, `std` spelt out.
 
@@ -244,6 +251,11 @@ def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
     """
     chosen: list[str] = []
     for name in names.split() if isinstance(names, str) else names:
+        if name in TAXONOMY:
+            raise InputError(
+                f"there is no field {name!r}: swdual knows no taxonomy; join the table with one by "
+                "the accession (saccver)"
+            )
         if name != "std" and name not in FIELDS:
             raise InputError(unknown("field", name, [*FIELDS, "std"]))
         chosen += STANDARD if name == "std" else [name]

@@ -44,12 +44,15 @@ def warn_of_weak_queries(
     short = SHORT_TASKS[database.alphabet.name]
     other = "" if task == short else f"`task={short!r}` or "
     logger.warning(
-        "%s too short, or of too common letters, for an E-value of %g here: only (nearly) perfect "
-        "matches can be found; use %sa larger `evalue` (%s)",
-        counted(len(weak), "query is", "queries are"),
+        "%s that only nearly perfect matches reach an E-value of %g: %s; use %sa larger `evalue`",
+        counted(
+            len(weak),
+            "query is so short, or has so many unknown letters,",
+            "queries are so short, or have so many unknown letters,",
+        ),
         params.evalue,
-        other,
         shown,
+        other,
     )
 
 

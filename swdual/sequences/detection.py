@@ -13,7 +13,8 @@ NUCLEOTIDE_SHARE = 0.9
 """The share of A, C, G, T, U and N among the letters of nucleotides, at least, as in BLAST."""
 
 _COMMON = b"ACGTUNacgtun"
-_NO_RESIDUES = re.compile(rb"(?m)^[ \t]*[>#].*$|[^A-Za-z]+")
+_NOT_RESIDUES = re.compile(rb"\n[ \t]*[>#][^\n]*")
+_NOT_LETTERS = bytes(code for code in range(256) if not bytes([code]).isalpha())
 _FOREIGN = bytes(set(b"EFIJLOPQXZefijlopqxz"))
 
 
@@ -31,9 +32,14 @@ class AlphabetDetector:
 
     def look(self, text: bytes) -> Alphabet:
         """Return the alphabet of a part of a FASTA file, or of bare residues."""
-        letters = _NO_RESIDUES.sub(b"", text)
+        letters = _letters(text)
         self.alphabet = NUCLEOTIDE if are_nucleotides(letters) else PROTEIN
         return self.alphabet
+
+
+def _letters(text: bytes) -> bytes:
+    """Return the residues of a part of a FASTA file, without headers and comments."""
+    return _NOT_RESIDUES.sub(b"", b"\n" + text).translate(None, _NOT_LETTERS)
 
 
 def are_nucleotides(letters: bytes) -> bool:
@@ -48,6 +54,6 @@ def are_nucleotides(letters: bytes) -> bool:
 
 def are_proteins(text: bytes) -> bool:
     """Return whether a part of a FASTA file has many letters that no nucleotide has."""
-    letters = _NO_RESIDUES.sub(b"", text)
+    letters = _letters(text)
     foreign = len(letters) - len(letters.translate(None, _FOREIGN))
     return foreign > (1 - NUCLEOTIDE_SHARE) * len(letters)

@@ -46,6 +46,15 @@ HEAD_BYTES = 1 << 20
 """How far the first record may be away: comments and blank lines may stand in front of it."""
 
 PARSING_THREADS = 2
+NOT_SEQUENCES = {
+    b"PK\x03\x04": "is a zip archive (or an office document); unpack it first",
+    b"SWDUALDB": "is a swdual database; the queries come first, then the database",
+    b"\x1f\x9d": "is compressed by 'compress' (.Z); unpack it first, or use gzip",
+    b"7z\xbc\xaf": "is a 7-Zip archive; unpack it first",
+    b"%PDF": "is a PDF document, not a sequence file",
+}
+"""The first bytes of other files that are given by mistake, and what they are."""
+
 FASTQ_RECORDS = 10_000
 
 
@@ -138,6 +147,13 @@ def _batches(
         line += lines
 
 
+def _refuse_known(start: bytes, name: str) -> None:
+    """Refuse the first bytes of files that are known, and are no sequences."""
+    for magic, what in NOT_SEQUENCES.items():
+        if start.startswith(magic):
+            raise InputError(what, file=name)
+
+
 def _kind(
     parts: Iterator[bytes], name: str
 ) -> tuple[Literal["fasta", "fastq", "nothing"], Iterator[bytes]]:
@@ -153,6 +169,7 @@ def _kind(
             if start.startswith(b"@"):
                 return "fastq", whole
             if start and not start.startswith(b"#"):
+                _refuse_known(seen, name)
                 found = start[:30].decode("ascii", "backslashreplace")
                 raise InputError(
                     "expected '>' (FASTA) or '@' (FASTQ) at the start of a record, found "

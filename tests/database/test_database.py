@@ -174,7 +174,7 @@ def test_an_empty_file_is_no_database(refuses, path):
 def test_a_foreign_file_is_no_database(refuses, path, content):
     """Another program's file is refused as such."""
     path.write_bytes(content)
-    refused_everywhere(refuses, ["not a swdual database", "swdual makedb"])
+    refused_everywhere(refuses, ["not a swdual database, nor a FASTA or FASTQ file"])
 
 
 @pytest.mark.parametrize("command", [("search", "q.fa"), ("info",)], ids=lambda words: words[0])

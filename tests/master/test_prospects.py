@@ -1,0 +1,89 @@
+"""Queries that can hardly find anything are named in a warning."""
+
+from __future__ import annotations
+
+import logging
+import random
+
+import numpy as np
+import pytest
+
+import swdual
+from swdual.sequences.alphabet import PROTEIN
+
+DRAW = random.Random(11)
+LETTERS = PROTEIN.letters[:20]
+TARGETS = {f"t{k}": "".join(DRAW.choices(LETTERS, k=400)) for k in range(200)}
+PEPTIDE = "SIINFEKL"
+
+
+@pytest.fixture(scope="module")
+def database():
+    """Two hundred proteins."""
+    with swdual.Database.from_batches(
+        [
+            swdual.sequences.sequence.batch_of(
+                swdual.sequences.records.as_sequences(TARGETS, PROTEIN)
+            )
+        ],
+        PROTEIN,
+        "proteins",
+    ) as opened:
+        yield opened
+
+
+def warnings_of(caplog, *arguments, **options):
+    """Search, and return what was warned of."""
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "swdual"):
+        swdual.search(*arguments, threads=1, dbsize=10**9, **options)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_a_short_peptide_is_named_with_the_remedies(caplog, database):
+    """All are counted, three are named; a usual query is not among them."""
+    queries = {f"p{k}": PEPTIDE for k in range(5)} | {"long": TARGETS["t1"]}
+    (said,) = warnings_of(caplog, queries, database)
+    assert said.startswith("5 queries are so short")
+    assert "p0, p1, p2, ...;" in said
+    assert "`task='blastp-short'`" in said
+    assert "larger `evalue`" in said
+
+
+@pytest.mark.parametrize(
+    "options", [{"evalue": 1e9}, {"stats": "none"}, {"stats": "fit"}, {"evalue": np.inf}]
+)
+def test_where_it_can_find_something_nothing_is_said(caplog, database, options):
+    """Or where there are no E-values that are known before."""
+    options = {"dbsize": None} | options if options.get("stats") == "none" else options
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "swdual"):
+        swdual.search({"p": PEPTIDE}, database, threads=1, **options)
+    assert not caplog.records
+
+
+def test_unknown_letters_score_nothing(caplog, database):
+    """However many there are."""
+    (said,) = warnings_of(caplog, {"x": "X" * 2000}, database)
+    assert said.startswith("1 query is so short, or has so many unknown letters,")
+
+
+def test_the_task_for_short_queries_is_not_its_own_remedy(caplog, database):
+    """Then only a larger E-value is left."""
+    (said,) = warnings_of(caplog, {"p": "SII"}, database, task="blastp-short")
+    assert "task" not in said
+
+
+def test_tasks_are_sets_of_defaults(database):
+    """What is given replaces them."""
+    same = {"matrix": "PAM30", "gap_open": 9, "gap_extend": 1}
+    query = {"q": TARGETS["t5"][40:70]}
+    short = swdual.search(query, database, task="blastp-short", threads=1)
+    assert short == swdual.search(query, database, threads=1, **same)
+    assert short[0][0].id == "t5"
+    named = swdual.search(query, database, task="blastp-short", matrix="BLOSUM62", threads=1)
+    assert named == swdual.search(query, database, threads=1)
+    bases = {"b": "ACGTTGCAACGGTACGATCGAT" * 4}
+    assert swdual.search("ACGTTGCAACG", bases, task="blastn-short", threads=1) == swdual.search(
+        "ACGTTGCAACG", bases, reward=1, penalty=-3, gap_open=5, gap_extend=2, threads=1
+    )
