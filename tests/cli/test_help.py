@@ -36,7 +36,7 @@ def test_every_option_is_in_the_help(run, name):
     """Once, and with an explanation that is a sentence."""
     text = run(name, "--help").out
     for option in commands()[name].params:
-        if option.param_type_name == "option":
+        if option.param_type_name == "option" and not option.hidden:
             names = [each for each in option.opts if each.startswith("--")]
             shown = [re.search(rf"^  .*{each}\b(?!-)", text, re.MULTILINE) for each in names]
             assert any(shown), names

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import swdual
+from swdual.master.inputs import open_database
 from swdual.sequences.alphabet import PROTEIN
 
 DRAW = random.Random(11)
@@ -20,15 +21,7 @@ PEPTIDE = "SIINFEKL"
 @pytest.fixture(scope="module")
 def database():
     """Two hundred proteins."""
-    with swdual.Database.from_batches(
-        [
-            swdual.sequences.sequence.batch_of(
-                swdual.sequences.records.as_sequences(TARGETS, PROTEIN)
-            )
-        ],
-        PROTEIN,
-        "proteins",
-    ) as opened:
+    with open_database(TARGETS) as opened:
         yield opened
 
 
