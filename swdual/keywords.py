@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-from swdual.text import nearest
+from swdual.errors import InputError
+from swdual.text import nearest, quoted
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,6 +35,19 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
             near = nearest(name, names)
             hint = f"; did you mean {near}?" if near else ""
             raise TypeError(f"{function}() has no option {name!r}{hint}")
+
+
+def require_numbers(**values: Any) -> None:
+    """Raise an InputError for the first value that is no number; None stands for no value.
+
+    >>> require_numbers(evalue=1e-3, min_score=None, top="ten")
+    Traceback (most recent call last):
+    ...
+    swdual.errors.InputError: `top` is 'ten', but it must be a number
+    """
+    for name, value in values.items():
+        if not (value is None or isinstance(value, numbers.Real)):
+            raise InputError(f"`{name}` is {quoted(str(value))}, but it must be a number")
 
 
 def suggest_names(function: Callable[P, R]) -> Callable[P, R]:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+SINGLE_SCORES = 15
+"""Different scores that a plot shows one by one: so few say nothing as a histogram."""
+
 SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
 """What a notebook shows: so many queries, so many hits together, but some of each query."""
 
@@ -317,7 +320,12 @@ class SearchResults:
             ax.legend(frameon=False)
         else:
             known = statistics is not None
-            ax.hist(query.bits if known else query.scores, bins="auto", color="#4c78a8")
+            values, counts = np.unique(query.bits if known else query.scores, return_counts=True)
+            if len(values) <= SINGLE_SCORES:
+                ax.vlines(values, 0, counts, color="#4c78a8", linewidth=2)
+                ax.plot(values, counts, "o", color="#4c78a8")
+            else:
+                ax.hist(np.repeat(values, counts), bins="auto", color="#4c78a8")
             ax.set_xlabel("bit score" if known else "raw score")
         ax.set_yscale("symlog", linthresh=1)
         ax.set_ylim(bottom=0)

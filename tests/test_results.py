@@ -629,6 +629,10 @@ def test_scores_are_drawn(evaluated, results):
     drawn = evaluated.plot_scores(3)
     assert drawn.get_xlabel() == "bit score"
     assert "q4" in drawn.get_title()
+    few = [line for line in drawn.lines if line.get_marker() == "o"]
+    assert len(few) == 1
+    assert few[0].get_xdata().tolist() == sorted({*evaluated[3].bits.tolist()})
+    assert sum(few[0].get_ydata()) == len(evaluated[3])
     assert results.plot_scores(0, ax=drawn) is drawn
     assert drawn.get_xlabel() == "raw score"
     pyplot.close("all")

@@ -17,7 +17,7 @@ from swdual.database.lookup import find_place
 from swdual.errors import InputError
 from swdual.hits.hit import Hit
 from swdual.hits.targets import KeptTargets, Targets
-from swdual.keywords import suggest_names
+from swdual.keywords import require_numbers, suggest_names
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description, first_word
 from swdual.statistics.model import Statistics
@@ -278,6 +278,8 @@ class QueryResult(SequenceOf[Hit]):
 
     def top(self, count: int) -> QueryResult:
         """Return a result with the first hits only."""
+        if not isinstance(count, (int, np.integer)):
+            raise InputError(f"`count` is {quoted(str(count))}, but it must be a whole number")
         if count < 0:
             raise InputError(f"count is {count}, but it must be at least 0")
         return self.subset(np.arange(min(count, len(self))))
@@ -303,7 +305,7 @@ class QueryResult(SequenceOf[Hit]):
         min_query_cover: float | None = None,
         min_target_cover: float | None = None,
     ) -> QueryResult:
-        """Return a result with the hits that pass all of the given bars.
+        """Return a result with the hits that pass all of the given limits.
 
         Parameters
         ----------
@@ -318,8 +320,17 @@ class QueryResult(SequenceOf[Hit]):
         Raises
         ------
         InputError
-            If E-values or bit scores are asked for, and the search had no statistics.
+            If a limit is no number, or one on E-values or bit scores is given and the search had no
+            statistics.
         """
+        require_numbers(
+            evalue=evalue,
+            min_score=min_score,
+            min_raw_score=min_raw_score,
+            min_identity=min_identity,
+            min_query_cover=min_query_cover,
+            min_target_cover=min_target_cover,
+        )
         if self.statistics is None and (evalue is not None or min_score is not None):
             raise InputError("there are no E-values and bit scores: the search had stats='none'")
         kept = np.ones(len(self), bool)

@@ -11,11 +11,10 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from swdual import registry
 from swdual.errors import InputError, OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.keywords import require_numbers
 from swdual.master.checkpoint import Checkpoint, Identity, identity
 from swdual.master.device import Device
 from swdual.master.engagement import Manner, engaged
@@ -31,7 +30,7 @@ from swdual.progress import progress_bar
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
-from swdual.text import counted, quoted
+from swdual.text import counted
 
 logger = logging.getLogger("swdual")
 
@@ -105,8 +104,7 @@ class Search:
         for name, value, least in limits:
             if value is None:
                 continue
-            if not isinstance(value, (int, float, np.number)):
-                raise InputError(f"`{name}` is {quoted(str(value))}, but it must be a number")
+            require_numbers(**{name: value})
             if not value >= least:
                 raise InputError(f"`{name}` is {value}, but it must be at least {least}")
             if name in PERCENTAGES and value > 100:

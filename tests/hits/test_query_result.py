@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swdual
+from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, columns
 from swdual.hits.targets import KeptTargets
 from swdual.results import SearchResults
@@ -294,7 +295,7 @@ def test_a_pickle_holds_the_hits_only():
     """A thousand targets of a thousand residues, of which two are hits."""
     targets = [(f"t{k}", "G" * 1000) for k in range(1000)]
     targets[500:502] = [("a", "MKVLAW"), ("b", "MKVLA")]
-    results = swdual.search("MKVLAW", targets, stats="none", min_raw_score=12)
+    results = swdual.search("MKVLAW", targets, dbtype="prot", stats="none", min_raw_score=12)
     assert len(results[0]) == 2
     assert len(pickle.dumps(results)) < 20_000
 
@@ -338,3 +339,17 @@ def test_both_strands_are_among_the_hits():
     assert [(hit.id, hit.strand, hit.score) for hit in results[0]] == [("a", 1, 26), ("b", -1, 26)]
     minus = results.filter()[0][1].alignment
     assert (minus.rows[0], minus.cigar) == (query, f"{len(query)}M")
+
+
+@pytest.mark.parametrize("name", BARS)
+def test_a_limit_that_is_no_number_is_refused(found, name):
+    """The error names the parameter."""
+    with pytest.raises(InputError, match=f"`{name}` is 'x', but it must be a number"):
+        found[0].filter(**{name: "x"})
+
+
+@pytest.mark.parametrize("count", ["x", 1.5, None])
+def test_a_count_that_is_no_whole_number_is_refused(found, count):
+    """As is one below 0."""
+    with pytest.raises(InputError, match="but it must be a whole number"):
+        found.top(count)

@@ -99,6 +99,8 @@ BEGINNINGS = (
     ("align", "q.fa", "t.fa"),
     ("convert", "hits.tsv", "new.csv"),
     ("convert", "hits.tsv", "-", "--to", "jsonl"),
+    ("extract", "t.db", "t1", "no"),
+    ("extract", "t.db", "--all", "--range", "2-9"),
     ("info", "t.db"),
     ("info", "--system"),
     ("list", "policies"),

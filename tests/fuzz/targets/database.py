@@ -26,7 +26,7 @@ from swdual.errors import DatabaseError
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
-from swdual.sequences.sequence import Sequence, batch_of
+from swdual.sequences.sequence import Sequence, batch_of, first_word
 
 SIGNED_SECTIONS, SIGNED_MANIFEST, SIGNED_HEADER = 1, 2, 4
 """Bits of the first byte: which checksums are made right."""
@@ -64,9 +64,14 @@ def _use(database):
     sizes = list(database.sizes())
     assert len(sizes) == len(database)
     for ordinal in range(min(len(database), MOST_RECORDS)):
-        title, codes = database[ordinal]
-        assert sizes[ordinal] == (title, len(codes))
-        assert "?" not in database.alphabet.decode(codes)
+        record = database[ordinal]
+        assert sizes[ordinal] == (record.title, len(record))
+        assert "?" not in str(record)
+    titles = [title for title, _ in sizes[:MOST_RECORDS]]
+    found = database.lookup(map(first_word, titles))
+    for ordinal, title in enumerate(titles):
+        if title.isascii() and title.isprintable() and title.strip():
+            assert ordinal in found[first_word(title)].exact
     if database.residues <= MOST_CELLS // len(QUERY):
         _search(database)
 
