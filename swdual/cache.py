@@ -20,15 +20,15 @@ import xxhash
 from swdual.version import __version__
 
 _HOLDS_KERNELS = re.compile(rb"^(?:from swdual\.(?:jit|native)|from numba|import numba)\b", re.M)
-_CONSTANTS_FROM = re.compile(
-    rb"^ *from (swdual\.[\w.]+) import (?:\([^)]*|[^(\n]*)\b[A-Z][A-Z_]+\b", re.M
-)
+_IMPORTED = re.compile(rb"^ *from (swdual\.[\w.]+) import (\([^)]*|[^(\n]*)", re.M)
+_CONSTANT = re.compile(rb"\b[A-Z][A-Z_]+\b")
+
+_PACKAGE = Path(__file__).parent
 
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the folder, or None where there is none to write to."""
-    name = _kernel_digest()
+    """Return the folder of this release, or None where there is none to write to."""
     user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
     parents: list[Callable[[], str]] = [
         lambda: os.environ["SWDUAL_CACHE_DIR"],
@@ -37,7 +37,7 @@ def cache_folder() -> Path | None:
     ]
     for parent in parents:
         try:
-            folder = Path(parent()) / name
+            folder = Path(parent()) / __version__
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 pass
@@ -48,24 +48,50 @@ def cache_folder() -> Path | None:
     return None
 
 
-def _kernel_digest() -> str:
-    """Return a digest of what compiled kernels depend on, the name of their folder.
+@cache
+def numba_folder() -> Path | None:
+    """Return the folder for what Numba keeps, or None.
 
     Numba compares the file of a kernel, but neither the functions that it calls nor the constants
-    that it uses. So the digest covers all files that hold kernels, the files that these take
-    constants from, and the release. Other files may change without a new compilation.
+    that it uses. So the folder's name is a digest of all files that hold kernels.
     """
-    package = Path(__file__).parent
-    contents = {file: file.read_bytes() for file in package.rglob("*.py")}
-    kernels = [file for file, text in contents.items() if _HOLDS_KERNELS.search(text)]
-    modules = {
-        name.decode() for file in kernels for name in _CONSTANTS_FROM.findall(contents[file])
-    }
-    paths = {package.parent / f"{module.replace('.', '/')}.py" for module in modules}
-    state = xxhash.xxh3_64(__version__.encode())
-    for file in sorted({*kernels, *paths & contents.keys()}):
-        state.update(contents[file])
+    folder = cache_folder()
+    if folder is None:
+        return None
+    files = sorted(file for file in _PACKAGE.rglob("*.py") if _HOLDS_KERNELS.search(_read(file)))
+    return folder / f"numba-{_digest(files)}"
+
+
+@cache
+def source_digest(file: str) -> str:
+    """Return a digest of all that the native code of a file's kernels is made from and by."""
+    return _digest([Path(file), _PACKAGE / "native.py", _PACKAGE / "codegen.py"])
+
+
+def _digest(files: list[Path]) -> str:
+    """Return a digest of files, of those with kernels that they import, and of their constants'.
+
+    Other files may change without a new compilation.
+    """
+    state = xxhash.xxh3_64()
+    seen: set[Path] = set()
+    while files:
+        file = files.pop()
+        if file in seen or not file.is_file():
+            continue
+        seen.add(file)
+        text = _read(file)
+        state.update(text)
+        for module, names in _IMPORTED.findall(text) if _HOLDS_KERNELS.search(text) else ():
+            path = _PACKAGE.parent / f"{module.decode().replace('.', '/')}.py"
+            if _CONSTANT.search(names) or (path.is_file() and _HOLDS_KERNELS.search(_read(path))):
+                files.append(path)
     return state.hexdigest()
+
+
+@cache
+def _read(file: Path) -> bytes:
+    return file.read_bytes()
 
 
 def _is_ours(folder: Path) -> bool:

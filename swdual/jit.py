@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 from numba import config, njit
 
-from swdual.cache import cache_folder
+from swdual.cache import numba_folder
 
 _DECORATING = threading.Lock()
 
@@ -23,7 +23,7 @@ def kernel(function: Function) -> Function:
     For kernels that allocate arrays, or are called so often that every microsecond of a call
     counts. Others are `swdual.native.native`, which needs no Numba once they are compiled.
     """
-    folder = cache_folder()
+    folder = numba_folder()
     with _DECORATING, _numba_cache(folder):
         compiled = njit(nogil=True, error_model="numpy", cache=folder is not None)(function)
     return cast(Function, compiled)

@@ -20,6 +20,7 @@ import ctypes
 import functools
 import os
 import struct
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import xxhash
 
-from swdual.cache import cache_folder
+from swdual.cache import cache_folder, source_digest
 from swdual.errors import EngineError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -88,12 +89,16 @@ class NativeKernel:
     ----------
     name
         What its files in the cache folder are called.
+    file
+        Where the function stands. Its code is compiled again where this file changes, or another
+        one that it depends on.
     source
         Returns the Python function. It is called only where the kernel must be compiled.
     """
 
-    def __init__(self, name: str, source: Callable[[], Callable[..., Any]]) -> None:
+    def __init__(self, name: str, file: str, source: Callable[[], Callable[..., Any]]) -> None:
         self.name = name
+        self._file = file
         self._source = source
         self._lock = threading.Lock()
         self._loaded: dict[tuple[ArgumentType, ...], _LoadedCode] = {}
@@ -158,8 +163,8 @@ class NativeKernel:
             return None
         import llvmlite
 
-        target = repr((llvmlite.__version__, *target_processor(), types))
-        return folder / f"{self.name}-{xxhash.xxh3_64_hexdigest(target.encode())}.native"
+        facts = source_digest(self._file), llvmlite.__version__, *target_processor(), types
+        return folder / f"{self.name}-{xxhash.xxh3_64_hexdigest(repr(facts).encode())}.native"
 
 
 class _LoadedCode:
@@ -197,7 +202,7 @@ def native(function: Function) -> Function:
     It returns nothing, a number or a tuple of numbers.
     """
     name = f"{function.__module__}.{function.__qualname__}"
-    return cast(Function, NativeKernel(name, lambda: function))
+    return cast(Function, NativeKernel(name, _file_of(function), lambda: function))
 
 
 def native_family(factory: Callable[..., Function]) -> Callable[..., Function]:
@@ -210,9 +215,14 @@ def native_family(factory: Callable[..., Function]) -> Callable[..., Function]:
     @functools.cache
     def member(*numbers: int) -> Function:
         parts = [factory.__module__, factory.__qualname__, *map(str, numbers)]
-        return cast(Function, NativeKernel(".".join(parts), lambda: factory(*numbers)))
+        name = ".".join(parts)
+        return cast(Function, NativeKernel(name, _file_of(factory), lambda: factory(*numbers)))
 
     return member
+
+
+def _file_of(function: Callable[..., Any]) -> str:
+    return str(sys.modules[function.__module__].__file__)
 
 
 def target_processor() -> tuple[str, str]:

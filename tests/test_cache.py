@@ -12,9 +12,9 @@ from swdual import cache, jit
 
 @pytest.fixture(autouse=True)
 def _fresh_choice():
-    cache.cache_folder.cache_clear()
+    clear()
     yield
-    cache.cache_folder.cache_clear()
+    clear()
 
 
 def test_the_folder_that_the_user_names_comes_first(monkeypatch, tmp_path):
@@ -25,23 +25,53 @@ def test_the_folder_that_the_user_names_comes_first(monkeypatch, tmp_path):
     assert folder.parent == tmp_path
 
 
-@pytest.mark.parametrize(
-    ("changed", "compiles"),
-    [("cli/search.py", False), ("lanes/vector.py", True), ("alignment/tracebacks.py", True)],
-)
-def test_only_files_that_kernels_depend_on_cost_a_compilation(
-    monkeypatch, tmp_path, changed, compiles
-):
-    """The folder depends on files with kernels and on those that they take constants from."""
-    package = tmp_path / "swdual"
-    shutil.copytree(Path(cache.__file__).parent, package)
-    monkeypatch.setattr(cache, "__file__", str(package / "cache.py"))
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """A copy of the package, whose files may be changed."""
+    copy = tmp_path / "swdual"
+    shutil.copytree(Path(cache.__file__).parent, copy)
+    monkeypatch.setattr(cache, "_PACKAGE", copy)
     monkeypatch.setenv("SWDUAL_CACHE_DIR", str(tmp_path / "chosen"))
-    before = cache.cache_folder()
+    return copy
+
+
+def clear():
+    for function in (cache.cache_folder, cache.numba_folder, cache.source_digest, cache._read):
+        function.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("changed", "scores", "numba"),
+    [
+        ("cli/search.py", False, False),
+        ("scheduling/_slices.py", False, True),
+        ("lanes/vector.py", True, True),
+        ("lanes/registers.py", True, True),
+        ("codegen.py", True, True),
+        ("backends/_gotoh.py", True, True),
+    ],
+)
+def test_only_files_that_a_kernel_depends_on_cost_a_compilation(package, changed, scores, numba):
+    """That is its own file, other kernels, and where constants come from; for Numba, any kernel."""
+
+    def state():
+        clear()
+        return cache.source_digest(str(package / "backends/_gotoh.py")), cache.numba_folder()
+
+    before = state()
     with (package / changed).open("a") as file:
         file.write("# changed\n")
-    cache.cache_folder.cache_clear()
-    assert (cache.cache_folder() != before) == compiles
+    after = state()
+    assert [old != new for old, new in zip(before, after, strict=True)] == [scores, numba]
+
+
+def test_constants_of_kernels_count(package):
+    """The codes of an alignment's operations are compiled into the walk."""
+    before = cache.source_digest(str(package / "alignment/tile.py"))
+    with (package / "alignment/tracebacks.py").open("a") as file:
+        file.write("# changed\n")
+    clear()
+    assert cache.source_digest(str(package / "alignment/tile.py")) != before
 
 
 @pytest.mark.parametrize("which", ["folder", "parent"])

@@ -75,15 +75,15 @@ def test_a_kernel_that_is_loaded_gives_what_was_compiled(folder, numbers):
     """Arrays of any layout, integers, floats, flags and tuples arrive and come back."""
     arguments = numbers, 2.5, (7, 9), True
     expected = int(numbers.sum()) * 2.5, -2, 1.25, True
-    assert native.NativeKernel("describe", lambda: _describe)(*arguments) == expected
-    loaded = native.NativeKernel("describe", never)(*arguments)
+    assert native.NativeKernel("describe", __file__, lambda: _describe)(*arguments) == expected
+    loaded = native.NativeKernel("describe", __file__, never)(*arguments)
     assert loaded == expected
     assert [type(value) for value in loaded] == [float, int, float, bool]
 
 
 def test_other_types_are_compiled_by_themselves(folder):
     """Each combination of types has a file of its own."""
-    fill = native.NativeKernel("fill", lambda: _fill)
+    fill = native.NativeKernel("fill", __file__, lambda: _fill)
     for kind in (np.int8, np.float64):
         numbers = np.zeros(5, kind)
         assert fill(numbers, 3) is None
@@ -94,28 +94,31 @@ def test_other_types_are_compiled_by_themselves(folder):
 @pytest.mark.parametrize("damage", ["truncated", "changed", "empty"])
 def test_a_damaged_file_is_compiled_again(folder, damage):
     """What is loaded into memory is what was written."""
-    native.NativeKernel("fill", lambda: _fill)(np.zeros(1), 1)
+    native.NativeKernel("fill", __file__, lambda: _fill)(np.zeros(1), 1)
     (path,) = folder.glob("fill-*.native")
     kept = path.read_bytes()
     path.write_bytes({"truncated": kept[:-9], "changed": kept[:-1] + b"?", "empty": b""}[damage])
     numbers = np.zeros(3)
-    native.NativeKernel("fill", lambda: _fill)(numbers, 4)
-    native.NativeKernel("fill", never)(numbers, 4)
+    native.NativeKernel("fill", __file__, lambda: _fill)(numbers, 4)
+    native.NativeKernel("fill", __file__, never)(numbers, 4)
     assert numbers.tolist() == [4] * 3
 
 
 def test_without_a_folder_a_kernel_works(monkeypatch):
     """It is compiled in each process."""
     monkeypatch.setattr(native, "cache_folder", lambda: None)
-    assert native.NativeKernel("describe", lambda: _describe)(NUMBERS, 1.0, (2, 1), False)[1] == 1
+    assert (
+        native.NativeKernel("describe", __file__, lambda: _describe)(NUMBERS, 1.0, (2, 1), False)[1]
+        == 1
+    )
 
 
 def test_other_processors_have_files_of_their_own(folder, monkeypatch):
     """A home may be shared by machines with other instructions."""
-    native.NativeKernel("fill", lambda: _fill)(np.zeros(1), 1)
+    native.NativeKernel("fill", __file__, lambda: _fill)(np.zeros(1), 1)
     monkeypatch.setenv("NUMBA_CPU_FEATURES", "")
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
-    native.NativeKernel("fill", lambda: _fill)(np.zeros(1), 1)
+    native.NativeKernel("fill", __file__, lambda: _fill)(np.zeros(1), 1)
     assert len(list(folder.glob("fill-*.native"))) == 2
 
 
@@ -141,12 +144,12 @@ def test_kernels_of_one_text_differ_by_numbers(folder):
 def test_a_kernel_that_allocates_is_refused(folder):
     """Its code would need Numba to manage the memory."""
     with pytest.raises(TypingError, match="_allocate"):
-        native.NativeKernel("allocate", lambda: _allocate)(3)
+        native.NativeKernel("allocate", __file__, lambda: _allocate)(3)
 
 
 def test_a_kernel_that_fails_is_an_error(folder):
     """An exception inside is not lost."""
-    fails = native.NativeKernel("fails", lambda: _raise)
+    fails = native.NativeKernel("fails", __file__, lambda: _raise)
     assert fails(1) == 1
     with pytest.raises(EngineError, match="fails"):
         fails(2)
