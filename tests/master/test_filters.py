@@ -172,7 +172,7 @@ def test_both_strands_of_nucleotides_are_covered(strand):
 @pytest.mark.parametrize("name", ["min_identity", "min_query_cover", "top"])
 @pytest.mark.parametrize("value", [-1, 100.5, math.nan])
 def test_what_is_no_percentage_is_refused(pair, name, value):
-    with pytest.raises(InputError, match=f"{name} is {value}, but"):
+    with pytest.raises(InputError, match=f"`{name}` is {value}, but"):
         swdual.search(*pair, **{name: value})
 
 
