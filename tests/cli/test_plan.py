@@ -706,7 +706,7 @@ def test_both_strands_of_nucleotides_count(run, here, rates):
 @pytest.mark.parametrize("strand", ["both", "plus"])
 def test_proteins_have_no_strands(refuses, rates, strand):
     """What a search refuses cannot be planned."""
-    words = ["only nucleotides have strands"]
+    words = ["is for nucleotides, but"]
     refuses(1, words, "plan", "q.fa", "t.fa", *CLUSTER, "--strand", strand)
 
 
