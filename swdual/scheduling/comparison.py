@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import html
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from swdual import registry
+from swdual import notebook, registry
 from swdual.errors import InputError
 from swdual.output import Utf8, replacing
 from swdual.scheduling import metrics
@@ -201,22 +200,13 @@ class Comparison:
         return [*map(self._named, self._names()), *numbers]
 
     def _repr_html_(self) -> str:
-        # Notebooks align all cells to the right, which is for numbers.
         texts = len(self._names())
-        styles = [' style="text-align: left"'] * texts + [""] * len(self.shown)
-        head = "".join(
-            f"<th{style}>{html.escape(name)}</th>"
-            for name, style in zip(self._heads(), styles, strict=True)
-        )
-        rows = (
-            "".join(
-                f"<td{style}>{html.escape(cell)}</td>"
-                for cell, style in zip(row, styles, strict=True)
-            )
-            for row in zip(*self._columns(), strict=True)
-        )
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        heads = [
+            notebook.Head(name, "left" if place < texts else "right")
+            for place, name in enumerate(self._heads())
+        ]
+        rows = [[*map(notebook.text, row)] for row in zip(*self._columns(), strict=True)]
+        return notebook.table(heads, [notebook.Group(notebook.text(""), rows)])
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
