@@ -3,7 +3,8 @@
     python bench/whole_process.py --queries Q.fasta --db D.fasta --keep
 
 Those of diamond, swipe, ssearch36, blastp and mmseqs that are on PATH take turns with swdual.
-Databases are built beforehand; each program reports up to 500 targets a query.
+Databases are built beforehand; each program reports up to 500 targets a query. swdual shows the
+scores alone, and once more with E-values and alignments, as blastp does by default.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def commands(threads: int) -> dict[str, list[str]]:
     return {
         "swdual": [*SWDUAL, "search", "q.fasta", "db.swdual", "-p", n, *scheme, *SCORES, "-o",
                    "out.tsv", "--force"],
+        "swdual with alignments": [*SWDUAL, "search", "q.fasta", "db.swdual", "-p", n, "-o", "out.tsv",
+                                   "--force"],
         "diamond --swipe": [*diamond, "--swipe", *scheme, "--comp-based-stats", "0", "--masking",
                             "0", "-e", "1000", *table_],
         "swipe": ["swipe", "-d", "db", "-i", "q.fasta", "-M", "BLOSUM62", "-G", "11", "-E", "1",
