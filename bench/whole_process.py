@@ -45,8 +45,8 @@ def commands(threads: int) -> dict[str, list[str]]:
     return {
         "swdual": [*SWDUAL, "search", "q.fasta", "db.swdual", "-p", n, *scheme, *SCORES, "-o",
                    "out.tsv", "--force"],
-        "swdual with alignments": [*SWDUAL, "search", "q.fasta", "db.swdual", "-p", n, "-o", "out.tsv",
-                                   "--force"],
+        "swdual with alignments": [*SWDUAL, "search", "q.fasta", "db.swdual", "-p", n,
+                                   "-o", "out.tsv", "--force"],
         "diamond --swipe": [*diamond, "--swipe", *scheme, "--comp-based-stats", "0", "--masking",
                             "0", "-e", "1000", *table_],
         "swipe": ["swipe", "-d", "db", "-i", "q.fasta", "-M", "BLOSUM62", "-G", "11", "-E", "1",
