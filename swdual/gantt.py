@@ -274,7 +274,7 @@ def _legend(panels: Sequence[Panel]) -> list[_Entry]:
         return []
     if names and len(set(colours)) == len(colours):
         entries = [
-            _Entry([colour], _short(names[number]))
+            _Entry([colour], _short(harmless(names[number])))
             for number, colour in zip(shown, colours, strict=True)
         ]
     else:

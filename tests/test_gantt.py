@@ -448,9 +448,9 @@ def test_a_legend_names_the_colours_where_they_are_few():
     """Each with its colour, lost work and idle time besides; in figures and inline."""
     pytest.importorskip("matplotlib")
     bars = [(0, 0, 4, 2), (1, 0, 1, 0), (1, 2, 3, -1)]
-    names = ("first", "unseen", "<$third$>")
+    names = ("fi\x1brst", "unseen", "<$third$>")
     chart = panel(bars, colour_names=names, meaning="queries")
-    expected = ["first", "<$third$>", "came to nothing", "idle"]
+    expected = ["fi?rst", "<$third$>", "came to nothing", "idle"]
     legend = draw([chart]).legends[0]
     assert [text.get_text() for text in legend.get_texts()] == expected
     assert not any(text.get_parse_math() for text in legend.get_texts())
