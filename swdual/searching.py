@@ -179,7 +179,7 @@ def iter_search(
 
 def prepared(queries: Any, database: Any, *, cluster: Any = None, **options: Any) -> Search:
     """Return a search, ready to run: takes what `iter_search` takes."""
-    whole = _search(queries, database, cluster, options)
+    whole = _search(queries, database, cluster, **options)
     whole.engage()
     return whole
 
@@ -193,7 +193,7 @@ def identified(queries: Any, database: Any, **options: Any) -> Identity:
     return Search(queries, database, **{**options, "device": "cpu"}).identity
 
 
-def _search(queries: Any, database: Any, cluster: Any, options: dict[str, Any]) -> Search:
+def _search(queries: Any, database: Any, cluster: Any, **options: Any) -> Search:
     if cluster is None:
         return Search(queries, database, **options)
     from swdual.cluster.connection import connected

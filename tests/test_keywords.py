@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+from pathlib import Path
 
 import pytest
 
@@ -78,3 +79,14 @@ def test_help_shows_every_option_of_a_search(function):
     }
     assert set(options) <= explained
     assert sections.count("Raises\n") == 1
+
+
+@pytest.mark.parametrize("call", ["search", "iter_search"])
+def test_editors_complete_the_options_of_a_search(call):
+    """Those that read the source without running it: options are passed on in a way that shows."""
+    jedi = pytest.importorskip("jedi")
+    project = jedi.Project(Path(swdual.__file__).parents[1])
+    text = f"from swdual.searching import {call}\n{call}('q', 'd', "
+    (signature,) = jedi.Script(text, project=project).get_signatures()
+    assert set(SearchOptions.__annotations__) <= {each.name for each in signature.params}
+    assert "evalue=" in [each.name for each in jedi.Script(f"{text}ev", project=project).complete()]
