@@ -31,7 +31,7 @@ EXIT_CODES = (
     "130 interrupted; README.md explains them."
 )
 
-MESSAGES = "Messages"
+ADVANCED, MESSAGES = "Advanced", "Messages"
 _MESSAGE_OPTIONS = "verbose quiet no_progress log _click_default_help"
 
 
@@ -81,6 +81,8 @@ class Command(click.Command):
     ) -> None:
         super().__init__(*arguments, **settings)
         self.groups = {**(groups or {}), MESSAGES: _MESSAGE_OPTIONS}
+        if ADVANCED in self.groups:
+            self.groups[ADVANCED] = self.groups.pop(ADVANCED)  # the last one
         self.examples = examples.strip("\n").splitlines()
         self._phrases = phrases or {}
 

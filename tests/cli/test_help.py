@@ -11,7 +11,7 @@ from swdual.cli import COMMANDS, group
 from swdual.cli._options import Command
 
 HAVE_GROUPS = {
-    "search": ["Input", "Output", "Filters", "Scoring", "Speed and memory", "Advanced", "Messages"],
+    "search": ["Input", "Output", "Filters", "Scoring", "Speed and memory", "Messages", "Advanced"],
     "makedb": ["Input", "Output", "Memory", "Messages"],
     "align": ["Output", "Scoring", "Speed", "Messages"],
     "plan": ["Input", "Machine", "Plan", "Messages"],
