@@ -104,11 +104,12 @@ def evalue_text(log_evalue: float) -> str:
     """Return an E-value to read, given its natural logarithm; also those too small for a float.
 
     >>> evalue_text(math.log(0.25)), evalue_text(math.log(3.21e-40)), evalue_text(-1000.0)
-    ('0.25', '3.2e-40', '5e-435')
+    ('0.25', '3.2e-40', '5.1e-435')
     """
     if math.isnan(log_evalue):
         return ""
     if log_evalue > -700:
         return f"{math.exp(log_evalue):.2g}"
     exponent = math.floor(log_evalue / math.log(10))
-    return f"{math.exp(log_evalue - exponent * math.log(10)):.0f}e{exponent}"
+    digits, _, more = f"{math.exp(log_evalue - exponent * math.log(10)):.1e}".partition("e")
+    return f"{digits}e{exponent + int(more)}"
