@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+
 import click
 
+from swdual.cli import set_up_messages, talking
 from swdual.cli._options import Command, Count, option
 from swdual.cli._size import Size
+from swdual.text import counted
+
+logger = logging.getLogger("swdual")
 
 EXAMPLES = """
 swdual synth 20M --seed 1 -o proteins.fasta              # a database to search in
@@ -47,8 +53,18 @@ swdual synth 20M --seed 1 --queries 5 -o queries.fasta   # five queries with rel
     "database.",
 )
 @option("--force", is_flag=True, help="Replace the file if it exists.")
+@talking
 def command(
-    residues: int, out: str, seed: int, family_size: int, queries: int | None, force: bool
+    residues: int,
+    out: str,
+    seed: int,
+    family_size: int,
+    queries: int | None,
+    force: bool,
+    quiet: bool,
+    verbose: bool,
+    no_progress: bool,
+    log: str | None,
 ) -> None:
     """Write artificial protein families with about RESIDUES residues in FASTA format.
 
@@ -58,9 +74,16 @@ def command(
     recognizable. About 4 % of the sequences have no relative. Each header names the family, the
     member and its divergence: the fraction of residues that were replaced since the ancestor.
     """
+    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.output import Utf8, replacing
     from swdual.sequences import synthesis
 
+    logger.debug(
+        "seed %d, families of %d; %s",
+        seed,
+        family_size,
+        "a database" if queries is None else counted(queries, "query", "queries"),
+    )
     if queries is None:
         records = synthesis.synthesize(residues, seed=seed, family_size=family_size)
     else:
@@ -70,4 +93,5 @@ def command(
     with replacing(out, force=force, compress=True) as stream:
         sequences, written = synthesis.write_fasta(records, Utf8(stream))
     if out != "-":
-        click.echo(f"{out}: {sequences:,} sequences, {written:,} residues", err=True)
+        found = counted(sequences, "sequence", "sequences")
+        logger.info("%s: %s, %s", out, found, counted(written, "residue", "residues"))

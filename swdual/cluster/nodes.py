@@ -156,8 +156,10 @@ class Nodes:
     def _tell_that_it_waits(self) -> None:
         if not self._has_told and time.monotonic() - self._began > PATIENCE_SECONDS:
             self._has_told = True
-            whom = ", ".join(self._coming) or "workers"
-            logger.info("%s: waiting for %s: busy, or slow to start", self._scheduler, whom)
+            what = "no worker has joined yet; waiting (start one with 'dask worker')"
+            if self._coming:
+                what = f"waiting for {', '.join(self._coming)}: busy, or slow to start"
+            logger.info("%s: %s", self._scheduler, what)
 
     def ask(
         self,
