@@ -367,7 +367,7 @@ def test_a_traceback_is_shown_only_on_request(run, monkeypatch):
 
 def test_sigterm_ends_a_process_that_reads_with_143(here):
     """SIGTERM while waiting for input: exit code 143, one line, nothing left."""
-    command = [sys.executable, "-m", "swdual", "makedb", "-", "x.db"]
+    command = [sys.executable, "-m", "swdual", "makedb", "-", "x.db", "--dbtype", "prot"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     before = sorted(here.rglob("*"))
     with subprocess.Popen(command, **pipes) as process:

@@ -94,7 +94,9 @@ def test_a_builder_of_shards_that_dies_leaves_nothing_that_is_believed(
 
 def test_what_a_killed_builder_leaves_is_reported_and_used_up(run, here):
     """Without a database: exit code 2 and how to build it; what is left of it does not stay."""
-    with subprocess.Popen([*MAKEDB, "-", "x.db"], stdin=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*MAKEDB, "-", "x.db", "--dbtype", "prot"], stdin=subprocess.PIPE
+    ) as process:
         process.stdin.write((here / "t.fa").read_bytes())
         process.stdin.flush()
         _until((here / ".x.db.part").exists)
@@ -114,7 +116,7 @@ def test_two_builders_do_not_share_a_path(run, here, force):
     """The second is refused with exit code 6 and told who is at it; the first is not disturbed."""
     if force:
         makedb("q.fa", "x.db").close()
-    command = [*MAKEDB, "-", "x.db", *force]
+    command = [*MAKEDB, "-", "x.db", "--dbtype", "prot", *force]
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, **pipes) as process:
         _until((here / ".x.db.part").exists)
