@@ -141,7 +141,7 @@ def test_messages_quote_files_without_control_characters(run, hostile):
     """Identifiers of empty records, letters that are none, words of a trace."""
     (hostile / "e.fa").write_text(f">{RED}\n>b\nMKV\n")
     outcome = run("search", "e.fa", "t.db")
-    assert "1 empty records left out (?[31mred?2J?)" in outcome.err
+    assert "1 empty record left out (?[31mred?2J?)" in outcome.err
     (hostile / "b.fa").write_bytes(b">b\nMK\x1bV\n")
     bad = run("search", "b.fa", "t.db")
     (hostile / "t.swf").write_bytes(b"1 \x1b[31m" + b" 1" * 16)
@@ -157,7 +157,7 @@ def test_a_log_has_a_line_a_message(run, hostile):
     (hostile / name).write_bytes((hostile / "e.fa").read_bytes())
     run("search", name, "t.db", "--log", "log", "-o", "o.tsv")
     lines = (hostile / "log").read_text().split("\n")
-    assert any("forged.fa: 1 empty records" in line for line in lines)
+    assert any("forged.fa: 1 empty record " in line for line in lines)
     assert not any(line.startswith("2026-01-01") for line in lines)
     assert not acts("\n".join(lines))
 
@@ -174,7 +174,6 @@ def test_a_log_on_a_full_disk_is_lost_without_the_search(run, hostile):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("search", "h.fa", "t.db", "-p", "99999999999999999999"),
         ("plan", "h.fa", "t.db", "--cpus", "99999999999999999999"),
         ("plan", "h.fa", "t.db", "--gpus", "1000000000", "--cpus", "1"),
     ],
@@ -184,3 +183,12 @@ def test_absurd_numbers_of_workers_are_refused(run, hostile, arguments):
     outcome = run(*arguments)
     assert outcome.code == 1
     assert "99999999999999999999, but it must be" in outcome.err or "1000000000" in outcome.err
+
+
+def test_an_absurd_number_of_threads_is_that_of_the_processors(run, hostile):
+    """With a warning; found by fuzzing too."""
+    outcome = run("search", "h.fa", "t.db", "-p", "99999999999999999999")
+    assert outcome.code == 0
+    assert "warning" in outcome.err
+    assert "the number of CPUs that this process may use" in outcome.err
+    assert outcome.out == run("search", "h.fa", "t.db").out

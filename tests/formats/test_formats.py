@@ -271,7 +271,7 @@ def test_a_format_says_whether_it_needs_alignments():
         ("6 scor", "unknown field 'scor'; did you mean score.*[?]"),
         ("csv qseqid seqid", "unknown field 'seqid'; did you mean .*sseqid.*[?]"),
         ("6 evalu", "unknown field 'evalu'; did you mean .*evalue.*[?]"),
-        ("6 staxid", "unknown field 'staxid'"),
+        ("6 colour", "unknown field 'colour'"),
         ("6 stdd", "unknown field 'stdd'; did you mean .*std.*[?]"),
         ("6 qseqid,scor", "unknown field 'scor'; did you mean .*score.*[?]"),
     ],
