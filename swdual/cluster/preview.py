@@ -110,7 +110,7 @@ class ClusterPreview:
             if own:
                 raise
             raise InputError(f"{kind.name}: {error.message}", file=file) from error
-        for each in found.values():
+        for each in found.values() if kind.rates is not None else ():
             speed = 1e-9 / each.cell_seconds
             if not ((speed >= SLOWEST_GCUPS) & (speed <= FASTEST_GCUPS)).all():
                 raise InputError(

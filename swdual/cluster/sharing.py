@@ -273,6 +273,6 @@ def combined(rates: Sequence[Rates]) -> Rates:
     return Rates(
         startup=float(parts @ [each.startup for each in rates]) / len(rates),
         layout=float(parts**2 @ [each.layout for each in rates]),
-        cell_seconds=1 / total,
+        calibrated=1 / total,
         width=max(each.width for each in rates),
     )

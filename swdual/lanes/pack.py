@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from swdual.database.database import Block
 from swdual.errors import EngineError
@@ -76,14 +76,18 @@ class Pack:
         return self.columns + TARGET_BYTES * len(self.lengths)
 
 
-def occupied(lengths: NDArray[np.int64], lanes: int) -> int:
+def occupied(
+    lengths: NDArray[np.int64], lanes: int, sparse: ArrayLike = SPARSE
+) -> NDArray[np.float64]:
     """Return the columns of all lanes that targets of these descending lengths would take.
 
-    A batch with few targets counts as `SPARSE` times its residues at most.
+    A batch with few targets counts as `sparse` times its residues at most. The result has the
+    shape of `sparse`.
     """
     batch, _, _, widths = _assigned(lengths, lanes)
     residues = np.bincount(batch, lengths, len(widths))
-    return int(np.minimum(widths * COLUMNS * lanes, SPARSE * residues).sum())
+    alone = np.multiply.outer(np.asarray(sparse, np.float64), residues)
+    return np.asarray(np.minimum(widths * COLUMNS * lanes, alone).sum(axis=-1))
 
 
 def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool = True) -> Pack:

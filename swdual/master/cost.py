@@ -1,13 +1,20 @@
 """What a task costs: seconds of one query against one range of targets, on one kind of worker.
 
-A task takes a start-up, and for each residue of its range the time to lay it out for the worker
-and the time of its column of cells::
+The model::
 
-    seconds = startup + residues * (layout * share + query_length * cell_seconds(query_length))
+    seconds = startup + layout * residues * share + columns * query_length * cell_seconds
 
-`cell_seconds` is interpolated between a few lengths. It is measured in a fraction of a second when
-a kind of worker is first used on a machine, kept in the cache folder, and corrected after each
-search by what was observed.
+`startup` is seconds of a task. `layout` is seconds a residue of laying a range out for the worker,
+which the queries of the range share. `columns` are the columns of cells: the residues of the range,
+and those of lanes that idle (see `swdual.master.task.columns_of`). `cell_seconds` is seconds of a
+cell, known at the query lengths in `KNOTS` and interpolated between them.
+
+All of it is measured in some tenths of a second when such workers first compute together on a
+machine: the calibration, which is kept in the cache folder. Searches correct it, and only
+`cell_seconds`, because nothing else shows in the time of a large task. So that the correction
+cannot drift, it is computed anew from two things, and never from an earlier correction: from the
+calibration, and from what the last `MAX_SEEN` searches with queries of such a length took,
+relative to the calibration (see `Rates.learn`).
 """
 
 from __future__ import annotations
@@ -15,12 +22,13 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,21 +37,12 @@ from swdual.backend import Scorer
 from swdual.cache import cache_folder
 from swdual.database.database import Database
 from swdual.errors import InputError
+from swdual.lanes.pack import SPARSE
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
-KNOTS = np.array([32, 100, 320, 1000, 3200, 10_000, 32_000])
+KNOTS = np.array([4, 10, 32, 100, 320, 1000, 3200, 10_000, 32_000])
 """Query lengths at which the time of a cell is known."""
-
-PROBE_TARGETS, PROBE_LENGTH = 512, 304
-"""The targets that are scored to measure a worker; more if it computes more side by side."""
-
-PROBE_SECONDS = 0.02
-"""How long one measurement may take; of as many targets as that allows."""
-
-CALIBRATION_TRUST = 0.05
-MOST_TRUST = 20.0
-"""Seconds of observation that a calibration is worth, and that all past searches are."""
 
 LEAST_GCUPS, MOST_GCUPS, MOST_SECONDS = 1e-9, 1e12, 1e9
 """Nothing is as slow or as fast, and times of all tasks stay numbers."""
@@ -51,8 +50,79 @@ LEAST_GCUPS, MOST_GCUPS, MOST_SECONDS = 1e-9, 1e12, 1e9
 MOST_WIDTH = 1 << 20
 """Targets that a worker may compute side by side; a GPU computes some thousand."""
 
-MOST_SURPRISE = 4.0
-"""A task that took so many times what was predicted met something else, such as a compiler."""
+MAX_SPARSE = 1e6
+"""More than any residue costs, to one in full lanes."""
+
+MIN_SEEN_SECONDS = 0.05
+"""Seconds that the tasks of a search must take together to be learned from.
+
+A thread that has to wait for a processor once waits for some milliseconds.
+"""
+
+MIN_CELL_PART = 0.75
+"""Part of a task's predicted time that its cells must take: else the rest hides their speed."""
+
+MAX_SEEN = 8
+"""Searches that are remembered for each of `KNOTS`: a machine that has changed is noticed."""
+
+CALIBRATION_WORTH = 2
+"""Searches that the calibration counts as: one search alone changes little."""
+
+MAX_CORRECTION = 3.0
+"""How many times faster or slower than calibrated a length in `KNOTS` may be believed to be.
+
+A calibration that was disturbed all the time by an equal competitor is wrong by a factor of two.
+"""
+
+MAX_COMMON_CORRECTION = 1.25
+"""The same for lengths that were never searched: the load of the machine is all that they share."""
+
+PROBE_TARGETS, PROBE_LENGTH = 512, 304
+"""The targets that are scored to measure a worker; more if it computes more side by side."""
+
+MOST_PROBE_TARGETS = 2048
+"""Targets that are scored if the worker is so fast that fewer would take no time."""
+
+BRIEF_LENGTH = 80
+"""Residues of the targets that are scored with queries too long for the others."""
+
+PROBE_SECONDS, MOST_PROBE_SECONDS = 0.004, 0.08
+"""How long one measurement should take, and how long it may."""
+
+MIN_ALONE_LENGTH = 320
+"""Residues of a query below which so few targets take no time that could be measured."""
+
+RESCORED, RESCORED_LENGTH = 0.08, 10_000
+"""Part of the time of a query of so many residues for scores that need wider numbers.
+
+Random sequences have none, so the calibration does not see it. The longer a protein, the more of
+its parts have relatives; of shorter ones the part is in proportion, of longer ones the same.
+Measured with proteins one after the other against 1,000 to 70,000 proteins.
+"""
+
+PASSES = 3
+"""How often everything is measured. The least time counts: a disturbance is seldom as long."""
+
+MAX_CLOCK_STEP = 1e-5
+"""Seconds from one reading of a clock to the next that short times can be measured with."""
+
+NEIGHBOUR_LENGTH = 320
+"""Residues of the query that the other workers score meanwhile."""
+
+
+class Seen(NamedTuple):
+    """What a search took for queries of about one length.
+
+    Parameters
+    ----------
+    knot
+        The number of the length in `KNOTS`.
+    ratio
+        Seconds that the cells took, relative to the calibration.
+    """
+
+    knot: int
+    ratio: float
 
 
 @dataclass
@@ -65,24 +135,33 @@ class Rates:
         Seconds of a task besides its cells.
     layout
         Seconds to lay out one residue of a range, which its queries share.
-    cell_seconds
-        (knots,) seconds of a cell for a query of each length in `KNOTS`.
+    calibrated
+        (knots,) seconds of a cell for a query of each length in `KNOTS`, as measured before any
+        search.
     width
         Targets that are computed side by side: with too few of them some of it idles.
-    trust
-        (knots,) seconds of observation behind each.
+    sparse
+        (knots,) what a residue costs at most where targets are too few, to one in full lanes.
+    seen
+        What searches took since then, the latest last.
     """
 
     startup: float
     layout: float
-    cell_seconds: NDArray[np.float64]
+    calibrated: NDArray[np.float64]
     width: int = 1
-    trust: NDArray[np.float64] = field(default_factory=lambda: np.zeros(len(KNOTS)))
+    sparse: NDArray[np.float64] = field(default_factory=lambda: np.full(len(KNOTS), float(SPARSE)))
+    seen: list[Seen] = field(default_factory=list)
+
+    @property
+    def cell_seconds(self) -> NDArray[np.float64]:
+        """(knots,) seconds of a cell for a query of each length in `KNOTS`, as corrected."""
+        return self.calibrated * correction(self.seen)
 
     def seconds(
         self, query_lengths: ArrayLike, residues: ArrayLike, share: float = 0.0
     ) -> NDArray[np.float64]:
-        """Return predicted seconds of tasks.
+        """Return predicted seconds of tasks whose lanes are full.
 
         Parameters
         ----------
@@ -91,49 +170,83 @@ class Rates:
         share
             The part of a range's layout that each task pays for.
         """
+        return self.besides(residues, share) + self.of_cells(query_lengths, residues)
+
+    def besides(self, residues: ArrayLike, share: float = 0.0) -> NDArray[np.float64]:
+        """Return predicted seconds of tasks besides their cells; see `seconds`."""
+        return self.startup + np.asarray(residues) * (self.layout * share)
+
+    def of_cells(self, query_lengths: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Return predicted seconds of the cells of tasks.
+
+        Parameters
+        ----------
+        query_lengths
+            Of each task.
+        columns
+            Columns of cells of each task, those of idle lanes included: see `columns_at`.
+        """
         lengths = np.asarray(query_lengths, np.float64)
-        cell = np.interp(np.log(lengths), np.log(KNOTS), self.cell_seconds)
-        return self.startup + np.asarray(residues) * (self.layout * share + lengths * cell)
+        return np.asarray(columns) * lengths * interpolated(lengths, self.cell_seconds)
 
     def learn(
         self,
         query_lengths: NDArray[np.int64],
         predicted: NDArray[np.float64],
+        besides: NDArray[np.float64],
         observed: NDArray[np.float64],
     ) -> None:
-        """Correct the rates by tasks whose time was predicted and then observed.
+        """Correct the time of a cell by the tasks of one search.
 
-        Each length in `KNOTS` follows the tasks nearest to it, as strongly as their time compares
-        to what was known before; one that was never observed follows all of them together.
+        The tasks of each length in `KNOTS` that is nearest to them count together, if their cells
+        take `MIN_CELL_PART` of the time and `MIN_SEEN_SECONDS` together. For each such length
+        the corrected time is the calibrated one times the median of the last `MAX_SEEN` ratios of
+        observed to calibrated time, so that a busy period does not count; the calibration itself
+        counts as `CALIBRATION_WORTH` ratios of 1. The result is at most `MAX_CORRECTION` times
+        more or less. Lengths that were never observed keep the calibrated time, times the mean
+        correction of the others within `MAX_COMMON_CORRECTION`.
+
+        Parameters
+        ----------
+        query_lengths
+            (tasks,) residues of the queries.
+        predicted, besides
+            (tasks,) seconds that these rates predicted, and the part that is no time of cells.
+        observed
+            (tasks,) seconds that they took.
         """
-        if not len(observed):
-            return
-        observed = np.minimum(observed, predicted * MOST_SURPRISE)
-        nearest = np.abs(np.log(query_lengths)[:, None] - np.log(KNOTS)).argmin(axis=1)
-        expected = np.bincount(nearest, predicted, len(KNOTS))
-        found = np.bincount(nearest, observed, len(KNOTS))
-        unknown = (expected == 0) & (self.trust <= CALIBRATION_TRUST)
-        expected[unknown], found[unknown] = expected.sum(), found.sum()
-        self.cell_seconds = self.cell_seconds * (self.trust + found) / (self.trust + expected)
-        gained = np.where(unknown, 0.0, expected)
-        self.trust = np.minimum(self.trust + gained, MOST_TRUST)
+        lengths = np.asarray(query_lengths, np.float64)
+        cells = predicted - besides
+        tells = (cells > 0) & (cells >= MIN_CELL_PART * predicted) & np.isfinite(observed)
+        lengths, cells = lengths[tells], cells[tells]
+        found = observed[tells] - besides[tells]
+        expected = cells * interpolated(lengths, self.calibrated / self.cell_seconds)
+        nearest = _nearest(lengths)
+        expected_at = np.bincount(nearest, expected, len(KNOTS))
+        found_at = np.bincount(nearest, found, len(KNOTS))
+        for knot in np.flatnonzero(np.minimum(expected_at, found_at) >= MIN_SEEN_SECONDS).tolist():
+            ratio = float(found_at[knot] / expected_at[knot])
+            bounded = min(max(ratio, 1 / MAX_CORRECTION), MAX_CORRECTION)
+            self.seen.append(Seen(knot, bounded))
+            mine = [place for place, seen in enumerate(self.seen) if seen.knot == knot]
+            if len(mine) > MAX_SEEN:
+                del self.seen[mine[0]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rates for JSON, the speed of cells in GCUPS."""
+        """Return the corrected rates for JSON, the speed of cells in GCUPS."""
         return {
             "startup": self.startup,
             "layout": self.layout,
             "width": self.width,
-            "gcups": {
-                str(length): 1e-9 / seconds
-                for length, seconds in zip(KNOTS.tolist(), self.cell_seconds.tolist(), strict=True)
-            },
-            "trust": self.trust.tolist(),
+            "gcups": _by_length(1e-9 / self.cell_seconds),
+            "sparse": _by_length(self.sparse),
         }
 
     @classmethod
     def from_dict(cls, given: float | Mapping[str, Any]) -> Self:
         """Return the rates that `to_dict` described, or a person: a number alone is GCUPS.
+
+        What earlier releases wrote is accepted; their "trust" has no meaning any more.
 
         Raises
         ------
@@ -143,99 +256,322 @@ class Rates:
         facts = given if isinstance(given, Mapping) else {"gcups": given}
         if any(isinstance(x, bool) for x in facts.values()):
             raise InputError("rates are numbers, not true or false")
-        unknown = set(facts) - {"startup", "layout", "width", "gcups", "trust"}
-        if unknown or "gcups" not in facts:
+        optional = {"startup", "layout", "width", "sparse", "trust"}
+        if set(facts) - optional != {"gcups"}:
             raise InputError(
                 "rates are a number of GCUPS, or gcups with startup, layout and width, "
                 f"not {given!r:.80}"
             )
-        speeds = facts["gcups"]
         try:
-            by_length = (
-                {float(length): float(speed) for length, speed in speeds.items()}
-                if isinstance(speeds, Mapping)
-                else {float(KNOTS[0]): float(speeds)}
-            )
+            speeds = _at_knots(facts["gcups"])
+            sparse = _at_knots(facts.get("sparse", SPARSE))
             startup, layout = float(facts.get("startup", 0)), float(facts.get("layout", 0))
             width = int(facts.get("width", 1))
-            trust = np.broadcast_to(np.asarray(facts.get("trust", 0), np.float64), len(KNOTS))
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"rates must be numbers: {error}") from error
-        if not by_length or not all(
-            0 < length < math.inf and LEAST_GCUPS <= speed <= MOST_GCUPS
-            for length, speed in by_length.items()
-        ):
+        if not ((speeds >= LEAST_GCUPS) & (speeds <= MOST_GCUPS)).all():
             raise InputError(
                 f"gcups must be from {LEAST_GCUPS:g} to {MOST_GCUPS:g}, at query lengths above 0"
             )
-        seconds = np.array([startup, layout, *trust])
+        if not ((sparse > 0) & (sparse <= MAX_SPARSE)).all():
+            raise InputError(f"sparse must be above 0 and at most {MAX_SPARSE:g}")
+        seconds = np.array([startup, layout])
         if not 1 <= width <= MOST_WIDTH or not ((seconds >= 0) & (seconds <= MOST_SECONDS)).all():
             raise InputError(
-                f"startup, layout and trust must be seconds from 0 to {MOST_SECONDS:g}, and width "
+                f"startup and layout must be seconds from 0 to {MOST_SECONDS:g}, and width "
                 f"at least 1 and at most {MOST_WIDTH:,}"
             )
-        lengths = sorted(by_length)
-        cells = [1e-9 / by_length[length] for length in lengths]
-        cell_seconds = np.interp(np.log(KNOTS), np.log(lengths), cells)
-        return cls(startup, layout, cell_seconds, width, trust.copy())
+        return cls(startup, layout, 1e-9 / speeds, width, sparse)
 
 
-def calibrated(bind: Callable[[Database], Scorer]) -> Rates:
-    """Return the rates of a kind of worker, measured now in a fraction of a second.
+def columns_at(
+    query_lengths: NDArray[np.int64], columns: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return (lengths, ranges) columns, of ranges whose columns are known at `KNOTS`.
+
+    Parameters
+    ----------
+    query_lengths
+        (lengths,) residues of queries.
+    columns
+        (ranges, knots) columns of each range, for a query of each length in `KNOTS`.
+    """
+    found = np.empty((len(query_lengths), len(columns)))
+    for place, each in enumerate(columns):
+        found[:, place] = interpolated(query_lengths, each)
+    return found
+
+
+def interpolated(query_lengths: ArrayLike, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values at query lengths, straight between `KNOTS` over logarithms of both.
+
+    Below the first length and beyond the last the value is that of it.
+    """
+    found: NDArray[np.float64] = np.exp(
+        np.interp(np.log(query_lengths), np.log(KNOTS), np.log(at_knots))
+    )
+    return found
+
+
+def correction(seen: list[Seen]) -> NDArray[np.float64]:
+    """Return (knots,) how much slower than calibrated a cell is, by what searches took.
+
+    Their order does not matter: see `Rates.learn`.
+    """
+    if not seen:
+        return np.ones(len(KNOTS))
+    factors = np.full(len(KNOTS), np.nan)
+    for knot in {each.knot for each in seen}:
+        ratios = [each.ratio for each in seen if each.knot == knot] + [1.0] * CALIBRATION_WORTH
+        factors[knot] = math.exp(float(np.median(np.log(ratios))))
+    known = np.log(factors[np.isfinite(factors)])
+    common = math.exp(known.sum() / (len(known) + 1))
+    bounded = min(max(common, 1 / MAX_COMMON_CORRECTION), MAX_COMMON_CORRECTION)
+    return np.where(np.isfinite(factors), factors, bounded)
+
+
+def _nearest(query_lengths: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of the length in `KNOTS` that each is nearest to, in proportion."""
+    distance = abs(np.log(query_lengths.reshape(-1, 1)) - np.log(KNOTS))
+    return np.asarray(distance.argmin(axis=1))
+
+
+def _by_length(values: NDArray[np.float64]) -> dict[str, float]:
+    return {str(length): x for length, x in zip(KNOTS.tolist(), values.tolist(), strict=True)}
+
+
+def _at_knots(given: Any) -> NDArray[np.float64]:
+    """Return numbers for `KNOTS`, given for any lengths above 0, or one for all; NaN if none is."""
+    if not isinstance(given, Mapping):
+        return np.full(len(KNOTS), float(given))
+    by_length = sorted((float(length), float(number)) for length, number in given.items())
+    if not all(length > 0 and 0 < number < math.inf for length, number in by_length):
+        return np.full(len(KNOTS), np.nan)
+    if not by_length or by_length[-1][0] == math.inf:
+        return np.full(len(KNOTS), np.nan)
+    lengths, numbers = zip(*by_length, strict=True)
+    found: NDArray[np.float64] = np.exp(np.interp(np.log(KNOTS), np.log(lengths), np.log(numbers)))
+    return found
+
+
+def calibrated(
+    bind: Callable[[Database], Scorer],
+    together: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Rates:
+    """Return the rates of a kind of worker, measured now in some tenths of a second.
 
     Parameters
     ----------
     bind
         Returns a scorer for a database.
+    together
+        How many such workers compute at the same time. They share memory and clock, and perhaps
+        a core, so all of them compute while one is measured.
+    clock
+        What tells the seconds that a worker has taken: see `clock_of`.
     """
-    scorer = bind(_probe(PROBE_TARGETS))
-    width = scorer.width
-    count = max(PROBE_TARGETS, 2 * width) // (2 * width) * 2 * width
-    if count > PROBE_TARGETS:
-        scorer = bind(_probe(count))
-    generator = np.random.default_rng(2)
-    query = generator.integers(0, 20, int(KNOTS[-1]), np.uint8).tobytes()
-
-    def measure(length: int, targets: int) -> float:
-        started = time.perf_counter()
-        scorer(query[:length], 0, 0, targets, lambda cells: None)
-        return time.perf_counter() - started
-
-    own = _probe(1)[0].codes
-    scorer(own, 0, 0, 1, lambda cells: None)  # compiles what large scores need, too
-    measure(int(KNOTS[0]), 1)  # likewise for another length of queries
-    startup = min(measure(1, 1) for _ in range(5))
-    first = measure(int(KNOTS[0]), 1)
-    cell = max(first - startup, first / 10) / (int(KNOTS[0]) * PROBE_LENGTH * width)
-    layout = 0.0
-    seconds = np.full(len(KNOTS), cell)
-    halves = sorted({width, min(8 * width, count // 2), count // 2})
-    for number, length in enumerate(KNOTS.tolist()):
-        column = PROBE_LENGTH * length
-        fitting = [half for half in halves if 2 * half * column * cell <= PROBE_SECONDS]
-        if not fitting:
-            seconds[number:] = cell
-            break
-        half = fitting[-1]
-        measure(length, half)
-        first = measure(length, 2 * half)
-        repeats = 5 if 2 * half * column * cell < PROBE_SECONDS / 10 else 2
-        some, all_of_them = (
-            min(measure(length, targets) for _ in range(repeats)) for targets in (half, 2 * half)
-        )
-        if 2 * half == count and layout == 0.0:
-            layout = max(0.0, first - all_of_them) / (count * PROBE_LENGTH)
-        # The difference: what comes once for each call is no part of a cell.
-        cell = max(all_of_them - some, all_of_them / 10) / (half * column)
-        seconds[number] = cell
-    return Rates(startup, layout, seconds, width, np.full(len(KNOTS), CALIBRATION_TRUST))
+    probe = _Probe(bind, PROBE_TARGETS, PROBE_LENGTH, clock)
+    width, some = probe.width, int(KNOTS[2])
+    lanes = min(width, PROBE_TARGETS)
+    probe.score_itself()
+    probe.seconds(1, 1)  # what is loaded or compiled once is no part of the times
+    probe.seconds(some, lanes)
+    startup = probe.seconds(1, 1, 5)
+    cell = max(probe.seconds(some, lanes, 2) - startup, startup / 10) / (
+        some * PROBE_LENGTH * width
+    )
+    wanted = min(PROBE_SECONDS / (int(KNOTS[0]) * PROBE_LENGTH * cell), MOST_PROBE_TARGETS)
+    doublings = int(math.log2(max(1.0, wanted / (2 * width))))
+    long = _Probe(bind, 2 * width << doublings, PROBE_LENGTH, clock)
+    brief = _Probe(bind, 2 * width, BRIEF_LENGTH, clock)
+    layout = _layout(bind, long.targets, clock)
+    with _neighbours(together - 1, long):
+        seconds, sparse = _of_cells(long, brief, cell, startup)
+    return Rates(startup, layout, seconds * rescored(KNOTS), width, sparse)
 
 
-def _probe(count: int) -> Database:
-    """Return a database of so many random targets."""
-    codes = np.random.default_rng(1).integers(0, 20, (count, PROBE_LENGTH), np.uint8)
-    targets = batch_of(Sequence(str(k), row.tobytes()) for k, row in enumerate(codes))
-    return Database.from_batches([targets], PROTEIN, "probe")
+def rescored(query_lengths: ArrayLike) -> NDArray[np.float64]:
+    """Return how much longer cells take than those of random sequences: see `RESCORED`."""
+    lengths = np.minimum(np.asarray(query_lengths), RESCORED_LENGTH)
+    return np.asarray(1 + RESCORED * lengths / RESCORED_LENGTH)
+
+
+def clock_of(kind: str) -> Callable[[], float]:
+    """Return what tells the seconds that a worker of some kind has taken.
+
+    A CPU computes in the thread that asks it to. The processor time of the thread does not grow
+    while other programs have the processor, so that a busy machine does not look slow. A GPU is
+    waited for.
+    """
+    fine = time.get_clock_info("thread_time").resolution <= MAX_CLOCK_STEP
+    return time.thread_time if kind == "cpu" and fine else time.perf_counter
+
+
+class _Probe:
+    """Random targets of one length, to be scored with parts of a random query.
+
+    Parameters
+    ----------
+    bind
+        Returns a scorer for a database.
+    targets, length
+        How many targets, and their residues.
+    clock
+        Tells seconds.
+    """
+
+    def __init__(
+        self,
+        bind: Callable[[Database], Scorer],
+        targets: int,
+        length: int,
+        clock: Callable[[], float],
+    ) -> None:
+        self.targets, self.length = targets, length
+        self._clock = clock
+        codes = np.random.default_rng(1).integers(0, 20, (targets, length), np.uint8)
+        self._first = codes[0].tobytes()
+        batch = batch_of(Sequence(str(k), row.tobytes()) for k, row in enumerate(codes))
+        database = Database.from_batches([batch], PROTEIN, "probe")
+        self._scorer = bind(database)
+        self.width = self._scorer.width
+        letters = np.random.default_rng(2).integers(0, 20, int(KNOTS[-1]), np.uint8)
+        self._query = letters.tobytes()
+        self._least: dict[tuple[int, int], float] = {}
+
+    def score_itself(self) -> None:
+        """Score the first target with itself: a large score, for which wider numbers are used."""
+        self._scorer(self._first, 0, 0, 1, _ignore)
+
+    def score(self, query_length: int, targets: int, progress: Callable[[int], None]) -> None:
+        """Score so many targets with a query of so many residues."""
+        self._scorer(self._query[:query_length], 0, 0, targets, progress)
+
+    def seconds(self, query_length: int, targets: int, times: int = 1) -> float:
+        """Return the least seconds that this took, now or before; the first time does not count."""
+        key = query_length, targets
+        for _ in range(times):
+            started = self._clock()
+            self.score(query_length, targets, _ignore)
+            took = self._clock() - started
+            self._least[key] = min(self._least.get(key, math.inf), took)
+        return self._least[key]
+
+    def cell_seconds(self, query_length: int, targets: int) -> float:
+        """Return the seconds of a cell; what comes once for each task is no part of it."""
+        few, many = (self.seconds(query_length, n, 2) for n in (self.width, targets))
+        cells = (targets - self.width) * self.length * query_length
+        return max(many - few, many / 10) / cells
+
+
+def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[], float]) -> float:
+    """Return the seconds of laying out a residue: of many targets, to which few are compared.
+
+    Only the first task against a range lays it out. The targets are as unlike as proteins, because
+    those of one length are laid out faster.
+    """
+    rng = np.random.default_rng(3)
+    lengths = np.clip(rng.lognormal(np.log(PROBE_LENGTH), 0.6, targets), 30, 3000).astype(int)
+    lengths = np.sort(lengths)[::-1]
+    found = (rng.integers(0, 20, length, np.uint8).tobytes() for length in lengths)
+    batch = batch_of(Sequence(str(k), codes) for k, codes in enumerate(found))
+    database = Database.from_batches([batch], PROTEIN, "probe")
+    counts = max(1, targets // 4), targets
+    query = bytes(int(KNOTS[0]))
+    least = np.full((2, 2), math.inf)
+    for _ in range(PASSES):
+        scorer = bind(database)
+        for laid_out in (0, 1):
+            for which, count in enumerate(counts):
+                started = clock()
+                scorer(query, 0, 0, count, _ignore)
+                least[laid_out, which] = min(least[laid_out, which], clock() - started)
+    few, many = least[0] - least[1]
+    return max(0.0, float(many - few)) / int(lengths[counts[0] :].sum())
+
+
+def _of_cells(
+    long: _Probe, brief: _Probe, cell: float, startup: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (knots,) seconds of a cell, and what a residue of few targets costs, to one of many.
+
+    Parameters
+    ----------
+    long, brief
+        Many targets, and shorter ones for queries that would take too long with these. Queries
+        that take too long with both have the time of the longest that does not.
+    cell, startup
+        About the seconds of a cell, and those of a task.
+    """
+    seconds, alone = np.full(len(KNOTS), np.nan), np.full(len(KNOTS), np.nan)
+    few = long.width // 8
+    chosen: dict[int, tuple[_Probe, int]] = {}
+    for _ in range(PASSES):
+        for knot, length in enumerate(KNOTS.tolist()):
+            if knot not in chosen:
+                found = _fitting(long, brief, length * cell)
+                if found is None:
+                    break
+                chosen[knot] = found
+            probe, targets = chosen[knot]
+            seconds[knot] = cell = probe.cell_seconds(length, targets)
+            if few and length >= MIN_ALONE_LENGTH:
+                taken = long.seconds(length, few, 2) - startup
+                alone[knot] = max(taken, startup / 10) / (few * long.length)
+    if not chosen:
+        seconds[:] = cell
+    known = np.flatnonzero(np.isfinite(seconds))
+    seconds = seconds[np.clip(np.arange(len(KNOTS)), known[0], known[-1])]
+    known = np.flatnonzero(np.isfinite(alone))
+    if not len(known):
+        return seconds, np.full(len(KNOTS), float(SPARSE))
+    # A residue of a single target takes longer with a longer query: at shorter ones it takes
+    # less than at the first, beyond the last as much longer as in full lanes.
+    least = alone[known[0]] / (KNOTS * seconds)
+    sparse = np.where(np.arange(len(KNOTS)) < known[0], least, alone / (KNOTS * seconds))
+    sparse = sparse[np.minimum(np.arange(len(KNOTS)), known[-1])]
+    return seconds, np.clip(sparse, 1 / MAX_SPARSE, MAX_SPARSE)
+
+
+def _fitting(long: _Probe, brief: _Probe, column: float) -> tuple[_Probe, int] | None:
+    """Return the most targets that do not take too long, a column of each taking so long."""
+    for probe, most in ((long, PROBE_SECONDS), (brief, MOST_PROBE_SECONDS)):
+        targets = probe.targets
+        while targets >= 2 * probe.width:
+            if targets * probe.length * column <= most:
+                return probe, targets
+            targets //= 2
+    return None
+
+
+@contextmanager
+def _neighbours(count: int, probe: _Probe) -> Iterator[None]:
+    """Have so many threads score a probe again and again during the ``with`` block."""
+    over = threading.Event()
+
+    def heed(_: int) -> None:
+        if over.is_set():
+            raise InterruptedError
+
+    def work() -> None:
+        with suppress(InterruptedError):
+            while not over.is_set():
+                probe.score(NEIGHBOUR_LENGTH, probe.targets, heed)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+def _ignore(_: int) -> None:
+    """Take no note of progress."""
 
 
 class RateBook:
@@ -268,27 +604,26 @@ class RateBook:
             kept = json.loads(self.path.read_text())[machine()].items()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return
-        for key, facts in kept:
-            with suppress(InputError, ValueError, TypeError):
-                self._known[key] = Rates.from_dict(facts)
+        for key, entry in kept:
+            with suppress(InputError, ValueError, TypeError, KeyError, OverflowError):
+                self._known[key] = _rates_of_entry(entry)
 
     def find(self, name: str, crowd: str, measure: Callable[[], Rates]) -> Rates:
         """Return the rates of a kind of worker among those that compute together.
 
-        What a worker costs depends on its neighbours. As long as such a crowd was not observed,
-        its rates are those of a worker by itself.
+        What a worker costs depends on its neighbours: each crowd is measured.
         """
-        for key in (self._key(name, crowd), name):
-            if key in self._known:
-                return Rates.from_dict(self._known[key].to_dict())
-        self._known[name] = self._new[name] = measure()
-        self.save()
-        return Rates.from_dict(self._known[name].to_dict())
+        key = self._key(name, crowd)
+        if key not in self._known:
+            self._known[key] = self._new[key] = measure()
+            self.save()
+        known = self._known[key]
+        return replace(known, seen=[*known.seen])
 
     def keep(self, name: str, crowd: str, rates: Rates) -> None:
         """Remember corrected rates; write them with `save`."""
         key = self._key(name, crowd)
-        self._known[key] = self._new[key] = rates
+        self._known[key] = self._new[key] = replace(rates, seen=[*rates.seen])
 
     def _key(self, name: str, crowd: str) -> str:
         return " ".join(filter(None, [name, "among", crowd, self._place]))
@@ -305,7 +640,7 @@ class RateBook:
         if not isinstance(everything, dict):
             everything = {}
         ours = everything.get(machine())
-        new = {key: rates.to_dict() for key, rates in self._new.items()}
+        new = {key: _entry_of(rates) for key, rates in self._new.items()}
         everything[machine()] = {**(ours if isinstance(ours, dict) else {}), **new}
         beside = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:
@@ -314,6 +649,33 @@ class RateBook:
         except OSError:
             with suppress(OSError):
                 beside.unlink()
+
+
+def _entry_of(rates: Rates) -> dict[str, Any]:
+    """Return what is kept of rates: the calibration, and what was seen since then.
+
+    Earlier releases kept corrected rates, which could be anything; such entries have no
+    "calibrated" and are not read.
+    """
+    seen = [[int(KNOTS[each.knot]), each.ratio] for each in rates.seen]
+    return {"calibrated": replace(rates, seen=[]).to_dict(), "seen": seen}
+
+
+def _rates_of_entry(entry: Any) -> Rates:
+    """Return the rates that were kept.
+
+    Raises
+    ------
+    InputError, KeyError, TypeError, ValueError
+        If they are damaged, or older.
+    """
+    rates = Rates.from_dict(entry["calibrated"])
+    knots = {int(length): knot for knot, length in enumerate(KNOTS)}
+    rates.seen = [Seen(knots[length], float(ratio)) for length, ratio in entry["seen"]]
+    for _, ratio in rates.seen:
+        if not 1 / MAX_CORRECTION <= ratio <= MAX_CORRECTION:
+            raise InputError(f"a search cannot have taken {ratio:g} times the calibrated time")
+    return rates
 
 
 def machine() -> str:

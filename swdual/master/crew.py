@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from swdual.backend import ForesightedScorer
 from swdual.errors import DeviceMemoryError
 from swdual.master.board import Board
+from swdual.master.cost import clock_of
 from swdual.master.job import Stopped, Superseded, Turn
 from swdual.master.worker import Worker
 
@@ -20,12 +22,16 @@ STOP_SECONDS = 1.0
 
 
 class Report(NamedTuple):
-    """How a turn ended: "done" with a value, "failed" or "superseded"."""
+    """How a turn ended: "done" with a value, "failed" or "superseded".
+
+    The worker itself was busy with it for `seconds`, by `swdual.master.cost.clock_of`.
+    """
 
     turn: Turn
     end: float
     outcome: str
     value: Any = None
+    seconds: float = math.nan
 
 
 class Crew:
@@ -69,7 +75,8 @@ class Crew:
 
     def _do(self, worker: Worker, turn: Turn) -> None:
         """Do one turn; whatever ends the search gets out."""
-        board = self._board
+        board, clock = self._board, clock_of(worker.device.kind)
+        started = clock()
         try:
             if isinstance(worker.scorer, ForesightedScorer):
                 worker.scorer.expect([task for job in board.upcoming(turn) for task in job.tasks])
@@ -84,5 +91,6 @@ class Crew:
             lost = isinstance(error, DeviceMemoryError) or not isinstance(error, Exception)
             board.failed(turn, error, dead=lost)
         else:
+            seconds = clock() - started
             outcome = "done" if board.finished(turn) else "superseded"
-            self.reports.put(Report(turn, time.perf_counter(), outcome, value))
+            self.reports.put(Report(turn, time.perf_counter(), outcome, value, seconds))

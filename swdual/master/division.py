@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.database.database import Database
 from swdual.master.board import Board
-from swdual.master.cost import Rates
+from swdual.master.cost import KNOTS, Rates, columns_at
 from swdual.master.job import Job
 from swdual.master.task import Range, Task, columns_of, cut, make_tasks
 from swdual.planner import PACKAGE, Plan, plan_for
@@ -53,13 +53,15 @@ class Division:
     """The tasks of a search and who shall do them.
 
     `cells` has the size of each task, `seconds` a row for each worker with what the worker needs
-    for each task. If tasks could be cut at will, they would take `divisible` seconds at least.
+    for each task, `besides` the part of it that is no time of cells. If tasks could be cut at will,
+    they would take `divisible` seconds at least.
     """
 
     ranges: list[Range]
     tasks: list[Task]
     cells: NDArray[np.int64]
     seconds: NDArray[np.float64]
+    besides: NDArray[np.float64]
     plan: Plan
     divisible: float
 
@@ -159,9 +161,11 @@ def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Di
     """Return the division with the absent workers in it, who can do nothing."""
     seconds = np.full((len(kinds), len(division.tasks)), np.inf)
     seconds[present] = division.seconds
+    besides = np.zeros(seconds.shape)
+    besides[present] = division.besides
     workers = np.array(present, np.int64)[division.plan.workers]
     plan = replace(division.plan, kinds=tuple(kinds), workers=workers)
-    return replace(division, seconds=seconds, plan=plan)
+    return replace(division, seconds=seconds, besides=besides, plan=plan)
 
 
 def _price(division: Division, queries: int) -> float:
@@ -190,19 +194,19 @@ def _planned(
     query_lengths = np.asarray(lengths, np.int64)[queries]
     distinct = {id(each): each for each in rates}
     share = min(1.0, len(distinct) / max(1, len(lengths) * sides))
-    columns = {
-        width: np.array([columns_of(database, each, width) for each in ranges])
-        for width in {each.width for each in rates}
-    }
-    rows = {
-        key: sides * each.seconds(query_lengths, columns[each.width][places], share)
-        for key, each in distinct.items()
-    }
+    unlike, which = np.unique(query_lengths, return_inverse=True)
+    rows, rest = {}, {}
+    for key, each in distinct.items():
+        columns = [columns_of(database, place, each.width, each.sparse) for place in ranges]
+        here = columns_at(unlike, np.array(columns).reshape(-1, len(KNOTS)))[which, places]
+        rest[key] = sides * each.besides(residues[places], share)
+        rows[key] = rest[key] + sides * each.of_cells(query_lengths, here)
     seconds = np.array([rows[id(each)] for each in rates])
+    besides = np.array([rest[id(each)] for each in rates])
     cells = query_lengths * residues[places] * sides
     if len(kinds) == 1 and planner == DUAL:
         plan = _by_one_worker(seconds[0], kinds[0], places, residues)
-        return Division(ranges, tasks, cells, seconds, plan, plan.lower_bound)
+        return Division(ranges, tasks, cells, seconds, besides, plan, plan.lower_bound)
     from swdual.instance import divisible_bound
 
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
@@ -212,7 +216,7 @@ def _planned(
     plan = plan_for(instance, planner)
     if not plan.on_demand:
         plan = _range_by_range(plan, places, residues)
-    return Division(ranges, tasks, cells, seconds, plan, divisible_bound(instance))
+    return Division(ranges, tasks, cells, seconds, besides, plan, divisible_bound(instance))
 
 
 def _by_one_worker(

@@ -43,6 +43,8 @@ class Job:
         (workers,) what each would need, infinite where it cannot; None if nobody knows.
     tasks
         What a scorer will be called with, for those that work ahead.
+    besides
+        (workers,) the part of `seconds` that does not depend on how fast cells are.
     """
 
     query: int
@@ -52,6 +54,7 @@ class Job:
     cells: int = 0
     seconds: NDArray[np.float64] | None = None
     tasks: tuple[ScoringTask, ...] = ()
+    besides: NDArray[np.float64] | None = None
     done: bool = False
     failed_on: list[int] = field(default_factory=list)
 

@@ -12,7 +12,7 @@ from swdual import registry
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.input import read_small
-from swdual.master.cost import RateBook, Rates, calibrated
+from swdual.master.cost import RateBook, Rates, calibrated, clock_of
 from swdual.master.device import Device, available_threads, crowd, gpus
 from swdual.master.division import Division, divide
 from swdual.master.engagement import most_together
@@ -199,9 +199,13 @@ def rates_of(
                 "there is no GPU here to measure: give its speed in GCUPS with `rates`, such as "
                 '{"gpu": 1500}'
             )
-        measure = partial(calibrated, partial(bind, devices[0], scheme=scheme))
-        together = crowd([Device("cpu")] * counts["cpu"] + gpus()[: counts["gpu"]])
-        found[kind] = book.find(devices[0].name, together, measure)
+        # More than there are here cannot be measured together.
+        cpus = min(counts["cpu"], available_threads())
+        together = cpus if kind == "cpu" else 1
+        scorer_of = partial(bind, devices[0], scheme=scheme)
+        measure = partial(calibrated, scorer_of, together, clock_of(kind))
+        among = crowd([Device("cpu")] * cpus + gpus()[: counts["gpu"]])
+        found[kind] = book.find(devices[0].name, among, measure)
     return found
 
 

@@ -37,7 +37,7 @@ class Record:
         self._book = book
         self._predicting = book is not None if predicting is None else predicting
         self._began: float | None = None
-        self._seen: list[list[tuple[int, float, float]]] = [[] for _ in names]
+        self._seen: list[list[tuple[float, float, float, float]]] = [[] for _ in names]
 
     def begin(self, plan: Plan, queries: Sequence[int]) -> None:
         """Note that workers now begin with a plan, whose tasks have queries of these numbers.
@@ -65,8 +65,9 @@ class Record:
         activity = report.outcome
         if activity == "done":
             activity = "align" if job.place is None else "score"
-        if activity == "score":
-            self._seen[turn.worker].append((length, predicted, report.end - turn.start))
+        if activity == "score" and job.besides is not None:
+            besides = float(job.besides[turn.worker])
+            self._seen[turn.worker].append((length, predicted, besides, report.seconds))
         block, first, last = (-1, -1, -1)
         if job.place is not None:
             block, first, last = job.place.block, job.place.first, job.place.last - 1
@@ -85,8 +86,8 @@ class Record:
             return
         for name, rates in {worker.device.name: worker.rates for worker in workers}.items():
             mine = [w.number for w in workers if w.device.name == name]
-            seen = np.array([row for k in mine for row in self._seen[k]]).reshape(-1, 3)
-            rates.learn(seen[:, 0], seen[:, 1], seen[:, 2])
+            seen = np.array([row for k in mine for row in self._seen[k]]).reshape(-1, 4)
+            rates.learn(*seen.T)
             self._book.keep(name, crowd(worker.device for worker in workers), rates)
         self._seen = [[] for _ in workers]
         self._book.save()

@@ -104,6 +104,7 @@ class Scoring:
             int(division.cells[number]),
             division.seconds[:, number],
             tuple((strand, *where[:3]) for _, strand in means.strands(codes)),
+            division.besides[:, number],
         )
 
     def __enter__(self) -> Self:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from swdual.backend import TARGET_WEIGHT
 from swdual.database.layout import Manifest
@@ -26,6 +26,10 @@ With 128 lanes, in 2, 4 and 5 ranges the same queries took 6, 12 and 13 % longer
 million residues, and in 4 ranges 7 % longer than in 2 of 2.5 million (2-core EPYC, Zen 5; many of
 their scores overflow). The lanes that idle by layout make up a third of that.
 """
+
+
+SMALL_EDGE = 8
+"""Residues of a range, to what it costs besides, if it is so small that it has hardly an edge."""
 
 
 class Targets(Protocol):
@@ -163,8 +167,12 @@ def covering(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:
     return ranges
 
 
-def columns_of(database: Targets, place: Range, width: int) -> int:
+def columns_of(
+    database: Targets, place: Range, width: int, sparse: ArrayLike = SPARSE
+) -> NDArray[np.float64]:
     """Return the residues of a range as they cost, those of lanes that idle included.
+
+    The result has the shape of `sparse`.
 
     Parameters
     ----------
@@ -174,15 +182,19 @@ def columns_of(database: Targets, place: Range, width: int) -> int:
         The range.
     width
         Targets that are computed side by side.
+    sparse
+        What a residue costs at most where there are too few targets, to one in full lanes.
     """
+    most = np.asarray(sparse, np.float64)
     if width == 1:
-        return place.residues
+        return np.full(most.shape, float(place.residues))
     if place.last - place.first > MANY * width:
-        columns = max(place.residues, min(width * place.longest, SPARSE * place.residues))
+        columns = np.minimum(width * place.longest, most * place.residues)
+        columns = np.maximum(columns, place.residues)
     else:
         lengths = database.lengths(place.block)[place.first : place.last]
-        columns = occupied(lengths.astype(np.int64), width)
-    return columns + width * EDGE
+        columns = occupied(lengths.astype(np.int64), width, most)
+    return np.asarray(columns + min(width * EDGE, place.residues / SMALL_EDGE))
 
 
 def make_tasks(lengths: Sequence[int], ranges: Sequence[Range]) -> list[Task]:

@@ -12,7 +12,7 @@ from swdual import registry
 from swdual.backend import ForesightedScorer, KeepingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
-from swdual.master.cost import RateBook, Rates, calibrated
+from swdual.master.cost import RateBook, Rates, calibrated, clock_of
 from swdual.master.device import PACKAGE, Device, crowd
 from swdual.sequences.scoring import ScoringScheme
 
@@ -76,7 +76,9 @@ def register(
             scorer = bind(device, database, scheme)
             if isinstance(scorer, ForesightedScorer):
                 _warm_up(scorer, database)
-            measure = partial(calibrated, partial(bind, device, scheme=scheme))
+            together = devices.count(device) if device.kind == "cpu" else 1
+            scorer_of = partial(bind, device, scheme=scheme)
+            measure = partial(calibrated, scorer_of, together, clock_of(device.kind))
             rates[device.name] = (
                 Rates.from_dict({"gcups": 1})
                 if book is None

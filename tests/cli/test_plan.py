@@ -659,7 +659,7 @@ def test_rates_in_detail_decide_the_plan(run, rates):
         ('{"cpu": {"gcups": 5, "width": 0}, "gpu": 1}', "width at least 1"),
         ('{"cpu": 5e-314, "gpu": 1}', "gcups must be from 1e-09 to 1e+12"),
         ('{"cpu": {"gcups": 5, "width": 1e30}, "gpu": 1}', "at most 1,048,576"),
-        ('{"cpu": {"gcups": 5, "trust": [1, 2]}, "gpu": 1}', "rates.json: cpu: rates must be"),
+        ('{"cpu": {"gcups": 5, "sparse": [1, 2]}, "gpu": 1}', "rates.json: cpu: rates must be"),
         ('{"cpu": {"gcups": 5, "width": Infinity}, "gpu": 1}', "rates.json: cpu: "),
         (f'{{"cpu": 1{"0" * 400}, "gpu": 1}}', "rates.json: cpu: "),
         ("[" * 100_000, "rates.json: "),

@@ -20,8 +20,10 @@ from swdual.planner import PACKAGE, make_plan
 
 PLANNERS = registry.available(PACKAGE)
 
-CORE = Rates(2e-5, 1e-9, 1e-9 / np.array([3.0, 6, 8, 9, 9, 9, 9]), 64)
-CARD = Rates(1e-4, 2e-10, 1e-9 / np.array([200.0, 600, 1000, 1300, 1500, 1500, 1500]), 2048)
+CORE = Rates(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)
+CARD = Rates(
+    1e-4, 2e-10, 1e-9 / np.array([30.0, 70, 200.0, 600, 1000, 1300, 1500, 1500, 1500]), 2048
+)
 PLAIN = combined([CORE] * 16)
 MIXED = combined([CORE] * 12 + [CARD] * 4)
 SLOWER = combined([CORE] * 8)

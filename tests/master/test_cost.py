@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -14,41 +15,52 @@ from hypothesis import strategies as st
 from swdual.backends import simd
 from swdual.cache import cache_folder
 from swdual.errors import InputError
+from swdual.lanes.pack import SPARSE
 from swdual.master import cost
 from swdual.master.cost import (
-    CALIBRATION_TRUST,
+    BRIEF_LENGTH,
+    CALIBRATION_WORTH,
     KNOTS,
-    MOST_SURPRISE,
-    MOST_TRUST,
+    MAX_COMMON_CORRECTION,
+    MAX_CORRECTION,
+    MAX_SEEN,
+    MIN_ALONE_LENGTH,
+    MIN_SEEN_SECONDS,
+    MOST_PROBE_SECONDS,
     PROBE_LENGTH,
     PROBE_TARGETS,
     RateBook,
     Rates,
+    Seen,
     calibrated,
+    clock_of,
+    columns_at,
+    correction,
+    rescored,
 )
 from swdual.sequences import matrices
 from swdual.sequences.scoring import ScoringScheme
 
-CELLS = np.array([7.0, 6, 5, 4, 3, 2, 1]) * 1e-10
-SPEEDS = np.array([0.5, 1, 2, 3, 4, 4.5, 5])
+CELLS = np.array([9.0, 8, 7, 6, 5, 4, 3, 2, 1]) * 1e-10
+SPEEDS = np.array([0.1, 0.3, 0.5, 1, 2, 3, 4, 4.5, 5])
 """GCUPS at each knot."""
 
 
-def rates(startup=0.0, layout=0.0, cells=CELLS, trust=0.0):
-    return Rates(startup, layout, np.array(cells), trust=np.full(len(KNOTS), float(trust)))
+def rates(startup=0.0, layout=0.0, cells=CELLS):
+    return Rates(startup, layout, np.array(cells))
 
 
 # The formula.
 
 
 def interpolated(length):
-    """Return the seconds of a cell, straight between knots over the logarithm of the length."""
+    """Return the seconds of a cell, straight between knots over logarithms of both."""
     if length <= KNOTS[0]:
         return CELLS[0]
     for k in range(len(KNOTS) - 1):
         if length <= KNOTS[k + 1]:
             part = math.log(length / KNOTS[k]) / math.log(KNOTS[k + 1] / KNOTS[k])
-            return CELLS[k] + part * (CELLS[k + 1] - CELLS[k])
+            return CELLS[k] * (CELLS[k + 1] / CELLS[k]) ** part
     return CELLS[-1]
 
 
@@ -73,133 +85,200 @@ def test_seconds_are_computed_for_many_tasks_at_once():
 
 
 def test_lengths_between_knots_cost_something_between():
-    """The mean of two knots at their geometric mean."""
+    """The geometric mean of two knots at theirs."""
     middle = math.sqrt(KNOTS[2] * KNOTS[3])
     found = float(rates().seconds(middle, 10**9)) / (middle * 10**9)
-    assert found == pytest.approx((CELLS[2] + CELLS[3]) / 2)
+    assert found == pytest.approx(math.sqrt(CELLS[2] * CELLS[3]))
+
+
+def test_columns_between_knots_are_interpolated_too():
+    """For each range by itself, as many as there are."""
+    columns = np.array([np.full(9, 1000.0), 1000.0 / np.arange(1, 10)])
+    found = columns_at(np.array([4, 10, 10**6]), columns)
+    assert found == pytest.approx(np.array([[1000, 1000], [1000, 500], [1000, 1000 / 9]]))
+    assert columns_at(np.array([], int), columns).shape == (0, 2)
+    assert columns_at(np.array([5, 6, 7]), np.empty((0, 9))).shape == (3, 0)
 
 
 # Learning.
 
 
-def taught(known, truth, lengths, seconds=1.0):
-    """Let rates learn from a task of each length, as large as the truth does in so many seconds."""
+def taught(known, truth, lengths, seconds=1.0, besides=0.0):
+    """Let rates learn from a task of each length that takes so many seconds, by the truth."""
     lengths = np.array(lengths, np.int64)
-    residues = seconds / (lengths * truth)
-    predicted = known.seconds(lengths, residues)
-    known.learn(lengths, predicted, np.full(len(lengths), seconds))
+    columns = (seconds - besides) / (lengths * truth)
+    predicted = known.of_cells(lengths, columns) + besides
+    known.learn(lengths, predicted, np.full(len(lengths), besides), np.full(len(lengths), seconds))
 
 
 def test_rates_converge_to_the_truth():
-    """Each knot has its own error; after a few searches all are right within two percent."""
-    truth = CELLS * np.array([3.0, 0.3, 1.5, 0.5, 2.0, 1.0, 0.8])
-    known = rates(trust=CALIBRATION_TRUST)
-    for _ in range(6):
+    """Each knot has its own error; after some searches all are right within two percent."""
+    truth = CELLS * np.array([3.0, 2.0, 2.0, 0.4, 1.5, 0.5, 2.0, 1.0, 0.8])
+    known = rates()
+    for _ in range(MAX_SEEN):
+        taught(known, truth, KNOTS)
+    assert known.cell_seconds == pytest.approx(truth, rel=0.02)
+    for _ in range(100):
         taught(known, truth, KNOTS)
     assert known.cell_seconds == pytest.approx(truth, rel=0.02)
 
 
-def test_one_long_search_outweighs_a_calibration():
-    """Ten observed seconds against a twentieth: one round is enough for a factor of three."""
-    truth = 3 * CELLS
-    known = rates(trust=CALIBRATION_TRUST)
-    taught(known, truth, KNOTS, 10.0)
-    assert known.cell_seconds == pytest.approx(truth, rel=0.02)
+def test_one_slow_search_changes_nothing():
+    """The calibration outweighs it: something else had the machine."""
+    known = rates()
+    taught(known, 2.5 * CELLS, KNOTS, 100.0)
+    assert known.cell_seconds == pytest.approx(CELLS)
 
 
-def test_a_short_search_changes_little_of_what_is_well_known():
-    """A millisecond that took twice as long, against twenty seconds."""
-    known = rates(trust=MOST_TRUST)
-    taught(known, 2 * CELLS, KNOTS, 0.001)
-    assert known.cell_seconds == pytest.approx(CELLS, rel=1e-4)
-    assert (known.cell_seconds > CELLS).all()
+def test_a_busy_period_is_forgotten():
+    """Some slow searches among others, and many slow ones before the last."""
+    known = rates()
+    for number in range(40):
+        taught(known, CELLS * (2.5 if number % 2 else 1.0), KNOTS)
+    assert known.cell_seconds == pytest.approx(CELLS)
+    for _ in range(20):
+        taught(known, CELLS * 2.5, KNOTS)
+    assert (known.cell_seconds > 2 * CELLS).all()
+    for _ in range(MAX_SEEN):
+        taught(known, CELLS, KNOTS)
+    assert known.cell_seconds == pytest.approx(CELLS)
 
 
 def test_each_knot_follows_the_tasks_nearest_to_it():
     """Nearest in proportion: 170 residues belong to 100, 190 to 320."""
-    for length, knot in ((170, 1), (190, 2), (1, 0), (10**6, 6)):
-        known = rates(trust=1.0)
-        before = known.seconds(np.array([length]), np.array([10**6]))
-        known.learn(np.array([length]), before, 2 * before)
-        changed = np.flatnonzero(known.cell_seconds != CELLS)
-        assert changed.tolist() == [knot]
-        assert known.cell_seconds[knot] > CELLS[knot]
+    for length, knot in ((170, 3), (190, 4), (1, 0), (10**6, 8)):
+        known = rates()
+        cell = float(np.interp(np.log(length), np.log(KNOTS), np.arange(9)))
+        for _ in range(MAX_SEEN):
+            columns = 1.0 / (length * CELLS[round(cell)])
+            expected = Rates(0, 0, CELLS).of_cells([length], [columns])
+            known.learn(
+                np.array([length]), known.of_cells([length], [columns]), np.zeros(1), 2 * expected
+            )
+        factors = known.cell_seconds / CELLS
+        assert factors[knot] == factors.max() > 1.5
+        others = np.delete(factors, knot)
+        assert (others == others[0]).all()
+        assert 1 < others[0] <= MAX_COMMON_CORRECTION
 
 
-def test_knots_that_nobody_observed_follow_all_tasks():
-    """If tasks took twice as long at one length they will at others; their trust does not grow."""
-    known = rates(trust=CALIBRATION_TRUST)
-    taught(known, np.array([2 * CELLS[3]]), [1000], 100.0)
-    assert known.cell_seconds == pytest.approx(2 * CELLS, rel=0.01)
-    grown = known.trust > CALIBRATION_TRUST
-    assert grown.tolist() == [False] * 3 + [True] + [False] * 3
+def test_knots_that_nobody_observed_share_a_small_correction():
+    """However often one length is searched, and whatever it takes."""
+    for factor in (0.01, 0.5, 0.9, 1.1, 2.0, 100.0):
+        known = rates()
+        for _ in range(50):
+            taught(known, np.array([factor * CELLS[0]]), [4], 10.0)
+        factors = known.cell_seconds / CELLS
+        others = factors[1:]
+        assert others == pytest.approx(np.full(8, others[0]))
+        assert abs(math.log(others[0])) <= math.log(MAX_COMMON_CORRECTION) * (1 + 1e-9)
+        assert abs(math.log(factors[0])) <= math.log(MAX_CORRECTION) * (1 + 1e-9)
+        assert (others[0] - 1) * (factors[0] - 1) > 0
 
 
-def test_knots_that_are_known_do_not_follow_others():
-    """What was observed before is no guess."""
-    known = rates(trust=CALIBRATION_TRUST)
-    taught(known, CELLS, KNOTS, 5.0)
-    before = known.cell_seconds.copy()
-    taught(known, np.array([2 * CELLS[3]]), [1000], 5.0)
-    changed = np.flatnonzero(known.cell_seconds != before)
-    assert changed.tolist() == [3]
+def test_searches_of_peptides_do_not_change_what_proteins_take():
+    """Their time is that of start-up and layout, of which nothing is charged to cells."""
+    known = Rates(0.001, 1e-9, CELLS)
+    for _ in range(200):
+        for length, residues in ((8, 7_000_000), (10, 10_000), (10, 1)):
+            besides = known.besides(residues, 1.0)
+            predicted = besides + known.of_cells(length, 0.01 * residues)
+            known.learn(
+                *(np.array([x], float) for x in (length, predicted, besides, 5 * predicted))
+            )
+    assert known.seen == []
 
 
-def test_trust_is_bounded():
-    """A machine that has changed is noticed, whatever came before."""
+def test_short_tasks_tell_nothing_unless_they_are_many():
+    """Together they must take long enough to be timed."""
     known = rates()
-    for _ in range(50):
-        taught(known, CELLS, KNOTS, 5.0)
-    assert known.trust.tolist() == [MOST_TRUST] * len(KNOTS)
-    for _ in range(20):
-        taught(known, 2 * CELLS, KNOTS, 5.0)
-    assert known.cell_seconds == pytest.approx(2 * CELLS, rel=0.05)
+    for _ in range(100):
+        taught(known, 2 * CELLS, KNOTS, 0.9 * MIN_SEEN_SECONDS)
+    assert known.seen == []
+    count = 20
+    taught(known, np.full(count, 2 * CELLS[3]), [100] * count, 3 * MIN_SEEN_SECONDS / count)
+    assert known.seen == [Seen(3, pytest.approx(2.0))]
 
 
-def test_an_outlier_counts_as_the_most_that_is_believed():
-    """A task during which something was compiled does not spoil the rates."""
-    known, clipped = rates(trust=1.0), rates(trust=1.0)
-    lengths = KNOTS.copy()
-    predicted = known.seconds(lengths, np.full(len(KNOTS), 10**6))
-    known.learn(lengths, predicted, predicted * 1000)
-    clipped.learn(lengths, predicted, predicted * MOST_SURPRISE)
-    assert known.cell_seconds.tolist() == clipped.cell_seconds.tolist()
-    assert (known.cell_seconds <= MOST_SURPRISE * CELLS).all()
+def test_what_a_task_takes_besides_is_no_time_of_cells():
+    """A fifth of it, here."""
+    known = rates()
+    for _ in range(MAX_SEEN):
+        taught(known, 1.5 * CELLS, KNOTS, 1.0, 0.1)
+    assert known.cell_seconds == pytest.approx(1.5 * CELLS)
 
 
 def test_tasks_that_were_done_together_are_worth_what_both_took():
     """One of a pair takes the time of both, the other none: nothing is to be learnt from that."""
-    known = rates(trust=1.0)
+    known = rates()
     lengths = np.full(4, int(KNOTS[3]))
-    predicted = known.seconds(lengths, np.full(4, 10**6))
-    known.learn(lengths, predicted, predicted * [2, 0, 2, 0])
-    assert known.cell_seconds == pytest.approx(np.full(len(KNOTS), CELLS))
+    predicted = known.of_cells(lengths, np.full(4, 10**7))
+    known.learn(lengths, predicted, np.zeros(4), predicted * [2, 0, 2, 0])
+    assert known.cell_seconds == pytest.approx(CELLS)
 
 
 def test_nothing_observed_changes_nothing():
     """A search that was ended before its first task."""
-    known = rates(0.1, 0.2, trust=CALIBRATION_TRUST)
+    known = rates(0.1, 0.2)
     before = known.to_dict()
-    known.learn(*np.empty((3, 0)))
+    known.learn(*np.empty((4, 0)))
     assert known.to_dict() == before
+
+
+ratios = st.floats(1 / MAX_CORRECTION, MAX_CORRECTION)
+seen_by_searches = st.lists(
+    st.builds(Seen, st.integers(0, len(KNOTS) - 1), ratios), max_size=MAX_SEEN * len(KNOTS)
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seen=seen_by_searches, random=st.randoms())
+def test_the_order_of_searches_does_not_matter(seen, random):
+    """As long as none is forgotten."""
+    mixed = random.sample(seen, len(seen))
+    assert correction(mixed) == pytest.approx(correction(seen), rel=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seen=seen_by_searches)
+def test_corrections_are_bounded(seen):
+    """Those of lengths that nobody searched much closer than the others."""
+    found = correction(seen)
+    assert (abs(np.log(found)) <= math.log(MAX_CORRECTION) * (1 + 1e-9)).all()
+    unknown = np.setdiff1d(np.arange(len(KNOTS)), [each.knot for each in seen])
+    assert (found[unknown] >= 1 / MAX_COMMON_CORRECTION).all()
+    assert (found[unknown] <= MAX_COMMON_CORRECTION).all()
+    assert len(set(found[unknown].tolist())) <= 1
+    for each in seen:
+        mine = [other.ratio for other in seen if other.knot == each.knot] + [1.0]
+        assert min(mine) * (1 - 1e-9) <= found[each.knot] <= max(mine) * (1 + 1e-9)
+        if len(mine) <= CALIBRATION_WORTH:
+            assert found[each.knot] <= 1.0 + 1e-9
 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    tasks=st.lists(
-        st.tuples(st.integers(1, 40_000), st.integers(1, 10**8), st.floats(1e-6, 1e6)), max_size=20
+    searches=st.lists(
+        st.lists(
+            st.tuples(st.integers(1, 40_000), st.integers(1, 10**8), st.floats(1e-6, 1e6)),
+            max_size=8,
+        ),
+        max_size=8,
     ),
-    trust=st.sampled_from([0.0, CALIBRATION_TRUST, 3.0, MOST_TRUST]),
 )
-def test_whatever_is_observed_rates_stay_positive_numbers(tasks, trust):
+def test_whatever_is_observed_rates_stay_near_the_calibration(searches):
     """So that the next plan can be made, and the file be read."""
-    known = rates(1e-5, 1e-9, trust=trust)
-    lengths = np.array([task[0] for task in tasks], np.int64)
-    predicted = known.seconds(lengths, np.array([task[1] for task in tasks]))
-    known.learn(lengths, predicted, predicted * np.array([task[2] for task in tasks]))
-    assert (np.isfinite(known.cell_seconds) & (known.cell_seconds > 0)).all()
-    assert ((known.trust >= trust) & (known.trust <= MOST_TRUST)).all()
-    Rates.from_dict(json.loads(json.dumps(known.to_dict())))
+    known = rates(1e-5, 1e-9)
+    for tasks in searches:
+        lengths = np.array([task[0] for task in tasks], np.int64)
+        residues = np.array([task[1] for task in tasks], np.int64)
+        besides, predicted = known.besides(residues), known.seconds(lengths, residues)
+        observed = predicted * np.array([task[2] for task in tasks])
+        known.learn(lengths, predicted, besides, observed)
+        factors = known.cell_seconds / CELLS
+        assert (abs(np.log(factors)) <= math.log(MAX_CORRECTION) * (1 + 1e-9)).all()
+        assert max(np.bincount([each.knot for each in known.seen]), default=0) <= MAX_SEEN
+        Rates.from_dict(json.loads(json.dumps(known.to_dict())))
 
 
 # As JSON.
@@ -207,11 +286,20 @@ def test_whatever_is_observed_rates_stay_positive_numbers(tasks, trust):
 
 def test_rates_survive_json():
     """All that they hold."""
-    known = Rates(0.001, 2e-9, CELLS.copy(), 64, np.arange(7.0))
+    known = Rates(0.001, 2e-9, CELLS.copy(), 64, np.arange(1.0, 10.0), [Seen(3, 2.0)] * 8)
     again = Rates.from_dict(json.loads(json.dumps(known.to_dict())))
     assert (again.startup, again.layout, again.width) == (0.001, 2e-9, 64)
-    assert again.cell_seconds == pytest.approx(CELLS, rel=1e-12)
-    assert again.trust.tolist() == list(range(7))
+    assert again.cell_seconds == pytest.approx(known.cell_seconds, rel=1e-12)
+    assert again.sparse == pytest.approx(np.arange(1.0, 10.0), rel=1e-12)
+    assert again.seen == []
+
+
+def test_rates_of_earlier_releases_are_read():
+    """With another set of lengths, and what they call trust."""
+    told = {"startup": 1, "layout": 2, "width": 3, "gcups": {"32": 4, "32000": 4}, "trust": [0.5]}
+    known = Rates.from_dict(told)
+    assert (known.startup, known.layout, known.width) == (1, 2, 3)
+    assert known.cell_seconds == pytest.approx(0.25e-9)
 
 
 @pytest.mark.parametrize("given_", [5, 5.0, {"gcups": 5}, {"gcups": {"100": 5}}])
@@ -219,16 +307,16 @@ def test_a_bare_number_is_gcups_at_any_length(given_):
     """So that a person can write one."""
     known = Rates.from_dict(given_)
     assert (known.startup, known.layout, known.width) == (0, 0, 1)
-    assert known.trust.tolist() == [0] * 7
+    assert known.sparse.tolist() == [SPARSE] * len(KNOTS)
     for length in (1, 100, 5000, 10**6):
         assert known.seconds(length, 10**9 / length) == pytest.approx(0.2)
 
 
 def test_gcups_may_be_given_for_any_lengths():
-    """In between they are interpolated in seconds."""
+    """In between they are interpolated."""
     known = Rates.from_dict({"gcups": {"3200": 4, "32": 1}, "startup": 2, "layout": 3, "width": 7})
-    assert known.cell_seconds[[0, 4, 5, 6]] == pytest.approx([1e-9, 2.5e-10, 2.5e-10, 2.5e-10])
-    assert 2.5e-10 < known.cell_seconds[2] < 1e-9
+    assert known.cell_seconds[[0, 1, 2, 6, 7, 8]] == pytest.approx([1e-9] * 3 + [2.5e-10] * 3)
+    assert known.cell_seconds[4] == pytest.approx(0.5e-9)
     assert (known.startup, known.layout, known.width) == (2, 3, 7)
 
 
@@ -259,9 +347,13 @@ def test_gcups_may_be_given_for_any_lengths():
         ({"gcups": 1, "layout": "x"}, "must be numbers"),
         ({"gcups": 1, "width": 0}, "at least 1"),
         ({"gcups": 1, "width": None}, "must be numbers"),
-        ({"gcups": 1, "trust": [1, 2]}, "must be numbers"),
-        ({"gcups": 1, "trust": {}}, "must be numbers"),
-        ({"gcups": 1, "trust": "x"}, "must be numbers"),
+        ({"gcups": 1, "sparse": "x"}, "must be numbers"),
+        ({"gcups": 1, "sparse": [1, 2]}, "must be numbers"),
+        ({"gcups": 1, "sparse": {}}, "above 0"),
+        ({"gcups": 1, "sparse": 0}, "above 0"),
+        ({"gcups": 1, "sparse": {"32": -1}}, "above 0"),
+        ({"gcups": 1, "sparse": 1e7}, "at most"),
+        ({"gcups": 1, "sparse": math.nan}, "above 0"),
     ],
 )
 def test_what_are_no_rates_is_an_input_error(given_, words):
@@ -276,10 +368,9 @@ def test_what_are_no_rates_is_an_input_error(given_, words):
         {"gcups": 1, "width": math.inf},
         {"gcups": 10**400},
         10**400,
-        {"gcups": 1, "trust": math.nan},
-        {"gcups": 1, "trust": [-1.0] * 7},
+        {"gcups": {"1e999": 1}},
     ],
-    ids=["infinite width", "huge speed", "huge number", "no trust", "negative trust"],
+    ids=["infinite width", "huge speed", "huge number", "infinite length"],
 )
 def test_numbers_that_nothing_can_be_computed_with_are_an_input_error(given_):
     """JSON has Infinity, NaN and whole numbers of any size."""
@@ -302,8 +393,9 @@ class Clock:
 class FakeScorer:
     """Takes exactly what it is told to, on a clock of its own."""
 
-    def __init__(self, clock, speeds, width, startup=0.0, layout=0.0):
+    def __init__(self, clock, speeds, width, startup=0.0, layout=0.0, targets=None):
         self._clock, self._startup, self._layout = clock, startup, layout
+        self._targets = np.full(10_000, PROBE_LENGTH) if targets is None else targets
         self._cells = 1e-9 / np.broadcast_to(speeds, len(KNOTS))
         self.width = width
         self.calls = 0
@@ -314,30 +406,26 @@ class FakeScorer:
         self.calls += 1
         count = last - first
         cell = np.interp(math.log(len(query)), np.log(KNOTS), self._cells)
-        columns = max(count, self.width) * PROBE_LENGTH
+        assert count <= len(self._targets)
+        columns = int(self._targets[: count : self.width].sum()) * self.width
         self._clock.now += self._startup + columns * len(query) * cell
         if count not in self._laid_out:
             self._laid_out.add(count)
-            self._clock.now += count * PROBE_LENGTH * self._layout
+            self._clock.now += int(self._targets[:count].sum()) * self._layout
         return np.zeros(count, np.int32)
 
 
-def measured(monkeypatch, *args, **options):
-    """Return the rates of a fake scorer, the scorer, and the seconds that measuring took."""
+def measured(*args, **options):
+    """Return the rates of a fake scorer, the scorers, and the seconds that measuring took."""
     clock = Clock()
-    monkeypatch.setattr(cost, "time", clock)
-    scorer = FakeScorer(clock, *args, **options)
-    seen = []
+    scorers = []
 
     def bind(database):
-        seen.append(database)
-        return scorer
+        scorers.append(FakeScorer(clock, *args, **options, targets=database.lengths(0)))
+        return scorers[-1]
 
-    found = calibrated(bind)
-    database = seen[-1]
-    assert len(database) == max(PROBE_TARGETS, 2 * scorer.width)
-    assert database.manifest.longest == PROBE_LENGTH
-    return found, scorer, clock.now - 50.0
+    found = calibrated(bind, 1, clock.perf_counter)
+    return found, scorers, clock.now - 50.0
 
 
 @pytest.mark.parametrize(
@@ -347,34 +435,38 @@ def measured(monkeypatch, *args, **options):
         *((SPEEDS, 1), (SPEEDS, 32), (10 * SPEEDS, 128)),
     ],
 )
-def test_the_speed_of_a_worker_is_measured(monkeypatch, speeds, width):
+def test_the_speed_of_a_worker_is_measured(speeds, width):
     """From that of slow Python to that of a fast card, in a fraction of a second.
 
     At lengths that would take too long the last that was measured is taken.
     """
-    found, _, seconds = measured(monkeypatch, speeds, width)
+    found, _, seconds = measured(speeds, width)
+    found.calibrated = found.calibrated / rescored(KNOTS)
     right = 1e-9 / found.cell_seconds == pytest.approx(speeds, rel=0.04)
     if not right:
         truth = np.broadcast_to(speeds, len(KNOTS))
         wrong = np.flatnonzero(abs(1e-9 / found.cell_seconds / truth - 1) > 0.04)
         assert (np.diff(found.cell_seconds[wrong[0] - 1 :]) == 0).all()
-        assert width * PROBE_LENGTH * KNOTS[wrong[0]] / truth[wrong[0] - 1] * 1e-9 > 0.01
+        longest = 2 * width * BRIEF_LENGTH * KNOTS[wrong[0]] / truth[wrong[0] - 1] * 1e-9
+        assert longest > MOST_PROBE_SECONDS
     assert found.width == width
-    assert found.trust.tolist() == [CALIBRATION_TRUST] * len(KNOTS)
-    assert seconds < 1.0
+    if width >= 8:
+        tells = KNOTS >= MIN_ALONE_LENGTH
+        assert found.sparse[tells] == pytest.approx(width / (width // 8), rel=0.1)
+    assert seconds < 2.5
 
 
-def test_start_up_and_layout_are_measured(monkeypatch):
+def test_start_up_and_layout_are_measured():
     """What a task takes besides its cells, and what a range costs its first query."""
-    found, *_ = measured(monkeypatch, 5.0, 64, startup=0.0005, layout=3e-9)
+    found, *_ = measured(5.0, 64, startup=0.0005, layout=3e-9)
     assert found.startup == pytest.approx(0.0005, rel=0.02)
     assert found.layout == pytest.approx(3e-9, rel=0.02)
-    assert found.cell_seconds == pytest.approx(0.2e-9, rel=0.04)
+    assert found.cell_seconds == pytest.approx(0.2e-9 * rescored(KNOTS), rel=0.04)
 
 
-def test_calibrated_rates_predict_what_they_were_measured_on(monkeypatch):
+def test_calibrated_rates_predict_what_they_were_measured_on():
     """The same tasks again, within a few percent."""
-    found, scorer, _ = measured(monkeypatch, 2 * SPEEDS, 16, startup=0.0003, layout=1e-9)
+    found, (scorer, *_), _ = measured(2 * SPEEDS, 16, startup=0.0003, layout=1e-9)
     scorer(bytes(32), 0, 0, PROBE_TARGETS, None)  # lays the targets out
     for length in (32, 150, 1000, 2000):
         before = scorer._clock.now
@@ -383,35 +475,70 @@ def test_calibrated_rates_predict_what_they_were_measured_on(monkeypatch):
         assert predicted == pytest.approx(scorer._clock.now - before, rel=0.05)
 
 
-def test_a_very_slow_worker_is_not_measured_long(monkeypatch):
+def test_a_very_slow_worker_is_not_measured_long():
     """At 20,000 cells a second: a few calls, and one speed for all lengths."""
-    found, scorer, seconds = measured(monkeypatch, 0.00002, 1)
-    assert scorer.calls < 10
+    found, scorers, seconds = measured(0.00002, 1)
+    assert sum(scorer.calls for scorer in scorers) < 50
     assert seconds < 10
-    assert found.cell_seconds == pytest.approx(50e-6, rel=0.05)
+    assert found.cell_seconds == pytest.approx(50e-6 * rescored(KNOTS), rel=0.05)
 
 
 @pytest.mark.parametrize("seconds", [1e-7, 1e-3, 0.5])
-def test_a_worker_whose_time_says_nothing_has_a_speed(monkeypatch, seconds):
+def test_a_worker_whose_time_says_nothing_has_a_speed(seconds):
     """Where every task takes the same, rates are still numbers above 0."""
     clock = Clock()
-    monkeypatch.setattr(cost, "time", clock)
     scorer = FakeScorer(clock, math.inf, 8, startup=seconds)
-    found = calibrated(lambda database: scorer)
+    found = calibrated(lambda database: scorer, 1, clock.perf_counter)
     again = Rates.from_dict(found.to_dict())
     assert (again.cell_seconds > 0).all()
-    assert clock.now - 50.0 < 10
+    assert clock.now - 50.0 < 400 * seconds
 
 
 def test_the_simd_backend_is_measured():
     """On whatever machine this is: positive rates of a believable size."""
     scheme = ScoringScheme(matrices.load("BLOSUM62"), 11, 1)
-    found = calibrated(lambda database: simd.bind(database, scheme))
+    threads = threading.active_count()
+    found = calibrated(lambda database: simd.bind(database, scheme), 2, clock_of("cpu"))
+    assert threading.active_count() == threads
     gcups = 1e-9 / found.cell_seconds
     assert ((gcups > 0.01) & (gcups < 1000)).all()
     assert 0 < found.startup < 0.1
     assert 0 <= found.layout < 1e-5
     assert found.width == simd.bind(None, scheme).width
+
+
+def test_workers_that_compute_together_are_measured_together():
+    """All but one of them score something else meanwhile, and end with the measurement."""
+    scorers = set()
+    beside = threading.Barrier(3)
+    main = threading.get_ident()
+    met = threading.Event()
+
+    class Scorer:
+        width = 1
+
+        def __call__(self, query, block, first, last, progress):
+            mine = threading.get_ident()
+            if len(scorers) < 3 and threading.active_count() > threads and mine not in scorers:
+                scorers.add(mine)
+                beside.wait(60)
+                met.set()
+            if mine != main:
+                progress(1)
+            return np.zeros(last - first, np.int32)
+
+    threads = threading.active_count()
+    calibrated(lambda database: Scorer(), 3)
+    assert met.is_set()
+    assert len(scorers) == 3
+    assert threading.active_count() == threads
+
+
+def test_a_processor_is_timed_by_what_it_computes():
+    """Waiting is no part of it; of a GPU it is."""
+    assert clock_of("gpu") is cost.time.perf_counter
+    if cost.time.get_clock_info("thread_time").resolution <= 1e-5:
+        assert clock_of("cpu") is cost.time.thread_time
 
 
 # The book.
@@ -460,7 +587,7 @@ def test_rates_are_measured_once_and_then_read(folder):
 
 
 def test_corrected_rates_are_kept_for_each_crowd(folder):
-    """A crowd that was not observed has the rates of a worker by itself."""
+    """Each crowd is measured, too: neighbours share memory and clock."""
     book = RateBook()
     book.find("simd", "4 simd", Measure(2.0))
     book.keep("simd", "4 simd", Rates.from_dict(1.5))
@@ -469,7 +596,8 @@ def test_corrected_rates_are_kept_for_each_crowd(folder):
     for each in (book, RateBook()):
         assert gcups(each.find("simd", "4 simd", never)) == 1.5
         assert gcups(each.find("simd", "1 simd", never)) == 2.5
-        assert gcups(each.find("simd", "3 simd", never)) == 2.0
+    assert gcups(book.find("simd", "3 simd", Measure(2.2))) == 2.2
+    assert gcups(RateBook().find("simd", "3 simd", never)) == 2.2
 
 
 def test_what_is_found_may_be_changed_without_changing_the_book(folder):
@@ -478,15 +606,24 @@ def test_what_is_found_may_be_changed_without_changing_the_book(folder):
     for _ in range(2):
         found = book.find("simd", "1 simd", Measure())
         assert gcups(found) == 2.0
-        found.cell_seconds *= 7
-        found.trust += 1
+        found.seen += [Seen(0, 0.5)] * MAX_SEEN
+        assert gcups(found) != 2.0
 
+
+KEY = "simd among 1 simd"
 
 DAMAGED = [
     "", "{", "null", "5", '"text"', "[]", "[[1]]", "{}", '{"x": 1}', "\0\0\0",
     *(json.dumps({"MACHINE": inner}) for inner in (
-        None, 5, "text", [], [1], {"simd": None}, {"simd": "x"}, {"simd": []}, {"simd": {}},
-        {"simd": {"gcups": 0}}, {"simd": {"gcups": 1, "strange": 1}}, {"simd": {"gcups": {}}},
+        None, 5, "text", [], [1], {KEY: None}, {KEY: "x"}, {KEY: []}, {KEY: {}},
+        {KEY: {"gcups": 1, "trust": [1] * 7}}, {KEY: {"calibrated": {"gcups": 0}, "seen": []}},
+        {KEY: {"calibrated": 1}}, {KEY: {"calibrated": 1, "seen": 5}}, {KEY: {"calibrated": {}}},
+        {KEY: {"calibrated": 1, "seen": [[320, 1e30]]}}, {KEY: {"calibrated": 1, "seen": [[5, 1]]}},
+        {KEY: {"calibrated": 1, "seen": [[320, "x"]]}}, {KEY: {"calibrated": 1, "seen": [[1]]}},
+        {KEY: {"calibrated": 1, "seen": [["x", 1]]}}, {KEY: {"calibrated": 1, "seen": [None]}},
+        {KEY: {"calibrated": 1, "seen": [[320, math.nan]]}},
+        {KEY: {"calibrated": 1, "seen": [[[], 1]]}},
+        {KEY: {"calibrated": {"gcups": {"100": 25216, "1000": 5e-12}}, "seen": []}},
         {"other": None},
     )),
 ]  # fmt: skip
@@ -524,8 +661,9 @@ def test_bytes_that_are_no_text_cost_a_calibration_only(folder):
     "text",
     [
         "[" * 100_000,
-        '{"MACHINE": {"simd": {"gcups": 1, "width": Infinity}}}',
-        '{"MACHINE": {"simd": {"gcups": 1' + 400 * "0" + "}}}",
+        '{"MACHINE": {"simd among 1 simd": '
+        '{"seen": [], "calibrated": {"gcups": 1, "width": Infinity}}}}',
+        '{"MACHINE": {"simd among 1 simd": {"seen": [], "calibrated": 1' + 400 * "0" + "}}}",
     ],
     ids=["nested", "infinite", "huge"],
 )

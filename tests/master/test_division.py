@@ -20,15 +20,15 @@ from swdual.master.cost import Rates
 from swdual.master.device import Device
 from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide
 from swdual.master.job import Job
-from swdual.master.task import EDGE, columns_of
+from swdual.master.task import EDGE, SMALL_EDGE, columns_of
 from swdual.master.worker import Worker
 from swdual.planner import PACKAGE, plan_for
 
 PLANNERS = registry.available(PACKAGE)
 
-CPU = Rates(2e-5, 1e-9, 1e-9 / np.array([3.0, 6, 8, 9, 9, 9, 9]), 64)
-SLOW = Rates(2e-5, 1e-9, 1e-9 / np.array([1.0, 2, 3, 3, 3, 3, 3]), 32)
-GPU = Rates(1e-4, 2e-10, 1e-9 / np.array([20.0, 60, 100, 130, 150, 150, 150]), 512)
+CPU = Rates(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)
+SLOW = Rates(2e-5, 1e-9, 1e-9 / np.array([0.1, 0.4, 1.0, 2, 3, 3, 3, 3, 3]), 32)
+GPU = Rates(1e-4, 2e-10, 1e-9 / np.array([3.0, 7, 20.0, 60, 100, 130, 150, 150, 150]), 512)
 CREWS = {
     "one": [CPU],
     "cpus": [CPU] * 8,
@@ -145,9 +145,9 @@ def test_seconds_are_those_of_the_rates(small):
     for worker, rates in enumerate(crew):
         for number, (query, place) in enumerate(found.tasks):
             each = found.ranges[place]
-            residues = columns_of(small, each, rates.width)
-            expected = float(rates.seconds([300, 5000][query], residues))
-            layout = residues * rates.layout
+            columns = columns_of(small, each, rates.width)
+            expected = float(rates.seconds([300, 5000][query], columns))
+            layout = each.residues * rates.layout
             assert expected <= found.seconds[worker, number] * (1 + 1e-9)
             assert found.seconds[worker, number] <= (expected + layout) * (1 + 1e-9)
 
@@ -164,11 +164,16 @@ def test_few_targets_cost_more_than_their_residues():
     found = divided([1000], titin, [CPU, GPU])
     assert len(found.tasks) == 1
     for worker, rates in enumerate((CPU, GPU)):
-        columns = SPARSE * 352_130 + EDGE * rates.width
-        assert found.seconds[worker, 0] == pytest.approx(float(rates.seconds(1000, columns, 1.0)))
+        columns = SPARSE * 352_130 + min(EDGE * rates.width, 352_130 / SMALL_EDGE)
+        layout = 352_130 * rates.layout
+        assert found.besides[worker, 0] == pytest.approx(rates.startup + layout)
+        assert found.seconds[worker, 0] == pytest.approx(
+            float(rates.seconds(1000, columns)) + layout
+        )
     crowd = divided([1000], Targets([300] * 100_000), [CPU])
+    layout = 30_000_000 * CPU.layout
     assert crowd.seconds[0, 0] == pytest.approx(
-        float(CPU.seconds(1000, 30_000_000 + 64 * EDGE, 1.0))
+        float(CPU.seconds(1000, 30_000_000 + 64 * EDGE)) + layout
     )
 
 
@@ -278,7 +283,7 @@ def board_of(count=24, workers=3, gpus=0):
     names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
     seconds = np.ones((workers, count))
     plan = plan_for(module.instance_of(seconds, names), "dual")
-    found = module.Division([], [], np.ones(count, np.int64), seconds, plan, 0.0)
+    found = module.Division([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
@@ -391,7 +396,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
     plan = plan_for(module.instance_of(found.seconds, found.plan.kinds), "cpu_only")
-    found = module.Division([], [], found.cells, found.seconds, plan, 0.0)
+    found = module.Division([], [], found.cells, found.seconds, found.besides, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))

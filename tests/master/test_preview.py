@@ -15,8 +15,9 @@ import swdual
 from swdual.cache import cache_folder
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, InputError
+from swdual.master.cost import Rates
 from swdual.master.preview import Preview, plan
-from swdual.master.task import EDGE
+from swdual.master.task import SMALL_EDGE
 from swdual.planner import PACKAGE, Plan
 from swdual.registry import available
 from swdual.sequences.alphabet import PROTEIN
@@ -108,10 +109,12 @@ def test_startup_layout_and_length_count():
     """The formula of the module of costs, by hand for one query on one worker."""
     detail = {"gcups": {"10": 1, "1000": 5}, "startup": 0.25, "layout": 1e-3, "width": 4}
     found = plan("MKVLAWGGHE", TARGETS, cpus=1, gpus=0, rates={"cpu": detail})
-    residues = max(43, 4 * 24) + 4 * EDGE  # four targets side by side, columns in groups of four
-    # 10 residues are below the first length that is kept, 32: a fourth of the way to 1000.
-    cell = np.interp(np.log(32), np.log([10, 1000]), [1e-9, 2e-10])
-    assert found.makespan == pytest.approx(0.25 + residues * (1e-3 + 10 * cell))
+    # Four targets side by side, columns in groups of four, and the edge of a small range.
+    columns = max(43, 4 * 24) + 43 / SMALL_EDGE
+    assert found.makespan == pytest.approx(0.25 + 43 * 1e-3 + columns * 10 * 1e-9)
+    found = plan("MKVLAWGGHE" * 10, TARGETS, cpus=1, gpus=0, rates={"cpu": detail})
+    cell = np.sqrt(1e-9 * 2e-10)  # 100 residues are halfway between 10 and 1000
+    assert found.makespan == pytest.approx(0.25 + 43 * 1e-3 + columns * 100 * cell)
 
 
 def test_nucleotides_have_two_strands():
@@ -239,14 +242,15 @@ def test_rates_of_this_machine_are_measured_once(own_cache, no_gpu, monkeypatch)
     path = Path(preview.rates_file)
     assert path.is_relative_to(own_cache)
     (kept,) = json.loads(path.read_text()).values()
-    assert kept["simd"]["gcups"] == preview.rates["cpu"].to_dict()["gcups"]
+    (entry,) = kept.values()
+    assert entry == {"calibrated": preview.rates["cpu"].to_dict(), "seen": []}
     with monkeypatch.context() as patch:
         patch.setattr("swdual.master.preview.calibrated", unwanted)
         again = Preview(QUERIES, TARGETS)
         assert again.plan("dual").makespan == preview.plan("dual").makespan
     for damage in ("", "{", "[]", "null", json.dumps({"x": 3}), "[" * 100_000):
         path.write_text(damage)
-        monkeypatch.setattr("swdual.master.preview.calibrated", lambda bind: again.rates["cpu"])
+        monkeypatch.setattr("swdual.master.preview.calibrated", lambda *_: again.rates["cpu"])
         Preview(QUERIES, TARGETS)
         assert "simd" in json.dumps(json.loads(path.read_text()))
 
@@ -265,14 +269,24 @@ def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
     monkeypatch.setattr("swdual.master.preview.calibrated", unwanted)
     preview = Preview(QUERIES, TARGETS, 2, 0)
     (kept,) = json.loads(Path(preview.rates_file).read_text()).values()
-    (alone, *crowds) = sorted(kept, key=len)
-    assert (alone, len(crowds)) == ("simd", 1)
-    expected = kept[crowds[0]]["gcups"]
-    assert preview.rates["cpu"].to_dict()["gcups"] == pytest.approx(expected)
-    expected = kept[alone]["gcups"]
-    assert Preview(QUERIES, TARGETS, 7, 0).rates["cpu"].to_dict()["gcups"] == pytest.approx(
-        expected
-    )
+    (entry,) = kept.values()
+    kept = Rates.from_dict(entry["calibrated"])
+    assert preview.rates["cpu"].calibrated == pytest.approx(kept.calibrated, rel=1e-9)
+
+
+def test_no_more_workers_are_measured_than_there_are_processors(own_cache, no_gpu, monkeypatch):
+    """A plan for a larger machine has the rates of all processors of this one."""
+    monkeypatch.setattr("swdual.master.preview.available_threads", lambda: 3)
+    asked = []
+
+    def calibrated(bind, together, clock):
+        asked.append(together)
+        return Rates.from_dict(2)
+
+    monkeypatch.setattr("swdual.master.preview.calibrated", calibrated)
+    for cpus in (1, 3, 4, 700):
+        Preview(QUERIES, TARGETS, cpus, 0)
+    assert asked == [1, 3]
 
 
 # Memory.

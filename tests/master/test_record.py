@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from swdual.master import record as module
-from swdual.master.cost import Rates
+from swdual.master.cost import KNOTS, MAX_SEEN, Rates
 from swdual.master.crew import Report
 from swdual.master.device import Device, crowd
 from swdual.master.job import Job, Turn
@@ -41,7 +41,7 @@ class Lessons(Rates):
 
 
 def lessons():
-    return Lessons(0.0, 0.0, np.full(7, 1e-9))
+    return Lessons(0.0, 0.0, np.full(len(KNOTS), 1e-9))
 
 
 @pytest.fixture
@@ -70,8 +70,9 @@ PLAN = make_plan([1.0, 2.0], [1.0, 2.0], cpus=2, gpus=1)
 
 def report(worker, start, end, outcome="done", seconds=(1.0, 1.0, 0.5), place=PLACE):
     times = None if seconds is None else np.array(seconds)
-    job = Job(0, "q", place, None, 77, times)
-    return Report(Turn(worker, job, start), end, outcome)
+    besides = None if seconds is None else times / 8
+    job = Job(0, "q", place, None, 77, times, besides=besides)
+    return Report(Turn(worker, job, start), end, outcome, None, (end - start) / 2)
 
 
 def test_spans_tell_what_was_done_and_when(workers, clock):
@@ -95,7 +96,7 @@ def test_what_came_to_nothing_is_in_the_record_too(workers, clock, outcome):
     record.add(report(1, 1000.0, 1001.0, outcome, None, None), 0, 100)
     assert [span.activity for span in record.timeline] == [outcome] * 2
     record.learn(workers)
-    assert workers[0].rates.taught == [[[], [], []]]
+    assert workers[0].rates.taught == [[[], [], [], []]]
 
 
 def test_without_a_book_nothing_is_predicted_and_nothing_learnt(workers, clock):
@@ -123,7 +124,7 @@ def test_plans_are_kept_with_the_time_at_which_they_began(workers, clock):
 
 
 def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
-    """Once for each device: lengths, predicted and observed seconds of its scores."""
+    """Once for each device: what was predicted of its scores, and what its worker was busy."""
     book = Book()
     record = Record([worker.name for worker in workers], book)
     record.begin(PLAN, [0, 0])
@@ -133,8 +134,8 @@ def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
     record.add(report(2, 1000.0, 1001.0, seconds=None, place=None), 0, 30)
     record.learn(workers)
     cpu, gpu = workers[0].rates, workers[2].rates
-    assert cpu.taught == [[[100, 50], [1.0, 1.0], [3.0, 2.0]]]
-    assert gpu.taught == [[[30], [0.5], [1.0]]]
+    assert cpu.taught == [[[100, 50], [1.0, 1.0], [0.125, 0.125], [1.5, 1.0]]]
+    assert gpu.taught == [[[30], [0.5], [0.0625], [0.5]]]
     together = crowd(worker.device for worker in workers)
     assert [each[:2] for each in book.kept] == [("simd", together), ("simd lanes=16", together)]
     assert [rates for *_, rates in book.kept] == [cpu, gpu]
@@ -149,15 +150,17 @@ def test_nothing_is_learnt_twice(workers, clock):
     record.learn(workers)
     record.add(report(0, 1003.0, 1004.0), 0, 200)
     record.learn(workers)
-    assert workers[0].rates.taught[1] == [[200], [1.0], [1.0]]
+    assert workers[0].rates.taught[1] == [[200], [1.0], [0.125], [0.5]]
 
 
 def test_rates_learn_what_was_observed(clock):
-    """The real ones: a worker that took twice as long is believed to be nearly twice as slow."""
+    """The real ones: after some searches that took twice as long, half the speed is predicted."""
     rates = Rates.from_dict(1)
     worker = Worker(0, "cpu 0", Device(), None, rates)
     record = Record([worker.name], Book())
     record.begin(PLAN, [0, 0])
-    record.add(report(0, 1000.0, 1002.0, seconds=(1.0,)), 0, 100)
-    record.learn([worker])
-    assert 1e-9 / rates.cell_seconds == pytest.approx([0.5] * 7)
+    for _ in range(MAX_SEEN):
+        predicted = 1.0 * float(rates.cell_seconds[3] / rates.calibrated[3])
+        record.add(report(0, 1000.0, 1004.0, seconds=(predicted,)), 0, 100)
+        record.learn([worker])
+    assert rates.cell_seconds[3] > 1.5 * rates.calibrated[3]

@@ -13,7 +13,7 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.lanes.pack import SPARSE, pack
 from swdual.master import task
-from swdual.master.task import EDGE, Range, Task, columns_of, covering, cut, make_tasks
+from swdual.master.task import EDGE, SMALL_EDGE, Range, Task, columns_of, covering, cut, make_tasks
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -196,7 +196,13 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
         return
     packed = pack(block, np.arange(len(targets)), width)
     columns = np.diff(packed.batch_starts) * 4 * width
-    assert found - EDGE * width == np.minimum(columns, SPARSE * packed.batch_residues).sum()
+    edge = min(EDGE * width, place.residues / SMALL_EDGE)
+    least = np.minimum(columns, SPARSE * packed.batch_residues).sum()
+    assert found == pytest.approx(edge + least, rel=1e-12)
+    several = columns_of(database, place, width, [0.5, SPARSE, 1e6])
+    assert several[1] == found
+    assert several[0] == pytest.approx(edge + 0.5 * place.residues)
+    assert several[2] == pytest.approx(edge + columns.sum())
 
 
 def test_many_targets_cost_their_residues_or_a_vector_of_the_longest():
