@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.database._check import end_of_targets
 from swdual.database.layout import (
     GUARD_BYTES,
     MOST_SHARDS,
@@ -27,9 +28,6 @@ LONGEST_TARGET = 2**31 - 1 - GUARD_BYTES
 
 TARGETS_AT_ONCE = 1 << 14
 """Targets whose places are looked at together."""
-
-COUNTED_AT_ONCE = 1 << 20
-"""Residues that are looked at together: they fit a cache."""
 
 
 def manifest_fault(manifest: Manifest, end: int) -> str | None:
@@ -135,45 +133,12 @@ def block_agrees(
     """
     if not lengths_agree(lengths, info) or int(ordinals.max()) >= manifest.sequences:
         return False
+    letters = len(ALPHABETS[manifest.alphabet].letters)
     end = 0
     for first in range(0, len(lengths), TARGETS_AT_ONCE):
         here = slice(first, first + TARGETS_AT_ONCE)
-        after = _end_of(residues, starts[here], lengths[here], end)
-        if after is None:
+        end = end_of_targets(residues, starts[here], lengths[here], end, letters)
+        if end < 0:
             return False
-        end = after
         release()
-    if end + GUARD_BYTES != len(residues) or (residues[end:] != PAD).any():
-        return False
-    # All places between the targets are padding, and there are as many letters as residues: so
-    # every residue is a letter.
-    return _below(residues, len(ALPHABETS[manifest.alphabet].letters), release) == info.residues
-
-
-def _end_of(
-    residues: NDArray[np.uint8],
-    starts: NDArray[np.uint32],
-    lengths: NDArray[np.uint32],
-    begin: int,
-) -> int | None:
-    """Return where some targets end that begin at a place, or None if not all is as it must be.
-
-    They stand one behind the other, with padding only between them.
-    """
-    ends = np.cumsum(-(-lengths.astype(np.int64) // ALIGNMENT)) * ALIGNMENT + begin
-    begins = starts.astype(np.int64) * ALIGNMENT
-    if int(begins[0]) != begin or (begins[1:] != ends[:-1]).any() or ends[-1] > len(residues):
-        return None
-    gaps = ends - begins - lengths
-    before = np.cumsum(gaps) - gaps
-    places = np.arange(int(gaps.sum())) + np.repeat(begins + lengths - before, gaps)
-    return int(ends[-1]) if (residues[places] == PAD).all() else None
-
-
-def _below(residues: NDArray[np.uint8], letters: int, release: Callable[[], None]) -> int:
-    """Return how many codes stand for letters."""
-    count = 0
-    for first in range(0, len(residues), COUNTED_AT_ONCE):
-        count += int(np.count_nonzero(residues[first : first + COUNTED_AT_ONCE] < letters))
-        release()
-    return count
+    return end + GUARD_BYTES == len(residues) and bool((residues[end:] == PAD).all())
