@@ -128,7 +128,8 @@ def test_without_xlsxwriter_the_command_that_installs_it_is_named(results, tmp_p
         raise AssertionError
         yield
 
-    with pytest.raises(InputError, match=r"this needs XlsxWriter: pip install '?(xlsxwriter|XlsxWriter|\.\[excel)"):
+    hint = r"this needs XlsxWriter: pip install '?(xlsxwriter|XlsxWriter|\.\[excel)"
+    with pytest.raises(InputError, match=hint):
         xlsx.write(searching(), io.BytesIO(), xlsx.FIELDS, header=False)
 
 
