@@ -6,13 +6,18 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from numba import config, njit
+from numba.core import event
 
 from swdual.cache import numba_folder
+from swdual.progress import compilation
 
 _DECORATING = threading.Lock()
+
+_FUNCTIONS: set[Callable[..., object]] = set()
+"""What kernels were made of."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -25,8 +30,34 @@ def kernel(function: Function) -> Function:
     """
     folder = numba_folder()
     with _DECORATING, _numba_cache(folder):
-        compiled = njit(nogil=True, error_model="numpy", cache=folder is not None)(function)
+        compiled = njit(
+            nogil=True,
+            error_model="numpy",
+            cache=folder is not None,
+            no_cfunc_wrapper=True,  # nothing but Python and other kernels call one
+        )(function)
+    _FUNCTIONS.add(function)
     return cast(Function, compiled)
+
+
+class _Watch(event.Listener):  # type: ignore[misc]
+    """Tells when a kernel is compiled: not when it is found in the cache folder."""
+
+    def on_start(self, event: Any) -> None:
+        if _is_kernel(event):
+            compilation.begin()
+
+    def on_end(self, event: Any) -> None:
+        if _is_kernel(event):
+            compilation.end()
+
+
+def _is_kernel(happening: Any) -> bool:
+    """Return whether it is about a kernel, and not a user's function or one of Numba's own."""
+    return happening.data["dispatcher"].py_func in _FUNCTIONS
+
+
+event.register("numba:compile", _Watch())
 
 
 @contextmanager

@@ -32,6 +32,7 @@ import xxhash
 
 from swdual.cache import cache_folder, source_digest
 from swdual.errors import EngineError
+from swdual.progress import compilation
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -150,7 +151,8 @@ class NativeKernel:
                 if code is None:
                     from swdual.codegen import compile_native
 
-                    code = compile_native(self.name, self.dispatcher, types)
+                    with compilation.running():
+                        code = compile_native(self.name, self.dispatcher, types)
                     if path is not None:
                         _write(path, code)
                 self._loaded[types] = _LoadedCode(self.name, code)

@@ -1,4 +1,4 @@
-"""Text that strangers wrote, as it may be shown: on one line, without what moves a cursor."""
+"""Text as it may be shown: what strangers wrote, on one line and harmless; sizes and times."""
 
 from __future__ import annotations
 
@@ -97,3 +97,22 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def rough_duration(seconds: float) -> str:
+    """Return a time for those who wait: whole seconds, and none above ten minutes.
+
+    >>> rough_duration(3.4), rough_duration(80), rough_duration(750), rough_duration(200_000)
+    ('3 s', '1 min 20 s', '12 min', '2 d 7 h')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 10:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if not hours:
+        return f"{minutes} min"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if days else f"{hours} h {minutes} min"

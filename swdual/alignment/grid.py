@@ -9,6 +9,7 @@ holds the end of the alignment.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,6 +150,15 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
 
 
 @native
+def _number(memory: NDArray[np.int8], size: int, at: int) -> Any:
+    """Return a number of so many bytes, the lowest first: one `walk_grid` then reads any width."""
+    value = np.int64(memory[at * size + size - 1])
+    for k in range(size - 2, -1, -1):
+        value = (value << 8) | (np.int64(memory[at * size + k]) & 255)
+    return value
+
+
+@native
 def walk_grid(
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],
@@ -160,8 +170,9 @@ def walk_grid(
     lane: int,
     first_column: int,
     groups: int,
-    kept_rows: NDArray[np.signedinteger],
-    kept_columns: NDArray[np.signedinteger],
+    number_bytes: int,
+    kept_rows: NDArray[np.int8],
+    kept_columns: NDArray[np.int8],
     end_group: int,
     end_rows: NDArray[np.uint8],
     scratch: NDArray[np.int64],
@@ -174,6 +185,8 @@ def walk_grid(
     ----------
     lane, first_column
         Where the target lies in the batch.
+    number_bytes, kept_rows, kept_columns
+        The bytes of what `fill_grid` kept, so many for each number.
     scratch, directions
         4 * tile numbers, and tile * tile.
     runs
@@ -184,8 +197,9 @@ def walk_grid(
     left_H, left_E = scratch[2 * tile : 3 * tile], scratch[3 * tile : 4 * tile]
     # The end: in the group that reached the goal, the first column that has it, the first row.
     row = column = -1
-    state = IN_H
-    count = 0
+    # Numba would compile `walk_tile` for literals, too.
+    state: Any = np.int64(IN_H)
+    count: Any = np.int64(0)
     block = 0
     end_column = min((end_group + 1) * COLUMNS, first_column + len(target)) - 1
     searching = True
@@ -213,16 +227,17 @@ def walk_grid(
             if band > 0:
                 group, part = (left + k) // COLUMNS, (left + k) % COLUMNS
                 at = (((band - 1) * groups + group) * 2 * COLUMNS + part) * lanes + lane
-                H[k] = kept_rows[at]
-                F[k] = kept_rows[at + COLUMNS * lanes]
+                H[k] = _number(kept_rows, number_bytes, at)
+                F[k] = _number(kept_rows, number_bytes, at + COLUMNS * lanes)
         for k in range(height):
             left_H[k] = left_E[k] = zero
             if left > first_column:
                 at = ((strip - 1) * len(query) + top + k) * 2 * lanes + lane
-                left_H[k] = kept_columns[at]
-                left_E[k] = kept_columns[at + lanes]
+                left_H[k] = _number(kept_columns, number_bytes, at)
+                left_E[k] = _number(kept_columns, number_bytes, at + lanes)
         if left > first_column and top > 0:
-            corner = kept_columns[((strip - 1) * len(query) + top - 1) * 2 * lanes + lane]
+            at = ((strip - 1) * len(query) + top - 1) * 2 * lanes + lane
+            corner = _number(kept_columns, number_bytes, at)
         place = left - first_column
         found_row, found_column = fill_tile(
             query[top : bottom + 1],

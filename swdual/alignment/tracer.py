@@ -196,6 +196,7 @@ class Tracer:
             )
             borders = np.empty(4 * tile, np.int64)
             directions = np.empty(tile * tile, np.uint8)
+            kept = kept_rows.view(np.int8), kept_columns.view(np.int8)
             for place, lane, first_group in order:
                 k = int(chosen[place])
                 if end_groups[place] < 0:
@@ -213,8 +214,8 @@ class Tracer:
                     lane,
                     first_group * GROUP_COLUMNS,
                     stop - start,
-                    kept_rows,
-                    kept_columns,
+                    kind.itemsize,
+                    *kept,
                     int(end_groups[place]),
                     end_rows[place],
                     borders,

@@ -10,7 +10,6 @@ import click
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
-from swdual.progress import progress_bar
 from swdual.text import duration
 
 logger = logging.getLogger("swdual")
@@ -114,25 +113,17 @@ def command(
     from swdual.database.makedb import makedb
 
     started = time.perf_counter()
-    with progress_bar("reading", "M residues/s", 1e6, shown=not (quiet or no_progress)) as show:
-        read = 0
-
-        def count(residues: int) -> None:
-            nonlocal read
-            read += residues
-            show(read, None)
-
-        database = makedb(
-            inputs,
-            target,
-            dbtype=dbtype,
-            title=title,
-            on_invalid=on_invalid,  # type: ignore[arg-type]
-            force=force,
-            memory_limit=memory_limit,
-            shards=shards,
-            progress=count,
-        )
+    database = makedb(
+        inputs,
+        target,
+        dbtype=dbtype,
+        title=title,
+        on_invalid=on_invalid,  # type: ignore[arg-type]
+        force=force,
+        memory_limit=memory_limit,
+        shards=shards,
+        progress=not (quiet or no_progress),
+    )
     with database:
         seconds = time.perf_counter() - started
         logger.info(

@@ -10,6 +10,7 @@ import click
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
+from swdual.progress import progress_bar
 from swdual.text import harmless
 
 GROUPS = {
@@ -114,9 +115,12 @@ def command(
     and how fast they are. No plan of the same tasks can be shorter than the lower bound.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
+    progress = not (quiet or no_progress) and "-" not in files
     if nodes is not None:
         given = {"--times": times, "--cpus": cpus, "--gpus": gpus, "--rates": rates}
-        _plan_cluster(files, nodes, given, planner, as_json, gantt, force, options)
+        _plan_cluster(
+            files, nodes, given, planner, as_json, gantt, force, options, progress=progress
+        )
         return
     if (times is None) != (len(files) == 2) or (times is not None and files):
         raise click.UsageError("Name one file of queries and one database, or --times FILE.")
@@ -145,8 +149,9 @@ def command(
 
         queries, database = (name if name == "-" else Path(name) for name in files)
         known = _rates(rates)
-        preview = Preview(queries, database, cpus, gpus, known, **options)
-        plans, refused = _each(planner, preview.plan)
+        with progress_bar("planning", "", 1, shown=progress):
+            preview = Preview(queries, database, cpus, gpus, known, **options)
+            plans, refused = _each(planner, preview.plan)
         facts, lines = _described(preview, given=isinstance(known, dict))
     if gantt is not None:
         from swdual.gantt import save
@@ -191,6 +196,8 @@ def _plan_cluster(
     gantt: str | None,
     force: bool,
     options: dict[str, Any],
+    *,
+    progress: bool,
 ) -> None:
     """Plan for the nodes that a file describes."""
     for name, value in others.items():
@@ -211,8 +218,9 @@ def _plan_cluster(
     if gantt is not None:
         check_path(gantt)
     queries, database = (name if name in ("-", None) else Path(name) for name in (*files, None)[:2])
-    preview = ClusterPreview(queries, database, nodes, **options)
-    found = preview.forecast(planner)
+    with progress_bar("planning", "", 1, shown=progress):
+        preview = ClusterPreview(queries, database, nodes, **options)
+        found = preview.forecast(planner)
     if gantt is not None:
         found.gantt(gantt, force=force)
     show(preview, found, as_json=as_json)

@@ -29,6 +29,7 @@ from swdual.master.means import Means
 from swdual.master.memory import LOADED_BYTES
 from swdual.master.packing import pack
 from swdual.master.scoring import scored_within
+from swdual.master.search import compile_search_kernels
 from swdual.master.task import Range
 from swdual.memory import allowance, resident
 from swdual.sequences.sequence import Sequence as Query
@@ -151,6 +152,8 @@ class Local:
         manner = replace(manner, device=self._devices(brief, manner, worker))
         held = max(0, resident() - LOADED_BYTES)
         lengths = brief.lengths.tolist()
+        if manner.backend == "simd":
+            compile_search_kernels()
         self.means: Means = engaged(self.database, lengths, brief.params, manner, held, book)
 
     def _opened(self, brief: Brief, worker: Worker) -> Database:

@@ -125,14 +125,18 @@ class ClusterSearch(Search):
         """Run the search, wave by wave; each is at the nodes before the one before has ended."""
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
         try:
-            with bar as show:
-                self._told = self._progress if callable(self._progress) else show
+            with bar as shown:
+                self._bar = shown
+                self._told = self._progress if callable(self._progress) else shown
                 waves = self._waves()
                 ahead = next(waves, None)
                 while ahead is not None:
                     wave = ahead
                     ahead = next(waves, None)
-                    yield from wave.results()
+                    for result in wave.results():
+                        with shown.handing_on():
+                            yield result
+                        del result
                     del wave  # so that no more than two are held
         finally:
             self._leave()
@@ -155,6 +159,7 @@ class ClusterSearch(Search):
             with nodes.reached():
                 wave = ClusterWave(number, queries, start, self._means, nodes, errands, self._count)
             self._cells_known += wave.cells_known
+            self._bar.skip(self._cells_known)
             self._count(wave.cells_known)
             yield wave
             start, number = end, number + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import resource
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from swdual.database.storage import shard_path
 from swdual.errors import InputError, OutputError
 from swdual.memory import allowance
 from swdual.output import Output, replacing
+from swdual.progress import Bar, progress_bar
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.text import counted
@@ -39,7 +41,7 @@ def makedb(
     force: bool = False,
     memory_limit: int | None = None,
     shards: int | None = None,
-    progress: Callable[[int], None] = lambda residues: None,
+    progress: Callable[[int], None] | bool = False,
 ) -> Database:
     """Write the records of FASTA or FASTQ files to a database file, and return it opened.
 
@@ -69,7 +71,7 @@ def makedb(
         about equal size and with long and short targets alike. A machine can do with some of them,
         and with `path`, in which the rest is.
     progress
-        Called with the number of residues read, batch by batch.
+        True draws a bar; a function is called with the number of residues of each batch read.
 
     Raises
     ------
@@ -104,6 +106,13 @@ def makedb(
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
     with _open_files(len(places) + MOST_RUNS + OTHER_FILES), ExitStack() as files:
+        from_stdin = any(os.fspath(path) == "-" for path in paths)
+        typed = from_stdin and sys.stdin is not None and sys.stdin.isatty()
+        shown = progress is True and not typed
+        bar = files.enter_context(
+            progress_bar("building the database", "M residues/s", 1e6, shown=shown)
+        )
+        tell = progress if callable(progress) else _counting(bar)
         stream, *parts = [files.enter_context(output(place)) for place in (target, *places)]
         build(
             batches,
@@ -114,7 +123,7 @@ def makedb(
             scratch=target.parent,
             room=room,
             shards=parts,
-            progress=progress,
+            progress=tell,
         )
     _remove_shards(target, len(places))
     database = Database.open(target)
@@ -125,6 +134,18 @@ def makedb(
         counted(len(database.manifest.blocks), "block", "blocks"),
     )
     return database
+
+
+def _counting(bar: Bar) -> Callable[[int], None]:
+    """Return what adds residues to those that the bar shows."""
+    read = 0
+
+    def count(residues: int) -> None:
+        nonlocal read
+        read += residues
+        bar(read, None)
+
+    return count
 
 
 @contextmanager

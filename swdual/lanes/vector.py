@@ -103,10 +103,15 @@ def maximum(typing: Any, a: Any, b: Any) -> Any:
     """Return the larger of a and b in each lane."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        name = f"llvm.smax.v{a.lanes}i{a.bits}"
-        return _call(builder, name, args[0].type, args)
+        return larger(builder, *args)
 
     return a(a, b), codegen
+
+
+def larger(builder: Any, a: Any, b: Any) -> Any:
+    """Return LLVM's larger of two vectors in each lane, for the intrinsics."""
+    name = f"llvm.smax.v{a.type.count}i{a.type.element.width}"
+    return _call(builder, name, a.type, [a, b])
 
 
 @intrinsic

@@ -16,6 +16,7 @@ from swdual.errors import InputError, OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.keywords import require_numbers
 from swdual.master.checkpoint import Checkpoint, Identity, identity
+from swdual.master.compilation import compile_kernels
 from swdual.master.device import Device
 from swdual.master.engagement import Manner, engaged
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
@@ -133,9 +134,11 @@ class Search:
         self._held = max(0, resident() - LOADED_BYTES)
         self._refuse(manner)
         self._progress = progress
-        self.database = database = open_database(database, on_invalid, dbtype, memory_limit)
-        strand = chosen_strand(database, strand)
-        self.queries = read_queries(queries, database, dbtype, on_invalid, memory_limit)
+        typed = any(isinstance(given, str) and given == "-" for given in (queries, database))
+        with progress_bar("reading", "", 1, shown=progress is True and not typed):
+            self.database = database = open_database(database, on_invalid, dbtype, memory_limit)
+            strand = chosen_strand(database, strand)
+            self.queries = read_queries(queries, database, dbtype, on_invalid, memory_limit)
         scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty, task)
         if stats != "none":
             require_negative_mean(scheme.matrix)
@@ -203,8 +206,13 @@ class Search:
         for block in range(len(database.manifest.blocks)):
             if not database.has_block(block):
                 database.block(block)  # says what is missing, before hours are spent on the rest
+        if manner.backend == "simd":
+            self._compile_kernels()
         lengths = [len(query.codes) for query in self.queries]
         return engaged(database, lengths, self.params, manner, held)
+
+    def _compile_kernels(self) -> None:
+        compile_search_kernels(shown=self._progress is True)
 
     @property
     def workers(self) -> list[Worker]:
@@ -266,8 +274,8 @@ class Search:
         """Run the search, wave by wave so that memory stays bounded."""
         size, checkpoint = self.memory.wave, self._means.checkpoint
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
-        with bar as show:
-            tell = self._progress if callable(self._progress) else show
+        with bar as shown:
+            tell = self._progress if callable(self._progress) else shown
             start = 0
             while start < len(self.queries):
                 end = min(start + size, len(self.queries))
@@ -281,10 +289,54 @@ class Search:
                 )
                 wave = Wave(self.queries[start:end], start, self._means)
                 self._cells_known += wave.cells_known
+                shown.skip(self._cells_known)
                 before = sum(self._cells[:start])
-                yield from wave.results(partial(self._tell, tell, before))
+                for result in wave.results(partial(self._tell, tell, before)):
+                    with shown.handing_on():
+                        yield result
+                    del result
                 del wave  # so that two are never held
                 start = end
 
     def _tell(self, tell: Progress, before: int, done: int) -> None:
         tell(before + done, self.cells)
+
+
+def compile_search_kernels(*, shown: bool = False) -> None:
+    """Compile what searches compute with, if no search was run on this machine yet.
+
+    Parameters
+    ----------
+    shown
+        Draw a progress bar.
+    """
+    compile_kernels(_warm_up, shown=shown)
+
+
+class _WarmUpSearch(Search):
+    """A search whose only purpose is to compile the kernels that it uses."""
+
+    def _compile_kernels(self) -> None:
+        """Compile nothing in advance."""
+
+
+def _warm_up() -> None:
+    """Run two small searches that use the kernels that common searches use.
+
+    Many targets are scored side by side, a single one by itself; in 8 bits and, for relatives of
+    the query, in 16 bits. They are aligned in both.
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(1)
+
+    def letters(count: int) -> str:
+        return "".join(generator.choice([*"ACDEFGHIKLMNPQRSTVWY"], count))
+
+    query = letters(300)
+    many = {f"relative{number}": query for number in range(200)}
+    many |= {f"stranger{number}": letters(100 + number % 7) for number in range(400)}
+    for targets in (many, {"relative": query}):
+        search = _WarmUpSearch({"query": query}, targets, evalue=math.inf, device=[Device()] * 2)
+        for _ in search.results():
+            pass

@@ -101,7 +101,7 @@ def simulate(
         found.name,
         malleable=traits.malleable,
     )
-    with progress_bar(f"{found.name}, {placing.name}", "jobs", 1, shown=progress) as show:
+    with progress_bar(f"{found.name}, {placing.name}", "jobs/s", 1, shown=progress) as show:
         try:
             engine.run(scheduler, show)
         except DecisionError as error:
@@ -235,6 +235,7 @@ class Engine:
         """
         jobs = list(self.workload)
         coming = done = 0
+        show(done, len(jobs))
         while coming < len(jobs) or self.running or self.queue:
             self.now = min(
                 jobs[coming].submit_time if coming < len(jobs) else np.inf,
