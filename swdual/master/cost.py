@@ -323,7 +323,7 @@ def correction(seen: list[Seen]) -> NDArray[np.float64]:
     factors = np.full(len(KNOTS), np.nan)
     for knot in {each.knot for each in seen}:
         ratios = [each.ratio for each in seen if each.knot == knot] + [1.0] * CALIBRATION_WORTH
-        factors[knot] = math.exp(float(np.median(np.log(ratios))))
+        factors[knot] = math.exp(_median(np.log(ratios)))
     known = np.log(factors[np.isfinite(factors)])
     common = math.exp(known.sum() / (len(known) + 1))
     bounded = min(max(common, 1 / MAX_COMMON_CORRECTION), MAX_COMMON_CORRECTION)
@@ -676,6 +676,12 @@ def _rates_of_entry(entry: Any) -> Rates:
         if not 1 / MAX_CORRECTION <= ratio <= MAX_CORRECTION:
             raise InputError(f"a search cannot have taken {ratio:g} times the calibrated time")
     return rates
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    """Return what `numpy.median` does, without loading masked arrays, which takes 10 ms."""
+    middle = (len(values) - 1) // 2, len(values) // 2
+    return float(np.sort(values)[[*middle]].mean())
 
 
 def machine() -> str:

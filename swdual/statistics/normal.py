@@ -36,6 +36,6 @@ def log_tail(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.fl
 def _far_tail(x: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     u = x**-2.0
     log_density = -0.5 * x * x - 0.5 * math.log(2 * math.pi)
-    below = np.polynomial.polynomial.polyval(u, [1.0, -1.0, 3.0, -15.0, 105.0, -945.0])
-    excess = np.polynomial.polynomial.polyval(u, [1.0, -3.0, 15.0, -105.0, 945.0, -10395.0])
+    below = np.polyval([-945.0, 105.0, -15.0, 3.0, -1.0, 1.0], u)
+    excess = np.polyval([-10395.0, 945.0, -105.0, 15.0, -3.0, 1.0], u)
     return log_density + np.log(below / -x), log_density + np.log(u * excess)
