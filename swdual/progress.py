@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import stat
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from swdual.text import rough_duration
@@ -53,6 +55,9 @@ class _CompilationClock:
         self._began = 0.0
         self.announced = False
         self._lock = threading.Lock()
+        self._depth = 0
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._pending: list[int] = []
 
     @property
     def is_running(self) -> bool:
@@ -76,7 +81,12 @@ class _CompilationClock:
             self.end()
 
     def begin(self) -> None:
-        """Note that a kernel is being compiled, and say so where no bar does."""
+        """Note that a kernel is being compiled, and say so where no bar does.
+
+        Ctrl-C takes effect when that is done: the compiler calls Python functions from which no
+        exception gets out.
+        """
+        self._defer_signals()
         with self._lock:
             self._running += 1
             if self._running == 1:
@@ -95,6 +105,32 @@ class _CompilationClock:
             self._running -= 1
             if self._running == 0:
                 self._seconds += time.monotonic() - self._began
+        self._deliver_signals()
+
+    def _defer_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth += 1
+        if self._depth > 1:
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                signal.signal(number, lambda number, frame: self._pending.append(number))
+
+    def _deliver_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth -= 1
+        if self._depth:
+            return
+        handlers, self._handlers = self._handlers, {}
+        pending, self._pending = self._pending, []
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in pending:
+            handlers[number](number, None)
 
 
 compilation = _CompilationClock()

@@ -252,6 +252,26 @@ with progress_bar("searching", "GCUPS", 1e9, shown=True) as bar:
     assert child.lines == []
 
 
+def test_an_interrupt_during_a_compilation_is_not_lost():
+    """It takes effect when the kernel is compiled."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    compiled = []
+
+    def compile_one():
+        with progress.compilation.running():
+            signal.raise_signal(signal.SIGINT)
+            compiled.append(True)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            compile_one()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert compiled == [True]
+    assert not progress.compilation.is_running
+
+
 LONG = Reading("searching", 0.987, "1,234 GCUPS", "9 min 59 s, 23 h 59 min left")
 COMPILATION = Reading(progress.COMPILING, 0.4, "", "2 s, 3 s left")
 UNKNOWN = Reading("building the database", None, "123 M residues/s", "1 min 20 s")

@@ -209,7 +209,8 @@ class Search:
         if manner.backend == "simd":
             self._compile_kernels()
         lengths = [len(query.codes) for query in self.queries]
-        return engaged(database, lengths, self.params, manner, held)
+        with progress_bar("measuring the workers", "", 1, shown=self._progress is True):
+            return engaged(database, lengths, self.params, manner, held)
 
     def _compile_kernels(self) -> None:
         compile_search_kernels(shown=self._progress is True)
