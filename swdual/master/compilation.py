@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -56,9 +57,19 @@ def compile_kernels(warm_up: Callable[[], object], *, shown: bool) -> None:
         progress_bar(COMPILING, "", 1, shown=shown, kernels=KERNELS),
         _no_garbage_collection(),
     ):
-        warm_up()
+        try:
+            warm_up()
+        finally:
+            _wait_for_workers()
     with suppress(OSError):
         mark.touch()
+
+
+def _wait_for_workers() -> None:
+    """Wait until nobody compiles any more: a process that ends meanwhile ends with a crash."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("swdual ") and thread is not threading.current_thread():
+            thread.join()
 
 
 @contextmanager
