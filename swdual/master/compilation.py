@@ -17,7 +17,7 @@ from swdual.progress import COMPILING, progress_bar
 
 logger = logging.getLogger("swdual")
 
-KERNELS = 14
+KERNELS = 15
 """How many kernels the common searches use."""
 
 FILES = (
