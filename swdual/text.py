@@ -86,7 +86,7 @@ def counted(number: int, one: str, many: str) -> str:
 def duration(seconds: float) -> str:
     """Return a time in the units that people say it in.
 
-    >>> duration(0.04), duration(0.44), duration(75), duration(7300)
+    >>> duration(0.04), duration(0.44), duration(75), duration(7320)
     ('0.04 s', '0.4 s', '1 min 15 s', '2 h 2 min')
     """
     if seconds < 0.095:

@@ -1,3 +1,3 @@
 """The release."""
 
-__version__ = "0.7.1"
+__version__ = "0.8.0"

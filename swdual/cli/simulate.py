@@ -151,6 +151,7 @@ swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     "--metric",
     "shown",
     multiple=True,
+    shell_complete=complete_names("metrics", several=True),
     metavar="NAME,...",
     help="Metrics to print: see 'swdual list metrics'.",
 )

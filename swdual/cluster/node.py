@@ -153,7 +153,7 @@ class Local:
         held = max(0, resident() - LOADED_BYTES)
         lengths = brief.lengths.tolist()
         if manner.backend == "simd":
-            compile_search_kernels()
+            held += compile_search_kernels()
         self.means: Means = engaged(self.database, lengths, brief.params, manner, held, book)
 
     def _opened(self, brief: Brief, worker: Worker) -> Database:

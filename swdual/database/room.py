@@ -9,8 +9,11 @@ from swdual.database.layout import BLOCK_BYTES
 from swdual.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below
 from swdual.sequences.sequence import Batch
 
-PROGRAM_BYTES = 170 * MIB
-"""What Python, its packages and the kernels take, these being compiled for the first time."""
+PROGRAM_BYTES = 100 * MIB
+"""What Python, its packages and the kernels take.
+
+Numba takes 60 MiB more where it compiles these, once on a machine.
+"""
 
 READING_BYTES = 56 * MIB
 """Pieces of the input that are being read, parsed, and waiting."""
@@ -32,7 +35,7 @@ RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8
 BLOCK_ENTRY_BYTES = 128 << 10
 """What the file holds of a block besides: the rest of the last pages, its part of the manifest."""
 
-SEARCH_BYTES = 384 * MIB
+SEARCH_BYTES = 264 * MIB
 """What a search with a few threads takes besides a database in memory, in small pieces."""
 
 MERGED_BYTES = 80 * MIB

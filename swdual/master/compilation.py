@@ -12,6 +12,7 @@ from pathlib import Path
 import xxhash
 
 from swdual.cache import cache_folder, source_digest
+from swdual.memory import resident
 from swdual.native import target_processor
 from swdual.progress import COMPILING, progress_bar
 
@@ -30,12 +31,13 @@ FILES = (
 """Where most of them are: what every search loads, and so takes the digest of."""
 
 
-def compile_kernels(warm_up: Callable[[], object], *, shown: bool) -> None:
+def compile_kernels(warm_up: Callable[[], object], *, shown: bool) -> int:
     """Compile the kernels of the common searches, unless this was done on this machine.
 
     A file in the cache folder, named after the processor and what the kernels are made from, tells
     that it was done: looking for it takes no time. Rarer kernels, such as those for scores above
     32,767, are compiled when they are first needed; so are all where no folder can keep them.
+    Returns the bytes of memory that the compiler keeps.
 
     Parameters
     ----------
@@ -46,12 +48,13 @@ def compile_kernels(warm_up: Callable[[], object], *, shown: bool) -> None:
     """
     folder = cache_folder()
     if folder is None:
-        return
+        return 0
     package = Path(__file__).parents[1]
     state = [target_processor(), *(source_digest(str(package / file)) for file in FILES)]
     mark = folder / f"compiled-{xxhash.xxh3_64_hexdigest(repr(state).encode())}"
     if mark.exists():
-        return
+        return 0
+    before = resident()
     with (
         _no_steps_told(),
         progress_bar(COMPILING, "", 1, shown=shown, kernels=KERNELS),
@@ -63,6 +66,7 @@ def compile_kernels(warm_up: Callable[[], object], *, shown: bool) -> None:
             _wait_for_workers()
     with suppress(OSError):
         mark.touch()
+    return max(0, resident() - before)
 
 
 def _wait_for_workers() -> None:

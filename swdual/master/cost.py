@@ -4,10 +4,11 @@ The model::
 
     seconds = startup + layout * residues * share + columns * query_length * cell_seconds
 
-`startup` is seconds of a task. `layout` is seconds a residue of laying a range out for the worker,
-which the queries of the range share. `columns` are the columns of cells: the residues of the range,
-and those of lanes that idle (see `swdual.master.task.columns_of`). `cell_seconds` is seconds of a
-cell, known at the query lengths in `KNOTS` and interpolated between them.
+`startup` is seconds of a task. `layout` is seconds a residue of reading a range and of laying it
+out for the worker, which the queries of the range share. `columns` are the columns of cells: the
+residues of the range, and those of lanes that idle (see `swdual.master.task.columns_of`).
+`cell_seconds` is seconds of a cell, known at the query lengths in `KNOTS` and interpolated between
+them.
 
 All of it is measured in some tenths of a second when such workers first compute together on a
 machine: the calibration, which is kept in the cache folder. Searches correct it, and only
@@ -466,21 +467,25 @@ class _Probe:
 
 
 def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[], float]) -> float:
-    """Return the seconds of laying out a residue: of many targets, to which few are compared.
+    """Return the seconds of reading and of laying out a residue.
 
-    Only the first task against a range lays it out. The targets are as unlike as proteins, because
-    those of one length are laid out faster.
+    The first task against a block of the database verifies it; the first against a range lays it
+    out, which is measured by many targets, to which few are compared. The targets are as unlike as
+    proteins, because those of one length are laid out faster.
     """
     rng = np.random.default_rng(3)
     lengths = np.clip(rng.lognormal(np.log(PROBE_LENGTH), 0.6, targets), 30, 3000).astype(int)
     lengths = np.sort(lengths)[::-1]
     found = (rng.integers(0, 20, length, np.uint8).tobytes() for length in lengths)
     batch = batch_of(Sequence(str(k), codes) for k, codes in enumerate(found))
-    database = Database.from_batches([batch], PROTEIN, "probe")
     counts = max(1, targets // 4), targets
     query = bytes(int(KNOTS[0]))
-    least = np.full((2, 2), math.inf)
+    reading, least = math.inf, np.full((2, 2), math.inf)
     for _ in range(PASSES):
+        database = Database.from_batches([batch], PROTEIN, "probe")
+        started = clock()
+        database.block(0)
+        reading = min(reading, clock() - started)
         scorer = bind(database)
         for laid_out in (0, 1):
             for which, count in enumerate(counts):
@@ -488,7 +493,8 @@ def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[]
                 scorer(query, 0, 0, count, _ignore)
                 least[laid_out, which] = min(least[laid_out, which], clock() - started)
     few, many = least[0] - least[1]
-    return max(0.0, float(many - few)) / int(lengths[counts[0] :].sum())
+    layout = max(0.0, float(many - few)) / int(lengths[counts[0] :].sum())
+    return reading / database.residues + layout
 
 
 def _of_cells(

@@ -11,8 +11,9 @@ from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters
 from swdual.master.cost import RateBook
 from swdual.master.device import Device, available_threads, devices_of, what_computes
+from swdual.master.division import DUAL
 from swdual.master.means import Means
-from swdual.master.memory import Memory, Needs, planned_memory
+from swdual.master.memory import NUMBA_BYTES, Memory, Needs, planned_memory
 from swdual.master.record import Record
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker, bind, cpu_scorers, keep, register
@@ -180,6 +181,8 @@ def needed(
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
     together = most_together(kept, fitted=fitted)
+    if manner.planner != DUAL:
+        held += NUMBA_BYTES
     return Needs(database, lengths, kept, together, [], manner.align, fitted, held)
 
 

@@ -23,11 +23,14 @@ from swdual.master.task import SMALLEST_RANGE
 from swdual.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below
 from swdual.sequences.sequence import Sequence
 
-PROGRAM_BYTES = 220 * MIB
-"""What Python, its packages, and the kernels take, when these are compiled for the first time."""
+PROGRAM_BYTES = 88 * MIB
+"""What Python, its packages, and the kernels take; but not Numba, which only compiles these."""
 
-LOADED_BYTES = 112 * MIB
-"""What a process holds that has loaded its packages and nothing else."""
+NUMBA_BYTES = 130 * MIB
+"""What Numba takes, which planners other than the dual approximation load."""
+
+LOADED_BYTES = 34 * MIB
+"""What a process holds that has loaded swdual and NumPy and nothing else."""
 
 WORKER_BYTES = 4 * MIB
 """What a thread takes that does nothing, and what its allocator keeps."""

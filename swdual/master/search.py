@@ -207,13 +207,13 @@ class Search:
             if not database.has_block(block):
                 database.block(block)  # says what is missing, before hours are spent on the rest
         if manner.backend == "simd":
-            self._compile_kernels()
+            held += self._compile_kernels()
         lengths = [len(query.codes) for query in self.queries]
         with progress_bar("measuring the workers", "", 1, shown=self._progress is True):
             return engaged(database, lengths, self.params, manner, held)
 
-    def _compile_kernels(self) -> None:
-        compile_search_kernels(shown=self._progress is True)
+    def _compile_kernels(self) -> int:
+        return compile_search_kernels(shown=self._progress is True)
 
     @property
     def workers(self) -> list[Worker]:
@@ -303,22 +303,25 @@ class Search:
         tell(before + done, self.cells)
 
 
-def compile_search_kernels(*, shown: bool = False) -> None:
+def compile_search_kernels(*, shown: bool = False) -> int:
     """Compile what searches compute with, if no search was run on this machine yet.
+
+    Returns the bytes of memory that the compiler keeps.
 
     Parameters
     ----------
     shown
         Draw a progress bar.
     """
-    compile_kernels(_warm_up, shown=shown)
+    return compile_kernels(_warm_up, shown=shown)
 
 
 class _WarmUpSearch(Search):
     """A search whose only purpose is to compile the kernels that it uses."""
 
-    def _compile_kernels(self) -> None:
+    def _compile_kernels(self) -> int:
         """Compile nothing in advance."""
+        return 0
 
 
 def _warm_up() -> None:

@@ -191,6 +191,8 @@ def kept(monkeypatch):
     kept = {}
 
     class Book:
+        path = None
+
         def find(self, name, *_):
             return Rates.from_dict({"simd": 1, "simd lanes=16": 0.25}[name])
 

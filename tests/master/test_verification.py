@@ -111,7 +111,7 @@ def test_a_wrong_score_ends_the_search(liar, kind, place, difference):
         assert str(caught.value) == (
             f"gpu 0 (cuda) computes wrong: it says that target {target} scores "
             f"{right + difference} with query {query}, but by the definition it scores {right}; "
-            "trust nothing it found, and search again on another --device or --backend"
+            "trust nothing it found, and search again on another `device` or `backend`"
         )
 
 
@@ -203,7 +203,7 @@ def test_nothing_is_computed_again_unless_it_is_asked_for(compared, database):
 
 def test_a_negative_number_is_refused():
     """With the option's name."""
-    with pytest.raises(InputError, match="verify is -1"):
+    with pytest.raises(InputError, match="`verify` is -1"):
         swdual.search(QUERIES, TARGETS, verify=-1)
 
 

@@ -69,7 +69,7 @@ def test_nucleotides_take_5_and_2(here):
 def test_prices_beyond_the_limits_are_refused(name, price):
     """The message says which, and how prices are written; the limits themselves are fine."""
     matrix = matrices.load("BLOSUM62")
-    with pytest.raises(InputError, match=rf"{name} is {price}, .* 11 and 1, not -11 and -1"):
+    with pytest.raises(InputError, match=rf"`{name}` is {price}, .* 11 and 1, not -11 and -1"):
         ScoringScheme(matrix, **{name: price})
     for limit in (0, LARGEST_GAP):
         assert getattr(ScoringScheme(matrix, **{name: limit}), name) == limit

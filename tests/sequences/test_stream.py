@@ -166,7 +166,7 @@ def test_a_warning_names_identifiers_without_control_characters(caplog):
     validator = Validator("a\x1b.fa", PROTEIN, "error")
     validator.encode([("\x9b2Jx", b""), ("b", b"MKV")], lambda: InputError(""))
     validator.finish()
-    assert caplog.messages == ["a?.fa: 1 empty records left out (?2Jx)"]
+    assert caplog.messages == ["a?.fa: 1 empty record left out (?2Jx)"]
 
 
 def test_records_of_fastq_are_handed_on_before_they_are_too_many(monkeypatch, tmp_path):

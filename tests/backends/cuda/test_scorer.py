@@ -270,7 +270,7 @@ def test_too_little_memory_is_said_with_the_remedy(small):
         scorer(query, 0, 0, 5, ignore)
     assert caught.value.exit_code == 4
     assert isinstance(caught.value, (DeviceError, MemoryError))
-    for words in ("stand-in", "8 MiB are free", "--gpu-memory-limit", "--device cpu"):
+    for words in ("stand-in", "8 MiB are free", "`gpu_memory_limit`", "`device='cpu'`"):
         assert words in str(caught.value)
     assert card.used == 0
     card.taken = 0
