@@ -8,6 +8,10 @@ predicted, learned from and kept in the cache folder by the real code.
 A prediction is true if it is within a quarter of the time on the idle machine, or within
 `SLACK` seconds of it. No prediction may be beyond a factor of two, and at most the part `ODD` of
 them beyond a quarter: queries with many relatives among the targets.
+
+The times were recorded with three queries of each length; the rates are those of another
+calibration of the same machine, rounded, since that of the recording was disturbed. Neither has the
+verification of a block that is read for the first time.
 """
 
 from __future__ import annotations
