@@ -46,6 +46,16 @@ def _text(stream):
     return io.TextIOWrapper(stream, encoding="utf-8", newline="")
 
 
+@pytest.fixture(autouse=True)
+def _same_messages():
+    """Leave the package's logger as it was: a command run in this process sets it up anew."""
+    logger = logging.getLogger("swdual")
+    level, logger_propagates = logger.level, logger.propagate
+    yield
+    logger.setLevel(level)
+    logger.propagate = logger_propagates
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A current folder with ``q.fa`` and ``t.fa``; temporary files go to ``scratch`` in it."""
