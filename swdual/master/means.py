@@ -26,6 +26,9 @@ from swdual.statistics.model import Statistics
 BAR_MARGIN = 1.0
 """Natural logarithm of the factor by which an E-value may be too large to be looked at closely."""
 
+FIRST_CUTOFF = 32
+"""The first score that is tried as the smallest that reaches the E-value."""
+
 EVALUATED_AT_ONCE = 1 << 15
 """Targets whose E-values are computed together, with twenty numbers for each on the way."""
 
@@ -134,12 +137,19 @@ class Means:
         shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
         lengths = np.geomspace(shortest, longest, 64).astype(np.int64)
         lengths = lengths[np.diff(lengths, prepend=0) > 0]
-        low, high = 0, LARGEST
+
+        def passes(score: int) -> bool:
+            scores = np.full(len(lengths), score)
+            _, log_evalues = statistics.evaluate(scores, query_length, lengths)
+            return bool(log_evalues.min() <= log_of(self.params.evalue) + BAR_MARGIN)
+
+        # Most cutoffs are small, and an evaluation takes 0.1 ms: double first, then bisect.
+        low, high = 0, FIRST_CUTOFF
+        while high < LARGEST and not passes(high):
+            low, high = high + 1, min(2 * high, LARGEST)
         while low < high:
             middle = (low + high) // 2
-            scores = np.full(len(lengths), middle)
-            _, log_evalues = statistics.evaluate(scores, query_length, lengths)
-            if log_evalues.min() <= log_of(self.params.evalue) + BAR_MARGIN:
+            if passes(middle):
                 high = middle
             else:
                 low = middle + 1
