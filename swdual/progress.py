@@ -43,13 +43,12 @@ _ERASE_LINE, _HIDE_CURSOR, _SHOW_CURSOR = "\r\x1b[2K", "\x1b[?25l", "\x1b[?25h"
 
 
 class _CompilationClock:
-    """The kernels that were compiled in this process, and the time during which they were.
+    """The time during which kernels were compiled in this process.
 
     It is `announced` once in a process that kernels are compiled, where no bar says so.
     """
 
     def __init__(self) -> None:
-        self.kernels = 0
         self._seconds = 0.0
         self._running = 0
         self._began = 0.0
@@ -91,17 +90,21 @@ class _CompilationClock:
             self._running += 1
             if self._running == 1:
                 self._began = time.monotonic()
+        self.announce()
+        for bar in [*_bars]:
+            bar.refresh()
+
+    def announce(self) -> None:
+        """Say that kernels are compiled, once in a process, where no bar does."""
+        with self._lock:
             silent = not _bars and not self.announced
             self.announced = self.announced or silent
         if silent:
             logger.info(COMPILING)
-        for bar in [*_bars]:
-            bar.refresh()
 
     def end(self) -> None:
         """Note that a kernel was compiled."""
         with self._lock:
-            self.kernels += 1
             self._running -= 1
             if self._running == 0:
                 self._seconds += time.monotonic() - self._began
@@ -172,15 +175,12 @@ class Bar:
         What is going on.
     unit, scale
         The speed is shown in `unit`, `scale` of the counted things a second each.
-    kernels
-        The kernels that the task compiles, if that is what it does.
     """
 
-    def __init__(self, what: str, unit: str, scale: float, kernels: int | None = None) -> None:
+    def __init__(self, what: str, unit: str, scale: float) -> None:
         self._what, self._unit, self._scale = what, unit, scale
-        self._kernels = kernels
         self._began = time.monotonic()
-        self._compiled = (compilation.kernels, compilation.seconds)
+        self._compiled = compilation.seconds
         self._done, self._skipped = 0, 0
         self._total: int | None = None
 
@@ -210,14 +210,11 @@ class Bar:
 
     def read(self) -> Reading:
         """Return what is to be shown now."""
-        kernels, compiled = self._compiled
         elapsed = time.monotonic() - self._began
-        if self._kernels is not None:
-            self(min(compilation.kernels - kernels, self._kernels), self._kernels)
-        elif compilation.is_running:
-            return Reading(COMPILING, None, "", rough_duration(compilation.seconds - compiled))
-        else:
-            elapsed -= compilation.seconds - compiled
+        compiled = compilation.seconds - self._compiled
+        if compilation.is_running:
+            return Reading(COMPILING, None, "", rough_duration(compiled))
+        elapsed -= compiled
         done, total = self._done, self._total
         per_second = (done - self._skipped) / elapsed if elapsed > 0 else 0.0
         scaled = per_second / self._scale
@@ -234,23 +231,21 @@ _bars: list[Bar] = []
 
 
 @contextmanager
-def progress_bar(
-    what: str, unit: str, scale: float, *, shown: bool, kernels: int | None = None
-) -> Iterator[Bar]:
+def progress_bar(what: str, unit: str, scale: float, *, shown: bool) -> Iterator[Bar]:
     """Yield what a task tells its progress to; as a function it takes what is done, and all.
 
     Parameters
     ----------
-    what, unit, scale, kernels
+    what, unit, scale
         As for `Bar`.
     shown
         Draw the bar, if standard error is a terminal or this is a notebook.
     """
     kind = _kind() if shown else None
     if kind is None:
-        yield Bar(what, unit, scale, kernels)
+        yield Bar(what, unit, scale)
         return
-    bar = kind(what, unit, scale, kernels)
+    bar = kind(what, unit, scale)
 
     def deliver(record: logging.LogRecord) -> bool:
         with bar.hidden():

@@ -21,17 +21,17 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import SearchParameters
+from swdual.master.compilation import compile_kernels
 from swdual.master.cost import RateBook, Rates
 from swdual.master.device import Device
 from swdual.master.engagement import Manner, engaged
 from swdual.master.job import Stopped
 from swdual.master.means import Means
-from swdual.master.memory import LOADED_BYTES
+from swdual.master.memory import held_bytes
 from swdual.master.packing import pack
 from swdual.master.scoring import scored_within
-from swdual.master.search import compile_search_kernels
 from swdual.master.task import Range
-from swdual.memory import allowance, resident
+from swdual.memory import allowance
 from swdual.sequences.sequence import Sequence as Query
 
 TURN = "swdual turn"
@@ -150,10 +150,10 @@ class Local:
             )
         manner = replace(brief.manner, threads=threads, memory_limit=limit)
         manner = replace(manner, device=self._devices(brief, manner, worker))
-        held = max(0, resident() - LOADED_BYTES)
+        held = held_bytes()
         lengths = brief.lengths.tolist()
         if manner.backend == "simd":
-            held += compile_search_kernels()
+            compile_kernels()
         self.means: Means = engaged(self.database, lengths, brief.params, manner, held, book)
 
     def _opened(self, brief: Brief, worker: Worker) -> Database:

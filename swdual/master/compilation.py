@@ -1,22 +1,23 @@
-"""Compiles what searches compute with, once on a machine, before the clock of a search starts."""
+"""Compiles what searches compute with, once on a machine, before the clock of a search starts.
+
+Two processes of their own do it, since Numba compiles one kernel at a time. So the process that
+searches needs no Numba, nor its memory, and can be interrupted at any time.
+"""
 
 from __future__ import annotations
 
-import gc
-import logging
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import xxhash
 
 from swdual.cache import cache_folder, source_digest
-from swdual.memory import resident
 from swdual.native import target_processor
-from swdual.progress import COMPILING, progress_bar
-
-logger = logging.getLogger("swdual")
+from swdual.progress import COMPILING, REFRESH_SECONDS, compilation, progress_bar
 
 KERNELS = 15
 """How many kernels the common searches use."""
@@ -30,73 +31,65 @@ FILES = (
 )
 """Where most of them are: what every search loads, and so takes the digest of."""
 
+PROGRAMS = [
+    f"from swdual.master import warm_up; warm_up.compile_{part}()"
+    for part in ("scores", "alignments")
+]
+"""What the two processes run; each takes half of the time."""
 
-def compile_kernels(warm_up: Callable[[], object], *, shown: bool) -> int:
+_PACKAGE = Path(__file__).parents[1]
+
+
+def compile_kernels(*, shown: bool = False) -> None:
     """Compile the kernels of the common searches, unless this was done on this machine.
 
     A file in the cache folder, named after the processor and what the kernels are made from, tells
     that it was done: looking for it takes no time. Rarer kernels, such as those for scores above
-    32,767, are compiled when they are first needed; so are all where no folder can keep them.
-    Returns the bytes of memory that the compiler keeps.
+    32,767, are compiled when they are first needed; so are all where no folder can keep them, and
+    where Python cannot be started.
 
     Parameters
     ----------
-    warm_up
-        Runs all of these kernels.
     shown
         Draw a progress bar.
     """
     folder = cache_folder()
     if folder is None:
-        return 0
-    package = Path(__file__).parents[1]
-    state = [target_processor(), *(source_digest(str(package / file)) for file in FILES)]
+        return
+    state = [target_processor(), *(source_digest(str(_PACKAGE / file)) for file in FILES)]
     mark = folder / f"compiled-{xxhash.xxh3_64_hexdigest(repr(state).encode())}"
     if mark.exists():
-        return 0
-    before = resident()
-    with (
-        _no_steps_told(),
-        progress_bar(COMPILING, "", 1, shown=shown, kernels=KERNELS),
-        _no_garbage_collection(),
-    ):
-        try:
-            warm_up()
-        finally:
-            _wait_for_workers()
-    with suppress(OSError):
-        mark.touch()
-    return max(0, resident() - before)
+        return
+    before = _count_kernels(folder)
+    with progress_bar(COMPILING, "", 1, shown=shown) as bar, ExitStack() as running:
+        compilation.announce()
+        processes = [running.enter_context(_python(program)) for program in PROGRAMS]
+        for process in processes:
+            while process.poll() is None:
+                bar(min(_count_kernels(folder) - before, KERNELS), KERNELS)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(REFRESH_SECONDS)
+    if not any(process.returncode for process in processes):
+        with suppress(OSError):
+            mark.touch()
 
 
-def _wait_for_workers() -> None:
-    """Wait until nobody compiles any more: a process that ends meanwhile ends with a crash."""
-    for thread in threading.enumerate():
-        if thread.name.startswith("swdual ") and thread is not threading.current_thread():
-            thread.join()
+def _count_kernels(folder: Path) -> int:
+    return sum(1 for _ in folder.glob("*.native"))
 
 
 @contextmanager
-def _no_steps_told() -> Iterator[None]:
-    """Leave out what the warm-up would say of itself, under ``-v`` above all."""
-
-    def is_of_user(record: logging.LogRecord) -> bool:
-        return record.levelno >= logging.WARNING or record.msg == COMPILING
-
-    logger.addFilter(is_of_user)
+def _python(program: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program by the same Python, with the same swdual, until the block is left."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([os.fspath(_PACKAGE.parent), *sys.path])},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
-        yield
+        yield process
     finally:
-        logger.removeFilter(is_of_user)
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Collect no garbage for a while: that takes an eighth of Numba's time and finds little."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+        process.kill()
+        process.wait()

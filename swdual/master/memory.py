@@ -20,7 +20,7 @@ from swdual.database.database import Database
 from swdual.database.room import SEARCH_BYTES, index_bytes
 from swdual.hits.query_result import LATE_GRID_BYTES
 from swdual.master.task import SMALLEST_RANGE
-from swdual.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below
+from swdual.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below, resident
 from swdual.sequences.sequence import Sequence
 
 PROGRAM_BYTES = 88 * MIB
@@ -29,8 +29,11 @@ PROGRAM_BYTES = 88 * MIB
 NUMBA_BYTES = 130 * MIB
 """What Numba takes, which planners other than the dual approximation load."""
 
-LOADED_BYTES = 34 * MIB
-"""What a process holds that has loaded swdual and NumPy and nothing else."""
+LOADED_BYTES = 38 * MIB
+"""What a process holds at most that has loaded swdual and NumPy and nothing else."""
+
+HELD_STEP = 16 * MIB
+"""What else a process holds is rounded up to this, for it differs a little from run to run."""
 
 WORKER_BYTES = 4 * MIB
 """What a thread takes that does nothing, and what its allocator keeps."""
@@ -166,6 +169,15 @@ def planned_memory(needs: Needs, allowed: Allowance) -> Memory:
     refuse_below(least_memory(needs).total, allowed, _remedy(needs))
     part = largest_part(lambda part: _memory(needs, part).total, allowed.bytes)
     return _memory(needs, part)
+
+
+def held_bytes() -> int:
+    """Return the bytes that this process holds besides swdual and NumPy.
+
+    So a search names the same smallest limit each time.
+    """
+    held = max(0, resident() - LOADED_BYTES)
+    return -(-held // HELD_STEP) * HELD_STEP
 
 
 def holdable(queries: Iterable[Sequence], held: int, allowed: Allowance) -> Iterator[Sequence]:

@@ -21,11 +21,10 @@ from swdual.master.device import Device
 from swdual.master.engagement import Manner, engaged
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
 from swdual.master.means import Means
-from swdual.master.memory import LOADED_BYTES, Memory
+from swdual.master.memory import Memory, held_bytes
 from swdual.master.prospects import warn_of_weak_queries
 from swdual.master.wave import Wave
 from swdual.master.worker import Worker
-from swdual.memory import resident
 from swdual.planner import PACKAGE as planners
 from swdual.progress import progress_bar
 from swdual.sequences import matrices
@@ -131,7 +130,7 @@ class Search:
             gpu_memory_limit,
             align or min_identity > 0 or min_query_cover > 0,
         )
-        self._held = max(0, resident() - LOADED_BYTES)
+        self._held = held_bytes()
         self._refuse(manner)
         self._progress = progress
         typed = any(isinstance(given, str) and given == "-" for given in (queries, database))
@@ -207,13 +206,13 @@ class Search:
             if not database.has_block(block):
                 database.block(block)  # says what is missing, before hours are spent on the rest
         if manner.backend == "simd":
-            held += self._compile_kernels()
+            self._compile_kernels()
         lengths = [len(query.codes) for query in self.queries]
         with progress_bar("measuring the workers", "", 1, shown=self._progress is True):
             return engaged(database, lengths, self.params, manner, held)
 
-    def _compile_kernels(self) -> int:
-        return compile_search_kernels(shown=self._progress is True)
+    def _compile_kernels(self) -> None:
+        compile_kernels(shown=self._progress is True)
 
     @property
     def workers(self) -> list[Worker]:
@@ -301,46 +300,3 @@ class Search:
 
     def _tell(self, tell: Progress, before: int, done: int) -> None:
         tell(before + done, self.cells)
-
-
-def compile_search_kernels(*, shown: bool = False) -> int:
-    """Compile what searches compute with, if no search was run on this machine yet.
-
-    Returns the bytes of memory that the compiler keeps.
-
-    Parameters
-    ----------
-    shown
-        Draw a progress bar.
-    """
-    return compile_kernels(_warm_up, shown=shown)
-
-
-class _WarmUpSearch(Search):
-    """A search whose only purpose is to compile the kernels that it uses."""
-
-    def _compile_kernels(self) -> int:
-        """Compile nothing in advance."""
-        return 0
-
-
-def _warm_up() -> None:
-    """Run two small searches that use the kernels that common searches use.
-
-    Many targets are scored side by side, a single one by itself; in 8 bits and, for relatives of
-    the query, in 16 bits. They are aligned in both.
-    """
-    import numpy as np
-
-    generator = np.random.default_rng(1)
-
-    def letters(count: int) -> str:
-        return "".join(generator.choice([*"ACDEFGHIKLMNPQRSTVWY"], count))
-
-    query = letters(300)
-    many = {f"relative{number}": query for number in range(200)}
-    many |= {f"stranger{number}": letters(100 + number % 7) for number in range(400)}
-    for targets in (many, {"relative": query}):
-        search = _WarmUpSearch({"query": query}, targets, evalue=math.inf, device=[Device()] * 2)
-        for _ in search.results():
-            pass

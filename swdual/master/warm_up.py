@@ -1,0 +1,58 @@
+"""Small jobs whose only purpose is to compile the kernels that common searches use.
+
+`swdual.master.compilation` runs each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+
+from swdual.alignment.tracer import Tracer
+from swdual.master.device import Device
+from swdual.master.search import Search
+from swdual.sequences import matrices
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.scoring import ScoringScheme
+
+QUERY_RESIDUES = 300
+"""The query's score with itself needs 16 bits, that with a tenth of itself needs 8."""
+
+
+class _WarmUpSearch(Search):
+    """A search that compiles what it uses, and nothing in advance."""
+
+    def _compile_kernels(self) -> None:
+        """Compile nothing."""
+
+
+def compile_scores() -> None:
+    """Compile what scores targets: many side by side, or a single one; in 8 bits and in 16."""
+    gc.disable()  # collecting garbage takes an eighth of Numba's time
+    generator = np.random.default_rng(1)
+    query = _random_protein(generator, QUERY_RESIDUES)
+    many = {f"relative{number}": query for number in range(200)}
+    many |= {
+        f"stranger{number}": _random_protein(generator, 100 + number % 7) for number in range(400)
+    }
+    for targets in (many, {"relative": query}):
+        # Two workers, so that a plan is made.
+        search = _WarmUpSearch({"query": query}, targets, align=False, device=[Device()] * 2)
+        for _ in search.results():
+            pass
+
+
+def compile_alignments() -> None:
+    """Compile what aligns a query with targets, in 8 bits and in 16."""
+    gc.disable()
+    matrix = matrices.load("BLOSUM62")
+    query = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
+    targets = [PROTEIN.encode(query[:residues]) for residues in (len(query) // 10, len(query))]
+    scores = [int(matrix.scores[[*codes], [*codes]].sum()) for codes in targets]
+    strands = np.ones(len(targets), np.int8)
+    Tracer(ScoringScheme(matrix))(targets[-1], targets, np.array(scores), strands)
+
+
+def _random_protein(generator: np.random.Generator, residues: int) -> str:
+    return "".join(generator.choice([*"ACDEFGHIKLMNPQRSTVWY"], residues))
