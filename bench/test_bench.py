@@ -30,6 +30,10 @@ TRACES = FOLDER.parent / ".." / "shared" / "traces"
         ],
         ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
         ["plan_nodes.py", "--nodes", "3", "--queries", "50", "--residues", "3000000"],
+        [
+            *("predictions.py", str(DATA / "proteins.fasta")),
+            *("--searches", "3", "--threads", "1", "--list"),
+        ],
         ["planners.py", "--instances", "10", "--tasks", "100", "--repeats", "1"],
         ["simulator.py", str(DATA), "--repeats", "1", "--only", "whole"],
         ["simulator.py", str(DATA), "--moldable", "50", "--only", "1,000 s: hrf"],
