@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _report import RESULTS, in_turn, save, table
 
 from swdual import registry
-from swdual.instance import PRECISION
-from swdual.planner import PACKAGE, make_plan
+from swdual.planning.instance import PRECISION
+from swdual.planning.planner import PACKAGE, make_plan
 from swdual.version import __version__
 
 LARGEST_FOR_TABLE = 60

@@ -22,7 +22,7 @@ import numpy as np
 
 from swdual.database.database import Database
 from swdual.master.cost import calibrated, clock_of, machine
-from swdual.master.device import Device
+from swdual.master.devices import Device
 from swdual.master.inputs import scoring_scheme
 from swdual.master.worker import bind
 

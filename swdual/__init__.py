@@ -15,6 +15,7 @@ from swdual.version import __version__
 
 if TYPE_CHECKING:
     from swdual.alignment.alignment import Alignment
+    from swdual.api import iter_search, search
     from swdual.database.database import Database
     from swdual.database.makedb import makedb
     from swdual.errors import (
@@ -32,12 +33,11 @@ if TYPE_CHECKING:
     )
     from swdual.hits.hit import Hit
     from swdual.hits.query_result import QueryResult
-    from swdual.master.device import Device
+    from swdual.master.devices import Device
     from swdual.master.pair import align
-    from swdual.master.preview import plan
-    from swdual.planner import Plan
-    from swdual.results import SearchResults
-    from swdual.searching import iter_search, search
+    from swdual.planning.planner import Plan
+    from swdual.prediction.preview import plan
+    from swdual.results.search_results import SearchResults
     from swdual.sequences.matrices import SubstitutionMatrix
     from swdual.sequences.scoring import ScoringScheme
 
@@ -60,12 +60,12 @@ _HOMES = {
     ),
     "swdual.hits.hit": ("Hit",),
     "swdual.hits.query_result": ("QueryResult",),
-    "swdual.master.device": ("Device",),
+    "swdual.master.devices": ("Device",),
     "swdual.master.pair": ("align",),
-    "swdual.master.preview": ("plan",),
-    "swdual.planner": ("Plan",),
-    "swdual.results": ("SearchResults",),
-    "swdual.searching": ("iter_search", "search"),
+    "swdual.prediction.preview": ("plan",),
+    "swdual.planning.planner": ("Plan",),
+    "swdual.results.search_results": ("SearchResults",),
+    "swdual.api": ("iter_search", "search"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from swdual.text import harmless
+from swdual.io.text import harmless
 
 
 class SwdualError(Exception):

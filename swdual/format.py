@@ -19,8 +19,8 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, Kind, columns, needs_alignment, parse_fields
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output
-from swdual.text import harmless
+from swdual.io.output import Output
+from swdual.io.text import harmless
 
 Column = Sequence[Any] | NDArray[Any]
 

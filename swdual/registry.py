@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from swdual.errors import InputError
-from swdual.text import NEAR
+from swdual.io.text import NEAR
 
 
 def available(package: str) -> list[str]:

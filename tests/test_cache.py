@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from swdual import cache, jit
+from swdual.runtime import cache, jit
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def test_the_folder_that_the_user_names_comes_first(monkeypatch, tmp_path):
 def package(monkeypatch, tmp_path):
     """A copy of the package, whose files may be changed."""
     copy = tmp_path / "swdual"
-    shutil.copytree(Path(cache.__file__).parent, copy)
+    shutil.copytree(Path(cache.__file__).parents[1], copy)
     monkeypatch.setattr(cache, "_PACKAGE", copy)
     monkeypatch.setenv("SWDUAL_CACHE_DIR", str(tmp_path / "chosen"))
     return copy
@@ -44,10 +44,10 @@ def clear():
     ("changed", "scores", "numba"),
     [
         ("cli/search.py", False, False),
-        ("scheduling/_slices.py", False, True),
+        ("scheduling/kernels/profile.py", False, True),
         ("lanes/vector.py", True, True),
         ("lanes/registers.py", True, True),
-        ("codegen.py", True, True),
+        ("runtime/codegen.py", True, True),
         ("backends/_gotoh.py", True, True),
     ],
 )

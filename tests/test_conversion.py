@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swdual
-from swdual.conversion import convert
-from swdual.endings import ENDINGS, TEXT_ENDINGS
 from swdual.errors import InputError, OutputError
 from swdual.format import Table, printed
 from swdual.formats import jsonl, tabular
 from swdual.hits.fields import DATA, FIELDS, STANDARD
+from swdual.results.conversion import convert
+from swdual.results.file_types import ENDINGS, TEXT_ENDINGS
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -417,7 +417,7 @@ def test_a_file_cut_short_is_refused(folder, tmp_path, suffix):
 
 DAMAGING = """
 import sys
-from swdual.conversion import convert
+from swdual.results.conversion import convert
 from swdual.errors import InputError
 
 source, target, step = sys.argv[1:]

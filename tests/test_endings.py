@@ -12,10 +12,10 @@ import re
 import pytest
 
 import swdual
-from swdual.endings import ENDINGS, OTHER_ENDINGS, TEXT_ENDINGS, format_of, output_format
 from swdual.errors import InputError
 from swdual.format import NUMBERS
 from swdual.hits.fields import DATA, STANDARD
+from swdual.results.file_types import ENDINGS, OTHER_ENDINGS, TEXT_ENDINGS, format_of, output_format
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from importlib import metadata
 
 import pytest
 
-from swdual.extras import install_command
+from swdual.runtime.extras import install_command
 
 REQUIREMENTS = [
     "numpy>=2.0",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from swdual.errors import InputError, OutputError
-from swdual.gantt import (
+from swdual.planning.gantt import (
     ENDINGS,
     GROUND,
     MAX_BARS,
@@ -26,7 +26,7 @@ from swdual.gantt import (
     save,
     svg,
 )
-from swdual.planner import Plan, make_plan
+from swdual.planning.planner import Plan, make_plan
 
 MAGIC = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 
@@ -220,7 +220,7 @@ def test_a_figure_has_one_axis_of_time_and_one_chart_a_panel(chart):
 def test_a_figure_touches_no_window_and_no_backend(chart):
     """In a fresh interpreter pyplot is not even loaded."""
     code = (
-        "import sys, numpy as np; from swdual.gantt import Panel, draw; x = np.zeros(1);"
+        "import sys, numpy as np; from swdual.planning.gantt import Panel, draw; x = np.zeros(1);"
         "draw([Panel('t', ['w'], x.astype(int), x, x + 1, x.astype(int))]);"
         "assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules"
     )
@@ -411,7 +411,7 @@ def test_a_figure_draws_itself_in_a_notebook(chart, tmp_path):
     code = """
 import sys
 from IPython.core.interactiveshell import InteractiveShell
-from swdual import gantt
+from swdual.planning import gantt
 import numpy as np
 row = np.zeros(1)
 panel = gantt.Panel("t", ["w"], row.astype(int), row, row + 1, row.astype(int))

@@ -13,10 +13,10 @@ import pytest
 from oracles.alignment import rescore_btop, rescore_cigar
 from oracles.smith_waterman import local_score_gotoh
 
+from swdual.api import search
 from swdual.database.database import Database
 from swdual.hits.hit import Hit
-from swdual.results import SearchResults
-from swdual.searching import search
+from swdual.results.search_results import SearchResults
 from swdual.sequences.alphabet import NUCLEOTIDE
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.sequence import Sequence

@@ -8,8 +8,8 @@ import pytest
 
 from swdual.cli._times import read_times
 from swdual.errors import InputError
-from swdual.input import lines, read_small
-from swdual.master.preview import plan
+from swdual.io.input import lines, read_small
+from swdual.prediction.preview import plan
 from swdual.scheduling.platform import Platform
 from swdual.sequences.matrices import load
 

@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from swdual import journal as module
 from swdual.errors import OutputError
-from swdual.journal import HEAD, MAGIC, Journal
+from swdual.io import journal as module
+from swdual.io.journal import HEAD, MAGIC, Journal
 
 RECORDS = [b"first", b"", bytes(range(40)), b"last"]
 

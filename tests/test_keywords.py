@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import swdual
-from swdual import keywords
+from swdual.api import SearchOptions
 from swdual.master.search import Search
-from swdual.searching import SearchOptions
+from swdual.runtime import keywords
 
 
 def area(*, width: int = 2, height: int = 3) -> int:
@@ -86,7 +86,7 @@ def test_editors_complete_the_options_of_a_search(call):
     """Those that read the source without running it: options are passed on in a way that shows."""
     jedi = pytest.importorskip("jedi")
     project = jedi.Project(Path(swdual.__file__).parents[1])
-    text = f"from swdual.searching import {call}\n{call}('q', 'd', "
+    text = f"from swdual.api import {call}\n{call}('q', 'd', "
     (signature,) = jedi.Script(text, project=project).get_signatures()
     assert set(SearchOptions.__annotations__) <= {each.name for each in signature.params}
     assert "evalue=" in [each.name for each in jedi.Script(f"{text}ev", project=project).complete()]

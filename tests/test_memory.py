@@ -6,9 +6,9 @@ import resource
 
 import pytest
 
-from swdual import memory
 from swdual.errors import InputError, MemoryLimitError
-from swdual.memory import MIB, allowance, between, largest_part, refuse_below, resident
+from swdual.runtime import memory
+from swdual.runtime.memory import MIB, allowance, between, largest_part, refuse_below, resident
 
 RAM = 64 * MIB
 

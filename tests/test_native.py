@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from swdual import cache, native
 from swdual.errors import EngineError
-from swdual.jit import kernel
+from swdual.runtime import cache, native
+from swdual.runtime.jit import kernel
 
 
 def _describe(numbers, factor, pair, flag):

@@ -12,7 +12,7 @@ import threading
 import pytest
 
 from swdual.errors import OutputError
-from swdual.output import replacing, split_compression
+from swdual.io.output import replacing, split_compression
 
 if sys.version_info >= (3, 14):
     from compression import zstd

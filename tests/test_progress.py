@@ -20,9 +20,9 @@ import pytest
 from nbclient import NotebookClient
 
 import swdual
-from swdual import progress
+from swdual.io import progress
+from swdual.io.progress import Bar, Reading, layout
 from swdual.master.compilation import KERNELS
-from swdual.progress import Bar, Reading, layout
 
 PATIENCE = 100
 """Seconds after which something that has not come is a failure."""
@@ -37,7 +37,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 
 BAR = """
 import logging, sys
-from swdual.progress import progress_bar
+from swdual.io.progress import progress_bar
 logger = logging.getLogger("swdual")
 logging.basicConfig(stream=sys.stderr, format="%(message)s")
 
@@ -349,7 +349,7 @@ def test_the_first_search_says_that_it_compiles_and_does_not_count_it(tmp_path):
 import logging, sys
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 import swdual
-from swdual.progress import compilation
+from swdual.io.progress import compilation
 swdual.makedb(sys.argv[1], sys.argv[2], force=True)
 before = compilation.seconds
 found = swdual.iter_search({"q": "MKVLAWGGHERMKV" * 30}, sys.argv[2])
@@ -379,7 +379,7 @@ def test_makedb_draws_a_bar_as_search_does(terminal, tmp_path):
     (tmp_path / "t.fa").write_text(">t\nMKVLAW\n")
     program = f"""
 import swdual
-from swdual import progress
+from swdual.io import progress
 drawn = []
 class Spy(progress.Bar):
     def __call__(self, done, total):
@@ -398,7 +398,7 @@ print(drawn)
 def test_a_notebook_has_a_bar_without_widgets(tmp_path):
     """The bar is an output that is replaced and emptied; what is printed is a stream."""
     source = """
-from swdual import progress
+from swdual.io import progress
 progress.FIRST_SECONDS = progress.NOTEBOOK_SECONDS = 0
 with progress.progress_bar("searching", "GCUPS", 1e9, shown=True) as bar:
     bar(2, 4)

@@ -92,7 +92,7 @@ def test_a_star_import_gives_all_of_them():
 def test_the_search_function_survives_the_import_of_submodules():
     """No module of the package is called like a public name and takes its place."""
     code = (
-        "import swdual, swdual.searching, swdual.cli.search, swdual.cli.align, "
+        "import swdual, swdual.api, swdual.cli.search, swdual.cli.align, "
         "swdual.cli.makedb, swdual.cli.plan, swdual.master.pair, swdual.database.makedb; "
         "names = (swdual.search, swdual.align, swdual.makedb, swdual.plan); "
         "print(*(type(x).__name__ for x in names))"

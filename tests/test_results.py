@@ -12,14 +12,14 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from swdual.api import search
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.errors import DatabaseError, InputError, OutputError, StatisticsUnavailable
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-from swdual.results import SHOWN_HITS, SHOWN_HITS_EACH, SHOWN_QUERIES, SearchResults
-from swdual.searching import search
+from swdual.results.search_results import SHOWN_HITS, SHOWN_HITS_EACH, SHOWN_QUERIES, SearchResults
 
 QUERIES = [("q1 first query", "MKVLAW"), ("q2", "P"), ("q3", "WWWW")]
 TARGETS = [("t1 one", "GGWW"), ("t2 two", "MKVLAW"), ("t3", "MKVLA"), ("t4 four", "MKVLAWGG")]

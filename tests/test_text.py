@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swdual.errors import DatabaseError, InputError
-from swdual.text import harmless, quoted
+from swdual.io.text import harmless, quoted
 
 
 @pytest.mark.parametrize(

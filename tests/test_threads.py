@@ -8,11 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from swdual.api import search
 from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.errors import InputError
-from swdual.searching import search
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

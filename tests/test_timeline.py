@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from swdual.gantt import svg
-from swdual.planner import Plan
-from swdual.timeline import (
+from swdual.planning.gantt import svg
+from swdual.planning.planner import Plan
+from swdual.planning.timeline import (
     ACTIVITIES,
     OBSERVED,
     PLANNED,

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from swdual.api import search
 from swdual.errors import InputError, OutputError
-from swdual.gantt import GROUND
-from swdual.master.device import Device
-from swdual.planner import Plan, make_plan
-from swdual.searching import search
-from swdual.timeline import OBSERVED, Planned, Span, Timeline
-from swdual.timing import Timing
+from swdual.master.devices import Device
+from swdual.planning.gantt import GROUND
+from swdual.planning.planner import Plan, make_plan
+from swdual.planning.timeline import OBSERVED, Planned, Span, Timeline
+from swdual.planning.timing import Timing
 
 QUERIES = [("q1 first", "MKVLAWGGHERMKVLAWDEF"), ("q<2>&", "ACDEFGHIKLMNPQRSTVWY"), ("q3", "WWWW")]
 TARGETS = [("t1", "MKVLAWGGHERMKV"), ("t2", "GGGGWW"), ("t3", "ACDEFGHIKLMNPQRSTVWYACD")]
@@ -29,7 +29,7 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rates")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("swdual.master.cost.cache_folder", lambda: folder)
-        patch.setattr("swdual.master.engagement.SMALL_CELLS", 0)
+        patch.setattr("swdual.master.setup.SMALL_CELLS", 0)
         return search(QUERIES, TARGETS, device=[Device(), Device()])
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.backends import cuda
-from swdual.backends._cuda_card import Buffer, CardError, Program
-from swdual.backends._cuda_cupy import CupyCard, CupyStream
+from swdual.backends.cuda.card import Buffer, CardError, Program
+from swdual.backends.cuda.cupy_card import CupyCard, CupyStream
 from swdual.errors import DeviceError
 
 CLOCK, MEMORY_CLOCK, MEMORY_BITS = 13, 36, 37

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backends._cuda_kernels import Kernel, Tile
+from swdual.backends.cuda.kernels import Kernel, Tile
 
 CAPABILITIES = range(90, 120)
 """Compute capabilities, ten times, whose kernels hold these instructions."""

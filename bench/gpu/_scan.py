@@ -18,8 +18,8 @@ from _pipes import CAPABILITIES, seconds
 
 from swdual import Database
 from swdual.backend import ScoringTask
-from swdual.backends._cuda_kernels import KERNELS, choose
 from swdual.backends.cuda import CudaScorer
+from swdual.backends.cuda.kernels import KERNELS, choose
 
 LAMBDA, K = 0.267, 0.041
 """Of BLOSUM62 with 11 and 1 (Altschul and Gish 1996), for the bar of an E-value of 10."""

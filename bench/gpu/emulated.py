@@ -23,7 +23,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from backends.cuda.fakes import FakeCupy
 
-from swdual.backends import _cuda_memory, _cuda_slot, cuda
+from swdual.backends import cuda
+from swdual.backends.cuda import memory as _cuda_memory
+from swdual.backends.cuda import slot as _cuda_slot
 from swdual.database import build
 
 

@@ -24,8 +24,8 @@ from _card import TimedCard, the_card
 from _pipes import CAPABILITIES, LOOPS, SCHEDULERS, WARP, WAVEFRONT, clocks
 from _report import save, table
 
-from swdual.backends._cuda_card import Program
-from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends.cuda.card import Program
+from swdual.backends.cuda.kernels import KERNELS
 
 SOURCE = Path(__file__).with_name("instructions.cu")
 

@@ -28,10 +28,10 @@ from _pipes import CAPABILITIES, seconds
 from _report import save, table
 
 from swdual import Database
-from swdual.backends._cuda_kernels import KERNELS, Kernel, Tile, choose
-from swdual.backends._cuda_launch import Launcher
-from swdual.backends._cuda_memory import Shelf
-from swdual.backends._cuda_slot import Slot
+from swdual.backends.cuda.kernels import KERNELS, Kernel, Tile, choose
+from swdual.backends.cuda.launch import Launcher
+from swdual.backends.cuda.memory import Shelf
+from swdual.backends.cuda.slot import Slot
 
 FREE_PART = 0.8
 """How much of the free memory is used."""

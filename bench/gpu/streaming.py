@@ -27,7 +27,7 @@ from _scan import Scan, Scanned, limits
 
 import swdual
 from swdual import Database
-from swdual.backends._cuda_memory import STAGE_BYTES
+from swdual.backends.cuda.memory import STAGE_BYTES
 
 SENT_BYTES = 1 << 30
 """Bytes whose way to the card is timed, stage by stage."""

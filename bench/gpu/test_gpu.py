@@ -19,7 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # before scripts with other `kernels`
 from kernels import emulator, nvrtc, sass
 from swdual.backends import cuda
-from swdual.backends._cuda_kernels import KERNELS, sources
+from swdual.backends.cuda.kernels import KERNELS, sources
 
 FOLDER = Path(__file__).parent
 SCRIPTS = ["instructions.py", "kernels.py", "cudasw4.py", "streaming.py"]
@@ -107,7 +107,7 @@ WRONG = """
 import sys
 sys.path.insert(0, {folder!r})
 import emulated
-from swdual.backends._cuda_slot import Slot
+from swdual.backends.cuda.slot import Slot
 true = Slot.scores
 Slot.scores = lambda slot, number: true(slot, number) + 1
 emulated.main("kernels.py", "--residues", "3000", "--kernels", "q1_s32", "--tiles", "8x16")

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from _report import RESULTS, table
 
-from swdual.gantt import encoded
-from swdual.progress import progress_bar
+from swdual.io.progress import progress_bar
+from swdual.planning.gantt import encoded
 from swdual.scheduling.workload.repair import rules
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload

@@ -47,7 +47,7 @@ from _campaign import (
     trace,
 )
 
-from swdual.gantt import PALETTE
+from swdual.planning.gantt import PALETTE
 from swdual.scheduling import metrics
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform

@@ -53,7 +53,7 @@ from _campaign import (
     signed,
 )
 
-from swdual.gantt import PALETTE
+from swdual.planning.gantt import PALETTE
 from swdual.scheduling import metrics
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.schedule import Schedule

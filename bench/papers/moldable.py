@@ -45,7 +45,7 @@ from _campaign import (
 )
 from _report import table
 
-from swdual.gantt import PALETTE
+from swdual.planning.gantt import PALETTE
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.workload.moldable import generate
 from swdual.scheduling.workload.workload import Workload

@@ -56,7 +56,7 @@ from _campaign import (
     trace,
 )
 
-from swdual.gantt import PALETTE
+from swdual.planning.gantt import PALETTE
 from swdual.scheduling import penalty
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import METRICS

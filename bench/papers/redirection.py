@@ -53,7 +53,7 @@ from _campaign import (
     trace,
 )
 
-from swdual.gantt import PALETTE
+from swdual.planning.gantt import PALETTE
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.workload.sample import windows
 from swdual.scheduling.workload.sequential import sequential

@@ -56,16 +56,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from _report import RESULTS, kept_figures, machine, save, save_rows, table
 
 from swdual import Database, registry
-from swdual.cache import cache_folder
-from swdual.instance import Instance, lower_bound
 from swdual.master.cost import Rates
-from swdual.master.device import Device, available_threads, gpus
-from swdual.master.division import Division, divide
-from swdual.master.engagement import SMALL_CELLS
+from swdual.master.devices import Device, available_threads, gpus
 from swdual.master.inputs import open_database
+from swdual.master.partition import Division, divide
 from swdual.master.search import Search
+from swdual.master.setup import SMALL_CELLS
 from swdual.master.worker import Worker
-from swdual.planner import PACKAGE, make_plan
+from swdual.planning.instance import Instance, lower_bound
+from swdual.planning.planner import PACKAGE, make_plan
+from swdual.runtime.cache import cache_folder
 from swdual.sequences import synthesis
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences

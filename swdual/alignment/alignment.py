@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swdual import notebook
 from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
+from swdual.io import notebook
+from swdual.io.text import counted
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description
-from swdual.text import counted
 
 if TYPE_CHECKING:
     import Bio.Align

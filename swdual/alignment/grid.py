@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
 from swdual.lanes.registers import COLUMNS
-from swdual.native import native, native_family
+from swdual.runtime.native import native, native_family
 
 
 @native_family

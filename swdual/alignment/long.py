@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
 from swdual.backend import Progress
-from swdual.native import native
+from swdual.runtime.native import native
 
 PARTS = 24
 """Rows and columns of rectangles that a rectangle is divided into."""

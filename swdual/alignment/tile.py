@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
-from swdual.native import native
+from swdual.runtime.native import native
 
 IN_H, IN_E, IN_F, DONE = 0, 1, 2, 3
 """Where a walk stands: at an H; behind a gap's residue that E (F) explains; at the beginning."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.lanes.registers import COLUMNS
-from swdual.native import native_family
+from swdual.runtime.native import native_family
 
 
 @native_family

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.lanes.registers import TABLE_BYTES
-from swdual.native import native_family
+from swdual.runtime.native import native_family
 from swdual.sequences.alphabet import CODES, PAD
 
 

@@ -22,8 +22,8 @@ import click
 
 from swdual.cli._options import EXIT_CODES, Command, option
 from swdual.errors import OutputError, SwdualError
-from swdual.text import counted as counted
-from swdual.text import harmless, nearest
+from swdual.io.text import counted as counted
+from swdual.io.text import harmless, nearest
 from swdual.version import __version__
 
 # Before NumPy is imported: to clear huge pages takes longer than they save, for arrays that are

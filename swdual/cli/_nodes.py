@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import counted
-from swdual.text import harmless
+from swdual.io.text import harmless
 
 if TYPE_CHECKING:
-    from swdual.cluster.forecast import Forecast
-    from swdual.cluster.preview import ClusterPreview
+    from swdual.prediction.cluster_preview import ClusterPreview
+    from swdual.prediction.forecast import Forecast
 
 GIB = 2**30
 

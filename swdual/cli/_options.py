@@ -14,7 +14,7 @@ from swdual.cli._blast import ANSWERS, HITS_SHOWN, Accepted
 from swdual.cli._complete import complete_names
 from swdual.cli._size import Size
 from swdual.errors import SwdualError
-from swdual.text import nearest
+from swdual.io.text import nearest
 
 logger = logging.getLogger("swdual")
 
@@ -385,7 +385,7 @@ scheme_options = _together(
 
 def cpus() -> int:
     """Return how many CPUs this process may use."""
-    from swdual.master.device import available_threads
+    from swdual.master.devices import available_threads
 
     return available_threads()
 

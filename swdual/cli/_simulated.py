@@ -13,17 +13,18 @@ import click
 
 from swdual import registry
 from swdual.cli._replayed import Part
-from swdual.endings import format_of
 from swdual.errors import InputError, OutputError, SwdualError
-from swdual.gantt import check_path
-from swdual.scheduling import charts, jobs_table, plugins
+from swdual.planning.gantt import check_path
+from swdual.results.file_types import format_of
 from swdual.scheduling import penalty as penalties
-from swdual.scheduling.comparison import Comparison, compare
+from swdual.scheduling import plugins
 from swdual.scheduling.engine import simulate
-from swdual.scheduling.explanation import check_number, explained
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import FoundAllocator, FoundPolicy
 from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError
+from swdual.scheduling.reports import charts, jobs_table
+from swdual.scheduling.reports.comparison import Comparison, compare
+from swdual.scheduling.reports.explanation import check_number, explained
 from swdual.scheduling.schedule import Schedule
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from swdual.text import size
+from swdual.io.text import size
 
 
 class Size(click.ParamType[int]):

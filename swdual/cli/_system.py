@@ -11,10 +11,10 @@ def system_facts() -> dict[str, Any]:
     from importlib.metadata import version
 
     from swdual.backends import cuda
-    from swdual.cache import cache_folder
     from swdual.lanes.registers import register_bytes, register_count
     from swdual.master.cost import machine
-    from swdual.master.device import available_threads
+    from swdual.master.devices import available_threads
+    from swdual.runtime.cache import cache_folder
     from swdual.version import __version__
 
     folder = cache_folder()

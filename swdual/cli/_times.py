@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.input import lines
-from swdual.text import quoted
+from swdual.io.input import lines
+from swdual.io.text import quoted
 
 MOST_TASKS = 10_000_000
 """They take some 2 GB of memory."""

@@ -75,9 +75,9 @@ def command(
     not with their product.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    from swdual.endings import output_format
+    from swdual.io.output import replacing
     from swdual.master.search import Search
-    from swdual.output import replacing
+    from swdual.results.file_types import output_format
 
     if a == b == "-":
         raise click.UsageError("Only one of A and B can be standard input.")

@@ -72,7 +72,7 @@ def command(
     first line. Files whose names end in .gz, .bz2, .xz or .zst are compressed.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    from swdual.conversion import convert
+    from swdual.results.conversion import convert
 
     rows = convert(source, target, before=before, after=after, header=header, force=force)
     logger.info("%s written to %s", counted(rows, "hit", "hits"), target)

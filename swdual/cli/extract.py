@@ -135,7 +135,7 @@ def command(
         raise click.UsageError("Give identifiers, or --ids FILE, or --all by itself.")
     from swdual.database.database import Database
     from swdual.errors import InputError
-    from swdual.output import Utf8, replacing
+    from swdual.io.output import Utf8, replacing
 
     with Database.open(db) as database:
         if strand == "minus" and not database.alphabet.complements:
@@ -168,7 +168,7 @@ def command(
 def _words_of(path: str | None) -> Iterator[str]:
     """Yield the first word of each line of a file, if there is one."""
     from swdual.errors import InputError
-    from swdual.input import lines
+    from swdual.io.input import lines
     from swdual.sequences.sequence import first_word
 
     if path is None:
@@ -195,8 +195,8 @@ def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> 
     from dataclasses import replace
 
     from swdual.errors import InputError
+    from swdual.io.text import harmless
     from swdual.sequences.sequence import description
-    from swdual.text import harmless
 
     title, codes = record.title, record.codes
     if part is not None or strand == "minus":

@@ -48,7 +48,7 @@ def _show_system(as_json: bool) -> None:
 
 def _show_database(db: str, check: bool, as_json: bool) -> None:
     from swdual.database.database import Database
-    from swdual.text import harmless
+    from swdual.io.text import harmless
 
     with Database.open(db, check=check) as database:
         facts = database.facts(letters=check)

@@ -10,7 +10,7 @@ import click
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
-from swdual.text import duration
+from swdual.io.text import duration
 
 logger = logging.getLogger("swdual")
 

@@ -10,8 +10,8 @@ import click
 from swdual.cli import counted, on_invalid_option, set_up_messages, talking
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
-from swdual.progress import progress_bar
-from swdual.text import harmless
+from swdual.io.progress import progress_bar
+from swdual.io.text import harmless
 
 GROUPS = {
     "Input": "dbtype on_invalid strand max_target_seqs",
@@ -128,13 +128,13 @@ def command(
         raise click.UsageError("Only one of queries and database can be standard input.")
     from pathlib import Path
 
-    from swdual.gantt import check_path
+    from swdual.planning.gantt import check_path
 
     if gantt is not None:
         check_path(gantt)
     if times is not None:
         from swdual.cli._times import read_times
-        from swdual.planner import make_plan
+        from swdual.planning.planner import make_plan
 
         if rates is not None:
             raise click.UsageError("--rates and --times exclude each other.")
@@ -145,7 +145,7 @@ def command(
         )
         facts, lines = {"tasks": len(columns[0])}, [counted(len(columns[0]), "task", "tasks")]
     else:
-        from swdual.master.preview import Preview
+        from swdual.prediction.preview import Preview
 
         queries, database = (name if name == "-" else Path(name) for name in files)
         known = _rates(rates)
@@ -154,7 +154,7 @@ def command(
             plans, refused = _each(planner, preview.plan)
         facts, lines = _described(preview, given=isinstance(known, dict))
     if gantt is not None:
-        from swdual.gantt import save
+        from swdual.planning.gantt import save
 
         save([plan.panel() for plan in plans], gantt, force=force)
     if as_json:
@@ -212,8 +212,8 @@ def _plan_cluster(
     from pathlib import Path
 
     from swdual.cli._nodes import show
-    from swdual.cluster.preview import ClusterPreview
-    from swdual.gantt import check_path
+    from swdual.planning.gantt import check_path
+    from swdual.prediction.cluster_preview import ClusterPreview
 
     if gantt is not None:
         check_path(gantt)
@@ -230,7 +230,7 @@ def _each(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:
     """Return the plan of one planner, or of all that can plan this, and why others cannot."""
     from swdual import registry
     from swdual.errors import InputError
-    from swdual.planner import PACKAGE
+    from swdual.planning.planner import PACKAGE
 
     if planner != "all":
         return [make(planner)], {}

@@ -24,7 +24,7 @@ from swdual.cli._options import (
     scheme_options,
 )
 from swdual.cli._size import Size
-from swdual.text import duration
+from swdual.io.text import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from swdual.hits.query_result import QueryResult
     from swdual.master.search import Search
-    from swdual.timing import Timing
+    from swdual.planning.timing import Timing
 
 logger = logging.getLogger("swdual")
 
@@ -280,10 +280,10 @@ def command(
         raise click.UsageError("Only one of queries and database can be standard input.")
     from pathlib import Path
 
-    from swdual.endings import output_format
+    from swdual.api import identified, prepared
+    from swdual.io.output import replacing
     from swdual.master.completion import Completion
-    from swdual.output import replacing
-    from swdual.searching import identified, prepared
+    from swdual.results.file_types import output_format
 
     chosen = output_format(out, outfmt, header)
     filtered = options["min_identity"] > 0 or options["min_query_cover"] > 0
@@ -307,7 +307,7 @@ def command(
         logger.info("%s is complete: nothing to resume; --force searches again", out)
         return
     if gantt is not None:
-        from swdual.gantt import check_path
+        from swdual.planning.gantt import check_path
 
         check_path(gantt)
     if cluster is not None:
@@ -354,7 +354,7 @@ def command(
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = whole.timing(time.perf_counter() - started)
         if gantt is not None:
-            from swdual.gantt import rendered
+            from swdual.planning.gantt import rendered
 
             drawn.pop().write(rendered(timing.panels(), gantt))
         if trace is not None:
@@ -373,7 +373,7 @@ def _journal(out: str) -> Path | None:
 
 
 def _forget(journal: Path) -> None:
-    from swdual.journal import Journal
+    from swdual.io.journal import Journal
 
     if journal.exists():
         Journal(journal).remove()

@@ -11,7 +11,7 @@ import click
 from swdual.cli import set_up_messages, talking
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, Real, option
-from swdual.text import harmless
+from swdual.io.text import harmless
 
 logger = logging.getLogger("swdual")
 
@@ -234,9 +234,9 @@ def command(
         )
     from swdual.cli import _simulated
     from swdual.cli._replayed import load
-    from swdual.scheduling.comparison import SHOWN, compare
     from swdual.scheduling.metrics import metrics
-    from swdual.scheduling.summary import headline, summary
+    from swdual.scheduling.reports.comparison import SHOWN, compare
+    from swdual.scheduling.reports.summary import headline, summary
 
     kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
     runs = _simulated.Runs.of(policies, allocators, options, reserve_depth, penalty, kind)

@@ -9,7 +9,7 @@ import click
 from swdual.cli import set_up_messages, talking
 from swdual.cli._options import Command, Count, option
 from swdual.cli._size import Size
-from swdual.text import counted
+from swdual.io.text import counted
 
 logger = logging.getLogger("swdual")
 
@@ -75,7 +75,7 @@ def command(
     member and its divergence: the fraction of residues that were replaced since the ancestor.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    from swdual.output import Utf8, replacing
+    from swdual.io.output import Utf8, replacing
     from swdual.sequences import synthesis
 
     logger.debug(

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from swdual.errors import ClusterError, InputError
-from swdual.extras import install_command
+from swdual.runtime.extras import install_command
 from swdual.version import __version__
 
 CONNECT_SECONDS = 10

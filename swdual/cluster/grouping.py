@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.master.task import Range
+from swdual.master.ranges import Range
 
 TAPER = 0.8
 """How much larger than the mean the largest group of queries is, how much smaller the smallest."""

@@ -15,20 +15,20 @@ import numpy as np
 from distributed import Client
 
 from swdual.alignment.tracer import Tracer
-from swdual.cluster.errands import Errands
-from swdual.cluster.node import Brief
-from swdual.cluster.nodes import Node, Nodes
-from swdual.cluster.wave import ClusterWave
+from swdual.cluster.dispatcher import Errands
+from swdual.cluster.membership import Node, Nodes
+from swdual.cluster.query_batch import ClusterWave
+from swdual.cluster.remote import Brief
 from swdual.hits.query_result import QueryResult
-from swdual.master.device import Device
-from swdual.master.engagement import WAVE_CANDIDATES, Manner, evaluation, needed
-from swdual.master.means import Means
+from swdual.io.progress import progress_bar
+from swdual.master.context import Means
+from swdual.master.devices import Device
+from swdual.master.execution_log import Record
 from swdual.master.memory import planned_memory
-from swdual.master.record import Record
 from swdual.master.search import Search
+from swdual.master.setup import WAVE_CANDIDATES, Manner, evaluation, needed
 from swdual.master.worker import bind
-from swdual.memory import allowance
-from swdual.progress import progress_bar
+from swdual.runtime.memory import allowance
 from swdual.statistics.shuffle import shuffled
 
 logger = logging.getLogger("swdual")

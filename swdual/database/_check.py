@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.native import native
+from swdual.runtime.native import native
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database._gather import FNV_BASIS, FNV_PRIME, SPACE
-from swdual.jit import kernel
+from swdual.runtime.jit import kernel
 
 _DOT, _BAR = ord("."), ord("|")
 

@@ -27,7 +27,7 @@ from swdual.database.layout import (
     pack_shard_header,
     read_digest,
 )
-from swdual.database.room import Room
+from swdual.database.memory import Room
 from swdual.database.writing import (
     Deal,
     SectionWriter,
@@ -37,9 +37,9 @@ from swdual.database.writing import (
     write_block,
 )
 from swdual.errors import InputError
+from swdual.io.text import counted
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.sequence import Batch
-from swdual.text import counted
 
 RUN_RESIDUES = 384 << 20
 """Residues kept in memory before a sorted run goes to disk."""

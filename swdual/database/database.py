@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual import notebook
 from swdual.database.layout import (
     LARGEST_NUMBER,
     SECTION_TYPES,
@@ -33,17 +32,18 @@ from swdual.database.lookup import (
     similar_identifiers,
 )
 from swdual.database.mapping import FileState, Held, MappedFile, Piece
-from swdual.database.room import indexable
+from swdual.database.memory import indexable
 from swdual.database.source import typed_batches
 from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import block_agrees, lengths_agree, manifest_fault
 from swdual.errors import DatabaseError, UnknownIdentifier
-from swdual.memory import allowance
+from swdual.io import notebook
+from swdual.io.text import counted, harmless, quoted
+from swdual.runtime.memory import allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
-from swdual.text import counted, harmless, quoted
 from swdual.version import __version__
 
 SIZES_AT_ONCE = 10_000

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import UnknownIdentifier
+from swdual.io.text import nearest, quoted
 from swdual.sequences.sequence import decode_header, first_word
-from swdual.text import nearest, quoted
 
 CHUNK_BYTES = 4 << 20
 """Bytes of header lines that are searched together."""

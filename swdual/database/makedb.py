@@ -13,16 +13,16 @@ from pathlib import Path
 from swdual.database.build import MOST_RUNS, build, most_room
 from swdual.database.database import Database
 from swdual.database.layout import BLOCK_BYTES, MOST_SHARDS, SHARD_MAGIC
-from swdual.database.room import room_within
+from swdual.database.memory import room_within
 from swdual.database.source import typed_batches
 from swdual.database.storage import shard_path
 from swdual.errors import InputError, OutputError
-from swdual.memory import allowance
-from swdual.output import Output, replacing
-from swdual.progress import Bar, progress_bar
+from swdual.io.output import Output, replacing
+from swdual.io.progress import Bar, progress_bar
+from swdual.io.text import counted
+from swdual.runtime.memory import allowance
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
-from swdual.text import counted
 from swdual.version import __version__
 
 logger = logging.getLogger("swdual")

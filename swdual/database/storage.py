@@ -26,7 +26,7 @@ from swdual.database.layout import (
 )
 from swdual.database.mapping import FileState, MappedFile, Piece
 from swdual.errors import DatabaseError
-from swdual.output import named
+from swdual.io.output import named
 
 CHECKED_AT_ONCE = 4 << 20
 """Bytes of a section that are in memory while its checksum is computed."""

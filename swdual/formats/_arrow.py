@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from swdual.errors import InputError
-from swdual.extras import install_command
 from swdual.format import Table, table_of
 from swdual.formats._header import ahead
 from swdual.hits.fields import FIELDS, known_fields
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output
+from swdual.io.output import Output
+from swdual.runtime.extras import install_command
 from swdual.version import __version__
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from swdual.formats._arrow import (
 )
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output
+from swdual.io.output import Output
 
 FIELDS = DATA
 KIND = "an Arrow"

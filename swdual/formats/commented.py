@@ -12,9 +12,9 @@ from swdual.format import Table, printed
 from swdual.formats._text import LONGEST_ROW, read_chunks
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
-from swdual.input import lines
-from swdual.output import Output, Utf8
-from swdual.text import harmless
+from swdual.io.input import lines
+from swdual.io.output import Output, Utf8
+from swdual.io.text import harmless
 from swdual.version import __version__
 
 FIELDS = STANDARD

@@ -12,8 +12,8 @@ from swdual.format import Table, printed, table_of
 from swdual.formats._text import LONGEST_ROW, Row, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
-from swdual.input import lines
-from swdual.output import Output, Utf8
+from swdual.io.input import lines
+from swdual.io.output import Output, Utf8
 
 FIELDS = STANDARD
 

@@ -11,7 +11,7 @@ from swdual.format import Table, table_of
 from swdual.formats._objects import objects, read_objects
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output, Utf8
+from swdual.io.output import Output, Utf8
 
 FIELDS = DATA
 

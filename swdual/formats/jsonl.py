@@ -12,8 +12,8 @@ from swdual.formats._objects import Place, objects, read_objects
 from swdual.formats._text import LONGEST_ROW
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
-from swdual.input import lines
-from swdual.output import Output, Utf8
+from swdual.io.input import lines
+from swdual.io.output import Output, Utf8
 
 FIELDS = DATA
 

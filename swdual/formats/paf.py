@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from swdual.formats._header import tags, target_cigar
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output, Utf8
-from swdual.text import harmless
+from swdual.io.output import Output, Utf8
+from swdual.io.text import harmless
 
 FIELDS: tuple[str, ...] = ()
 UNKNOWN_QUALITY = "255"

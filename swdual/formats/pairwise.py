@@ -12,10 +12,10 @@ from swdual.format import print_bits, print_evalue
 from swdual.formats._header import ahead
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output, Utf8
+from swdual.io.output import Output, Utf8
+from swdual.io.text import harmless
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import Table
-from swdual.text import harmless
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()

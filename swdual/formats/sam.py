@@ -18,7 +18,7 @@ from swdual.alignment.alignment import Alignment
 from swdual.formats._header import ahead, tags, target_cigar
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output, Utf8
+from swdual.io.output import Output, Utf8
 from swdual.sequences.sequence import first_word
 from swdual.version import __version__
 

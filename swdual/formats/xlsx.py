@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from swdual.errors import InputError, OutputError
-from swdual.extras import install_command
 from swdual.format import Table, table_of
 from swdual.hits.fields import FIELDS as KNOWN
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
-from swdual.output import Output
-from swdual.text import harmless
+from swdual.io.output import Output
+from swdual.io.text import harmless
+from swdual.runtime.extras import install_command
 
 FIELDS = (*STANDARD, "qcovhsp", "stitle")
 

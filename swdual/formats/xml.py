@@ -16,10 +16,10 @@ from xml.sax.saxutils import escape
 from swdual.formats._header import ahead, number
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import BY_PLACE, QueryResult
-from swdual.output import Output, Utf8
+from swdual.io.output import Output, Utf8
+from swdual.io.text import harmless
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.table import Table
-from swdual.text import harmless
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()

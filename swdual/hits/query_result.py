@@ -17,11 +17,11 @@ from swdual.database.lookup import find_place
 from swdual.errors import InputError
 from swdual.hits.hit import Hit
 from swdual.hits.targets import KeptTargets, Targets
-from swdual.keywords import require_numbers, suggest_names
+from swdual.io.text import counted, quoted
+from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description, first_word
 from swdual.statistics.model import Statistics
-from swdual.text import counted, quoted
 
 if TYPE_CHECKING:
     import Bio.SearchIO

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from swdual.alignment.alignment import TITLE_WIDTH
-from swdual.notebook import (
+from swdual.io.notebook import (
     Group,
     Head,
     Markup,
@@ -20,8 +20,8 @@ from swdual.notebook import (
     table,
     text,
 )
+from swdual.io.text import counted
 from swdual.sequences.sequence import description, first_word
-from swdual.text import counted
 
 if TYPE_CHECKING:
     from swdual.hits.hit import Hit

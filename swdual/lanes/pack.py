@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from swdual.database.database import Block
 from swdual.errors import EngineError
 from swdual.lanes.registers import COLUMNS
-from swdual.native import native
+from swdual.runtime.native import native
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
 LARGEST_PACK_BYTES = 4 << 30

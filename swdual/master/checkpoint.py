@@ -18,10 +18,10 @@ import xxhash
 from swdual.database.database import Database
 from swdual.errors import OutputError
 from swdual.hits.query_result import SearchParameters
-from swdual.journal import Journal
+from swdual.io.journal import Journal
 from swdual.master.candidates import Scored
-from swdual.master.packing import TASK, packed_of, unpack
-from swdual.master.task import Range, Task, covering
+from swdual.master.ranges import Range, Task, covering
+from swdual.master.serialization import TASK, packed_of, unpack
 from swdual.sequences.sequence import Sequence as Query
 from swdual.version import __version__
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import xxhash
 
-from swdual.cache import cache_folder, source_digest
-from swdual.native import target_processor
-from swdual.progress import COMPILING, REFRESH_SECONDS, compilation, progress_bar
+from swdual.io.progress import COMPILING, REFRESH_SECONDS, compilation, progress_bar
+from swdual.runtime.cache import cache_folder, source_digest
+from swdual.runtime.native import target_processor
 
 KERNELS = 15
 """How many kernels the common searches use."""

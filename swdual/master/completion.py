@@ -21,11 +21,11 @@ from pathlib import Path
 
 import xxhash
 
-from swdual.endings import OutputFormat
 from swdual.errors import OutputError
-from swdual.journal import Journal
+from swdual.io.journal import Journal
+from swdual.io.output import split_compression
 from swdual.master.checkpoint import Identity, completion_in, differences
-from swdual.output import split_compression
+from swdual.results.file_types import OutputFormat
 
 ATTRIBUTE = "user.swdual.search"
 """The extended attribute that has the record."""

@@ -6,7 +6,7 @@ The model::
 
 `startup` is seconds of a task. `layout` is seconds a residue of reading a range and of laying it
 out for the worker, which the queries of the range share. `columns` are the columns of cells: the
-residues of the range, and those of lanes that idle (see `swdual.master.task.columns_of`).
+residues of the range, and those of lanes that idle (see `swdual.master.ranges.columns_of`).
 `cell_seconds` is seconds of a cell, known at the query lengths in `KNOTS` and interpolated between
 them.
 
@@ -35,10 +35,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.backend import Scorer
-from swdual.cache import cache_folder
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.lanes.pack import SPARSE
+from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

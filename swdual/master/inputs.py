@@ -9,8 +9,9 @@ from typing import Any
 from swdual.database.database import Database
 from swdual.database.source import check_dbtype, is_database, say_type
 from swdual.errors import InputError
+from swdual.io.text import counted
 from swdual.master.memory import holdable
-from swdual.memory import allowance
+from swdual.runtime.memory import allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import looks_like_nucleotides
@@ -18,7 +19,6 @@ from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, task_of
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
-from swdual.text import counted
 
 logger = logging.getLogger("swdual")
 

@@ -17,10 +17,18 @@ from dataclasses import dataclass, replace
 from swdual.alignment.tracer import GRID_BYTES
 from swdual.backend import KEPT_BYTES, TARGET_WEIGHT, KeepingScorer, Scorer
 from swdual.database.database import Database
-from swdual.database.room import SEARCH_BYTES, index_bytes
+from swdual.database.memory import SEARCH_BYTES, index_bytes
 from swdual.hits.query_result import LATE_GRID_BYTES
-from swdual.master.task import SMALLEST_RANGE
-from swdual.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below, resident
+from swdual.master.ranges import SMALLEST_RANGE
+from swdual.runtime.memory import (
+    MIB,
+    READ_ANYWAY,
+    Allowance,
+    between,
+    largest_part,
+    refuse_below,
+    resident,
+)
 from swdual.sequences.sequence import Sequence
 
 PROGRAM_BYTES = 88 * MIB

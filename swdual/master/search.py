@@ -14,28 +14,28 @@ from typing import TYPE_CHECKING, Any
 from swdual import registry
 from swdual.errors import InputError, OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
-from swdual.keywords import require_numbers
+from swdual.io.progress import progress_bar
+from swdual.io.text import counted
 from swdual.master.checkpoint import Checkpoint, Identity, identity
 from swdual.master.compilation import compile_kernels
-from swdual.master.device import Device
-from swdual.master.engagement import Manner, engaged
+from swdual.master.context import Means
+from swdual.master.devices import Device
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
-from swdual.master.means import Means
 from swdual.master.memory import Memory, held_bytes
-from swdual.master.prospects import warn_of_weak_queries
-from swdual.master.wave import Wave
+from swdual.master.query_batch import Wave
+from swdual.master.setup import Manner, engaged
+from swdual.master.weak_queries import warn_of_weak_queries
 from swdual.master.worker import Worker
-from swdual.planner import PACKAGE as planners
-from swdual.progress import progress_bar
+from swdual.planning.planner import PACKAGE as planners
+from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
-from swdual.text import counted
 
 logger = logging.getLogger("swdual")
 
 if TYPE_CHECKING:
-    from swdual.timing import Timing
+    from swdual.planning.timing import Timing
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
@@ -253,7 +253,7 @@ class Search:
 
     def timing(self, seconds: float) -> Timing:
         """Return what has been done so far, in so many seconds, and by whom."""
-        from swdual.timing import Timing
+        from swdual.planning.timing import Timing
 
         record = self._means.record
         names = tuple(query.id for query in self.queries)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from swdual.backend import Scorer
 from swdual.database.database import Database
 from swdual.errors import EngineError
-from swdual.master.job import Progress
-from swdual.master.task import Range
+from swdual.master.ranges import Range
+from swdual.master.task import Progress
 from swdual.master.worker import Worker
 from swdual.sequences.sequence import Sequence, first_word
 

@@ -10,7 +10,7 @@ import gc
 import numpy as np
 
 from swdual.alignment.tracer import Tracer
-from swdual.master.device import Device
+from swdual.master.devices import Device
 from swdual.master.search import Search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN

@@ -13,7 +13,7 @@ from swdual.backend import ForesightedScorer, KeepingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
 from swdual.master.cost import RateBook, Rates, calibrated, clock_of
-from swdual.master.device import PACKAGE, Device, crowd
+from swdual.master.devices import PACKAGE, Device, crowd
 from swdual.sequences.scoring import ScoringScheme
 
 logger = logging.getLogger("swdual")

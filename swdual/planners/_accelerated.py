@@ -21,8 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.instance import ROUNDING
-from swdual.jit import kernel
+from swdual.planning.instance import ROUNDING
+from swdual.runtime.jit import kernel
 
 LARGEST_PRICE = 2.0**60
 """If the GPUs' work is too large even at this price, it always is."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from swdual.instance import PRECISION, Relaxation, Split
-from swdual.planner import Assignment
 from swdual.planners._exchange import exchange
 from swdual.planners._lists import Allocations
+from swdual.planning.instance import PRECISION, Relaxation, Split
+from swdual.planning.planner import Assignment
 
 
 def search(relaxation: Relaxation, answer: Callable[[float, Allocations], bool]) -> Assignment:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.instance import ROUNDING
-from swdual.jit import kernel
+from swdual.planning.instance import ROUNDING
+from swdual.runtime.jit import kernel
 
 LARGEST_TABLE_BYTES = 1 << 30
 """Memory for the decisions, one byte for each task and state."""

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.instance import Instance
-from swdual.native import native
-from swdual.planner import Assignment
+from swdual.planning.instance import Instance
+from swdual.planning.planner import Assignment
+from swdual.runtime.native import native
 
 
 def list_schedule(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.instance import Instance
-from swdual.planner import Assignment
 from swdual.planners._lists import list_schedule
+from swdual.planning.instance import Instance
+from swdual.planning.planner import Assignment
 
 
 def acceleration(instance: Instance) -> float:

@@ -5,10 +5,10 @@ The 2-approximation of Machado Mendonca's thesis, section 2.3.
 
 from __future__ import annotations
 
-from swdual.instance import Instance, Relaxation
-from swdual.planner import Assignment
 from swdual.planners._guesses import offer_split, search
 from swdual.planners._lists import Allocations
+from swdual.planning.instance import Instance, Relaxation
+from swdual.planning.planner import Assignment
 
 
 def assign(instance: Instance) -> Assignment:

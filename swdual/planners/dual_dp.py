@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.instance import Instance, Relaxation
-from swdual.planner import Assignment
 from swdual.planners import _accelerated, _knapsack
 from swdual.planners._guesses import offer_split, search
 from swdual.planners._lists import Allocations
+from swdual.planning.instance import Instance, Relaxation
+from swdual.planning.planner import Assignment
 
 
 def assign(instance: Instance) -> Assignment:

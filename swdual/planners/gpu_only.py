@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from swdual.instance import Instance
-from swdual.planner import Assignment
 from swdual.planners._lists import on_one_kind
+from swdual.planning.instance import Instance
+from swdual.planning.planner import Assignment
 
 KIND = "gpu"
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.instance import Instance
-from swdual.jit import kernel
-from swdual.planner import Assignment
+from swdual.planning.instance import Instance
+from swdual.planning.planner import Assignment
+from swdual.runtime.jit import kernel
 
 
 def assign(instance: Instance) -> Assignment:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from swdual.instance import Instance
-from swdual.planner import Assignment
 from swdual.planners._lists import on_all_workers
+from swdual.planning.instance import Instance
+from swdual.planning.planner import Assignment
 
 
 def assign(instance: Instance) -> Assignment:

@@ -35,7 +35,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swdual.scheduling.comparison import compare
     from swdual.scheduling.conformance import check_policy
     from swdual.scheduling.engine import simulate
     from swdual.scheduling.job import Job
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.placing import reason_to_wait, start_now
     from swdual.scheduling.platform import Platform
     from swdual.scheduling.policy import DecisionError, Option, Resize, Start, Stop, View
+    from swdual.scheduling.reports.comparison import compare
     from swdual.scheduling.schedule import Schedule
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs

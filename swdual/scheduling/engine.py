@@ -14,7 +14,7 @@ import numpy as np
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.progress import progress_bar
+from swdual.io.progress import progress_bar
 from swdual.scheduling import policy as policies
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator

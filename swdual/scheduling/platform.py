@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.input import read_small, read_toml
+from swdual.io.input import read_small, read_toml
+from swdual.io.text import harmless
 from swdual.registry import unknown
-from swdual.text import harmless
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
     "curie": (24, 1152, 40320, 80640),

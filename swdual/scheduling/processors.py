@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.jit import kernel
+from swdual.runtime.jit import kernel
 
 Ranges = NDArray[np.int64]
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.scheduling import _earlier as earlier
-from swdual.scheduling import _slices as slices
-from swdual.scheduling import _sooner as sooner
-from swdual.scheduling._cheapest import cheapest
-from swdual.scheduling._slices import Counts, Times, Words
+from swdual.scheduling.kernels import compress_by_count as earlier
+from swdual.scheduling.kernels import compress_by_set as sooner
+from swdual.scheduling.kernels import profile as slices
+from swdual.scheduling.kernels.insertion import cheapest
+from swdual.scheduling.kernels.profile import Counts, Times, Words
 from swdual.scheduling.processors import Ranges, whole
 
 Choose = Callable[[Ranges, int], Ranges | None]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.scheduling.frames import data_frame
+from swdual.io.text import counted
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.reports.frames import data_frame
 from swdual.scheduling.workload.workload import Workload
-from swdual.text import counted
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -208,7 +208,7 @@ class Schedule:
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
         """Draw processors over time: into a file (SVG, PNG, PDF), or return the figure."""
-        from swdual.scheduling.charts import gantt
+        from swdual.scheduling.reports.charts import gantt
 
         return gantt(self, path, force=force)
 
@@ -216,7 +216,7 @@ class Schedule:
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
         """Draw busy processors and waiting jobs over time: into a file, or return the figure."""
-        from swdual.scheduling.charts import usage
+        from swdual.scheduling.reports.charts import usage
 
         return usage(self, path, force=force)
 
@@ -231,7 +231,7 @@ class Schedule:
         InputError
             If no job has this number.
         """
-        from swdual.scheduling.explanation import explained
+        from swdual.scheduling.reports.explanation import explained
 
         return "\n".join(explained(self, job))
 
@@ -245,13 +245,13 @@ class Schedule:
         OutputError
             If it cannot be written, or exists without `force`.
         """
-        from swdual.scheduling.jobs_table import write
+        from swdual.scheduling.reports.jobs_table import write
 
         write(self, path, force=force)
 
     def __repr__(self) -> str:
-        from swdual.scheduling.comparison import shown
         from swdual.scheduling.metrics import METRICS
+        from swdual.scheduling.reports.comparison import shown
 
         facts = [
             counted(len(self), "job", "jobs"),
@@ -266,15 +266,15 @@ class Schedule:
 
     def __str__(self) -> str:
         """Return what ``swdual simulate`` prints of one schedule."""
-        from swdual.scheduling.comparison import Row
         from swdual.scheduling.metrics import METRICS
-        from swdual.scheduling.summary import headline, summary
+        from swdual.scheduling.reports.comparison import Row
+        from swdual.scheduling.reports.summary import headline, summary
 
         lines = summary(Row.of(self, METRICS), METRICS)
         return "\n".join((headline(self.workload, self.platform), *lines))
 
     def _repr_html_(self) -> str:
-        from swdual.scheduling.comparison import compare
+        from swdual.scheduling.reports.comparison import compare
 
         return compare([self])._repr_html_()
 
@@ -286,6 +286,6 @@ class Schedule:
         InputError
             If pandas is missing.
         """
-        from swdual.scheduling.jobs_table import columns
+        from swdual.scheduling.reports.jobs_table import columns
 
         return data_frame(columns(self))

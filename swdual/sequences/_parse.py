@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.native import native
+from swdual.runtime.native import native
 from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
 
 _TAB, _NEWLINE, _RETURN, _SPACE, _GREATER = 9, 10, 13, 32, 62

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError, MatrixError
-from swdual.input import read_small
+from swdual.io.input import read_small
+from swdual.io.text import quoted
 from swdual.registry import unknown
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN, Alphabet
-from swdual.text import quoted
 
 LARGEST_SCORE = 32767
 """The largest absolute value of a matrix entry; the kernels read entries as two bytes."""

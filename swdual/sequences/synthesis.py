@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.output import Text
+from swdual.io.output import Text
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
 

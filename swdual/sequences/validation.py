@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from swdual.errors import InputError
+from swdual.io.text import counted, harmless
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
-from swdual.text import counted, harmless
 
 OnInvalid = Literal["error", "replace", "skip"]
 """A letter outside the alphabet is refused, read as the wildcard, or its record is left out."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from database.crash import die
 
 from swdual.cli import main as command
-from swdual.master import task
+from swdual.master import ranges as task
 
 SEARCH = ("search", "many.fa", "many.fa", "--stats", "none", "-k", "3", "--quiet")
 

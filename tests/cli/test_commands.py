@@ -473,7 +473,7 @@ def test_where_no_folder_can_be_written_kernels_live_in_memory(here, monkeypatch
     """The look-up of the cache folder never fails, it finds none."""
     import tempfile
 
-    from swdual import cache
+    from swdual.runtime import cache
 
     for name in ("SWDUAL_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, "/dev/null/x")

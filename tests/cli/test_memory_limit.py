@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from swdual.memory import MIB
+from swdual.runtime.memory import MIB
 from swdual.sequences.alphabet import PROTEIN
 
 pytestmark = pytest.mark.skipif(

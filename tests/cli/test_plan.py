@@ -12,7 +12,7 @@ from itertools import pairwise
 import pytest
 
 from swdual import registry
-from swdual.planner import PACKAGE
+from swdual.planning.planner import PACKAGE
 
 PLANNERS = registry.available(PACKAGE)
 TIMES = [(2100.0, 950.0), *[(100.0, 44.0)] * 29]
@@ -51,8 +51,8 @@ def rates(here):
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU, wherever this runs."""
-    monkeypatch.setattr("swdual.master.device.gpus", lambda: [])
-    monkeypatch.setattr("swdual.master.preview.gpus", lambda: [])
+    monkeypatch.setattr("swdual.master.devices.gpus", lambda: [])
+    monkeypatch.setattr("swdual.prediction.preview.gpus", lambda: [])
 
 
 def planned(outcome):
@@ -448,7 +448,7 @@ def test_the_plan_of_a_search_is_drawn(run, here, rates):
 def test_other_endings_are_refused_before_anything(refuses, table, monkeypatch, name):
     """The table is not even read."""
     monkeypatch.setattr("swdual.cli._times.read_times", None)
-    monkeypatch.setattr("swdual.master.preview.Preview", None)
+    monkeypatch.setattr("swdual.prediction.preview.Preview", None)
     words = ["must end in .svg, .png or .pdf"]
     refuses(1, words, *BARE, "--gantt", name)
     refuses(1, words, "plan", "q.fa", "t.fa", *HERE, "--gantt", name)
@@ -495,7 +495,7 @@ def test_the_rates_of_this_machine_are_the_default(run, no_gpu, tmp_path_factory
     """Measured once, kept in a file that is named."""
     folder = tmp_path_factory.mktemp("rates")
     monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: folder)
-    monkeypatch.setattr("swdual.master.preview.available_threads", lambda: 3)
+    monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda: 3)
     outcome = run("plan", "q.fa", "t.fa")
     assert (outcome.code, outcome.err) == (0, "")
     assert f"rates     {folder / 'rates.json'}" in outcome.out.splitlines()

@@ -16,8 +16,9 @@ import pytest
 from cli.crash_search import SEARCH
 from fuzz.kills import left_over, torment
 
-from swdual.journal import Journal
-from swdual.master import checkpoint, task
+from swdual.io.journal import Journal
+from swdual.master import checkpoint
+from swdual.master import ranges as task
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.completion import ATTRIBUTE
 from swdual.master.search import Search

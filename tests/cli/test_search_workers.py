@@ -14,7 +14,7 @@ import pytest
 
 from swdual import registry
 from swdual.master.search import Search
-from swdual.planner import PACKAGE
+from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import PROTEIN
 
 PLANNERS = registry.available(PACKAGE)
@@ -38,14 +38,14 @@ def many(here, tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.getbasetemp() / "rates"
     folder.mkdir(exist_ok=True)
     monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: folder)
-    monkeypatch.setattr("swdual.master.engagement.SMALL_CELLS", 1_000_000)
+    monkeypatch.setattr("swdual.master.setup.SMALL_CELLS", 1_000_000)
     return here
 
 
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU, wherever this runs."""
-    monkeypatch.setattr("swdual.master.device.gpus", lambda limit=None: [])
+    monkeypatch.setattr("swdual.master.devices.gpus", lambda limit=None: [])
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import pytest
 from cluster.moments import OPTIONS
 
 import swdual
-from swdual.cluster import sharing
+from swdual.cluster import partition as sharing
 from swdual.database import build
 
 PATIENCE = 150.0
@@ -30,7 +30,7 @@ def slow(seconds):
     """Return what a worker runs first that rests before each share, so that much can happen."""
     return f"""
         import time
-        import swdual.cluster.node as node
+        import swdual.cluster.remote as node
 
         def score(*arguments, real=node.score, sleep=time.sleep):
             sleep({seconds})
@@ -48,7 +48,7 @@ def held(hold):
     return f"""
         import os
         import time
-        import swdual.cluster.node as node
+        import swdual.cluster.remote as node
 
         def score(*arguments, real=node.score):
             while os.path.exists({os.fspath(hold)!r}):
@@ -63,7 +63,7 @@ def releasing(hold):
     """Return what a worker runs first that deletes the file when it has done a share."""
     return f"""
         import pathlib
-        import swdual.cluster.node as node
+        import swdual.cluster.remote as node
 
         def score(*arguments, real=node.score):
             found = real(*arguments)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swdual.cluster.described import TARGET_BYTES, DescribedDatabase, block_bytes
 from swdual.database.build import BLOCK_RECORDS
 from swdual.database.database import Database
 from swdual.database.layout import BLOCK_BYTES
 from swdual.errors import InputError
+from swdual.prediction.synthetic_database import TARGET_BYTES, DescribedDatabase, block_bytes
 from swdual.sequences.alphabet import ALIGNMENT, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

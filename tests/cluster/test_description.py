@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from swdual.cluster.description import MOST_NODES, Network, NodeKind, read_cluster
 from swdual.errors import InputError
+from swdual.prediction.nodes_file import MOST_NODES, Network, NodeKind, read_cluster
 
 FULL = """
 [[nodes]]

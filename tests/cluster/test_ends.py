@@ -16,8 +16,8 @@ from cluster.conftest import PATIENCE
 import swdual
 from swdual.cluster.connection import CONNECT_SECONDS
 from swdual.errors import ClusterError, InputError
-from swdual.extras import install_command
 from swdual.master.checkpoint import Checkpoint
+from swdual.runtime.extras import install_command
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
@@ -40,7 +40,7 @@ def long(here, data):
 @pytest.fixture
 def soon(monkeypatch):
     """Lost nodes are given up at once."""
-    monkeypatch.setattr("swdual.cluster.nodes.WAIT_SECONDS", 0.5)
+    monkeypatch.setattr("swdual.cluster.membership.WAIT_SECONDS", 0.5)
 
 
 @pytest.fixture

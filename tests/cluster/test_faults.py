@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("many_shares")
 def watchful(monkeypatch, caplog):
     """New nodes are seen and told at once."""
     caplog.set_level("INFO", "swdual")
-    monkeypatch.setattr("swdual.cluster.nodes.LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("swdual.cluster.membership.LOOK_SECONDS", 0.1)
 
 
 def shares(found, worker):
@@ -132,7 +132,7 @@ def test_a_worker_that_takes_the_address_of_a_lost_one_is_another(data, local, m
 
 DEADLY = """
     import os
-    import swdual.cluster.node as node
+    import swdual.cluster.remote as node
 
     node.score = lambda *arguments: os._exit(9)
 """

@@ -67,7 +67,7 @@ def test_one_that_joins_is_left_out_with_a_warning(
     data, local, make_cluster, many_shares, caplog, monkeypatch, text
 ):
     """And when a node dies, what it did is not given to it."""
-    monkeypatch.setattr("swdual.cluster.nodes.LOOK_SECONDS", 0.1)
+    monkeypatch.setattr("swdual.cluster.membership.LOOK_SECONDS", 0.1)
     cluster = make_cluster(2, program=slow(0.03))
     first = cluster.workers[0]
 

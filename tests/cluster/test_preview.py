@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from swdual import registry
-from swdual.cluster.preview import ClusterPreview, forecast
 from swdual.errors import InputError
 from swdual.master.cost import Rates
-from swdual.planner import PACKAGE
+from swdual.planning.planner import PACKAGE
+from swdual.prediction.cluster_preview import ClusterPreview, forecast
 
 PLANNERS = registry.available(PACKAGE)
 CPU = {"startup": 1e-4, "layout": 1e-9, "width": 32, "gcups": {"32": 2, "1000": 8}}
@@ -192,7 +192,7 @@ def test_what_cannot_be_planned_is_refused(write, text, database, message):
 
 def test_gpus_that_are_not_here_need_rates(write, monkeypatch):
     """The message says so."""
-    monkeypatch.setattr("swdual.master.preview.gpus", lambda: [])
+    monkeypatch.setattr("swdual.prediction.preview.gpus", lambda: [])
     text = "[[nodes]]\ncpus = 1\ngpus = 1\nrates = {cpu = 8}\n"
     with pytest.raises(InputError, match="no GPU here to measure: give its speed"):
         forecast("MKVLAW", None, write(text + DATABASE))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import swdual
-from swdual.cluster import sharing
-from swdual.master import engagement
+from swdual.cluster import partition as sharing
+from swdual.master import setup as engagement
 
 dask = pytest.importorskip("dask", reason="needs Dask")
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from swdual import registry
-from swdual.cluster import sharing as module
-from swdual.cluster.dealing import dealt, loads
-from swdual.cluster.sharing import BRIEFEST, SHARE_SECONDS, combined, share_out
+from swdual.cluster import partition as module
+from swdual.cluster.partition import BRIEFEST, SHARE_SECONDS, combined, share_out
+from swdual.cluster.placement import dealt, loads
 from swdual.errors import InputError
 from swdual.master.cost import Rates
-from swdual.master.division import GOOD_ENOUGH
-from swdual.master.task import cut
-from swdual.planner import PACKAGE, make_plan
+from swdual.master.partition import GOOD_ENOUGH
+from swdual.master.ranges import cut
+from swdual.planning.planner import PACKAGE, make_plan
 
 PLANNERS = registry.available(PACKAGE)
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from swdual.cluster.description import Network
-from swdual.cluster.transfer import Transfer, transferred
+from swdual.prediction.nodes_file import Network
+from swdual.prediction.transfers import Transfer, transferred
 
 SECOND = Network(bandwidth=100.0, latency=0.0)
 """A block of 100 bytes takes a second."""

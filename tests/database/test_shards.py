@@ -22,7 +22,7 @@ from swdual.database.database import Database
 from swdual.database.layout import HEADER_BYTES, SHARDED, pack_shard_header
 from swdual.database.makedb import makedb
 from swdual.errors import DatabaseError, InputError, OutputError
-from swdual.output import replacing
+from swdual.io.output import replacing
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from Bio import Align, SearchIO
 
+from swdual.api import search
 from swdual.errors import InputError
 from swdual.formats import commented, tabular
 from swdual.hits.fields import FIELDS, STANDARD
-from swdual.output import Output
-from swdual.searching import search
+from swdual.io.output import Output
 from swdual.version import __version__
 
 QUERIES = {"q1 one query": "MKVLAWGGHERMKVUXOAW", "none": "P", "q3": "ACDEFGHIKLMN"}

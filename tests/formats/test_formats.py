@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from swdual import registry
+from swdual.api import search
 from swdual.errors import InputError
 from swdual.format import NUMBERS, Format, Table, parse_format, print_bits, print_evalue, printed
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
-from swdual.output import Output
-from swdual.searching import search
+from swdual.io.output import Output
 
 AWKWARD = 'tab\there, "quoted", comma; back\\slash é 漢 \U0001f9ec <b>&amp;'
 QUERIES = [(f"q1 {AWKWARD}", "MKVLAW"), ("q2", "P"), ("q3|x=1 a  b", "WWWW")]

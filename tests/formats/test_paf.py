@@ -7,9 +7,9 @@ import re
 
 import pytest
 
+from swdual.api import search
 from swdual.formats import paf
-from swdual.output import Output
-from swdual.searching import search
+from swdual.io.output import Output
 
 QUERIES = {"q1 one": "MKVLAWGGHERMKVUXOAW", "none": "P", "q3": "ACDEFGHIKLMN"}
 TARGETS = {"t1 first": "GGMKVLAWGGHERMKVLUXOAWGG", "t2": "ACDEFGHKLMNACDEFGHKLMN"}

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from swdual.api import search
 from swdual.formats import pairwise
 from swdual.hits.hit import Hit
-from swdual.output import Output
-from swdual.searching import search
+from swdual.io.output import Output
 from swdual.version import __version__
 
 QUERY = "MGFTEKQEALVNSSSQLFKQNPSNYSVLFYTIILQKAPTAKAMFSFLKDSAGVVDSPKLGAHAEKVFGMVRDSAVQLRATGEVVLDGKDG"

@@ -11,9 +11,9 @@ from Bio import Align
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from swdual.api import search
 from swdual.formats import sam
-from swdual.output import Output
-from swdual.searching import search
+from swdual.io.output import Output
 from swdual.version import __version__
 
 QUERIES = {"q1 one": "MKVLAWGGHERMKVUXOAW", "none": "P", "q3": "GGACDEFGHIKLMNG"}

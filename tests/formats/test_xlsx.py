@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 import swdual
-from swdual.conversion import convert
 from swdual.errors import InputError, OutputError
 from swdual.formats import xlsx
+from swdual.results.conversion import convert
 
 pytest.importorskip("xlsxwriter")
 

@@ -15,10 +15,10 @@ from Bio import BiopythonParserWarning, Blast, Entrez, SearchIO
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from swdual.api import search
 from swdual.formats import xml
-from swdual.output import Output
-from swdual.searching import search
-from swdual.text import harmless
+from swdual.io.output import Output
+from swdual.io.text import harmless
 from swdual.version import __version__
 
 HOSTILE = "<b>&amp;</b> ]]> \"'\x00 \x1b[31m\x0b\x9b2J \ufffe \u202e tab\there é漢\U0001f9ec"

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from swdual.journal import Journal
+from swdual.io.journal import Journal
 from swdual.master.checkpoint import completion_in
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)

@@ -15,7 +15,7 @@ from backends.test_conformance import LANES, PRICES, relative
 from kernels.cases import PRICES as FIRST_AND_NEXT
 from kernels.cases import SIZES, edge_lengths, matrix_of
 
-from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends.cuda.kernels import KERNELS
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme

@@ -26,9 +26,11 @@ import swdual
 from kernels import emulator
 from swdual import registry
 from swdual.backends import cuda
-from swdual.master import division, engagement, task
-from swdual.master.device import Device
-from swdual.planner import PACKAGE
+from swdual.master import partition as division
+from swdual.master import ranges as task
+from swdual.master import setup as engagement
+from swdual.master.devices import Device
+from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import NUCLEOTIDE
 from swdual.sequences.scoring import PREFERRED_GAPS
 

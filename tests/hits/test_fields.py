@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from oracles.alignment import best_alignment, gapped, runs, statistics_of
 
+from swdual.api import search
 from swdual.errors import InputError
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns, needs_alignment, parse_fields
-from swdual.searching import search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 

@@ -15,7 +15,7 @@ import swdual
 from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, columns
 from swdual.hits.targets import KeptTargets
-from swdual.results import SearchResults
+from swdual.results.search_results import SearchResults
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 
 NAMES = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues", "evalues")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels import emulator
-from swdual.backends._cuda_kernels import KERNELS, SEARCH, sources
+from swdual.backends.cuda.kernels import KERNELS, SEARCH, sources
 
 ALIGNMENT = 16
 GUARD = 64

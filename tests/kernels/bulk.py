@@ -9,7 +9,7 @@ import argparse
 import time
 
 from kernels import cases
-from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends.cuda.kernels import KERNELS
 
 PAIRS_A_LAUNCH = 240
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from swdual.backends._cuda_kernels import sources
+from swdual.backends.cuda.kernels import sources
 
 nvrtc = pytest.importorskip(
     "cuda.bindings.nvrtc", reason="the packages cuda-bindings and nvidia-cuda-nvrtc are missing"

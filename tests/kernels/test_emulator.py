@@ -17,7 +17,7 @@ from oracles.smith_waterman import local_score_gotoh
 
 from kernels import bulk, cases, emulator, oracle
 from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme
-from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends.cuda.kernels import KERNELS
 from swdual.sequences import matrices
 
 PAIRS = int(os.environ.get("SWDUAL_KERNEL_PAIRS", "240"))

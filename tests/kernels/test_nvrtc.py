@@ -11,7 +11,7 @@ import os
 import pytest
 
 from kernels import nvrtc
-from swdual.backends._cuda_kernels import KERNELS, Tile, choose
+from swdual.backends.cuda.kernels import KERNELS, Tile, choose
 
 ALL = bool(os.environ.get("SWDUAL_ALL_TILES"))
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kernels import cases
 from kernels.batch import Run, Scheme
-from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends.cuda.kernels import KERNELS
 
 TILES = [(kernel, kernel.tiles[k]) for kernel in KERNELS.values() for k in (0, -1)]
 

@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from kernels import nvrtc, sass
-from swdual.backends._cuda_kernels import KERNELS, Tile
+from swdual.backends.cuda.kernels import KERNELS, Tile
 
 ROWS = 4
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
-from swdual.master import board as module
-from swdual.master.board import Board
-from swdual.master.device import Device
-from swdual.master.job import Job, Stopped, Superseded
-from swdual.master.task import Range
+from swdual.master import work_stealing as module
+from swdual.master.devices import Device
+from swdual.master.ranges import Range
+from swdual.master.task import Job, Stopped, Superseded
+from swdual.master.work_stealing import Board
 from swdual.master.worker import Worker
 
 

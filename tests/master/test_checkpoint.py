@@ -8,18 +8,20 @@ import struct
 import numpy as np
 import pytest
 
+from swdual.api import iter_search, search
 from swdual.database.database import Database
 from swdual.errors import OutputError
-from swdual.journal import Journal
+from swdual.io.journal import Journal
 from swdual.master import checkpoint as module
-from swdual.master import division, engagement, task
+from swdual.master import partition as division
+from swdual.master import ranges as task
+from swdual.master import setup as engagement
 from swdual.master.candidates import Candidates, Scored
 from swdual.master.checkpoint import Checkpoint
-from swdual.master.device import Device
-from swdual.master.packing import HEAD, TASK, pack, packed_of
+from swdual.master.devices import Device
+from swdual.master.ranges import Range, Task, covering
 from swdual.master.search import Search
-from swdual.master.task import Range, Task, covering
-from swdual.searching import iter_search, search
+from swdual.master.serialization import HEAD, TASK, pack, packed_of
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS

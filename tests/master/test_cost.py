@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swdual.backends import simd
-from swdual.cache import cache_folder
 from swdual.errors import InputError
 from swdual.lanes.pack import SPARSE
 from swdual.master import cost
@@ -38,6 +37,7 @@ from swdual.master.cost import (
     correction,
     rescored,
 )
+from swdual.runtime.cache import cache_folder
 from swdual.sequences import matrices
 from swdual.sequences.scoring import ScoringScheme
 

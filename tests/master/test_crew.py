@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from swdual.errors import EngineError
-from swdual.master import crew as module
-from swdual.master.board import Board
-from swdual.master.crew import Crew, Report
-from swdual.master.device import Device
-from swdual.master.job import Job, Stopped
-from swdual.master.task import Range
+from swdual.master import worker_pool as module
+from swdual.master.devices import Device
+from swdual.master.ranges import Range
+from swdual.master.task import Job, Stopped
+from swdual.master.work_stealing import Board
 from swdual.master.worker import Worker
+from swdual.master.worker_pool import Crew, Report
 
 
 @pytest.fixture(autouse=True)

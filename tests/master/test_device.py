@@ -10,8 +10,8 @@ import pytest
 
 from swdual import registry
 from swdual.errors import DeviceError, InputError
-from swdual.master import device as module
-from swdual.master.device import (
+from swdual.master import devices as module
+from swdual.master.devices import (
     Device,
     available_threads,
     crowd,

@@ -13,16 +13,16 @@ import pytest
 from swdual import registry
 from swdual.errors import InputError
 from swdual.lanes.pack import SPARSE
-from swdual.master import division as module
-from swdual.master import task
-from swdual.master.board import Board
+from swdual.master import partition as module
+from swdual.master import ranges as task
 from swdual.master.cost import Rates
-from swdual.master.device import Device
-from swdual.master.division import DRIFT, MOST_TASKS, Replanning, divide
-from swdual.master.job import Job
-from swdual.master.task import EDGE, SMALL_EDGE, columns_of
+from swdual.master.devices import Device
+from swdual.master.partition import DRIFT, MOST_TASKS, Replanning, divide
+from swdual.master.ranges import EDGE, SMALL_EDGE, columns_of
+from swdual.master.task import Job
+from swdual.master.work_stealing import Board
 from swdual.master.worker import Worker
-from swdual.planner import PACKAGE, plan_for
+from swdual.planning.planner import PACKAGE, plan_for
 
 PLANNERS = registry.available(PACKAGE)
 
@@ -294,7 +294,7 @@ def board_of(count=24, workers=3, gpus=0):
 
 @pytest.fixture
 def clock(monkeypatch):
-    from swdual.master import board
+    from swdual.master import work_stealing as board
 
     found = SimpleNamespace(now=0.0)
     found.perf_counter = lambda: found.now
@@ -442,7 +442,7 @@ def test_one_worker_loads_no_planner():
         "import sys, numpy as np\n"
         "from swdual.database.database import Database\n"
         "from swdual.master.cost import Rates\n"
-        "from swdual.master.division import divide\n"
+        "from swdual.master.partition import divide\n"
         "from swdual.sequences.alphabet import PROTEIN\n"
         "from swdual.sequences.sequence import Sequence, batch_of\n"
         "batch = batch_of([Sequence('t', bytes(9))])\n"

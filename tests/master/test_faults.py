@@ -16,10 +16,14 @@ from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
-from swdual.master import board, crew, division, engagement, task
+from swdual.master import partition as division
+from swdual.master import ranges as task
+from swdual.master import setup as engagement
+from swdual.master import work_stealing as board
+from swdual.master import worker_pool as crew
 from swdual.master.cost import Rates
-from swdual.master.device import Device, crowd
-from swdual.planner import PACKAGE
+from swdual.master.devices import Device, crowd
+from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

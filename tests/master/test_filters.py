@@ -11,7 +11,8 @@ import swdual
 from swdual.errors import InputError
 from swdual.hits import query_result
 from swdual.hits.query_result import score_cutoff
-from swdual.master import gathering, task
+from swdual.master import merge as gathering
+from swdual.master import ranges as task
 
 LETTERS = np.array(list("ACDEFGHIKLMNPQRSTVWY"))
 STATS = {

@@ -8,10 +8,10 @@ import pytest
 import swdual
 from swdual.backends import reference, simd
 from swdual.errors import DeviceError
-from swdual.master import division
-from swdual.master.board import LOOK_AHEAD, Board
-from swdual.master.device import Device
-from swdual.master.job import Job
+from swdual.master import partition as division
+from swdual.master.devices import Device
+from swdual.master.task import Job
+from swdual.master.work_stealing import LOOK_AHEAD, Board
 from swdual.sequences import synthesis
 
 AHEAD = Device("cpu", "reference")
@@ -69,7 +69,7 @@ def used(ahead):
 
 @pytest.fixture
 def small_ranges(monkeypatch):
-    monkeypatch.setattr("swdual.master.task.SMALLEST_RANGE", 300)
+    monkeypatch.setattr("swdual.master.ranges.SMALLEST_RANGE", 300)
     monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
 
 

@@ -10,18 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swdual
+from swdual.api import iter_search
 from swdual.backends import simd
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
-from swdual.database.room import Room, indexable, room_within
+from swdual.database.memory import Room, indexable, room_within
 from swdual.errors import InputError, MemoryLimitError
 from swdual.hits import query_result
-from swdual.master import engagement, memory, task
+from swdual.master import memory
+from swdual.master import ranges as task
+from swdual.master import setup as engagement
 from swdual.master.memory import Needs, holdable, least_memory, most_memory, planned_memory
+from swdual.master.ranges import TARGET_WEIGHT, cut
 from swdual.master.search import Search
-from swdual.master.task import TARGET_WEIGHT, cut
-from swdual.memory import MIB, Allowance
-from swdual.searching import iter_search
+from swdual.runtime.memory import MIB, Allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import ScoringScheme
@@ -198,7 +200,7 @@ def test_the_room_of_a_build_is_within_what_there_is(spare):
 
 def test_input_that_cannot_be_held_is_counted_to_its_end(monkeypatch):
     """Nothing more of it is kept, and the message says what would be enough for all of it."""
-    for module in ("swdual.database.room", "swdual.master.memory"):
+    for module in ("swdual.database.memory", "swdual.master.memory"):
         monkeypatch.setattr(f"{module}.READ_ANYWAY", 1000)
     records = sequences([1000] * 50)
     taken = []

@@ -24,10 +24,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from swdual.cache import cache_folder
 from swdual.master.cost import RateBook, Rates, columns_at
-from swdual.master.division import divide
-from swdual.master.task import Range, columns_of
+from swdual.master.partition import divide
+from swdual.master.ranges import Range, columns_of
+from swdual.runtime.cache import cache_folder
 
 FACTS = json.loads(Path(__file__).with_name("recorded_tasks.json").read_text())
 SLACK = 0.015

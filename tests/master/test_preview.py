@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import swdual
-from swdual.cache import cache_folder
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, InputError
 from swdual.master.cost import Rates
-from swdual.master.preview import Preview, plan
-from swdual.master.task import SMALL_EDGE
-from swdual.planner import PACKAGE, Plan
+from swdual.master.ranges import SMALL_EDGE
+from swdual.planning.planner import PACKAGE, Plan
+from swdual.prediction.preview import Preview, plan
 from swdual.registry import available
+from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
 
 RATES = {"cpu": 45, "gpu": 1500}
@@ -62,8 +62,8 @@ def unwanted(bind):
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU and with three CPUs, wherever this runs."""
-    monkeypatch.setattr("swdual.master.preview.gpus", lambda: [])
-    monkeypatch.setattr("swdual.master.preview.available_threads", lambda: 3)
+    monkeypatch.setattr("swdual.prediction.preview.gpus", lambda: [])
+    monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda: 3)
 
 
 @pytest.fixture
@@ -245,28 +245,28 @@ def test_rates_of_this_machine_are_measured_once(own_cache, no_gpu, monkeypatch)
     (entry,) = kept.values()
     assert entry == {"calibrated": preview.rates["cpu"].to_dict(), "seen": []}
     with monkeypatch.context() as patch:
-        patch.setattr("swdual.master.preview.calibrated", unwanted)
+        patch.setattr("swdual.prediction.preview.calibrated", unwanted)
         again = Preview(QUERIES, TARGETS)
         assert again.plan("dual").makespan == pytest.approx(preview.plan("dual").makespan)
     for damage in ("", "{", "[]", "null", json.dumps({"x": 3}), "[" * 100_000):
         path.write_text(damage)
-        monkeypatch.setattr("swdual.master.preview.calibrated", lambda *_: again.rates["cpu"])
+        monkeypatch.setattr("swdual.prediction.preview.calibrated", lambda *_: again.rates["cpu"])
         Preview(QUERIES, TARGETS)
         assert "simd" in json.dumps(json.loads(path.read_text()))
 
 
 def test_given_rates_measure_and_write_nothing(own_cache, monkeypatch):
     """Whoever gives rates for all kinds waits for nothing."""
-    monkeypatch.setattr("swdual.master.preview.calibrated", unwanted)
+    monkeypatch.setattr("swdual.prediction.preview.calibrated", unwanted)
     plan(QUERIES, TARGETS, cpus=2, gpus=2, rates=RATES)
     assert [*own_cache.rglob("rates.json")] == []
 
 
 def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
     """What was observed with as many workers is what a plan for so many predicts with."""
-    monkeypatch.setattr("swdual.master.engagement.SMALL_CELLS", 0)
+    monkeypatch.setattr("swdual.master.setup.SMALL_CELLS", 0)
     swdual.search(QUERIES, proteins(200, 50, 400), threads=2, device="cpu")
-    monkeypatch.setattr("swdual.master.preview.calibrated", unwanted)
+    monkeypatch.setattr("swdual.prediction.preview.calibrated", unwanted)
     preview = Preview(QUERIES, TARGETS, 2, 0)
     (kept,) = json.loads(Path(preview.rates_file).read_text()).values()
     (entry,) = kept.values()
@@ -276,14 +276,14 @@ def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
 
 def test_no_more_workers_are_measured_than_there_are_processors(own_cache, no_gpu, monkeypatch):
     """A plan for a larger machine has the rates of all processors of this one."""
-    monkeypatch.setattr("swdual.master.preview.available_threads", lambda: 3)
+    monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda: 3)
     asked = []
 
     def calibrated(bind, together, clock):
         asked.append(together)
         return Rates.from_dict(2)
 
-    monkeypatch.setattr("swdual.master.preview.calibrated", calibrated)
+    monkeypatch.setattr("swdual.prediction.preview.calibrated", calibrated)
     for cpus in (1, 3, 4, 700):
         Preview(QUERIES, TARGETS, cpus, 0)
     assert asked == [1, 3]

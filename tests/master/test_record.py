@@ -8,16 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from swdual.master import record as module
+from swdual.master import execution_log as module
 from swdual.master.cost import KNOTS, MAX_SEEN, Rates
-from swdual.master.crew import Report
-from swdual.master.device import Device, crowd
-from swdual.master.job import Job, Turn
-from swdual.master.record import Record
-from swdual.master.task import Range
+from swdual.master.devices import Device, crowd
+from swdual.master.execution_log import Record
+from swdual.master.ranges import Range
+from swdual.master.task import Job, Turn
 from swdual.master.worker import Worker
-from swdual.planner import make_plan
-from swdual.timeline import Span
+from swdual.master.worker_pool import Report
+from swdual.planning.planner import make_plan
+from swdual.planning.timeline import Span
 
 
 class Book:

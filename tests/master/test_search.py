@@ -12,15 +12,17 @@ import numpy as np
 import pytest
 from oracles.smith_waterman import local_score_gotoh
 
+from swdual.api import iter_search, search
 from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.format import parse_format
-from swdual.master import division, engagement, task
-from swdual.master.device import Device
+from swdual.master import partition as division
+from swdual.master import ranges as task
+from swdual.master import setup as engagement
+from swdual.master.devices import Device
 from swdual.master.search import Search
-from swdual.searching import iter_search, search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.lanes.pack import SPARSE, pack
-from swdual.master import task
-from swdual.master.task import EDGE, SMALL_EDGE, Range, Task, columns_of, covering, cut, make_tasks
+from swdual.master import ranges as task
+from swdual.master.ranges import (
+    EDGE,
+    SMALL_EDGE,
+    Range,
+    Task,
+    columns_of,
+    covering,
+    cut,
+    make_tasks,
+)
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

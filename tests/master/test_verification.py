@@ -10,8 +10,9 @@ from swdual.backends import cuda, reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError, InputError
-from swdual.master import division, task
-from swdual.master.device import Device
+from swdual.master import partition as division
+from swdual.master import ranges as task
+from swdual.master.devices import Device
 from swdual.master.verification import Verification
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

@@ -11,13 +11,15 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from swdual.alignment.tracer import Tracer
+from swdual.api import iter_search, search
 from swdual.backends import reference
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError
-from swdual.master import engagement, gathering, task
+from swdual.master import merge as gathering
+from swdual.master import ranges as task
+from swdual.master import setup as engagement
 from swdual.master.search import Search
-from swdual.searching import iter_search, search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Sequence, batch_of

@@ -31,8 +31,8 @@ from oracles.makespan import check, optimum
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.instance import PRECISION, Instance, lower_bound
-from swdual.planner import PACKAGE, make_plan
+from swdual.planning.instance import PRECISION, Instance, lower_bound
+from swdual.planning.planner import PACKAGE, make_plan
 
 PLANNERS = registry.available(PACKAGE)
 SMALL = 360

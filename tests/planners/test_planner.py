@@ -11,8 +11,8 @@ import pytest
 from oracles.makespan import optimum
 
 from swdual.errors import InputError
-from swdual.instance import PRECISION, Instance, divisible_bound, lower_bound
-from swdual.planner import Plan, make_plan
+from swdual.planning.instance import PRECISION, Instance, divisible_bound, lower_bound
+from swdual.planning.planner import Plan, make_plan
 
 INF = math.inf
 SLACK = 1 + 1e-9

@@ -11,10 +11,11 @@ import pytest
 from scheduling.random_schedules import built, drawn
 
 from swdual.errors import InputError, OutputError
-from swdual.gantt import ENDINGS
-from swdual.scheduling import charts, metrics
+from swdual.planning.gantt import ENDINGS
+from swdual.scheduling import metrics
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.reports import charts
 
 pytest.importorskip("matplotlib")
 

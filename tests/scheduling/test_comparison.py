@@ -15,9 +15,9 @@ from scheduling.random_schedules import built, drawn
 
 from swdual.errors import InputError, OutputError
 from swdual.scheduling import metrics
-from swdual.scheduling.comparison import SHOWN, compare, human_time, shown
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.reports.comparison import SHOWN, compare, human_time, shown
 
 
 @pytest.fixture

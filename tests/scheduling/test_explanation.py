@@ -9,8 +9,8 @@ import pytest
 from scheduling.random_schedules import built
 
 from swdual.errors import InputError
-from swdual.scheduling.explanation import check_number, explained
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.reports.explanation import check_number, explained
 
 JOBS = [(0, 0, 10, [(0, 3)]), (1, 10, 20, [(0, 4)]), (2, 2, 5, [(3, 4)])]
 

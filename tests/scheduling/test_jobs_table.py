@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scheduling.random_schedules import built, drawn
 
 from swdual.errors import OutputError
-from swdual.scheduling.jobs_table import columns, write
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.reports.jobs_table import columns, write
 
 BATSIM = (
     "job_id,submission_time,requested_number_of_resources,requested_time,success,final_state,"

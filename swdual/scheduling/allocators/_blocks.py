@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.jit import kernel
+from swdual.runtime.jit import kernel
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
 

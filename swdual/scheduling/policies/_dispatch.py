@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.jit import kernel
+from swdual.runtime.jit import kernel
 from swdual.scheduling.job import Job
 from swdual.scheduling.policies._sequential import one
 from swdual.scheduling.policy import Running, Start, Stop, View

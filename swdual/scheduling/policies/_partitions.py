@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from swdual.scheduling import _levels as levels
 from swdual.scheduling import processors as sets
-from swdual.scheduling._slices import Counts, advance
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
+from swdual.scheduling.kernels import partition_profile as levels
+from swdual.scheduling.kernels.profile import Counts, advance
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Running
 from swdual.scheduling.processors import Ranges

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 
 from swdual.errors import InputError
-from swdual.planner import make_plan
+from swdual.planning.planner import make_plan
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform

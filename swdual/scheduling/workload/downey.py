@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
-from swdual.jit import kernel
+from swdual.runtime.jit import kernel
 
 
 def speedup(processors: float, parallelism: float, sigma: float) -> float:

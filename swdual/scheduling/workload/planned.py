@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swdual.planner import Plan
+from swdual.planning.planner import Plan
 from swdual.scheduling.workload.workload import Workload
 
 FIELDS = ("worker", "turn")
@@ -25,7 +25,7 @@ def of_plan(plan: Plan, ready: ArrayLike = 0.0) -> Workload:
     ready
         Seconds before which a task cannot start: of each, or of all.
 
-    >>> from swdual.planner import make_plan
+    >>> from swdual.planning.planner import make_plan
     >>> from swdual.scheduling import simulate
     >>> plan = make_plan([3, 2, 2], [9, 9, 9], cpus=2, gpus=0)
     >>> float(simulate(of_plan(plan), 2, "planned").finish_time.max()) == plan.makespan

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from xopen import xopen
 
 from swdual.errors import InputError
-from swdual.output import replacing
+from swdual.io.output import replacing
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs

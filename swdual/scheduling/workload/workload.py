@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
-from swdual.scheduling.frames import data_frame
+from swdual.io.text import harmless
 from swdual.scheduling.job import Job
+from swdual.scheduling.reports.frames import data_frame
 from swdual.scheduling.workload.trace import LARGEST
-from swdual.text import harmless
 
 if TYPE_CHECKING:
     import pandas

@@ -9,7 +9,7 @@ import numpy as np
 from backends.cuda.standin import StandIn
 
 from kernels import batch, emulator
-from swdual.backends._cuda_kernels import sources
+from swdual.backends.cuda.kernels import sources
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 from backends.cuda.emulated import keys_library
 
 from kernels import batch
-from swdual.backends._cuda_kernels import KERNELS, Tile
+from swdual.backends.cuda.kernels import KERNELS, Tile
 
 ALIGNMENT = 256
 

@@ -9,7 +9,9 @@ import pytest
 from kernels.batch import Scheme
 
 from kernels import oracle
-from swdual.backends import _cuda_memory, _cuda_slot, cuda
+from swdual.backends import cuda
+from swdual.backends.cuda import memory as _cuda_memory
+from swdual.backends.cuda import slot as _cuda_slot
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.sequences import matrices

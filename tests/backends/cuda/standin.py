@@ -16,8 +16,8 @@ import numpy as np
 from kernels.batch import Scheme
 
 from kernels import oracle
-from swdual.backends._cuda_card import CardError, CardMemory
-from swdual.backends._cuda_kernels import BORDER_BYTES, KERNELS, Tile
+from swdual.backends.cuda.card import CardError, CardMemory
+from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, Tile
 
 ALIGNMENT = 256
 GARBAGE = 0xA5

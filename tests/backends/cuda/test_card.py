@@ -26,10 +26,12 @@ from backends.cuda.searches import (
 )
 
 from kernels import emulator
-from swdual.backends import _cuda_cupy, _cuda_kernels, cuda
-from swdual.backends._cuda_card import CardError, CardMemory, Program
-from swdual.backends._cuda_cupy import CupyCard
+from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
+from swdual.backends.cuda import cupy_card as _cuda_cupy
+from swdual.backends.cuda import kernels as _cuda_kernels
+from swdual.backends.cuda.card import CardError, CardMemory, Program
+from swdual.backends.cuda.cupy_card import CupyCard
 from swdual.errors import DeviceError, DeviceMemoryError
 
 

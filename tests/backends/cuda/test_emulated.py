@@ -20,9 +20,9 @@ from backends.cuda.searches import (
 )
 
 from kernels import emulator
-from swdual.backends import _cuda_launch
-from swdual.backends._cuda_kernels import KERNELS
 from swdual.backends.cuda import CudaScorer
+from swdual.backends.cuda import launch as _cuda_launch
+from swdual.backends.cuda.kernels import KERNELS
 
 MEBIBYTE = 1 << 20
 

@@ -16,8 +16,9 @@ from backends.cuda.searches import (
     tasks_of,
 )
 
-from swdual.backends import _cuda_launch, cuda, simd
-from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends import cuda, simd
+from swdual.backends.cuda import launch as _cuda_launch
+from swdual.backends.cuda.kernels import KERNELS
 from swdual.database import build
 from swdual.errors import DeviceMemoryError
 from swdual.sequences.alphabet import PROTEIN

@@ -7,8 +7,8 @@ import pytest
 from backends.cuda.searches import database_of, random_codes, small_parts
 from backends.cuda.standin import StandIn
 
-from swdual.backends import _cuda_memory
-from swdual.backends._cuda_memory import BAYS, OverBudget, Part, Shelf, Stretch
+from swdual.backends.cuda import memory as _cuda_memory
+from swdual.backends.cuda.memory import BAYS, OverBudget, Part, Shelf, Stretch
 
 
 def shelf_of(lengths, limit, block_bytes=1 << 20, **card):

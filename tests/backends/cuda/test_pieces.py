@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kernels.batch import Scheme
 
 from kernels import oracle
-from swdual.backends import _cuda_pieces as pieces
-from swdual.backends._cuda_kernels import KERNELS, Tile
+from swdual.backends.cuda import pieces
+from swdual.backends.cuda.kernels import KERNELS, Tile
 
 quick = settings(max_examples=150, deadline=None)
 lengths_of_targets = st.lists(st.integers(1, 5000), min_size=1, max_size=40)

@@ -23,9 +23,10 @@ from backends.cuda.standin import StandIn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swdual.backends import _cuda_launch, cuda
-from swdual.backends._cuda_kernels import KERNELS
+from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
+from swdual.backends.cuda import launch as _cuda_launch
+from swdual.backends.cuda.kernels import KERNELS
 from swdual.errors import DeviceError, DeviceMemoryError
 
 MEBIBYTE = 1 << 20

@@ -101,6 +101,6 @@ def test_auto_takes_gpus_for_large_searches_only(run, cards, files, monkeypatch)
     small = run("search", *files)
     assert small.code == 0, small.err
     assert not any(card.launches for card in cards)
-    monkeypatch.setattr("swdual.master.engagement.GPU_CELLS", 0)
+    monkeypatch.setattr("swdual.master.setup.GPU_CELLS", 0)
     assert run("search", *files).out == small.out
     assert all(card.launches for card in cards)

@@ -9,9 +9,11 @@ from importlib import metadata, util
 import pytest
 from backends.cuda.fakes import FakeDriver
 
-from swdual.backends import _cuda_driver, _cuda_usable, cuda
-from swdual.backends._cuda_driver import DriverError
-from swdual.extras import install_command
+from swdual.backends import cuda
+from swdual.backends.cuda import availability as _cuda_usable
+from swdual.backends.cuda import driver as _cuda_driver
+from swdual.backends.cuda.driver import DriverError
+from swdual.runtime.extras import install_command
 
 
 @pytest.fixture

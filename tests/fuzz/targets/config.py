@@ -13,11 +13,11 @@ from fuzz.target import explained, pick, stored, unshown
 
 from swdual import registry
 from swdual.cli._times import read_times
-from swdual.cluster.description import read_cluster
-from swdual.cluster.preview import forecast
 from swdual.database.database import Database
-from swdual.master.preview import Preview
-from swdual.planner import PACKAGE, make_plan
+from swdual.planning.planner import PACKAGE, make_plan
+from swdual.prediction.cluster_preview import forecast
+from swdual.prediction.nodes_file import read_cluster
+from swdual.prediction.preview import Preview
 from swdual.scheduling.platform import MOST, Platform
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

@@ -14,7 +14,7 @@ import numpy as np
 from fuzz.target import explained, folder
 
 from swdual.database.database import Database
-from swdual.journal import Journal
+from swdual.io.journal import Journal
 from swdual.master.search import Search
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

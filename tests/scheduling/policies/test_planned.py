@@ -7,7 +7,7 @@ import pytest
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.planner import PACKAGE, make_plan
+from swdual.planning.planner import PACKAGE, make_plan
 from swdual.scheduling import Workload, simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.planned import of_plan

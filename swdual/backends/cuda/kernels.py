@@ -1,0 +1,228 @@
+"""The CUDA kernels as the host sees them: names, tiles, limits, and the structure they are given.
+
+The kernels are in the folder ``kernels``, whose README tells the recurrence and the layouts. A
+kernel is a template: a group of `lanes` threads holds a tile of ``lanes * columns`` query columns
+in registers, and the residues of a target pass through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.sequences.alphabet import CODES
+
+SEARCH = np.dtype(
+    [
+        ("residues", "u8"),
+        ("piece_starts", "u8"),
+        ("piece_lengths", "u8"),
+        ("piece_targets", "u8"),
+        ("chunks", "u8"),
+        ("queries", "u8", 2),
+        ("matrix", "u8"),
+        ("scores", "u8", 2),
+        ("rescue", "u8", 2),
+        ("rescue_count", "u8"),
+        ("next", "u8"),
+        ("border", "u8"),
+        ("list", "u8"),
+        ("list_count", "u8"),
+        ("chunk_count", "u4"),
+        ("border_rows", "u4"),
+        ("query_lengths", "u4", 2),
+        ("gap_first", "i4"),
+        ("gap_next", "i4"),
+        ("limit", "i4"),
+    ],
+    align=True,
+)
+"""The structure `Search` of ``kernels/search.cuh``; pointers are addresses on the device."""
+
+BORDER_BYTES = 8
+"""Bytes of one row of the border."""
+
+ROW_COLUMNS, BORDER_COLUMNS = 2, 1
+"""What a row costs besides its columns, and what its border costs, both in columns."""
+
+LANES = (8, 16, 32)
+COLUMNS = (16, 20, 24, 28, 32)
+
+
+class Tile(NamedTuple):
+    """Lanes of a group, query columns of a lane, and threads of a CTA."""
+
+    lanes: int
+    columns: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What the numbers of a kernel can hold.
+
+    Parameters
+    ----------
+    lowest, highest
+        The whole numbers that they hold.
+    capabilities
+        Compute capabilities for which they are meant, ten times: from the first, below the second.
+    """
+
+    lowest: int
+    highest: int
+    capabilities: tuple[int, int]
+
+
+S16 = Numbers(-(1 << 15), (1 << 15) - 1, (90, 1000))
+HALF = Numbers(-(1 << 11), 1 << 11, (75, 90))
+S32 = Numbers(-(1 << 30), (1 << 31) - 1, (75, 1000))
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel: `queries` queries in a launch, `targets` targets side by side in a group.
+
+    Parameters
+    ----------
+    columns
+        The most columns of a lane for which 128 registers a thread are enough, from each compute
+        capability on. There a CTA has 512 threads; with more columns it has 384 and 168 registers.
+    """
+
+    name: str
+    numbers: Numbers
+    queries: int
+    targets: int
+    columns: tuple[tuple[int, int], ...]
+
+    @property
+    def file(self) -> str:
+        """The name of its source in the folder of kernels."""
+        return f"{self.name}.cu"
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """The tiles; on later devices than the first they may differ in their threads."""
+        return self.tiles_on(self.numbers.capabilities[0])
+
+    def tiles_on(self, capability: int) -> tuple[Tile, ...]:
+        """Return the tiles for devices of a compute capability.
+
+        >>> KERNELS["s2_s16"].tiles_on(90)[2:4]
+        (Tile(lanes=8, columns=24, threads=512), Tile(lanes=8, columns=28, threads=384))
+        """
+        most = [most for least, most in self.columns if least <= capability][-1]
+        return tuple(
+            Tile(lanes, columns, 512 if columns <= most else 384)
+            for lanes in LANES
+            for columns in COLUMNS
+        )
+
+    def expression(self, lanes: int, columns: int, threads: int) -> str:
+        """Return the name of an instance.
+
+        >>> KERNELS["q2_s16"].expression(16, 28, 512)
+        'q2_s16<16, 28, 512>'
+        """
+        return f"{self.name}<{lanes}, {columns}, {threads}>"
+
+    def shared_bytes(self, lanes: int, columns: int, threads: int = 0) -> int:
+        """Return the dynamic shared memory of a CTA: the query profile of a tile, and its chunk.
+
+        Its threads make no difference.
+
+        >>> KERNELS["q2_s16"].shared_bytes(16, 28), KERNELS["s2_s16"].shared_bytes(16, 24)
+        (57360, 40976)
+        """
+        blocks = columns // 4 - (self.targets - 1)
+        return 16 * (CODES * blocks * lanes + 1)
+
+    def border_rows(self, tile: Tile, pieces: int, longest: int) -> int:
+        """Return the border rows of a CTA for a chunk of some pieces, the longest of them so long.
+
+        >>> KERNELS["q2_s16"].border_rows(Tile(16, 28, 512), 3, 9)
+        135
+        """
+        areas = -(-pieces // self.targets)
+        return areas * (-(-longest // 4) * 4 + 2 * tile.lanes + 1)
+
+    def limit(self, largest: int) -> int:
+        """Return the score from which on a piece is rescued, if no pair of residues scores more.
+
+        A score below it cannot leave the numbers in one step, and the first one above can be held.
+        """
+        return self.numbers.highest - max(largest, 0)
+
+    def holds(self, scores: NDArray[np.integer], gap_first: int, gap_next: int) -> bool:
+        """Return whether these scores and prices leave room for any score below the limit.
+
+        Scores below what the numbers hold do no harm: they are cut, and still forbid the pair.
+        """
+        largest = max(int(scores.max()), 0)
+        return (
+            gap_first + gap_next <= -self.numbers.lowest
+            and largest + gap_first <= self.numbers.highest
+            and largest < self.limit(largest)
+        )
+
+
+KERNELS = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("q2_s16", S16, 2, 1, ((90, 32), (100, 28), (120, 24))),
+        Kernel("s2_s16", S16, 1, 2, ((90, 24), (100, 20))),
+        Kernel("q2_h2", HALF, 2, 1, ((75, 28),)),
+        Kernel("s2_h2", HALF, 1, 2, ((75, 24),)),
+        Kernel("q1_s32", S32, 1, 1, ((75, 24), (120, 20))),
+    )
+}
+"""The kernels by name."""
+
+
+def choose(
+    kernel: Kernel, capability: int, query_length: int, mean_length: float, shared_bytes: int
+) -> Tile:
+    """Return the tile with which a query is done soonest.
+
+    A query is padded to whole tiles, and a target waits until its last residue has passed all
+    lanes of the group.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    capability
+        Compute capability of the device, ten times: 90 for 9.0.
+    query_length
+        Residues; of two queries, those of the longer.
+    mean_length
+        Residues of a target, on average.
+    shared_bytes
+        Shared memory that a CTA can have there.
+
+    Examples
+    --------
+    >>> choose(KERNELS["q2_s16"], 90, 448, 350, 232_448)
+    Tile(lanes=16, columns=28, threads=512)
+    """
+
+    def cost(tile: Tile) -> tuple[float, int]:
+        lanes, columns, _ = tile
+        tiles = max(-(-query_length // (lanes * columns)), 1)
+        row = columns + ROW_COLUMNS + (BORDER_COLUMNS if tiles > 1 else 0)
+        return tiles * lanes * row * (mean_length + lanes), tiles
+
+    tiles = kernel.tiles_on(capability)
+    return min((tile for tile in tiles if kernel.shared_bytes(*tile) <= shared_bytes), key=cost)
+
+
+def sources() -> Path:
+    """Return the folder of the kernels' sources: the package's, or that of a checkout."""
+    package = Path(__file__).parents[2]
+    installed = package / "kernels"
+    return installed if installed.is_dir() else package.parent / "kernels"

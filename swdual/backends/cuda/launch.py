@@ -1,0 +1,321 @@
+"""One launch: a query or two against some targets; what is chosen for it, and what it is given.
+
+A launch is a kernel over all pieces, then `q1_s32` over those whose score 16 bits do not hold,
+then, where only the best are wanted, `keys`, which gathers them. All of it is queued at once: how
+many pieces are to be scored again only the card knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backend import LARGEST
+from swdual.backends.cuda import pieces
+from swdual.backends.cuda.card import Buffer, Card, Event, Program
+from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
+from swdual.backends.cuda.memory import OverBudget, Part, Place, Shelf, padded
+from swdual.backends.cuda.slot import Slot
+from swdual.sequences.alphabet import CODES, PAD
+from swdual.sequences.scoring import ScoringScheme
+
+PAD_SCORE = -(2**30)
+"""What a residue scores beside a sequence; the kernels make it as low as their numbers go."""
+
+UNLIKE = 0.15
+"""Part of a pair's cells that may be wasted on the shorter query; with more, each goes alone."""
+
+WARP = 32
+"""Threads of the smallest CTA."""
+
+KEYS = Program("keys.cu", "keys")
+KEYS_THREADS, MOST_KEYS_CTAS = 256, 1024
+
+
+def kernels_on(capability: tuple[int, int]) -> list[Kernel]:
+    """Return the kernels that are meant for a compute capability, the quickest first.
+
+    >>> [kernel.name for kernel in kernels_on((9, 0))]
+    ['q2_s16', 's2_s16', 'q1_s32']
+    """
+    number = 10 * capability[0] + capability[1]
+    return [
+        kernel
+        for kernel in KERNELS.values()
+        if kernel.numbers.capabilities[0] <= number < kernel.numbers.capabilities[1]
+    ]
+
+
+class Work(NamedTuple):
+    """What there is to do: on the card, the arrays of pieces and chunks, and 0, 1, 2, ..."""
+
+    place: Place
+    pieces: int
+    longest: int
+    chunks: int
+    rows: int
+
+    def address(self, number: int) -> int:
+        """Return where the pieces' starts (0), lengths, targets, the edges, or the numbers lie."""
+        sizes = [4 * self.pieces] * 3 + [4 * (self.chunks + 1)]
+        return self.place.buffer.address + sum(padded(size) for size in sizes[:number])
+
+
+class Run(NamedTuple):
+    """A kernel, how many CTAs of how many threads run it, on what, and with how much scratch."""
+
+    kernel: Kernel
+    tile: Tile
+    grid: int
+    threads: int
+    search: NDArray[np.void]
+    scratch: int
+
+
+class Launcher:
+    """Launches under one scheme on one card.
+
+    Parameters
+    ----------
+    card, shelf
+        The card, and what lies on it.
+    scheme
+        What alignments score.
+    """
+
+    def __init__(self, card: Card, shelf: Shelf, scheme: ScoringScheme) -> None:
+        self._card = card
+        self._shelf = shelf
+        self._stream = card.stream()
+        letters = scheme.matrix.scores[:PAD, :PAD].astype(np.int32)
+        self._best = letters.max(axis=1).clip(0).astype(np.int64)
+        self._largest = int(self._best.max())
+        self._prices = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
+        major, minor = card.capability
+        self._capability = 10 * major + minor
+        kernels = kernels_on(card.capability)
+        usable = [kernel for kernel in kernels if kernel.holds(letters, *self._prices)]
+        self._widest = KERNELS["q1_s32"]
+        self._single = next(kernel for kernel in usable if kernel.queries == 1)
+        self._pair = next((kernel for kernel in usable if kernel.queries == 2), None)
+        matrix = np.full((CODES, CODES), PAD_SCORE, np.int32)
+        matrix[:PAD, :PAD] = letters
+        self._matrix = shelf.keep(matrix)
+        self._border: Buffer | None = None
+
+    def most(self, query: bytes, longest: int) -> int:
+        """Return a bound of the scores of a query against targets of limited length."""
+        return min(self._sum(query), longest * self._largest)
+
+    def _sum(self, query: bytes) -> int:
+        return int(self._best[np.frombuffer(query, np.uint8)].sum())
+
+    def suits(self, query: bytes, partner: bytes) -> bool:
+        """Return whether two queries are quicker together than each alone."""
+        short, long = sorted((len(query), len(partner)))
+        return self._pair is not None and long - short <= 2 * UNLIKE * long
+
+    def launch(self, slot: Slot, queries: Sequence[bytes], part: Part, bar: int | None) -> Event:
+        """Queue the scoring of a query, or of two, against some targets.
+
+        Parameters
+        ----------
+        slot
+            Where queries go, and scores come.
+        queries
+            One or two.
+        part
+            The targets.
+        bar
+            The lowest score that is wanted; None if all are.
+
+        Returns
+        -------
+        What comes when the slot holds the scores, or keys.
+        """
+        kernel = self._single
+        if len(queries) == 2:
+            assert self._pair is not None
+            kernel = self._pair
+        shelf = self._shelf
+        longest_query = max(len(query) for query in queries)
+        lengths = shelf.block(part.stretch.block).lengths[part.first : part.last]
+        tile = self._tile(kernel, longest_query, lengths)
+        work = self._work(kernel, tile, queries, part)
+        slot.lay_out(queries, len(lengths), work.pieces)
+        place = shelf.hold(part.stretch)
+        limit = kernel.limit(self._largest)
+        search = self._search(slot, queries, work)
+        search["residues"] = place.buffer.address
+        search["matrix"] = self._matrix.buffer.address
+        search["limit"] = limit
+        runs = [self._run(kernel, tile, tile.threads, search, work.chunks, work.rows)]
+        runs += [
+            self._again(slot, number, query, search, work, lengths)
+            for number, query in enumerate(queries)
+            if self.most(query, int(lengths[0])) >= limit
+        ]
+        border = self._border_of(max(run.scratch for run in runs))
+        stream = self._stream
+        for each in (place, work.place, self._matrix):
+            stream.wait(each.arrived)
+        slot.send(stream)
+        self._queue(runs, border)
+        place.used = stream.record()
+        if bar is not None:
+            for number in range(len(queries)):
+                self._gather(slot, number, work, len(lengths), bar)
+        slot.fetch(stream, scores=bar is None)
+        return stream.record()
+
+    def _search(self, slot: Slot, queries: Sequence[bytes], work: Work) -> NDArray[np.void]:
+        """Return what a kernel is given, but the residues, the matrix and the limit."""
+        search = np.zeros((), SEARCH)
+        for number, name in enumerate(("piece_starts", "piece_lengths", "piece_targets", "chunks")):
+            search[name] = work.address(number)
+        search["chunk_count"] = work.chunks
+        search["gap_first"], search["gap_next"] = self._prices
+        search["next"] = slot.address("next")
+        search["rescue_count"] = slot.address("rescue_count")
+        for number, query in enumerate(queries):
+            search["queries"][number] = slot.address("query", number)
+            search["query_lengths"][number] = len(query)
+            search["scores"][number] = slot.address("scores", number)
+            search["rescue"][number] = slot.address("rescue", number)
+        return search
+
+    def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
+        mean_length = float(lengths.mean())
+        return choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
+
+    def fetch_scores(self, slot: Slot) -> None:
+        """Fetch all scores of a launch that was to fetch keys."""
+        slot.fetch(self._stream, scores=True)
+        self._stream.record().wait()
+
+    def _work(self, kernel: Kernel, tile: Tile, queries: Sequence[bytes], part: Part) -> Work:
+        """Return the pieces and chunks of some targets."""
+        granule = _granule(kernel, tile, tile.threads)
+        ctas = self._card.processors
+        block = self._shelf.block(part.stretch.block)
+        here = slice(part.first, part.last)
+        lengths = block.lengths[here]
+        span, window = self._windows(queries, lengths, ctas * granule)
+        tiles = -(-max(len(query) for query in queries) // (tile.lanes * tile.columns))
+        area = partial(kernel.border_rows, tile, 1)
+        most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas) if tiles > 1 else None
+
+        def make() -> tuple[list[NDArray[np.uint32]], tuple[int, ...]]:
+            starts = block.starts[here] - block.starts[part.stretch.first]
+            found = pieces.cut(starts, lengths, span, window)
+            chunks = pieces.chunk(found.lengths, granule, kernel.targets, ctas, area, most_rows)
+            sizes = len(found.lengths), int(found.lengths[0]), len(chunks.edges) - 1, chunks.rows
+            return [*found, chunks.edges, np.arange(len(lengths), dtype=np.uint32)], sizes
+
+        key = (part, span, window, granule, kernel.targets, tile.lanes, most_rows)
+        place = self._shelf.table(key, make)
+        return Work(place, *place.about)
+
+    def _windows(
+        self, queries: Sequence[bytes], lengths: NDArray[np.uint32], groups: int
+    ) -> tuple[int, int]:
+        """Return the overlap and the length of windows; where none is cut, always the same."""
+        longest = int(lengths[0])
+        spans = [pieces.span_of(len(query), self._sum(query), self._prices[1]) for query in queries]
+        known = [span for span in spans if span is not None]
+        if len(known) == len(spans):
+            span = pieces.rounded_up(max(known))
+            window = pieces.window_of(span, int(lengths.sum(dtype=np.int64)) // groups)
+            if window < longest:
+                return span, window
+        return 0, int(np.iinfo(np.uint32).max)
+
+    def _again(
+        self,
+        slot: Slot,
+        number: int,
+        query: bytes,
+        search: NDArray[np.void],
+        work: Work,
+        lengths: NDArray[np.uint32],
+    ) -> Run:
+        """Return the run over the pieces of a query that did not fit 16 bits."""
+        kernel = self._widest
+        tile = self._tile(kernel, len(query), lengths)
+        again = search.copy()
+        again["queries"][0] = search["queries"][number]
+        again["scores"][0] = search["scores"][number]
+        again["query_lengths"] = len(query), 0
+        again["limit"] = kernel.limit(self._largest)
+        again["list"] = slot.address("rescue", number)
+        again["list_count"] = slot.address("rescue_count", number)
+        again["next"] = slot.address("rescue_next", number)
+        threads, room = tile.threads, self._shelf.border_bytes // BORDER_BYTES
+        while True:
+            granule = _granule(kernel, tile, threads)
+            rows = kernel.border_rows(tile, granule, work.longest)
+            if rows <= room or threads == WARP:
+                break
+            threads = max(threads // 2 // WARP, 1) * WARP
+        return self._run(kernel, tile, threads, again, -(-work.pieces // granule), rows)
+
+    def _run(
+        self,
+        kernel: Kernel,
+        tile: Tile,
+        threads: int,
+        search: NDArray[np.void],
+        chunks: int,
+        rows: int,
+    ) -> Run:
+        """Return a run of as many CTAs as there are chunks, or room for borders."""
+        grid = min(self._card.processors, chunks)
+        if search["query_lengths"].max() > tile.lanes * tile.columns:
+            most = self._shelf.border_bytes // (BORDER_BYTES * rows)
+            if most == 0:
+                raise OverBudget(f"a border takes {BORDER_BYTES * rows} bytes")
+            grid = min(grid, most)
+            search["border_rows"] = rows
+            return Run(kernel, tile, grid, threads, search, grid * rows * BORDER_BYTES)
+        return Run(kernel, tile, grid, threads, search, 0)
+
+    def _queue(self, runs: Sequence[Run], border: Buffer) -> None:
+        """Queue runs, which share scratch memory because they follow one another."""
+        for kernel, tile, grid, threads, search, _ in runs:
+            search["border"] = border.address
+            program = Program(kernel.file, kernel.expression(*tile))
+            shared = kernel.shared_bytes(*tile)
+            self._stream.launch(program, grid, threads, shared, [search])
+
+    def _border_of(self, size: int) -> Buffer:
+        """Return scratch memory that all launches share."""
+        if self._border is None or self._border.size < size:
+            if self._border is not None:
+                self._card.synchronize()
+                self._shelf.budget.free(self._border)
+                self._border = None
+            self._border = self._shelf.budget.allocate(padded(max(size, 1)))
+        return self._border
+
+    def _gather(self, slot: Slot, number: int, work: Work, targets: int, bar: int) -> None:
+        """Queue the search for scores that reach the bar."""
+        arguments = [
+            np.uint64(slot.address("scores", number)),
+            np.uint64(work.address(4)),
+            np.uint32(targets),
+            np.int32(min(max(bar, 0), LARGEST)),
+            np.uint64(slot.address("keys", number)),
+            np.uint32(slot.most_keys),
+            np.uint64(slot.address("key_count", number)),
+        ]
+        grid = min(-(-targets // KEYS_THREADS), MOST_KEYS_CTAS)
+        self._stream.launch(KEYS, grid, KEYS_THREADS, 0, arguments)
+
+
+def _granule(kernel: Kernel, tile: Tile, threads: int) -> int:
+    """Return how many pieces a CTA computes side by side."""
+    return threads // tile.lanes * kernel.targets

@@ -1,0 +1,210 @@
+"""What the card does now and next: launches ahead of the calls, results ahead of the questions."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backend import ScoringTask
+from swdual.backends.cuda.card import Card, Event
+from swdual.backends.cuda.launch import Launcher
+from swdual.backends.cuda.memory import OverBudget, Part, Shelf
+from swdual.backends.cuda.slot import Slot
+from swdual.database.database import Database
+from swdual.sequences.scoring import ScoringScheme
+
+Key = tuple[bytes, Part]
+"""A query and some targets."""
+
+SLOTS = 2
+"""Launches that are queued at the same time: one that the card does, and the next."""
+
+HORIZON = 16
+"""Tasks that are looked at in advance."""
+
+LOWER = 0.75
+"""How much lower a bar is taken, because the next query's may be lower, and is not known yet."""
+
+
+class Found(NamedTuple):
+    """All scores of some targets, or those that reach a bar and the targets' places."""
+
+    scores: NDArray[np.int32]
+    targets: NDArray[np.int64] | None = None
+    bar: int = 0
+
+    def best(self, bar: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the scores that reach a bar, and the targets' places."""
+        chosen = np.flatnonzero(self.scores >= bar)
+        return self.scores[chosen], chosen if self.targets is None else self.targets[chosen]
+
+    def answers(self, bar: int | None) -> bool:
+        """Return whether nothing is missing of what reaches a bar, or of all if it is None."""
+        return self.targets is None or (bar is not None and bar >= self.bar)
+
+
+@dataclass(eq=False)
+class Flight:
+    """A launch that has been queued and not looked at since."""
+
+    queries: Sequence[bytes]
+    part: Part
+    bar: int | None
+    slot: Slot
+    done: Event
+
+
+class Pipeline:
+    """The work of one card.
+
+    Parameters
+    ----------
+    card
+        The card.
+    database, scheme
+        What is searched and how.
+    limit
+        Bytes of the card that may be used.
+    """
+
+    def __init__(self, card: Card, database: Database, scheme: ScoringScheme, limit: int) -> None:
+        self._card = card
+        self.shelf = Shelf(card, database, limit)
+        self.launcher = Launcher(card, self.shelf, scheme)
+        self._free = [Slot(self.shelf) for _ in range(SLOTS)]
+        self._flights: deque[Flight] = deque()
+        self._found: dict[Key, Found] = {}
+        self._lowest_bar: int | None = None
+
+    def __del__(self) -> None:
+        # What is queued must not end up in memory that is somebody else's by then.
+        with suppress(Exception), self._card.selected():
+            self._card.synchronize()
+
+    def most(self, task: ScoringTask) -> int:
+        """Return a bound of the scores of a task."""
+        query, block, first, _ = task
+        return self.launcher.most(query, int(self.shelf.block(block).lengths[first]))
+
+    def residues(self, part: Part) -> int:
+        """Return how many residues some targets have."""
+        lengths = self.shelf.block(part.stretch.block).lengths
+        return int(lengths[part.first : part.last].sum(dtype=np.int64))
+
+    def scored(self, tasks: Sequence[ScoringTask], bar: int | None) -> Iterator[tuple[Part, Found]]:
+        """Return what is found for the first task, part by part.
+
+        Parameters
+        ----------
+        tasks
+            The task, and those that will probably come next.
+        bar
+            The lowest score that is wanted; None if all are.
+        """
+        tasks = tasks[:HORIZON]
+        if bar is None:
+            self._lowest_bar = None
+        elif self._lowest_bar is None or bar < self._lowest_bar:
+            self._lowest_bar = int(bar * LOWER)
+        self._keep_what_is_wanted(tasks)
+        query, *place = tasks[0]
+        plan = self._plan(tasks)
+        for part in self.shelf.parts(*place):
+            while (found := self._found.get((query, part))) is None or not found.answers(bar):
+                self._found.pop((query, part), None)
+                if not self._flying((query, part)):
+                    first = plan and plan[0][1] == part and query in plan[0][0]
+                    self._launch(*(plan.popleft() if first else ((query,), part)))
+                self._look_ahead(plan)
+                self._land((query, part))
+            self._look_ahead(plan)
+            yield part, found
+
+    def _keep_what_is_wanted(self, tasks: Sequence[ScoringTask]) -> None:
+        """Forget the results that nobody will ask for."""
+        self._wanted = {
+            (query, part) for query, *place in tasks for part in self.shelf.parts(*place)
+        }
+        self._found = {key: self._found[key] for key in self._found if key in self._wanted}
+
+    def _plan(self, tasks: Sequence[ScoringTask]) -> deque[tuple[tuple[bytes, ...], Part]]:
+        """Return the launches that the tasks need, besides those that have been queued."""
+
+        def missing(query: bytes, part: Part) -> bool:
+            return (query, part) not in self._found and not self._flying((query, part))
+
+        left = [
+            task
+            for task in dict.fromkeys(tasks)
+            if any(missing(task[0], part) for part in self.shelf.parts(*task[1:]))
+        ]
+        plan: deque[tuple[tuple[bytes, ...], Part]] = deque()
+        while left:
+            query, *place = left.pop(0)
+            queries = [query]
+            partners = [
+                task
+                for task in left
+                if [*task[1:]] == place and self.launcher.suits(query, task[0])
+            ]
+            if partners:
+                nearest = min(partners, key=lambda task: abs(len(task[0]) - len(query)))
+                left.remove(nearest)
+                queries.append(nearest[0])
+            for part in self.shelf.parts(*place):
+                needed = tuple(each for each in queries if missing(each, part))
+                if needed:
+                    plan.append((needed, part))
+        return plan
+
+    def _flying(self, key: Key) -> bool:
+        return any(key[0] in flight.queries and key[1] == flight.part for flight in self._flights)
+
+    def _launch(self, queries: Sequence[bytes], part: Part) -> None:
+        """Queue a launch; if all slots are taken, wait for the first of them."""
+        if not self._free:
+            first = self._flights[0]
+            self._land((first.queries[0], first.part))
+        slot, bar = self._free[-1], self._lowest_bar
+        done = self.launcher.launch(slot, queries, part, bar)
+        self._flights.append(Flight(queries, part, bar, self._free.pop(), done))
+
+    def _look_ahead(self, plan: deque[tuple[tuple[bytes, ...], Part]]) -> None:
+        """Queue what comes next, and have the targets of what comes then copied to the card."""
+        try:
+            while plan and self._free:
+                self._launch(*plan[0])
+                plan.popleft()
+            here = self._flights[-1].part.stretch if self._flights else None
+            for _, part in plan:
+                if part.stretch != here:
+                    self.shelf.hold(part.stretch)
+                    break
+        except OverBudget:  # it will be said when it is asked for
+            plan.clear()
+
+    def _land(self, key: Key) -> None:
+        """Wait for a launch and look at it, and at those before it."""
+        while self._flying(key):
+            flight = self._flights[0]
+            flight.done.wait()
+            for number, query in enumerate(flight.queries):
+                if (query, flight.part) in self._wanted:
+                    self._found[query, flight.part] = self._fetched(flight, number)
+            self._free.append(self._flights.popleft().slot)
+
+    def _fetched(self, flight: Flight, number: int) -> Found:
+        """Return what a launch has found for one of its queries."""
+        if flight.bar is not None:
+            keys = flight.slot.keys(number)
+            if keys is not None:
+                scores, places = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
+                return Found(scores.astype(np.int32), places.astype(np.int64), flight.bar)
+            self.launcher.fetch_scores(flight.slot)
+        return Found(flight.slot.scores(number))

@@ -1,0 +1,254 @@
+"""GPUs of NVIDIA's, compute capability 7.5 and later: exact scores from kernels in CUDA C++.
+
+The card is told what to do before it is done with what it does. What that may be, a scorer knows
+from `CudaScorer.expect`; without, it does one query after the other.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backend import LARGEST, Progress, Scorer, ScoringTask
+from swdual.backends.cuda.card import Card, CardError, CardMemory
+from swdual.backends.cuda.cupy_card import open_card
+from swdual.backends.cuda.memory import STAGE_BYTES, OverBudget, Part, Stretch
+from swdual.backends.cuda.pipeline import SLOTS, Found, Pipeline
+from swdual.database.database import Database
+from swdual.errors import DeviceError, DeviceMemoryError
+from swdual.sequences.scoring import ScoringScheme
+
+logger = logging.getLogger("swdual")
+
+FREE_PART = 0.9
+"""How much of the free memory is taken where nobody limits it; other programs need some, too."""
+
+SMALLER = 0.75
+"""How much of the memory is tried next where it was too much."""
+
+LEAST_BYTES = 4 << 20
+"""With less nothing is tried."""
+
+SHARES_A_PROCESSOR = 16
+"""Targets that a multiprocessor computes in the time that one of them takes by itself."""
+
+
+def bind(
+    database: Database, scheme: ScoringScheme, number: int = 0, memory_limit: int | None = None
+) -> CudaScorer:
+    """Return a scorer on one of this machine's GPUs.
+
+    Parameters
+    ----------
+    database, scheme
+        What is searched and how.
+    number
+        Of the GPU, as CUDA counts them.
+    memory_limit
+        Bytes of its memory to use at most; by default most of what is free.
+
+    Raises
+    ------
+    DeviceError
+        If the GPU cannot be used.
+    """
+    try:
+        card = open_card(number)
+    except CardError as error:
+        raise DeviceError(f"GPU {number} cannot be used: {error}; use `device='cpu'`") from error
+    return CudaScorer(database, scheme, card, memory_limit)
+
+
+class CudaScorer:
+    """Scores on one card.
+
+    Parameters
+    ----------
+    database, scheme
+        What is searched and how.
+    card
+        The card.
+    memory_limit
+        Bytes of its memory to use at most; by default most of what is free.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        scheme: ScoringScheme,
+        card: Card,
+        memory_limit: int | None = None,
+    ) -> None:
+        self.width = card.processors * SHARES_A_PROCESSOR
+        self._database = database
+        self._scheme = scheme
+        self._card = card
+        self._memory_limit = memory_limit
+        self._bytes: int | None = None
+        self._lock = threading.Lock()
+        self._upcoming: list[ScoringTask] = []
+        self._broken: str | None = None
+        self._pipeline: Pipeline | None = None
+        self._cpu: Scorer | None = None
+
+    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
+        """Return bytes of the host: see `Scorer`. All callers share what is copied from."""
+        largest = max(block.sequences for block in self._database.manifest.blocks)
+        return 2 * STAGE_BYTES + 2 * SLOTS * (4 * largest + longest_query), 4 * heaviest
+
+    def expect(self, upcoming: Sequence[ScoringTask]) -> None:
+        """Take note of the tasks that will probably come, in their order, the next one first.
+
+        That makes the same scores come sooner: two queries against one range are computed together,
+        and the card begins with a task before it is asked for.
+        """
+        with self._lock:
+            self._upcoming = list(upcoming)
+
+    def __call__(
+        self, query: bytes, block: int, first: int, last: int, progress: Progress
+    ) -> NDArray[np.int32]:
+        """Return the scores: see `Scorer`.
+
+        Raises
+        ------
+        EngineError
+            If a score is too large.
+        DeviceMemoryError
+            If the card has too little memory.
+        DeviceError
+            If the card fails; from then on, always.
+        """
+        found = self._scored((query, block, first, last), None, progress)
+        return np.concatenate([each.scores for _, each in found])
+
+    def best(
+        self, query: bytes, block: int, first: int, last: int, bar: int, progress: Progress
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the scores that reach a bar, and the targets' places in the block.
+
+        The highest come first, equal ones in the order of the database's input. Parameters and
+        errors are otherwise those of a call, which returns all scores.
+        """
+        bar = max(bar, 0)
+        found = self._scored((query, block, first, last), bar, progress)
+        best = [each.best(bar) for _, each in found]
+        scores = np.concatenate([each for each, _ in best])
+        targets = np.concatenate(
+            [part.first + places for (part, _), (_, places) in zip(found, best, strict=True)]
+        )
+        ordinals = self._database.block(block).ordinals[targets]
+        order = np.lexsort((ordinals, -scores))
+        return scores[order], targets[order]
+
+    def _scored(
+        self, task: ScoringTask, bar: int | None, progress: Progress
+    ) -> list[tuple[Part, Found]]:
+        """Return what is found for a task, part by part."""
+        with self._lock:
+            if self._broken is not None:
+                raise DeviceError(self._broken)
+            try:
+                with self._card.selected():
+                    return self._scored_here(task, bar, progress)
+            except CardMemory as error:
+                raise self._too_little(str(error), free=0) from error
+            except CardError as error:
+                raise self._lost(error) from error
+
+    def _scored_here(
+        self, task: ScoringTask, bar: int | None, progress: Progress
+    ) -> list[tuple[Part, Found]]:
+        """Return what is found for a task; with less memory if it was too much."""
+        tasks, told = self._tasks(task), 0
+        while True:
+            try:
+                pipeline = self._ready()
+                if pipeline.most(task) > LARGEST:
+                    return self._on_cpu(task, progress)
+                found, done = [], 0
+                for part, each in pipeline.scored(tasks, bar):
+                    found.append((part, each))
+                    done += len(task[0]) * pipeline.residues(part)
+                    if done > told:
+                        progress(done - told)
+                        told = done
+                return found
+            except OverBudget as error:
+                raise self._too_little(str(error), self._let_go()) from error
+            except CardMemory as error:
+                self._shrink(error)
+
+    def _tasks(self, task: ScoringTask) -> list[ScoringTask]:
+        """Return a task and those that are expected after it."""
+        if task in self._upcoming:
+            return self._upcoming[self._upcoming.index(task) :]
+        return [task]
+
+    def _ready(self) -> Pipeline:
+        """Return what works on the card, with as much of its memory as seems right."""
+        if self._pipeline is None:
+            if self._bytes is None:
+                free, total = self._card.memory()
+                self._bytes = min(self._memory_limit or total, int(free * FREE_PART))
+            self._pipeline = Pipeline(self._card, self._database, self._scheme, self._bytes)
+        return self._pipeline
+
+    def _shrink(self, error: CardMemory) -> None:
+        """Begin anew with less memory.
+
+        Raises
+        ------
+        DeviceMemoryError
+            If that would be too little.
+        """
+        free, allowed = self._let_go(), self._bytes or 0
+        smaller = int(min(allowed, free) * SMALLER)
+        if smaller < LEAST_BYTES:
+            raise self._too_little(str(error), free) from error
+        logger.info(
+            "%s: %s; trying with %d MiB instead of %d",
+            self._card.name,
+            error,
+            smaller >> 20,
+            allowed >> 20,
+        )
+        self._bytes = smaller
+
+    def _too_little(self, cause: str, free: int) -> DeviceMemoryError:
+        """Return the error that says how much memory there is; the next call begins anew."""
+        allowed, self._bytes = self._bytes or 0, None
+        return DeviceMemoryError(
+            f"{self._card.name} has too little memory ({cause}): {free >> 20} MiB are free, "
+            f"and {allowed >> 20} were allowed; free some, raise `gpu_memory_limit`, "
+            "or use `device='cpu'`"
+        )
+
+    def _let_go(self) -> int:
+        """Give all memory of the card back; return how much is free then."""
+        pipeline, self._pipeline = self._pipeline, None
+        if pipeline is not None:
+            pipeline.shelf.clear()
+        try:
+            return self._card.memory()[0]
+        except CardMemory:
+            return 0
+
+    def _lost(self, error: CardError) -> DeviceError:
+        """Return the error that every call ends with from now on."""
+        remedy = "look at it with nvidia-smi, or use `device='cpu'`"
+        self._broken, self._pipeline = f"{self._card.name} failed: {error}; {remedy}", None
+        return DeviceError(self._broken)
+
+    def _on_cpu(self, task: ScoringTask, progress: Progress) -> list[tuple[Part, Found]]:
+        """Score what 31 bits might not hold, where that is noticed exactly."""
+        from swdual.backends import simd
+
+        if self._cpu is None:
+            self._cpu = simd.bind(self._database, self._scheme)
+        _, *place = task
+        return [(Part(Stretch(*place), *place[1:]), Found(self._cpu(*task, progress)))]

@@ -1,0 +1,111 @@
+"""The memory of one launch, on the card and in the host, and what is fetched from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.backends.cuda.card import Buffer, Stream
+from swdual.backends.cuda.memory import Shelf, padded
+from swdual.backends.cuda.pieces import rounded_up
+
+MOST_KEYS = 1 << 15
+"""Candidates of one query; where there are more, all scores are fetched."""
+
+COUNTERS = {"next": 0, "rescue_count": 1, "rescue_next": 3, "key_count": 5}
+"""Which of the counters is which; all but the first are one for each of two queries."""
+
+COUNTER_BYTES = 4
+
+
+class Slot:
+    """Arrays of one launch, one behind the other.
+
+    ::
+
+        counters | scores of each query | keys of each | queries | pieces to score again, of each
+
+    The first two begin as 0. The host has the same arrays but the last.
+    """
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._buffer: Buffer | None = None
+        self._host = np.empty(0, np.uint8)
+        self._offsets: dict[tuple[str, int], int] = {}
+        self.most_keys = MOST_KEYS
+        self._targets = 0
+
+    def lay_out(self, queries: Sequence[bytes], targets: int, rows: int) -> None:
+        """Make room for these queries, so many targets and so many pieces.
+
+        What was launched before has been waited for.
+        """
+        sizes = [("counters", COUNTER_BYTES * (COUNTERS["key_count"] + 2))]
+        sizes += [("scores", 4 * targets)] * len(queries)
+        sizes += [("keys", 8 * self.most_keys)] * len(queries)
+        sizes += [("query", len(query)) for query in queries]
+        mirrored = sum(padded(size) for _, size in sizes)
+        sizes += [("rescue", 4 * rows)] * len(queries)
+        self._offsets.clear()
+        size = 0
+        for name, each in sizes:
+            number = sum(other == name for other, _ in self._offsets)
+            self._offsets[name, number] = size
+            size += padded(each)
+        self._targets = targets
+        if self._buffer is None or self._buffer.size < size:
+            if self._buffer is not None:
+                self._shelf.budget.free(self._buffer)
+                self._buffer = None
+            self._buffer = self._shelf.budget.allocate(rounded_up(size))
+        if len(self._host) < mirrored:
+            self._host = self._shelf.card.pinned(rounded_up(mirrored))
+        for number, query in enumerate(queries):
+            begin = self._offsets["query", number]
+            self._host[begin : begin + len(query)] = np.frombuffer(query, np.uint8)
+
+    def address(self, name: str, number: int = 0) -> int:
+        """Return where an array or a counter lies on the card."""
+        if name in COUNTERS:
+            place = COUNTER_BYTES * (COUNTERS[name] + number)
+        else:
+            place = self._offsets[name, number]
+        return self._memory.address + place
+
+    @property
+    def _memory(self) -> Buffer:
+        assert self._buffer is not None, "not laid out"
+        return self._buffer
+
+    def send(self, stream: Stream) -> None:
+        """Have the queries copied to the card, and what begins as 0 set to it."""
+        begin, end = self._offsets["query", 0], self._offsets["rescue", 0]
+        stream.upload(self._memory, begin, self._host[begin:end])
+        stream.clear(self._memory, 0, self._offsets["keys", 0])
+
+    def fetch(self, stream: Stream, *, scores: bool) -> None:
+        """Have the counters and all scores copied to the host, or the counters and the keys."""
+        middle, end = self._offsets["keys", 0], self._offsets["query", 0]
+        if scores:
+            stream.download(self._host[:middle], self._memory, 0)
+        else:
+            few = self._offsets["scores", 0]
+            stream.download(self._host[:few], self._memory, 0)
+            stream.download(self._host[middle:end], self._memory, middle)
+
+    def scores(self, number: int) -> NDArray[np.int32]:
+        """Return the scores of a query that were fetched."""
+        begin = self._offsets["scores", number]
+        return self._host[begin : begin + 4 * self._targets].view(np.int32).copy()
+
+    def keys(self, number: int) -> NDArray[np.uint64] | None:
+        """Return the keys of a query that were fetched; None if there were too many."""
+        place = COUNTER_BYTES * (COUNTERS["key_count"] + number)
+        count = int(self._host[place : place + COUNTER_BYTES].view(np.uint32)[0])
+        if count > self.most_keys:
+            return None
+        begin = self._offsets["keys", number]
+        return self._host[begin : begin + 8 * count].view(np.uint64).copy()

@@ -1,0 +1,130 @@
+"""Aligning: the hits of queries made into errands, small ones of several queries together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.cluster.dispatcher import Errand, Errands
+from swdual.cluster.remote import Alignments, ToAlign, align
+from swdual.database.database import Database
+from swdual.hits.query_result import QueryResult
+from swdual.master.merge import Traced, alignment_jobs
+
+ERRAND_CELLS = 500_000_000
+"""Cells of the alignments that one errand finds, if there are so many: a twentieth of a second."""
+
+CELL_SECONDS = 2e-10
+"""What a cell takes, roughly: errands are spread by it."""
+
+
+@dataclass
+class _Bundle:
+    """Hits that are to be aligned by one errand: of which queries, which of theirs, and what for.
+
+    With their residues' codes also come the places in the input of the targets.
+    """
+
+    jobs: list[ToAlign] = field(default_factory=list)
+    whose: list[tuple[int, NDArray[np.int64], list[int]]] = field(default_factory=list)
+    blocks: set[int] = field(default_factory=set)
+    cells: int = 0
+
+
+class Aligning:
+    """The alignments of a wave.
+
+    Parameters
+    ----------
+    database
+        The targets.
+    errands
+        Where alignments are asked for.
+    heaviest
+        What the targets of a job may weigh.
+    priority
+        What has more is done before.
+    take
+        Is called with a query's number and some of its alignments.
+    note
+        Is called with what came back, and the number of a query in it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        errands: Errands,
+        heaviest: int,
+        priority: int,
+        take: Callable[[int, Traced], None],
+        note: Callable[[int, Alignments], None],
+    ) -> None:
+        self._database = database
+        self._errands = errands
+        self._heaviest = heaviest
+        self._priority = priority
+        self._take = take
+        self._note = note
+        blocks = range(len(database.manifest.blocks))
+        self._has_residues = all(database.has_block(block) for block in blocks)
+        self._bundles: dict[int, _Bundle] = {}
+        self._supplied: dict[int, dict[int, bytes]] = {}
+
+    def add(self, number: int, result: QueryResult) -> None:
+        """Have the hits of a query aligned, those of a block by a node that has it."""
+        anywhere = self._errands.anywhere
+        for hits in alignment_jobs(result, self._heaviest):
+            blocks, within = self._database.located(result.ordinals[hits])
+            whose = np.zeros(len(hits), np.int64) if anywhere else blocks
+            for key in np.unique(whose).tolist():
+                here = np.flatnonzero(whose == key)
+                here = here[np.argsort(blocks[here], kind="stable")]
+                found, firsts = np.unique(blocks[here], return_index=True)
+                places = zip(found.tolist(), np.split(within[here], firsts[1:]), strict=True)
+                chosen = hits[here]
+                job = ToAlign(
+                    result.query.codes, [*places], result.scores[chosen], result.strands[chosen]
+                )
+                bundle = self._bundles.setdefault(key, _Bundle())
+                bundle.jobs.append(job)
+                bundle.whose.append((number, chosen, result.ordinals[chosen].tolist()))
+                bundle.blocks |= {*found.tolist()}
+                residues = int(result.target_lengths[chosen].sum())
+                bundle.cells += residues * len(result.query.codes)
+                if bundle.cells >= ERRAND_CELLS:
+                    self._send(self._bundles.pop(key))
+
+    def flush(self) -> None:
+        """Have all that was added aligned, also where more would fit into an errand."""
+        while self._bundles:
+            self._send(self._bundles.popitem()[1])
+
+    def supplied(self, number: int) -> dict[int, bytes] | None:
+        """Return the residue codes of a query's targets, if they are not here, and forget them."""
+        return self._supplied.pop(number, None)
+
+    def _send(self, bundle: _Bundle) -> None:
+        self._errands.add(
+            Errand(
+                align,
+                (bundle.jobs, not self._has_residues),
+                partial(self._arrived, bundle),
+                "align",
+                frozenset(bundle.blocks),
+                self._priority,
+                bundle.cells * CELL_SECONDS,
+            )
+        )
+
+    def _arrived(self, bundle: _Bundle, found: Alignments) -> None:
+        """Hand on the alignments of each query, and keep targets that are not here."""
+        self._note(bundle.whose[0][0], found)
+        for place, (number, hits, ordinals) in enumerate(bundle.whose):
+            if found.codes is not None:
+                supplied = self._supplied.setdefault(number, {})
+                supplied |= zip(ordinals, found.codes[place], strict=True)
+            self._take(number, Traced(hits, found.tracebacks[place]))

@@ -1,0 +1,278 @@
+"""How a search is divided among the nodes of a cluster: into shares, each worth a message.
+
+A share is a group of queries against a range of the targets; the node that gets it divides it
+among its own workers. Numbers only: which machines the nodes are is nobody's business here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual import registry
+from swdual.cluster.grouping import Share, grouped, pending
+from swdual.cluster.placement import dealt
+from swdual.master.cost import Rates
+from swdual.master.partition import GOOD_ENOUGH, PATIENCE, instance_of
+from swdual.master.ranges import Range, Targets, columns_of, cut
+from swdual.planning.instance import divisible_bound
+from swdual.planning.planner import PACKAGE, Plan, plan_for
+
+SHARE_SECONDS = 0.01
+"""What a share takes besides: the way to the node and back."""
+
+SHARES_PER_NODE = 32
+"""Shares of a node at which nobody waits long for another who turns out slower than predicted."""
+
+BRIEFEST, LENGTHIEST = 0.5, 10.0
+"""Seconds of a mean share between which that holds; others have from a fifth to twice as many."""
+
+SLOW = 0.25
+"""The speed of a node, to that of all in the mean, below which its shares may last longer."""
+
+MOST_SHARES = 50_000
+"""Shares beyond which a search is not cut further: each takes the client a millisecond or so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sharing:
+    """The shares of a search and which node shall do them.
+
+    Parameters
+    ----------
+    ranges
+        How the targets are cut, block by block.
+    groups
+        The numbers of the queries of each group, longest first.
+    shares
+        Range by range, and in each from the large to the small.
+    cells
+        (shares,) the size of each.
+    seconds
+        (shares,) for each node what it needs for each share; equal nodes have the same array.
+    plan
+        Whose share is which, and when; its workers are the nodes.
+    divisible
+        Seconds that the shares would take if they could be cut at will.
+    """
+
+    ranges: list[Range]
+    groups: list[NDArray[np.int64]]
+    shares: list[Share]
+    cells: NDArray[np.int64]
+    seconds: list[NDArray[np.float64]]
+    plan: Plan
+    divisible: float
+
+
+def share_out(
+    lengths: Sequence[int],
+    database: Targets,
+    kinds: Sequence[str],
+    rates: Sequence[Rates],
+    planner: str,
+    sides: int = 1,
+    *,
+    ranges: list[Range] | None = None,
+    done: Collection[tuple[int, int]] = (),
+    heaviest: int | None = None,
+) -> Sharing:
+    """Return a sharing with a short predicted makespan, and few blocks for each node.
+
+    Parameters
+    ----------
+    lengths
+        Residues of each query.
+    database
+        The targets.
+    kinds, rates
+        Of each node: "gpu" if it has one, else "cpu", and what shares cost it: see `combined`.
+    planner
+        Name of the planner.
+    sides
+        Strands to compare.
+    ranges
+        How the targets are cut already.
+    done
+        Queries and numbers of such ranges that need not be compared again.
+    heaviest
+        What a range weighs at most: see `cut`.
+    """
+    only = getattr(registry.load(PACKAGE, planner), "KIND", None)
+    able = [only not in kinds or kind == only for kind in kinds]
+    costs = _Costs(np.asarray(lengths, np.int64), rates, able, sides)
+    width = max(each.width for each in rates)
+
+    if ranges is None:
+
+        def attempt(wanted: float) -> Sharing:
+            parts = max(1, math.ceil(wanted / max(1, len(lengths))))
+            places = cut(database, parts, shares=len(kinds), width=width, heaviest=heaviest)
+            left = pending(len(lengths), places)
+            return _planned(costs, database, places, left, wanted, kinds, planner)
+
+        return _best(attempt, costs.shares_worth(database.residues))
+
+    left = pending(len(lengths), ranges, done)
+    weights = np.array([each.residues for each in ranges], np.float64)
+    part = weights @ left @ costs.lengths / max(1.0, weights.sum() * costs.lengths.sum())
+    return _best(
+        lambda wanted: _planned(costs, database, ranges, left, wanted, kinds, planner),
+        costs.shares_worth(part * database.residues),
+    )
+
+
+def _best(attempt: Callable[[float], Sharing], wanted: float) -> Sharing:
+    """Return the best of ever finer sharings; the first has shares as long as they should be."""
+    best = last = attempt(wanted)
+    in_vain = 0
+    while best.plan.makespan > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
+        wanted *= 2
+        if wanted > MOST_SHARES:
+            break
+        finer = attempt(wanted)
+        if len(finer.shares) == len(last.shares):
+            break
+        last = finer
+        in_vain = 0 if finer.plan.makespan * GOOD_ENOUGH < best.plan.makespan else in_vain + 1
+        if finer.plan.makespan < best.plan.makespan:
+            best = finer
+    return best
+
+
+class _Costs:
+    """What shares cost the nodes."""
+
+    def __init__(
+        self, lengths: NDArray[np.int64], rates: Sequence[Rates], able: Sequence[bool], sides: int
+    ) -> None:
+        self.lengths = lengths
+        self.sides = sides
+        self.rates = rates
+        self._able = able
+        self._distinct = {id(each): each for each in rates}
+        self._column = {
+            key: each.seconds(lengths, 1.0) - each.startup for key, each in self._distinct.items()
+        }
+
+    def shares_worth(self, residues: float) -> float:
+        """Return how many shares so many residues should be: neither too short nor too long."""
+        node_seconds = [
+            self.sides * residues * float(self._column[id(rates)].sum())
+            for rates, able in zip(self.rates, self._able, strict=True)
+            if able
+        ]
+        speed = sum(1 / seconds for seconds in node_seconds if seconds)
+        if not speed:
+            return 1.0
+        total = len(node_seconds) / speed
+        lengthiest = LENGTHIEST * max(total / max(node_seconds), SLOW)
+        mean = min(max(1 / speed / SHARES_PER_NODE, BRIEFEST), lengthiest)
+        return min(max(total / mean, 1.0), MOST_SHARES)
+
+    def of_queries(self, residues: float) -> NDArray[np.float64]:
+        """Return what each query against so many residues costs the first node that may do it."""
+        rates = self.rates[list(self._able).index(True)]
+        return rates.startup + residues * self._column[id(rates)]
+
+    def of_shares(
+        self,
+        database: Targets,
+        ranges: Sequence[Range],
+        groups: Sequence[NDArray[np.int64]],
+        shares: Sequence[Share],
+    ) -> list[NDArray[np.float64]]:
+        """Return for each node what it needs for each share."""
+        numbers = np.array(shares, np.int64).reshape(-1, 2)
+        counts = np.array([len(group) for group in groups])
+        columns = {
+            width: np.array([columns_of(database, each, width) for each in ranges])
+            for width in {each.width for each in self._distinct.values()}
+        }
+        rows = {}
+        for key, rates in self._distinct.items():
+            cells = np.array([self._column[key][group].sum() for group in groups])
+            group, place = numbers.T
+            rows[key] = (
+                SHARE_SECONDS
+                + self.sides * counts[group] * rates.startup
+                + columns[rates.width][place] * (rates.layout + self.sides * cells[group])
+            )
+        never = np.full(len(shares), np.inf)
+        return [
+            rows[id(rates)] if able else never
+            for rates, able in zip(self.rates, self._able, strict=True)
+        ]
+
+
+def _planned(
+    costs: _Costs,
+    database: Targets,
+    ranges: list[Range],
+    left: NDArray[np.bool_],
+    wanted: float,
+    kinds: Sequence[str],
+    planner: str,
+) -> Sharing:
+    """Return the sharing into about so many shares."""
+    mean = database.residues / max(1, len(ranges))
+    order = np.argsort(-costs.lengths, kind="stable")
+    groups, shares = grouped(costs.of_queries(mean), order, ranges, left, wanted)
+    seconds = costs.of_shares(database, ranges, groups, shares)
+    residues = np.array([each.residues for each in ranges], np.int64)
+    group, place = np.array(shares, np.int64).reshape(-1, 2).T
+    query_residues = np.array([costs.lengths[each].sum() for each in groups], np.int64)
+    cells = costs.sides * query_residues[group] * residues[place]
+    instance = instance_of(seconds, kinds)
+    plan = plan_for(instance, planner)
+    # The planner numbers CPUs before GPUs.
+    order = np.argsort([kind == "gpu" for kind in kinds], kind="stable")
+    plan = replace(plan, kinds=tuple(kinds), workers=order[plan.workers])
+    if not plan.on_demand:
+        plan = replace(plan, workers=dealt(plan, seconds))
+        plan = _range_by_range(plan, seconds, place, cells)
+    return Sharing(ranges, groups, shares, cells, seconds, plan, divisible_bound(instance))
+
+
+def _range_by_range(
+    plan: Plan,
+    seconds: Sequence[NDArray[np.float64]],
+    places: NDArray[np.int64],
+    cells: NDArray[np.int64],
+) -> Plan:
+    """Return the plan with each node's shares ordered by range, from the large to the small.
+
+    The range that has the node's smallest share comes last: small ones even out what was uneven.
+    """
+    starts, ends = plan.starts.copy(), plan.ends.copy()
+    for node, queue in enumerate(plan.queues):
+        found, inverse = np.unique(places[queue], return_inverse=True)
+        smallest = np.full(len(found), np.iinfo(np.int64).max)
+        np.minimum.at(smallest, inverse, cells[queue])
+        ordered = queue[np.lexsort((-cells[queue], inverse, -smallest[inverse]))]
+        until = np.cumsum(seconds[node][ordered])
+        starts[ordered], ends[ordered] = np.append(0.0, until)[:-1], until
+    makespan = float(ends.max(initial=0.0))
+    return replace(plan, starts=starts, ends=ends, lower_bound=min(plan.lower_bound, makespan))
+
+
+def combined(rates: Sequence[Rates]) -> Rates:
+    """Return what tasks cost a node whose workers, with these rates, share each of them.
+
+    >>> round(1e-9 / combined([Rates.from_dict(40.0)] * 64).cell_seconds[0])
+    2560
+    """
+    speeds = np.array([1 / each.cell_seconds for each in rates])
+    total = speeds.sum(axis=0)
+    parts = (speeds / total).mean(axis=1)
+    # Each worker lays out the part that it computes, beside the others.
+    return Rates(
+        startup=float(parts @ [each.startup for each in rates]) / len(rates),
+        layout=float(parts**2 @ [each.layout for each in rates]),
+        calibrated=1 / total,
+        width=max(each.width for each in rates),
+    )

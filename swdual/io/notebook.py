@@ -1,0 +1,142 @@
+"""Pieces of HTML that notebooks show: facts, tables, and text in columns.
+
+A `Markup` is HTML that is safe to show; `text` makes it of any string, and names stay text. Colours
+and fonts are those of JupyterLab's theme, light or dark, or the browser's own elsewhere. Styles are
+written with each element: notebooks remove style sheets from pages that they do not trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple, NewType
+
+from swdual.io.text import harmless
+
+Markup = NewType("Markup", str)
+
+Align = Literal["left", "right"]
+
+ACCENT = "#2486d8"
+"""The colour of drawings: not the theme's, which pages that are not trusted do not get."""
+
+_COLUMNS = "font-family:var(--jp-code-font-family,monospace);white-space:pre;line-height:1.3"
+_CELL = "white-space:nowrap;vertical-align:middle;padding:.25em .7em;text-align:"
+_CUT = (
+    "display:inline-block;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;"
+    "vertical-align:bottom;max-width:"
+)
+_FAINT = "opacity:.7"
+_BAR = "display:inline-block;height:10px;vertical-align:middle"
+_LINE = "display:inline-block;height:2px;vertical-align:middle;background:rgba(128,128,128,0.5)"
+
+
+class Head(NamedTuple):
+    """The head of a table's column."""
+
+    name: str
+    align: Align = "left"
+
+
+class Group(NamedTuple):
+    """Rows of a table under a line of their own; `title` may be empty."""
+
+    title: Markup
+    rows: Sequence[Sequence[Markup]]
+
+
+def text(value: object) -> Markup:
+    """Return a value as text: nothing in it is markup, and it has no control characters.
+
+    >>> text("<b>")
+    '&lt;b&gt;'
+    """
+    from html import escape
+
+    return Markup(escape(harmless(str(value))))
+
+
+def join(parts: Iterable[str], between: str = "") -> Markup:
+    """Return pieces of markup one after the other."""
+    return Markup(between.join(parts))
+
+
+def paragraph(*parts: Markup) -> Markup:
+    """Return a paragraph."""
+    return Markup(f"<p>{join(parts)}</p>")
+
+
+def strong(value: object) -> Markup:
+    """Return a text that stands out."""
+    return Markup(f"<b>{text(value)}</b>")
+
+
+def faint(value: object) -> Markup:
+    """Return a text that stands back."""
+    return Markup(f'<span style="{_FAINT}">{text(value)}</span>')
+
+
+def cut(value: str, width: int) -> Markup:
+    """Return a text that is cut off where it is wider than about `width` letters.
+
+    All of it is shown while the pointer is on it.
+    """
+    shown = text(value)
+    return Markup(f'<span title="{shown}" style="{_CUT}{0.55 * width:g}em">{shown}</span>')
+
+
+def facts(values: Mapping[str, object]) -> Markup:
+    """Return names with their values, in one line that may be wrapped between them."""
+    items = (
+        f'<span style="white-space:nowrap">{faint(name)} {text(value)}</span>'
+        for name, value in values.items()
+    )
+    return paragraph(join(items, " &#160; "))
+
+
+def table(heads: Sequence[Head], groups: Iterable[Group]) -> Markup:
+    """Return a table whose cells are not wrapped: wider than the page, it can be scrolled."""
+    head = "".join(f'<th style="{_CELL}{head.align}">{text(head.name)}</th>' for head in heads)
+    rows = []
+    for group in groups:
+        if group.title:
+            title = f'<th colspan="{len(heads)}" style="{_CELL}left;font-weight:normal">'
+            rows.append(f"<tr>{title}{group.title}</th></tr>")
+        for row in group.rows:
+            cells = (
+                f'<td style="{_CELL}{head.align}">{cell}</td>'
+                for head, cell in zip(heads, row, strict=True)
+            )
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+    return Markup(
+        f'<div style="overflow-x:auto"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def columns(lines: Iterable[Markup]) -> Markup:
+    """Return lines in a font whose letters are all as wide, every blank of which counts."""
+    return Markup(f'<pre style="{_COLUMNS};overflow-x:auto">{join(lines, chr(10))}</pre>')
+
+
+def shaded(value: str, shade: str) -> Markup:
+    """Return a text on a shade, which is to be translucent: themes may be light or dark."""
+    return Markup(f'<span style="background:{shade}">{text(value)}</span>')
+
+
+def extent(start: float, end: float) -> Markup:
+    """Return a drawing of a part of a line, from `start` to `end` between 0 and 1."""
+    widths = (100 * start, max(100 * (end - start), 1), 100 * (1 - end))
+    styles = (_LINE, f"{_BAR};background:{ACCENT}", _LINE)
+    pieces = (
+        f'<span style="{style};width:{width:.1f}px"></span>'
+        for width, style in zip(widths, styles, strict=True)
+    )
+    return join(pieces)
+
+
+def drawing(svg: str) -> Markup:
+    """Return an SVG element, of which nothing is seen where a page is not trusted.
+
+    There notebooks remove the element, but leave the texts in it: these have no size.
+    """
+    return Markup(f'<div style="font-size:0">{svg}</div>')

@@ -1,0 +1,480 @@
+"""Progress bars, on a terminal's standard error or in a notebook, for those who look on.
+
+One bar is one line. It is drawn by a thread of its own, so that the elapsed time goes on where
+nothing is reported, and it is erased before anything else is written to the terminal: messages of
+swdual, results, what a user prints between two results.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from swdual.io.text import rough_duration
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+logger = logging.getLogger("swdual")
+
+FIRST_SECONDS = 0.2
+"""What ends sooner has no bar."""
+
+REFRESH_SECONDS = 0.1
+NOTEBOOK_SECONDS = 0.25
+"""Time between two drawings, on a terminal and in a notebook."""
+
+MIN_BAR_WIDTH, MAX_BAR_WIDTH = 8, 40
+SPEED_WIDTH, TIMES_WIDTH = 10, 23
+"""Columns of a terminal; the speed and the times have as many at least, so that nothing jumps."""
+
+COMPILING = "compiling kernels, once on this machine"
+
+_ERASE_LINE, _HIDE_CURSOR, _SHOW_CURSOR = "\r\x1b[2K", "\x1b[?25l", "\x1b[?25h"
+
+
+class _CompilationClock:
+    """The time during which kernels were compiled in this process.
+
+    It is `announced` once in a process that kernels are compiled, where no bar says so.
+    """
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._running = 0
+        self._began = 0.0
+        self.announced = False
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+        self._pending: list[int] = []
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a kernel is being compiled now."""
+        return self._running > 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds so far; what several threads compile at a time counts once."""
+        with self._lock:
+            running = time.monotonic() - self._began if self._running else 0.0
+            return self._seconds + running
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Note that a kernel is compiled in this block."""
+        self.begin()
+        try:
+            yield
+        finally:
+            self.end()
+
+    def begin(self) -> None:
+        """Note that a kernel is being compiled, and say so where no bar does.
+
+        Ctrl-C takes effect when that is done: the compiler calls Python functions from which no
+        exception gets out.
+        """
+        self._defer_signals()
+        with self._lock:
+            self._running += 1
+            if self._running == 1:
+                self._began = time.monotonic()
+        self.announce()
+        for bar in [*_bars]:
+            bar.refresh()
+
+    def announce(self) -> None:
+        """Say that kernels are compiled, once in a process, where no bar does."""
+        with self._lock:
+            silent = not _bars and not self.announced
+            self.announced = self.announced or silent
+        if silent:
+            logger.info(COMPILING)
+
+    def end(self) -> None:
+        """Note that a kernel was compiled."""
+        with self._lock:
+            self._running -= 1
+            if self._running == 0:
+                self._seconds += time.monotonic() - self._began
+        self._deliver_signals()
+
+    def _defer_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth += 1
+        if self._depth > 1:
+            return
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):
+                self._handlers[number] = handler
+                signal.signal(number, lambda number, frame: self._pending.append(number))
+
+    def _deliver_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth -= 1
+        if self._depth:
+            return
+        handlers, self._handlers = self._handlers, {}
+        pending, self._pending = self._pending, []
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in pending:
+            handlers[number](number, None)
+
+
+compilation = _CompilationClock()
+"""`swdual.runtime.native` and `swdual.runtime.jit` tell it when a kernel is compiled."""
+
+
+class Reading(NamedTuple):
+    """What a bar shows.
+
+    Parameters
+    ----------
+    what
+        What is going on; what follows a comma is left out where the terminal is narrow.
+    fraction
+        The part that is done; None if that is unknown.
+    speed
+        With its unit; may be empty.
+    times
+        Elapsed and remaining time.
+    """
+
+    what: str
+    fraction: float | None
+    speed: str
+    times: str
+
+    @property
+    def percent(self) -> str:
+        """The part that is done in per cent; empty if that is unknown."""
+        return "" if self.fraction is None else f"{self.fraction:4.0%}"
+
+
+class Bar:
+    """What a task tells its progress to; this one shows nothing.
+
+    Parameters
+    ----------
+    what
+        What is going on.
+    unit, scale
+        The speed is shown in `unit`, `scale` of the counted things a second each.
+    """
+
+    def __init__(self, what: str, unit: str, scale: float) -> None:
+        self._what, self._unit, self._scale = what, unit, scale
+        self._began = time.monotonic()
+        self._compiled = compilation.seconds
+        self._done, self._skipped = 0, 0
+        self._total: int | None = None
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """Tell what is done, and what there is to do (None if unknown)."""
+        self._done, self._total = done, total
+
+    def skip(self, done: int) -> None:
+        """Tell that so much was done before the task began: it is no part of the speed."""
+        self._skipped = done
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Keep the bar off the terminal while others write to it."""
+        yield
+
+    @contextmanager
+    def handing_on(self) -> Iterator[None]:
+        """Keep the bar away while whoever takes a result may write it to standard output."""
+        yield
+
+    def refresh(self) -> None:
+        """Show the present state, where nothing does so by itself."""
+
+    def close(self) -> None:
+        """Show nothing any more."""
+
+    def read(self) -> Reading:
+        """Return what is to be shown now."""
+        elapsed = time.monotonic() - self._began
+        compiled = compilation.seconds - self._compiled
+        if compilation.is_running:
+            return Reading(COMPILING, None, "", rough_duration(compiled))
+        elapsed -= compiled
+        done, total = self._done, self._total
+        per_second = (done - self._skipped) / elapsed if elapsed > 0 else 0.0
+        scaled = per_second / self._scale
+        number = f"{scaled:,.0f}" if scaled >= 100 else f"{scaled:.1f}"
+        speed = f"{number} {self._unit}" if self._unit else ""
+        times = rough_duration(elapsed)
+        if total is not None and per_second > 0 and done < total:
+            times += f", {rough_duration((total - done) / per_second)} left"
+        return Reading(self._what, min(done / total, 1.0) if total else None, speed, times)
+
+
+_bars: list[Bar] = []
+"""Those that are on now."""
+
+
+@contextmanager
+def progress_bar(what: str, unit: str, scale: float, *, shown: bool) -> Iterator[Bar]:
+    """Yield what a task tells its progress to; as a function it takes what is done, and all.
+
+    Parameters
+    ----------
+    what, unit, scale
+        As for `Bar`.
+    shown
+        Draw the bar, if standard error is a terminal or this is a notebook.
+    """
+    kind = _kind() if shown else None
+    if kind is None:
+        yield Bar(what, unit, scale)
+        return
+    bar = kind(what, unit, scale)
+
+    def deliver(record: logging.LogRecord) -> bool:
+        with bar.hidden():
+            logger.callHandlers(record)
+        return False
+
+    _bars.append(bar)
+    logger.addFilter(deliver)
+    try:
+        yield bar
+    finally:
+        logger.removeFilter(deliver)
+        _bars.remove(bar)
+        bar.close()
+
+
+def _kind() -> type[_TerminalBar | _NotebookBar] | None:
+    """Return the kind of bar that can be seen here, if any can."""
+    if "IPython" in sys.modules:
+        from IPython import get_ipython
+
+        if hasattr(get_ipython(), "kernel"):
+            return _NotebookBar
+    on_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return _TerminalBar if on_terminal and os.environ.get("TERM") != "dumb" else None
+
+
+class _TerminalBar(Bar):
+    """A bar on a terminal: a line with the cursor, which is hidden, at its beginning.
+
+    An echoed ``^C`` cannot wrap that line. A bar that was erased is drawn on a line of its own,
+    even if somebody began a line meanwhile and has not ended it.
+    """
+
+    def __init__(self, *task: Any) -> None:
+        super().__init__(*task)
+        self._stream: TextIO = sys.stderr
+        self._console: Console | None = None
+        self._line = ""
+        self._visible = False
+        self._hiding = 0
+        self._rests_until = 0.0
+        self._output = _output_kind()
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        threading.Thread(target=self._run, name="progress bar", daemon=True).start()
+
+    def _run(self) -> None:
+        wait = FIRST_SECONDS
+        while not self._closed.wait(wait):
+            wait = REFRESH_SECONDS
+            line = self._rendered()
+            with self._lock:
+                self._line = line
+                self._draw()
+
+    def _rendered(self) -> str:
+        """Return the line as the terminal takes it, with colours if it has them."""
+        from rich.console import Console
+
+        if self._console is None:
+            self._console = Console(file=self._stream, highlight=False)
+        with self._console.capture() as captured:
+            self._console.print(_Line(self.read()), end="")
+        return captured.get()
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        with self._lock:
+            self._hiding += 1
+            self._erase()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hiding -= 1
+                self._draw()
+
+    @contextmanager
+    def handing_on(self) -> Iterator[None]:
+        if self._output == "file":
+            yield
+            return
+        with self.hidden():
+            yield
+            if self._output == "pipe":
+                self._rests_until = time.monotonic() + REFRESH_SECONDS
+
+    def close(self) -> None:
+        """Take the bar off the terminal, for good."""
+        with self._lock:
+            self._closed.set()
+            self._erase()
+
+    def _draw(self) -> None:
+        """Draw the line, if there is one and it may be seen now."""
+        resting = time.monotonic() < self._rests_until
+        if not self._line or self._hiding or self._closed.is_set() or resting:
+            return
+        before = _HIDE_CURSOR + _ERASE_LINE
+        if not self._visible:
+            before = _HIDE_CURSOR + self._next_empty_line()
+        self._visible = True
+        self._write(f"{before}{self._line}\r")
+
+    def _next_empty_line(self) -> str:
+        """Return what leaves a line that somebody has begun, and stays on an empty one.
+
+        As many blanks as there are columns wrap to the next line unless they began at the first.
+        """
+        with suppress(OSError, ValueError):
+            return " " * os.get_terminal_size(self._stream.fileno()).columns + "\r"
+        return "\r"
+
+    def _erase(self) -> None:
+        if self._visible:
+            self._visible = False
+            self._write(_ERASE_LINE + _SHOW_CURSOR)
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):  # the terminal is gone, or its stream was closed
+            self._stream.write(text)
+            self._stream.flush()
+
+
+class _NotebookBar(Bar):
+    """A bar in a notebook: an output that is replaced, and is empty in the end."""
+
+    def __init__(self, *task: Any) -> None:
+        super().__init__(*task)
+        self._handle: Any = None
+        self._drawn = self._began + FIRST_SECONDS - NOTEBOOK_SECONDS
+        self._thread = threading.get_ident()
+
+    def __call__(self, done: int, total: int | None) -> None:
+        super().__call__(done, total)
+        if time.monotonic() - self._drawn >= NOTEBOOK_SECONDS:
+            self.refresh()
+
+    def refresh(self) -> None:
+        if threading.get_ident() == self._thread:  # others may not write to the cell's output
+            self._drawn = time.monotonic()
+            self._show(self.read())
+
+    def close(self) -> None:
+        """Empty the output."""
+        if self._handle is not None:
+            self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+
+    def _show(self, reading: Reading) -> None:
+        import html
+
+        from IPython.display import display
+
+        told = "  ".join(filter(None, [reading.percent.strip(), reading.speed, reading.times]))
+        value = "" if reading.fraction is None else f' value="{reading.fraction:.3f}"'
+        shown = {
+            "text/plain": f"{reading.what}  {told}",
+            "text/html": f"<div>{html.escape(reading.what)} <progress{value}></progress> "
+            f"{html.escape(told)}</div>",
+        }
+        if self._handle is None:
+            self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(shown, raw=True)
+
+
+def _output_kind() -> str:
+    """Return where standard output goes: "file", "pipe" or "terminal", which it is in doubt."""
+    try:
+        number = sys.stdout.fileno()
+        mode = os.fstat(number).st_mode
+    except (AttributeError, OSError, ValueError):
+        return "terminal"
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        return "pipe"
+    return "terminal" if os.isatty(number) else "file"
+
+
+class _Line:
+    """One line of a terminal, for Rich: as much of a reading as there is room for."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.progress_bar import ProgressBar
+        from rich.segment import Segment
+        from rich.text import Text
+
+        before, width, after = layout(self._reading, options.max_width - 1)
+        yield Text(before, end="", no_wrap=True, overflow="crop")
+        if width:
+            fraction = self._reading.fraction
+            total = None if fraction is None else 1.0
+            drawn = ProgressBar(total, fraction or 0.0, width)
+            segments = [*console.render(drawn, options)]
+            yield from segments
+            # Without colours only the part that is done is drawn.
+            yield Segment(" " * (width - sum(len(segment.text) for segment in segments)))
+        yield Text(after, end="", no_wrap=True, overflow="crop")
+
+
+def layout(reading: Reading, columns: int) -> tuple[str, int, str]:
+    """Return the text before the bar, the columns of the bar, and the text behind it.
+
+    Where there is too little room the speed is left out, then the end of what is going on, the
+    bar, all of what is going on, and the part that is done; the times never.
+
+    >>> layout(Reading("searching", 0.5, "3.1 GCUPS", "3 s, 6 s left"), 80)
+    ('searching ', 28, '  50%  3.1 GCUPS   3 s, 6 s left')
+    >>> layout(Reading("searching", 0.5, "3.1 GCUPS", "3 s, 6 s left"), 30)
+    ('', 0, '50%  3 s, 6 s left')
+    """
+    what, speed, times = reading.what, reading.speed, reading.times
+    short = what.partition(",")[0]
+    speed = speed and speed.ljust(SPEED_WIDTH)
+    for before, with_bar, details in (
+        (what, True, (reading.percent, speed)),
+        (what, True, (reading.percent,)),
+        (short, True, (reading.percent,)),
+        (short, False, (reading.percent,)),
+        ("", False, (reading.percent,)),
+    ):
+        told = "  ".join(filter(None, [*details, times]))
+        missing = max(0, TIMES_WIDTH - len(times))
+        room = columns - len(before) - len(told) - missing
+        if with_bar and room >= MIN_BAR_WIDTH + 2:
+            return f"{before} ", min(room - 2, MAX_BAR_WIDTH), f" {told}"
+        if not with_bar and room >= (2 if before else 0):
+            return before, 0, f"  {told}" if before else told.lstrip()
+    return "", 0, times

@@ -1,0 +1,227 @@
+"""The means of a search: what all its queries share, and how one is scored against targets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tracer import Tracer
+from swdual.backend import LARGEST, ForesightedScorer, Scorer
+from swdual.database.database import Database
+from swdual.hits.query_result import SearchParameters, score_cutoff
+from swdual.master.candidates import Candidates, Scored, best_of
+from swdual.master.checkpoint import Checkpoint
+from swdual.master.execution_log import Record
+from swdual.master.memory import Memory
+from swdual.master.ranges import Range, cut
+from swdual.master.task import Progress
+from swdual.master.verification import Verification
+from swdual.master.worker import Worker
+from swdual.sequences.sequence import Sequence
+from swdual.statistics.model import Statistics
+
+BAR_MARGIN = 1.0
+"""Natural logarithm of the factor by which an E-value may be too large to be looked at closely."""
+
+FIRST_CUTOFF = 32
+"""The first score that is tried as the smallest that reaches the E-value."""
+
+EVALUATED_AT_ONCE = 1 << 15
+"""Targets whose E-values are computed together, with twenty numbers for each on the way."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What all queries of a search share.
+
+    `statistics` evaluates every query alike; where it is None and the parameters ask for a fit,
+    each query is fitted to its own scores, and to those of `shuffled` if the database is small.
+    `verification` compares a sample of the scores with the definition's, `checkpoint` keeps what
+    is done. `memory` says how much of everything there may be at a time. `absent` are the numbers
+    of the workers that failed too often.
+    """
+
+    database: Database
+    workers: list[Worker]
+    params: SearchParameters
+    statistics: Statistics | None
+    shuffled: tuple[Database, Scorer] | None
+    tracer: Tracer | None
+    planner: str
+    replan: bool
+    device: str
+    record: Record
+    memory: Memory
+    verification: Verification | None
+    checkpoint: Checkpoint | None = None
+    absent: set[int] = field(default_factory=set)
+    bars: dict[int, int] = field(default_factory=dict)
+
+    def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
+        """Return the strands to compare, each with its number and its codes."""
+        strand = self.params.strand
+        found = [] if strand == "minus" else [(1, codes)]
+        if strand != "plus":
+            found.append((-1, self.database.alphabet.reverse_complement(codes)))
+        return found
+
+    def score(
+        self, query: Sequence, number: int, place: Range, worker: Worker, progress: Progress
+    ) -> Scored:
+        """Score one query, `number` among all queries, against one range of targets."""
+        codes, scorer = query.codes, worker.scorer
+        bar = self._bar(len(codes))
+        counts = None
+        if isinstance(scorer, ForesightedScorer) and self.params.stats != "fit":
+            scores, strands, places = self._best(scorer, codes, place, bar, progress)
+        else:
+            scores, strands = self._scores(scorer, codes, place, progress)
+            places = np.arange(place.first, place.last)
+        # Looked up only now, so that scores of a file that was changed meanwhile are not accepted.
+        block = self.database.block(place.block)
+        if self.verification is not None:
+            sides = [codes for _, codes in self.strands(codes)]
+            told = scores, places
+            self.verification.check(worker, query, number, sides, place, told, bar, progress)
+        if self.params.stats == "fit":
+            from swdual.statistics.fit import histogram
+
+            counts = histogram(scores, block.lengths[place.first : place.last])
+        passing = np.flatnonzero(scores >= bar)
+        scores, strands, places = scores[passing], strands[passing], places[passing]
+        found = Candidates(scores, block.ordinals[places], block.lengths[places], strands)
+        if self.statistics is not None and math.isfinite(self.params.evalue):
+            found = self._significant(found, len(codes), self.statistics)
+        least = max(bar, self._top_cutoff(found))
+        return Scored(best_of(found, self.params.max_candidates, least), counts)
+
+    def _significant(
+        self, found: Candidates, query_length: int, statistics: Statistics
+    ) -> Candidates:
+        """Return the targets that pass the E-value, so that others do not take their places."""
+        scores, lengths = found.scores.astype(np.int64), found.lengths.astype(np.int64)
+        _, log_evalues = evaluated(statistics, scores, query_length, lengths)
+        passing = log_evalues <= log_of(self.params.evalue)
+        return Candidates(*(column[passing] for column in found))
+
+    def _top_cutoff(self, found: Candidates) -> int:
+        """Return a score below which `top` leaves no hit, whatever others find; 0 if unknown.
+
+        The best score of the query is no less than the best here, provided that what is best here
+        is a hit: that fitted statistics and alignments show only later.
+        """
+        params = self.params
+        early = params.stats != "fit" and not params.filters_alignments
+        if params.top is None or not early or not len(found.scores):
+            return 0
+        return score_cutoff(int(found.scores.max()), params.top)
+
+    def _bar(self, query_length: int) -> int:
+        """Return a score below which no target of a query is wanted."""
+        least = self.params.min_raw_score
+        if self.statistics is None or not math.isfinite(self.params.evalue):
+            return least
+        if query_length not in self.bars:
+            self.bars[query_length] = self._significant_score(query_length, self.statistics)
+        return max(least, self.bars[query_length])
+
+    def _significant_score(self, query_length: int, statistics: Statistics) -> int:
+        """Return a score below which no target has a small enough E-value, whatever its length.
+
+        For one score the E-value grows with the target's length, so a few lengths bound them all.
+        """
+        blocks = self.database.manifest.blocks
+        shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
+        lengths = np.geomspace(shortest, longest, 64).astype(np.int64)
+        lengths = lengths[np.diff(lengths, prepend=0) > 0]
+
+        def passes(score: int) -> bool:
+            scores = np.full(len(lengths), score)
+            _, log_evalues = statistics.evaluate(scores, query_length, lengths)
+            return bool(log_evalues.min() <= log_of(self.params.evalue) + BAR_MARGIN)
+
+        # Most cutoffs are small, and an evaluation takes 0.1 ms: double first, then bisect.
+        low, high = 0, FIRST_CUTOFF
+        while high < LARGEST and not passes(high):
+            low, high = high + 1, min(2 * high, LARGEST)
+        while low < high:
+            middle = (low + high) // 2
+            if passes(middle):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _scores(
+        self, scorer: Scorer, codes: bytes, place: Range, progress: Progress
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Return the better strand's score of each target, and which strand that is."""
+        (first, query), *other = self.strands(codes)
+        where = place.block, place.first, place.last
+        scores = scorer(query, *where, progress)
+        strands = np.full(len(scores), first, np.int8)
+        for strand, query in other:
+            others = scorer(query, *where, progress)
+            better = others > scores
+            scores[better], strands[better] = others[better], strand
+        return scores, strands
+
+    def _best(
+        self,
+        scorer: ForesightedScorer,
+        codes: bytes,
+        place: Range,
+        bar: int,
+        progress: Progress,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
+        """Return scores from the bar on, the better strand of each, and places in the block."""
+        found = [
+            (strand, *scorer.best(query, place.block, place.first, place.last, bar, progress))
+            for strand, query in self.strands(codes)
+        ]
+        strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in found])
+        scores = np.concatenate([scores for _, scores, _ in found])
+        places = np.concatenate([places for _, _, places in found])
+        # The best of each place comes first; of equals the earlier strand, as the sort is stable.
+        order = np.lexsort((-scores.astype(np.int64), places))
+        best = order[np.unique(places[order], return_index=True)[1]]
+        return scores[best], strands[best], places[best]
+
+    def statistics_of(self, codes: bytes, counts: NDArray[np.int64] | None) -> Statistics | None:
+        """Return what evaluates the hits of a query."""
+        if counts is None:
+            return self.statistics
+        from swdual.statistics.fit import fit, histogram
+
+        if self.shuffled is not None:
+            database, scorer = self.shuffled
+            for place in cut(database, 1):
+                scores, _ = self._scores(scorer, codes, place, lambda cells: None)
+                counts = counts + histogram(scores, database.lengths(place.block))
+        database = self.database
+        residues = self.params.dbsize or database.residues
+        sequences = max(1, round(len(database) * residues / database.residues))
+        return fit(counts, len(codes), residues, sequences, database.alphabet)
+
+
+def evaluated(
+    statistics: Statistics,
+    scores: NDArray[np.int64],
+    query_length: int,
+    lengths: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return bit scores and logarithms of E-values, computed for some targets at a time."""
+    bits, log_evalues = np.empty(len(scores)), np.empty(len(scores))
+    for first in range(0, len(scores), EVALUATED_AT_ONCE):
+        here = slice(first, first + EVALUATED_AT_ONCE)
+        told = statistics.evaluate(scores[here], query_length, lengths[here])
+        bits[here], log_evalues[here] = told
+    return bits, log_evalues
+
+
+def log_of(evalue: float) -> float:
+    """Return the natural logarithm of an E-value, which may be 0."""
+    return math.log(evalue) if evalue > 0 else -math.inf

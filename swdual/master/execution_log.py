@@ -1,0 +1,93 @@
+"""The record of a search: what was planned, what each worker did, and what that teaches."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from swdual.master.cost import RateBook
+from swdual.master.devices import crowd
+from swdual.master.worker import Worker
+from swdual.master.worker_pool import Report
+from swdual.planning.planner import Plan
+from swdual.planning.timeline import Planned, Span, Timeline
+
+
+class Record:
+    """Grows while a search runs.
+
+    Parameters
+    ----------
+    names
+        Of those who compute.
+    book
+        Where corrected rates go; None where nobody measures.
+    predicting
+        Whether plans rest on measured rates, by default if there is a book of them.
+    """
+
+    def __init__(
+        self, names: Sequence[str], book: RateBook | None = None, predicting: bool | None = None
+    ) -> None:
+        self.timeline = Timeline(names)
+        self.plans: list[Planned] = []
+        self._book = book
+        self._predicting = book is not None if predicting is None else predicting
+        self._began: float | None = None
+        self._seen: list[list[tuple[float, float, float, float]]] = [[] for _ in names]
+
+    def begin(self, plan: Plan, queries: Sequence[int]) -> None:
+        """Note that workers now begin with a plan, whose tasks have queries of these numbers.
+
+        A plan that rests on no measured rates predicts nothing, and is not kept.
+        """
+        now = time.perf_counter()
+        if self._began is None:
+            self._began = now
+        if self._predicting:
+            self.plans.append(Planned(now - self._began, plan, np.array(queries, np.int64)))
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first plan; 0 before."""
+        return 0.0 if self._began is None else time.perf_counter() - self._began
+
+    def add(self, report: Report, query: int, length: int) -> None:
+        """Note how a turn went, for a query of some number and length."""
+        turn, job = report.turn, report.turn.job
+        began = self._began or 0.0
+        predicted = math.nan
+        if self._predicting and job.seconds is not None:
+            predicted = float(job.seconds[turn.worker])
+        activity = report.outcome
+        if activity == "done":
+            activity = "align" if job.place is None else "score"
+        if activity == "score" and job.besides is not None:
+            besides = float(job.besides[turn.worker])
+            self._seen[turn.worker].append((length, predicted, besides, report.seconds))
+        block, first, last = (-1, -1, -1)
+        if job.place is not None:
+            block, first, last = job.place.block, job.place.first, job.place.last - 1
+        times = turn.start - began, report.end - began
+        span = Span(turn.worker, activity, query, block, first, last, *times, job.cells, predicted)
+        self.timeline.add(span)
+
+    def forget(self) -> None:
+        """Forget what was planned and done, but not what it taught."""
+        self.timeline = Timeline(self.timeline.workers)
+        self.plans.clear()
+
+    def learn(self, workers: Sequence[Worker]) -> None:
+        """Correct the rates of the workers by what was seen since the last time."""
+        if self._book is None:
+            return
+        for name, rates in {worker.device.name: worker.rates for worker in workers}.items():
+            mine = [w.number for w in workers if w.device.name == name]
+            seen = np.array([row for k in mine for row in self._seen[k]]).reshape(-1, 4)
+            rates.learn(*seen.T)
+            self._book.keep(name, crowd(worker.device for worker in workers), rates)
+        self._seen = [[] for _ in workers]
+        self._book.save()

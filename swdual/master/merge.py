@@ -1,0 +1,184 @@
+"""Gathering: what is found of some queries, range by range, made into the result of each."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tracebacks import Tracebacks
+from swdual.backend import TARGET_WEIGHT
+from swdual.errors import StatisticsUnavailable
+from swdual.hits.query_result import QueryResult
+from swdual.master.candidates import Candidates, Scored, merge
+from swdual.master.context import Means, evaluated, log_of
+from swdual.master.ranges import Range, Task
+from swdual.sequences.sequence import Sequence
+
+logger = logging.getLogger("swdual")
+
+MOST_PARTS = 16
+"""Ranges whose candidates are kept apart before they are merged."""
+
+TRACE_CELLS = 500_000_000
+"""Cells of the alignments that one job finds."""
+
+
+class Traced(NamedTuple):
+    """Alignments of some hits of a query."""
+
+    places: NDArray[np.int64]
+    tracebacks: Tracebacks
+
+
+class Gathering:
+    """What was found of some queries, of which an earlier search may have found a part.
+
+    `ranges` are the targets' ranges, None until `begin` if no earlier search has cut them; `done`
+    are the tasks that need not be done again.
+
+    Parameters
+    ----------
+    queries
+        The queries.
+    first_number
+        The place of the first of them among all queries.
+    means
+        What they share.
+    """
+
+    def __init__(self, queries: list[Sequence], first_number: int, means: Means) -> None:
+        self._queries = queries
+        self._first_number = first_number
+        self._means = means
+        self._parts: list[list[Candidates]] = [[] for _ in queries]
+        self._counts: dict[int, NDArray[np.int64]] = {}
+        self._settled: dict[int, QueryResult] = {}
+        self._hits_left: dict[int, int] = {}
+        self._traced: dict[int, list[Traced]] = {}
+        self.ranges: list[Range] | None = None
+        self.done: dict[Task, int] = {}
+        checkpoint = means.checkpoint
+        begun = None if checkpoint is None else checkpoint.stretch(first_number)
+        if checkpoint is not None and begun is not None:
+            self.ranges = begun[1]
+            self.done = checkpoint.done(first_number, first_number + len(queries), begun[1])
+
+    def begin(self, ranges: list[Range]) -> int:
+        """Note the ranges that each query is scored against; return the cells that are done."""
+        self.ranges = ranges
+        self._ranges_left = np.full(len(self._queries), len(ranges))
+        if self._means.checkpoint is not None:
+            end = self._first_number + len(self._queries)
+            self._means.checkpoint.begin(self._first_number, end, ranges)
+        residues = [ranges[task.place].residues for task in self.done]
+        lengths = [len(self._queries[task.query].codes) for task in self.done]
+        sides = len(self._means.strands(b""))
+        return sides * sum(m * n for m, n in zip(residues, lengths, strict=True))
+
+    def take_known(self) -> Iterator[tuple[int, QueryResult]]:
+        """Take what an earlier search has found; return queries that are to be aligned now."""
+        checkpoint = self._means.checkpoint
+        for task, number in self.done.items():
+            assert checkpoint is not None
+            result = self.take(task.query, checkpoint.read(number))
+            if result is not None:
+                yield task.query, result
+
+    def take(self, number: int, scored: Scored) -> QueryResult | None:
+        """Keep what a range has for a query; return its result if it now is to be aligned."""
+        if scored.histogram is not None:
+            self._counts[number] = self._counts.get(number, 0) + scored.histogram
+        parts = self._parts[number]
+        parts.append(scored.candidates)
+        self._ranges_left[number] -= 1
+        limit = self._means.params.max_candidates
+        if self._ranges_left[number] == 0 or (limit and len(parts) == MOST_PARTS):
+            parts[:] = [merge(parts, limit)]
+        if self._ranges_left[number] > 0:
+            return None
+        result = self._settled[number] = self._evaluated(number, parts.pop())
+        aligned = self._means.tracer is not None and self._are_few(result)
+        self._traced[number] = []
+        self._hits_left[number] = len(result) if aligned else 0
+        return result if aligned else None
+
+    def take_traced(self, number: int, traced: Traced) -> None:
+        """Keep alignments of a query."""
+        self._hits_left[number] -= len(traced.places)
+        self._traced[number].append(traced)
+
+    def is_complete(self, number: int) -> bool:
+        """Return whether everything of a query is there."""
+        return self._hits_left.get(number) == 0
+
+    def finished(self, number: int) -> QueryResult:
+        """Return the result of a complete query, its alignments put in, and forget it."""
+        result, parts = self._settled.pop(number), self._traced.pop(number)
+        if self._means.tracer is not None and self._are_few(result):
+            places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
+            joined = Tracebacks.joined([part.tracebacks for part in parts])
+            result = result.with_tracebacks(joined.take(np.argsort(places)))
+        if result.params.filters_alignments:
+            result = result.selected()
+        if self._are_few(result):
+            _ = result.titles  # read now, so that tables outlive the database
+        return result
+
+    def _evaluated(self, number: int, found: Candidates) -> QueryResult:
+        """Return the hits of a query that pass every bar that needs no alignment."""
+        means, query = self._means, self._queries[number]
+        scores, ordinals, lengths, strands = found
+        try:
+            statistics = means.statistics_of(query.codes, self._counts.pop(number, None))
+        except StatisticsUnavailable as error:
+            logger.warning("query %s has no E-values: %s", query.id, error)
+            statistics = None
+        bits = log_evalues = np.full(len(scores), math.nan)
+        if statistics is not None:
+            bits, log_evalues = evaluated(statistics, scores, len(query.codes), lengths)
+        result = QueryResult(
+            query,
+            self._first_number + number,
+            scores,
+            ordinals,
+            lengths,
+            strands.astype(np.int8),
+            bits,
+            log_evalues,
+            statistics,
+            means.params,
+            means.database,
+            device=means.device,
+        )
+        params = means.params
+        if statistics is not None:
+            kept = log_evalues <= log_of(params.evalue)
+            if params.min_score > 0:
+                kept &= bits >= params.min_score
+            result = result if kept.all() else result.subset(np.flatnonzero(kept))
+        if params.top is None or params.filters_alignments:
+            return result
+        return result.within(params.top)
+
+    def _are_few(self, result: QueryResult) -> bool:
+        """Return whether alignments are found now; those of too many hits are when looked at."""
+        return len(result) <= self._means.memory.most_completed
+
+
+def alignment_jobs(result: QueryResult, heaviest: int) -> list[NDArray[np.int64]]:
+    """Cut the hits of a query into jobs: those of like length together, as lanes like them.
+
+    The targets of a job weigh about `heaviest` at most, each twice what it would in a range.
+    """
+    order = np.argsort(-result.target_lengths, kind="stable")
+    residues = np.cumsum(result.target_lengths[order])
+    cells = residues * len(result.query.codes)
+    weights = residues + 2 * TARGET_WEIGHT * np.arange(1, len(order) + 1)
+    jobs = np.maximum(cells // TRACE_CELLS, weights // heaviest)
+    cuts = np.flatnonzero(np.diff(jobs)) + 1
+    return [share for share in np.split(order, cuts) if len(share)]

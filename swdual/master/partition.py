@@ -1,0 +1,345 @@
+"""How a search is divided: into tasks that are neither too large to share nor too small to pay."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual import registry
+from swdual.database.database import Database
+from swdual.master.cost import KNOTS, Rates, columns_at
+from swdual.master.ranges import Range, Task, columns_of, cut, make_tasks
+from swdual.master.task import Job
+from swdual.master.work_stealing import Board
+from swdual.planning.planner import PACKAGE, Plan, plan_for
+
+if TYPE_CHECKING:
+    from swdual.planning.instance import Instance
+
+logger = logging.getLogger("swdual")
+
+GOOD_ENOUGH = 1.005
+"""A makespan, relative to that of tasks cut at will, that finer tasks need not improve.
+
+Also how much shorter a finer division must make it for still finer ones to be looked at.
+"""
+
+TASKS_PER_WORKER = 24
+"""Tasks beyond which nobody waits long for another who turns out slower than predicted."""
+
+UNSURE = 0.2
+"""Part of its predicted time by which a task may take longer."""
+
+PATIENCE = 2
+"""Ever finer divisions that may gain nothing before a search for better ones ends."""
+
+DRIFT = 1.1
+"""How much the workers' speeds may change against each other before they are planned again."""
+
+MOST_TASKS = 20_000
+"""Tasks beyond which a search is not cut further."""
+
+DUAL = "dual"
+"""The planner whose plan for a single worker is known without it: all tasks, one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """The tasks of a search and who shall do them.
+
+    `cells` has the size of each task, `seconds` a row for each worker with what the worker needs
+    for each task, `besides` the part of it that is no time of cells. If tasks could be cut at will,
+    they would take `divisible` seconds at least.
+    """
+
+    ranges: list[Range]
+    tasks: list[Task]
+    cells: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    besides: NDArray[np.float64]
+    plan: Plan
+    divisible: float
+
+
+def divide(
+    lengths: Sequence[int],
+    database: Database,
+    kinds: Sequence[str],
+    rates: Sequence[Rates],
+    planner: str,
+    sides: int = 1,
+    absent: Collection[int] = (),
+    ranges: list[Range] | None = None,
+    done: Collection[Task] = (),
+    heaviest: int | None = None,
+    most_tasks: int = MOST_TASKS,
+    within: Range | None = None,
+) -> Division:
+    """Return the division with the shortest predicted makespan, among ever finer ones.
+
+    Parameters
+    ----------
+    lengths
+        Residues of each query.
+    database
+        The targets.
+    kinds, rates
+        Of each worker: "cpu" or "gpu", CPUs first, and what tasks cost it.
+    planner
+        Name of the planner.
+    sides
+        Strands to compare.
+    absent
+        Numbers of the workers that get nothing to do.
+    ranges
+        How the targets are cut already.
+    done
+        Tasks of these ranges that need not be done again.
+    heaviest
+        What a range weighs at most: see `cut`.
+    most_tasks
+        Tasks beyond which a search is not cut further.
+    within
+        The targets to divide, if not all.
+    """
+    present = [number for number in range(len(kinds)) if number not in absent]
+    crew = [kinds[number] for number in present]
+    costs = [rates[number] for number in present]
+    width = max(each.width for each in costs)
+
+    if ranges is not None:
+        rest = _planned(lengths, database, ranges, crew, costs, planner, sides, done)
+        return _for_all(rest, present, kinds)
+
+    def attempt(parts: int) -> Division:
+        ranges = cut(
+            database, parts, shares=len(crew), width=width, heaviest=heaviest, within=within
+        )
+        return _planned(lengths, database, ranges, crew, costs, planner, sides)
+
+    return _for_all(_best(attempt, len(lengths), len(crew), most_tasks), present, kinds)
+
+
+def _best(
+    attempt: Callable[[int], Division], queries: int, workers: int, most_tasks: int
+) -> Division:
+    """Return the best of ever finer divisions, or of coarser ones."""
+    if workers == 1 or not queries:
+        return attempt(1)
+    start = -(-TASKS_PER_WORKER * workers // queries)
+    best = last = attempt(start)
+    least = _price(best, queries)
+    parts, in_vain = start, 0
+    while least > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
+        parts *= 2
+        if parts * queries > most_tasks:
+            break
+        finer = attempt(parts)
+        if len(finer.ranges) == len(last.ranges):
+            break
+        price, last = _price(finer, queries), finer
+        in_vain = 0 if price * GOOD_ENOUGH < least else in_vain + 1
+        if price < least:
+            best, least = finer, price
+    parts = start
+    while parts > 1:
+        parts //= 2
+        coarser = attempt(parts)
+        price = _price(coarser, queries)
+        if price >= least:
+            break
+        best, least = coarser, price
+    return best
+
+
+def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Division:
+    """Return the division with the absent workers in it, who can do nothing."""
+    seconds = np.full((len(kinds), len(division.tasks)), np.inf)
+    seconds[present] = division.seconds
+    besides = np.zeros(seconds.shape)
+    besides[present] = division.besides
+    workers = np.array(present, np.int64)[division.plan.workers]
+    plan = replace(division.plan, kinds=tuple(kinds), workers=workers)
+    return replace(division, seconds=seconds, besides=besides, plan=plan)
+
+
+def _price(division: Division, queries: int) -> float:
+    """Return the predicted makespan, and how much later the longest task may make it.
+
+    The ranges of a single query are large first and small last, which evens errors out.
+    """
+    plan = division.plan
+    longest = float((plan.ends - plan.starts).max(initial=0.0))
+    return plan.makespan + (UNSURE * longest if queries > 1 else 0.0)
+
+
+def _planned(
+    lengths: Sequence[int],
+    database: Database,
+    ranges: list[Range],
+    kinds: Sequence[str],
+    rates: Sequence[Rates],
+    planner: str,
+    sides: int,
+    done: Collection[Task] = (),
+) -> Division:
+    tasks = [task for task in make_tasks(lengths, ranges) if task not in done]
+    queries, places = (np.array(column, np.int64).reshape(-1) for column in _columns(tasks))
+    residues = np.array([each.residues for each in ranges])
+    query_lengths = np.asarray(lengths, np.int64)[queries]
+    distinct = {id(each): each for each in rates}
+    share = min(1.0, len(distinct) / max(1, len(lengths) * sides))
+    unlike, which = np.unique(query_lengths, return_inverse=True)
+    rows, rest = {}, {}
+    for key, each in distinct.items():
+        columns = [columns_of(database, place, each.width, each.sparse) for place in ranges]
+        here = columns_at(unlike, np.array(columns).reshape(-1, len(KNOTS)))[which, places]
+        rest[key] = sides * each.besides(residues[places], share)
+        rows[key] = rest[key] + sides * each.of_cells(query_lengths, here)
+    seconds = np.array([rows[id(each)] for each in rates])
+    besides = np.array([rest[id(each)] for each in rates])
+    cells = query_lengths * residues[places] * sides
+    if len(kinds) == 1 and planner == DUAL:
+        plan = _by_one_worker(seconds[0], kinds[0], places, residues)
+        return Division(ranges, tasks, cells, seconds, besides, plan, plan.lower_bound)
+    from swdual.planning.instance import divisible_bound
+
+    only = getattr(registry.load(PACKAGE, planner), "KIND", None)
+    if only in kinds:
+        seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
+    instance = instance_of(seconds, kinds)
+    plan = plan_for(instance, planner)
+    if not plan.on_demand:
+        plan = _range_by_range(plan, places, residues)
+    return Division(ranges, tasks, cells, seconds, besides, plan, divisible_bound(instance))
+
+
+def _by_one_worker(
+    seconds: NDArray[np.float64],
+    kind: str,
+    places: NDArray[np.int64],
+    residues: NDArray[np.int64],
+) -> Plan:
+    """Return the plan of a worker that does all tasks by itself: no planner is needed for it.
+
+    Parameters
+    ----------
+    seconds, places
+        (tasks,) how long each takes, and the number of its range.
+    kind
+        Of the worker.
+    residues
+        (ranges,) of each range.
+    """
+    ends = np.cumsum(seconds)
+    workers = np.zeros(len(seconds), np.int64)
+    plan = Plan(DUAL, (kind,), workers, ends - seconds, ends, 0.0)
+    plan = _range_by_range(plan, places, residues)
+    return replace(plan, lower_bound=plan.makespan)
+
+
+def instance_of(
+    seconds: NDArray[np.float64] | Sequence[NDArray[np.float64]], kinds: Sequence[str]
+) -> Instance:
+    """Return what is to be planned for workers that may all differ: a row of seconds for each.
+
+    A worker's speed is what all tasks would take the first able one of its kind, over what they
+    would take itself: where workers of one kind differ otherwise than by a factor, this and all
+    that follows from it is an approximation.
+    """
+    totals = np.array([row.sum() for row in seconds])
+    from swdual.planning.instance import Instance
+
+    times, speeds = [], []
+    for kind in ("cpu", "gpu"):
+        mine = [k for k, other in enumerate(kinds) if other == kind]
+        mine.sort(key=lambda k: not np.isfinite(totals[k]))
+        times.append(seconds[mine[0]] if mine else np.full(len(seconds[0]), np.inf))
+        speeds.append(
+            np.array(
+                [
+                    totals[mine[0]] / totals[k] if 0 < totals[k] < np.inf else 1.0
+                    for k in sorted(mine)
+                ]
+            )
+        )
+    return Instance(*times, *speeds)
+
+
+def _columns(tasks: list[Task]) -> tuple[list[int], list[int]]:
+    return [task.query for task in tasks], [task.place for task in tasks]
+
+
+def _range_by_range(plan: Plan, places: NDArray[np.int64], residues: NDArray[np.int64]) -> Plan:
+    """Return the plan with each worker's tasks ordered by range, from the large to the small.
+
+    Among ranges of like size workers begin at different ones, so that they do not all wait for
+    the first to be laid out.
+    """
+    starts, ends = plan.starts.copy(), plan.ends.copy()
+    smallness = -np.round(np.log2(residues))
+    _, first, alike = np.unique(np.sort(smallness), return_index=True, return_counts=True)
+    rank = np.argsort(np.argsort(smallness, kind="stable"))
+    group = np.searchsorted(first, rank, "right") - 1
+    place_in_group, group_size = rank - first[group], alike[group]
+    for worker, queue in enumerate(plan.queues):
+        begins = worker * group_size // len(plan.kinds)
+        turned = (place_in_group - begins) % group_size
+        ordered = queue[np.lexsort((queue, turned[places[queue]], group[places[queue]]))]
+        durations = (plan.ends - plan.starts)[ordered]
+        ends[ordered] = np.cumsum(durations)
+        starts[ordered] = ends[ordered] - durations
+    return replace(plan, starts=starts, ends=ends)
+
+
+class Replanning:
+    """Plans what nobody has begun again when workers turn out unlike what was predicted.
+
+    Always by the dual approximation, which takes workers of one kind with different speeds.
+
+    Parameters
+    ----------
+    division
+        The tasks and the plan so far.
+    jobs
+        The job of each task.
+    """
+
+    def __init__(self, division: Division, jobs: Sequence[Job]) -> None:
+        self._division = division
+        self._numbers = {id(job): number for number, job in enumerate(jobs)}
+        self._jobs = jobs
+        self._drifts = np.ones(len(division.plan.kinds))
+        self.plans = 0
+
+    def look(self, board: Board) -> None:
+        """Give the board new queues if a worker has drifted against the others."""
+        drifts = board.drifts
+        change = drifts / self._drifts
+        if change.max() <= DRIFT * change.min():
+            return
+        waiting = [self._numbers[id(job)] for job in board.waiting()]
+        if not waiting:
+            return
+        self._drifts = drifts
+        self.plans += 1
+        numbers = np.sort(waiting)
+        seconds = self._division.seconds[:, numbers] * drifts[:, None]
+        able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
+        kinds = self._division.plan.kinds
+        plan = plan_for(instance_of(seconds[able], [kinds[worker] for worker in able]), DUAL)
+        logger.info(
+            "plan %d, of the %d tasks left: workers take %s of the predicted time",
+            self.plans + 1,
+            len(numbers),
+            ", ".join(f"{100 * drift:.0f} %" for drift in drifts),
+        )
+        queues: list[list[Job]] = [[] for _ in kinds]
+        for worker, queue in zip(able, plan.queues, strict=True):
+            queues[worker] = [self._jobs[numbers[k]] for k in queue]
+        board.plan_again(queues)

@@ -1,0 +1,107 @@
+"""Some queries on their way: scored range by range, evaluated, aligned, handed on in order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.hits.query_result import QueryResult
+from swdual.io.text import counted
+from swdual.master.candidates import Scored
+from swdual.master.context import Means
+from swdual.master.merge import Gathering, Traced, alignment_jobs
+from swdual.master.scoring_stage import Scoring
+from swdual.master.serialization import pack
+from swdual.master.task import Job, Progress
+from swdual.master.worker import Worker
+from swdual.master.worker_pool import Report
+from swdual.sequences.sequence import Sequence
+
+logger = logging.getLogger("swdual")
+
+
+class Wave:
+    """Some queries that are searched together; `cells_known` an earlier search has done.
+
+    Parameters
+    ----------
+    queries
+        The queries.
+    first_number
+        The place of the first of them among all queries.
+    means
+        What they share.
+    """
+
+    def __init__(self, queries: list[Sequence], first_number: int, means: Means) -> None:
+        self._queries = queries
+        self._first_number = first_number
+        self._means = means
+        self._gathering = gathering = Gathering(queries, first_number, means)
+        self._scoring = Scoring(
+            queries,
+            range(first_number, first_number + len(queries)),
+            means,
+            ranges=gathering.ranges,
+            done=gathering.done.keys(),
+        )
+        self.cells_known = gathering.begin(self._scoring.division.ranges)
+
+    def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:
+        """Return the results in the order of the queries; `progress` is told the cells done."""
+        gathering = self._gathering
+        for number, result in gathering.take_known():
+            self._have_aligned(number, result)
+        with self._scoring as scoring:
+            for number in range(len(self._queries)):
+                while not gathering.is_complete(number):
+                    report = scoring.report(lambda cells: progress(self.cells_known + cells))
+                    if report is not None:
+                        self._take(report)
+                result = gathering.finished(number)
+                logger.debug(
+                    "query %s: %s%s",
+                    result.query.id,
+                    counted(len(result), "hit", "hits"),
+                    "" if self._means.tracer is None else ", aligned",
+                )
+                yield result
+        self._means.record.learn(self._means.workers)
+
+    def _take(self, report: Report) -> None:
+        """Keep what came out of a turn."""
+        job = report.turn.job
+        if not isinstance(report.value, Scored):
+            self._gathering.take_traced(job.query, report.value)
+            return
+        if self._means.checkpoint is not None and job.place is not None:
+            number = self._first_number + job.query
+            self._means.checkpoint.keep(pack(number, job.place, report.value))
+        result = self._gathering.take(job.query, report.value)
+        if result is not None:
+            self._have_aligned(job.query, result)
+
+    def _have_aligned(self, number: int, result: QueryResult) -> None:
+        """Have the hits of a query aligned by whoever has nothing planned left."""
+        for places in alignment_jobs(result, self._means.memory.share):
+            run = partial(_trace, result, places, self._means)
+            self._scoring.board.add(Job(number, result.query.id, None, run))
+
+
+def _trace(
+    result: QueryResult,
+    places: NDArray[np.int64],
+    means: Means,
+    worker: Worker,
+    progress: Progress,
+) -> Traced:
+    """Align some hits of a query; that is CPU work, whichever worker's thread does it."""
+    targets = result.targets.codes(result.ordinals[places])
+    scores, strands = result.scores[places], result.strands[places]
+    tracer = means.tracer
+    assert tracer is not None
+    return Traced(places, tracer(result.query.codes, targets, scores, strands, progress))

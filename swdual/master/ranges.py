@@ -1,0 +1,207 @@
+"""Tasks: one query against one range of the targets."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from swdual.backend import TARGET_WEIGHT
+from swdual.database.layout import Manifest
+from swdual.lanes.pack import SPARSE, occupied
+
+SMALLEST_RANGE = 1 << 18
+"""Residues of a range below which there is too little to do for each query."""
+
+MANY = 64
+"""Targets of a range, to those computed side by side, beyond which hardly a lane idles."""
+
+EDGE = 400
+"""Columns of all lanes that a range costs besides: where it ends, and where scores overflow.
+
+With 128 lanes, in 2, 4 and 5 ranges the same queries took 6, 12 and 13 % longer than in one of 1.5
+million residues, and in 4 ranges 7 % longer than in 2 of 2.5 million (2-core EPYC, Zen 5; many of
+their scores overflow). The lanes that idle by layout make up a third of that.
+"""
+
+
+SMALL_EDGE = 8
+"""Residues of a range, to what it costs besides, if it is so small that it has hardly an edge."""
+
+
+class Targets(Protocol):
+    """What is asked of a database to cut it: how many targets of which lengths its blocks have."""
+
+    @property
+    def manifest(self) -> Manifest:
+        """The blocks, among other things."""
+        ...
+
+    @property
+    def residues(self) -> int:
+        """Of all targets."""
+        ...
+
+    def lengths(self, number: int, /) -> NDArray[np.unsignedinteger[Any]]:
+        """Return the lengths of one block's targets, in descending order."""
+        ...
+
+    def release(self) -> None:
+        """Let go of what can be read again."""
+        ...
+
+
+class Range(NamedTuple):
+    """Targets `first` to `last - 1` of a block: their residues, and the longest of them."""
+
+    block: int
+    first: int
+    last: int
+    residues: int
+    longest: int
+
+
+class Task(NamedTuple):
+    """Query number `query` against range number `place`."""
+
+    query: int
+    place: int
+
+
+def cut(
+    database: Targets,
+    parts: int,
+    *,
+    shares: int = 1,
+    width: int = 1,
+    heaviest: int | None = None,
+    within: Range | None = None,
+) -> list[Range]:
+    """Return ranges that cover all targets once, large ones first.
+
+    While more than a part is left to each of those who share, half of what is left is cut into
+    as many ranges as there are shares; so few ranges are small, and they come last (factoring:
+    Hummel, Schonberg and Flynn, Comm. ACM 35 (1992) 90-101).
+
+    Parameters
+    ----------
+    database
+        The targets.
+    parts
+        How fine: the smallest ranges have one part in so many of the residues, but no fewer than
+        `SMALLEST_RANGE`. A range lies in one block.
+    shares
+        How many workers share the ranges.
+    width
+        Targets that are computed side by side. So that none idles, a range holds a multiple of
+        them, and enough others to fill up what is left beside its longest: the ranges of the
+        longest targets are larger.
+    heaviest
+        What a range of several targets weighs at most: its residues, and `TARGET_WEIGHT` for each
+        target. By default that does not matter.
+    within
+        The targets to cut, if not all.
+    """
+    left = database.residues if within is None else within.residues
+    smallest = max(left // parts, SMALLEST_RANGE)
+    ranges: list[Range] = []
+    for number, info in enumerate(database.manifest.blocks):
+        if within is not None and number != within.block:
+            continue
+        lengths = database.lengths(number)
+        ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+        first, end = (0, info.sequences) if within is None else (within.first, within.last)
+        while first < end:
+            if len(ranges) % shares == 0:
+                size = max(left // (2 * shares), smallest)
+            longest = int(lengths[first])
+            wanted = int(ends[first]) + max(size, width * longest)
+            targets = int(np.searchsorted(ends, wanted)) - first
+            last = min(first + max(1, (targets + width // 2) // width) * width, end)
+            if ends[end] - ends[last] < size // 2:
+                last = end
+            if heaviest is not None:
+                last = min(last, _within(ends, first, heaviest))
+            ranges.append(Range(number, first, last, int(ends[last] - ends[first]), longest))
+            left -= ranges[-1].residues
+            first = last
+        database.release()
+    return ranges
+
+
+def _within(ends: NDArray[np.int64], first: int, heaviest: int) -> int:
+    """Return where a range ends that begins with target `first` and is not too heavy."""
+
+    def weight(last: int) -> int:
+        return int(ends[last] - ends[first]) + TARGET_WEIGHT * (last - first)
+
+    return max(first + 1, bisect_right(range(len(ends)), heaviest, lo=first, key=weight) - 1)
+
+
+def covering(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:
+    """Return ranges of these blocks, first and last targets, which must cover all targets once.
+
+    Raises
+    ------
+    ValueError
+        If they do not.
+    """
+    ranges: list[Range] = []
+    left = iter(bounds)
+    for number, info in enumerate(database.manifest.blocks):
+        lengths = database.lengths(number)
+        end = 0
+        while end < info.sequences:
+            block, first, last = next(left, (-1, -1, -1))
+            if (block, first) != (number, end) or not first < last <= info.sequences:
+                raise ValueError("ranges that do not cover the targets")
+            residues = int(lengths[first:last].sum(dtype=np.int64))
+            ranges.append(Range(number, first, last, residues, int(lengths[first])))
+            end = last
+        database.release()
+    if next(left, None) is not None:
+        raise ValueError("more ranges than targets")
+    return ranges
+
+
+def columns_of(
+    database: Targets, place: Range, width: int, sparse: ArrayLike = SPARSE
+) -> NDArray[np.float64]:
+    """Return the residues of a range as they cost, those of lanes that idle included.
+
+    The result has the shape of `sparse`.
+
+    Parameters
+    ----------
+    database
+        The targets.
+    place
+        The range.
+    width
+        Targets that are computed side by side.
+    sparse
+        What a residue costs at most where there are too few targets, to one in full lanes.
+    """
+    most = np.asarray(sparse, np.float64)
+    if width == 1:
+        return np.full(most.shape, float(place.residues))
+    if place.last - place.first > MANY * width:
+        columns = np.minimum(width * place.longest, most * place.residues)
+        columns = np.maximum(columns, place.residues)
+    else:
+        lengths = database.lengths(place.block)[place.first : place.last]
+        columns = occupied(lengths.astype(np.int64), width, most)
+    return np.asarray(columns + min(width * EDGE, place.residues / SMALL_EDGE))
+
+
+def make_tasks(lengths: Sequence[int], ranges: Sequence[Range]) -> list[Task]:
+    """Return every query against every range.
+
+    The queries of one range follow each other, because a worker keeps a range ready for the next
+    query; the longest come first, because small tasks at the end even out what was uneven.
+    """
+    longest_first = sorted(range(len(lengths)), key=lambda query: -lengths[query])
+    return [Task(query, place) for place in range(len(ranges)) for query in longest_first]

@@ -1,0 +1,177 @@
+"""Scoring: some queries against targets, divided among workers who do it side by side."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Self
+
+import numpy as np
+
+from swdual.io.text import counted
+from swdual.master.candidates import Candidates, Scored, merge
+from swdual.master.context import Means
+from swdual.master.partition import Division, Replanning, divide
+from swdual.master.ranges import Range, Task
+from swdual.master.task import Job
+from swdual.master.work_stealing import Board
+from swdual.master.worker_pool import Crew, Report
+from swdual.sequences.sequence import Sequence as Query
+
+logger = logging.getLogger("swdual")
+
+POLL_SECONDS = 0.1
+
+
+class Scoring:
+    """Queries that are scored together; in the ``with`` block the workers are at it.
+
+    Parameters
+    ----------
+    queries
+        The queries.
+    numbers
+        The place of each among all queries.
+    means
+        What they share.
+    ranges
+        How the targets are cut already.
+    done
+        Tasks of these ranges that need not be done again.
+    within
+        The targets to score against, if not all.
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        numbers: Sequence[int],
+        means: Means,
+        *,
+        ranges: list[Range] | None = None,
+        done: Collection[Task] = (),
+        within: Range | None = None,
+    ) -> None:
+        self._queries = queries
+        self._numbers = numbers
+        self._means = means
+        workers = means.workers
+        self.division: Division = divide(
+            [len(query.codes) for query in queries],
+            means.database,
+            [worker.device.kind for worker in workers],
+            [worker.rates for worker in workers],
+            means.planner,
+            len(means.strands(b"")),
+            means.absent,
+            ranges,
+            done,
+            means.memory.heaviest,
+            means.memory.most_tasks,
+            within,
+        )
+        logger.debug(
+            "plan (%s): %s in %s of targets, predicted %.3g s, lower bound %.3g s",
+            self.division.plan.planner,
+            counted(len(self.division.tasks), "task", "tasks"),
+            counted(len(self.division.ranges), "range", "ranges"),
+            self.division.plan.makespan,
+            self.division.plan.lower_bound,
+        )
+        jobs = [self._job(number) for number in range(len(self.division.tasks))]
+        plan = self.division.plan
+        queues = [[jobs[k] for k in each] for each in plan.queues]
+        common: list[Job] = []
+        if plan.on_demand:
+            common = [jobs[k] for k in np.argsort(plan.starts, kind="stable")]
+            queues = [[] for _ in workers]
+        self.board = Board(workers, queues, common, means.absent)
+        self._crew = Crew(workers, self.board)
+        self._replanning = Replanning(self.division, jobs) if means.replan else None
+
+    def _job(self, number: int) -> Job:
+        """Return the job of a task."""
+        division, means = self.division, self._means
+        query, place = division.tasks[number]
+        codes, where = self._queries[query].codes, division.ranges[place]
+        return Job(
+            query,
+            self._queries[query].id,
+            where,
+            partial(means.score, self._queries[query], self._numbers[query], where),
+            int(division.cells[number]),
+            division.seconds[:, number],
+            tuple((strand, *where[:3]) for _, strand in means.strands(codes)),
+            division.besides[:, number],
+        )
+
+    def __enter__(self) -> Self:
+        queries = [self._numbers[task.query] for task in self.division.tasks]
+        self._means.record.begin(self.division.plan, queries)
+        self._crew.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._crew.__exit__(*error)
+
+    def report(self, progress: Callable[[int], None]) -> Report | None:
+        """Return what came out of a turn, None if of none for a while; tell the cells done."""
+        try:
+            report = self._crew.reports.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            self.board.look()
+            return None
+        finally:
+            progress(self.board.cells_done)
+        if isinstance(report, BaseException):
+            raise report
+        job = report.turn.job
+        length = len(self._queries[job.query].codes)
+        self._means.record.add(report, self._numbers[job.query], length)
+        if report.outcome != "done":
+            return None
+        if self._replanning is not None and isinstance(report.value, Scored):
+            self._replanning.look(self.board)
+        return report
+
+
+def scored_within(
+    queries: Sequence[Query],
+    numbers: Sequence[int],
+    place: Range,
+    means: Means,
+    progress: Callable[[int], None],
+) -> list[Scored]:
+    """Return what all workers together find of some queries in a range.
+
+    Parameters
+    ----------
+    queries, numbers
+        The queries, and the place of each among all queries.
+    place
+        The targets.
+    means
+        What they share.
+    progress
+        Is told the cells done so far, now and then; may raise to stop the work.
+    """
+    parts: list[list[Scored]] = [[] for _ in queries]
+    with Scoring(queries, numbers, means, within=place) as scoring:
+        left = len(scoring.division.tasks)
+        while left:
+            report = scoring.report(progress)
+            if report is not None:
+                parts[report.turn.job.query].append(report.value)
+                left -= 1
+    means.record.learn(means.workers)
+    means.record.forget()
+    return [_joined(each, means.params.max_candidates) for each in parts]
+
+
+def _joined(parts: Sequence[Scored], limit: int) -> Scored:
+    """Return what ranges have for a query as if they were one."""
+    found: Candidates = merge([part.candidates for part in parts], limit)
+    counts = [part.histogram for part in parts if part.histogram is not None]
+    return Scored(found, np.sum(counts, axis=0) if counts else None)

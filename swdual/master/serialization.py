@@ -1,0 +1,79 @@
+"""Packing: what came out of a task as bytes, to be kept in a file or sent to another process."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+from swdual.master.candidates import Candidates, Scored
+from swdual.master.ranges import Range
+
+TASK = b"T"
+
+HEAD = struct.Struct("<cIIIIII")
+"""Kind, query, block, first and last target, hits, and filled cells of the histogram, plus 1."""
+
+HIT = np.dtype([("score", "<i4"), ("ordinal", "<u8"), ("length", "<u4"), ("strand", "i1")])
+CELL = np.dtype([("cell", "<u4"), ("count", "<u8")])
+
+
+def pack(query: int, place: Range, scored: Scored) -> bytes:
+    """Return what came out of a query, by its number among all, against a range."""
+    counts = scored.histogram
+    cells = None if counts is None else np.flatnonzero(counts)
+    hits = np.empty(len(scored.candidates.scores), HIT)
+    for name, column in zip(HIT.names or (), scored.candidates, strict=True):
+        hits[name] = column
+    filled = np.empty(0 if cells is None else len(cells), CELL)
+    if counts is not None:
+        filled["cell"], filled["count"] = cells, counts.ravel()[cells]
+    head = (query, *place[:3], len(hits), 0 if cells is None else len(cells) + 1)
+    return HEAD.pack(TASK, *head) + hits.tobytes() + filled.tobytes()
+
+
+def packed_of(record: bytes) -> tuple[int, tuple[int, int, int]]:
+    """Return of which query a record is, and of which block, first and last target.
+
+    Raises
+    ------
+    struct.error
+        If it is too short.
+    """
+    _, query, block, first, last, *_ = HEAD.unpack_from(record)
+    return query, (block, first, last)
+
+
+def unpack(record: bytes, targets: int, *, fitted: bool) -> Scored:
+    """Return what `pack` packed.
+
+    Parameters
+    ----------
+    record
+        The bytes.
+    targets
+        How many targets the database has.
+    fitted
+        Whether statistics are fitted, and a histogram must be there.
+
+    Raises
+    ------
+    ValueError, IndexError, struct.error
+        If that cannot have come out of such a search.
+    """
+    *_, hits, cells = HEAD.unpack_from(record)
+    rows = np.frombuffer(record, HIT, hits, HEAD.size)
+    found = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
+    known = (rows["ordinal"] < targets) & (rows["length"] > 0)
+    if not (known & (rows["score"] >= 0) & (abs(rows["strand"]) == 1)).all():
+        raise ValueError("hits that cannot be")
+    if (cells > 0) != fitted:
+        raise ValueError("a histogram too few or too many")
+    if cells == 0:
+        return Scored(found, None)
+    from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
+
+    filled = np.frombuffer(record, CELL, cells - 1, HEAD.size + rows.nbytes)
+    counts = np.zeros(LENGTH_BINS * SCORE_BINS, np.int64)
+    counts[filled["cell"]] = filled["count"]
+    return Scored(found, counts.reshape(LENGTH_BINS, SCORE_BINS))

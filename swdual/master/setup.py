@@ -1,0 +1,198 @@
+"""Engagement: who computes a search, in how much memory, and with what besides."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from swdual.alignment.tracer import Tracer
+from swdual.database.database import Database
+from swdual.hits.query_result import SearchParameters
+from swdual.io.text import counted
+from swdual.master.context import Means
+from swdual.master.cost import RateBook
+from swdual.master.devices import Device, available_threads, devices_of, what_computes
+from swdual.master.execution_log import Record
+from swdual.master.memory import NUMBA_BYTES, Memory, Needs, planned_memory
+from swdual.master.partition import DUAL
+from swdual.master.verification import Verification
+from swdual.master.worker import Worker, bind, cpu_scorers, keep, register
+from swdual.runtime.memory import Allowance, allowance, resident
+from swdual.statistics.table import Table
+
+logger = logging.getLogger("swdual")
+
+WAVE_QUERIES = 512
+FITTED_QUERIES = 64
+WAVE_CANDIDATES = 4 << 20
+"""Queries that are searched together at most: all, those whose scores are counted, and their hits.
+"""
+
+SMALL_CELLS = 100_000_000
+"""Cells of a search below which nobody need know how fast the workers are."""
+
+GPU_CELLS = 20_000_000_000
+"""Cells below which CPUs are done sooner than a GPU has started."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a search is done, which its results do not depend on.
+
+    The parameters have the names and the meanings that they have in `swdual.search`.
+    """
+
+    device: str | tuple[Device, ...] = "auto"
+    threads: int | None = None
+    backend: str = "simd"
+    planner: str = "dual"
+    replan: bool = False
+    verify: int = 0
+    memory_limit: int | None = None
+    gpu_memory_limit: int | None = None
+    align: bool = True
+
+    def devices(self, cells: int) -> list[Device]:
+        """Return the devices for a search of so many cells.
+
+        Raises
+        ------
+        InputError, DeviceError
+            If it names none, or one that is not there.
+        """
+        if not isinstance(self.device, str):
+            return list(self.device)
+        threads = self.threads or available_threads()
+        small = self.device == "auto" and cells < GPU_CELLS
+        chosen = "cpu" if small else self.device
+        return devices_of(chosen, threads, self.backend, self.gpu_memory_limit)
+
+
+def engaged(
+    database: Database,
+    lengths: Sequence[int],
+    params: SearchParameters,
+    manner: Manner,
+    held: int = 0,
+    book: RateBook | None = None,
+) -> Means:
+    """Return the means of a search on this machine.
+
+    Parameters
+    ----------
+    database, params
+        What is searched, and what for.
+    lengths
+        Residues of each query.
+    manner
+        How it is done.
+    held
+        Bytes of memory that are taken already.
+    book
+        What devices cost, if it has been opened already.
+
+    Raises
+    ------
+    InputError, DeviceError
+        If there are no such devices.
+    MemoryLimitError
+        If there is too little memory; says what would be enough.
+    """
+    sides = 2 if params.strand == "both" else 1
+    cells = sum(lengths) * database.residues * sides
+    devices = manner.devices(cells)
+    if cells < SMALL_CELLS:
+        book = None
+    elif book is None:
+        book = RateBook()
+    fitted = params.stats == "fit"
+    needs = needed(database, lengths, params, manner, held)
+    needs = replace(needs, scorers=cpu_scorers(devices, database, params.scheme))
+    allowed = allowance(manner.memory_limit)
+    memory = planned_memory(needs, allowed)
+    before = resident()
+    workers = register(devices, database, params.scheme, book)
+    if any(worker.device.kind == "gpu" for worker in workers):
+        needs = replace(
+            needs,
+            scorers=[worker.scorer for worker in workers],
+            held=needs.held + max(0, resident() - before),
+        )
+        memory = planned_memory(needs, allowed)
+    _tell(workers, memory, allowed, book)
+    keep(workers, memory.ranges)
+    copies = None
+    if fitted:
+        from swdual.statistics.shuffle import shuffled
+
+        copies = shuffled(database)
+    verification = None
+    if manner.verify:
+        definition = bind(Device("cpu", "reference"), database, params.scheme)
+        verification = Verification(database, manner.verify, definition)
+    return Means(
+        database,
+        workers,
+        params,
+        evaluation(database, params),
+        None if copies is None else (copies, bind(workers[0].device, copies, params.scheme)),
+        Tracer(params.scheme, memory.grid) if manner.align else None,
+        manner.planner,
+        manner.replan,
+        what_computes([worker.device for worker in workers]),
+        Record([worker.name for worker in workers], book),
+        memory,
+        verification,
+    )
+
+
+def _tell(
+    workers: Sequence[Worker], memory: Memory, allowed: Allowance, book: RateBook | None
+) -> None:
+    """Log who computes, how fast each is thought to be, and what memory is for."""
+    for name in dict.fromkeys(worker.device.name for worker in workers):
+        same = [worker for worker in workers if worker.device.name == name]
+        logger.debug("workers: %d x %s (%s)", len(same), name, same[0].device.kind)
+    if not any(worker.device.kind == "gpu" for worker in workers):
+        logger.debug("GPU: none is used; 'swdual info --system' says which there are")
+    if book is None:
+        logger.debug("rates: not needed for a search this small")
+    else:
+        logger.debug("rates: %s", book.path or "measured now, there is no folder to keep them in")
+    limit = f"{allowed.bytes / 2**20:,.0f} MiB ({allowed.source})"
+    logger.debug(
+        "memory: %s of %s; batches of at most %s, tasks of at most %s cells",
+        f"{memory.total / 2**20:,.0f} MiB",
+        limit,
+        counted(memory.wave, "query", "queries"),
+        f"{memory.heaviest:,}",
+    )
+
+
+def needed(
+    database: Database,
+    lengths: Sequence[int],
+    params: SearchParameters,
+    manner: Manner,
+    held: int,
+) -> Needs:
+    """Return what the memory of a search depends on, those who compute not counted."""
+    fitted = params.stats == "fit"
+    kept = min(params.max_candidates or len(database), len(database))
+    together = most_together(kept, fitted=fitted)
+    if manner.planner != DUAL:
+        held += NUMBA_BYTES
+    return Needs(database, lengths, kept, together, [], manner.align, fitted, held)
+
+
+def evaluation(database: Database, params: SearchParameters) -> Table | None:
+    """Return what evaluates the scores of all queries alike, if anything does."""
+    if params.stats != "table":
+        return None
+    return Table(params.scheme, params.dbsize or database.residues, len(database))
+
+
+def most_together(kept: int, *, fitted: bool = False) -> int:
+    """Return how many queries are searched together, each with so many hits to keep."""
+    return max(1, min(FITTED_QUERIES if fitted else WAVE_QUERIES, WAVE_CANDIDATES // kept))

@@ -1,0 +1,98 @@
+"""What queries can hope for: which are too short or too poor to find anything but themselves."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence as Many
+
+import numpy as np
+
+from swdual.database.database import Database
+from swdual.hits.query_result import SearchParameters
+from swdual.io.text import counted
+from swdual.sequences.alphabet import CODES, PROTEIN
+from swdual.sequences.sequence import Sequence
+from swdual.statistics.model import Statistics
+
+logger = logging.getLogger("swdual")
+
+HIT_SHARE = 2 / 3
+"""The share of a query's best possible score that a usual hit reaches, at least."""
+
+SURE_SCORE = 1000
+"""A score that is significant in any database, under every scheme that has parameters."""
+
+LENGTHS = 32
+"""Lengths of targets that are tried: E-values of proteins depend on them."""
+
+SHORT_TASKS = {"prot": "blastp-short", "nucl": "blastn-short"}
+
+
+def warn_of_weak_queries(
+    queries: Many[Sequence],
+    database: Database,
+    params: SearchParameters,
+    statistics: Statistics | None,
+    task: str | None,
+) -> None:
+    """Log a warning that names the queries for which the search will hardly find anything."""
+    weak = weak_queries(queries, database, params, statistics)
+    if not weak:
+        return
+    shown = ", ".join(weak[:3]) + (", ..." if len(weak) > 3 else "")
+    short = SHORT_TASKS[database.alphabet.name]
+    other = "" if task == short else f"`task={short!r}` or "
+    logger.warning(
+        "%s that only nearly perfect matches reach an E-value of %g: %s; use %sa larger `evalue`",
+        counted(
+            len(weak),
+            "query is so short, or has so many unknown letters,",
+            "queries are so short, or have so many unknown letters,",
+        ),
+        params.evalue,
+        shown,
+        other,
+    )
+
+
+def weak_queries(
+    queries: Many[Sequence],
+    database: Database,
+    params: SearchParameters,
+    statistics: Statistics | None,
+) -> list[str]:
+    """Return the identifiers of queries whose usual hits cannot reach the E-value asked for.
+
+    A query's best possible score is that of an exact copy of it; `HIT_SHARE` of that must be
+    significant in at least one target of the database's lengths.
+    """
+    if statistics is None or not math.isfinite(params.evalue) or params.evalue <= 0:
+        return []
+    best = np.maximum(params.scheme.matrix.scores.max(axis=1).astype(np.int64), 0)
+    known: dict[tuple[int, int], bool] = {}
+    weak = []
+    for query in queries:
+        letters = np.bincount(np.frombuffer(query.codes, np.uint8), minlength=CODES)
+        score = int(HIT_SHARE * (letters[:CODES] @ best))
+        if score >= SURE_SCORE:
+            continue
+        key = score, len(query.codes)
+        if key not in known:
+            known[key] = not _is_significant(*key, database, params.evalue, statistics)
+        if known[key]:
+            weak.append(query.id)
+    return weak
+
+
+def _is_significant(
+    score: int, length: int, database: Database, evalue: float, statistics: Statistics
+) -> bool:
+    """Return whether a score of a query of some length has a small enough E-value anywhere."""
+    longest = max(database.manifest.longest, 1)
+    first = min(length, longest)
+    lengths = np.unique(np.geomspace(first, longest, LENGTHS).astype(np.int64))
+    if database.alphabet is not PROTEIN:
+        lengths = lengths[-1:]
+    found = statistics.evaluate(np.full(len(lengths), score), length, lengths)
+    return bool(found.log_evalues.min() <= math.log(evalue))

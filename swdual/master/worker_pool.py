@@ -1,0 +1,96 @@
+"""The crew: a thread for each worker, which does what the board says and reports what came out."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+from swdual.backend import ForesightedScorer
+from swdual.errors import DeviceMemoryError
+from swdual.master.cost import clock_of
+from swdual.master.task import Stopped, Superseded, Turn
+from swdual.master.work_stealing import Board
+from swdual.master.worker import Worker
+
+STOP_SECONDS = 1.0
+"""How long workers that were told to stop are waited for."""
+
+
+class Report(NamedTuple):
+    """How a turn ended: "done" with a value, "failed" or "superseded".
+
+    The worker itself was busy with it for `seconds`, by `swdual.master.cost.clock_of`.
+    """
+
+    turn: Turn
+    end: float
+    outcome: str
+    value: Any = None
+    seconds: float = math.nan
+
+
+class Crew:
+    """Worker threads; leaving the ``with`` block ends them all.
+
+    A worker that is in the middle of a long computation is not waited for: it ends after it.
+
+    What comes of each turn, or an error that ends the search, comes out of `reports` in the order
+    in which they end.
+    """
+
+    def __init__(self, workers: Sequence[Worker], board: Board) -> None:
+        self.reports: SimpleQueue[Report | BaseException] = SimpleQueue()
+        self._board = board
+        self._threads = [
+            threading.Thread(
+                target=self._work, args=(worker,), name=f"swdual {worker.name}", daemon=True
+            )
+            for worker in workers
+        ]
+
+    def __enter__(self) -> Crew:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._board.stop()
+        deadline = time.monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _work(self, worker: Worker) -> None:
+        try:
+            while (turn := self._board.take(worker.number)) is not None:
+                self._do(worker, turn)
+        except Stopped:
+            return
+        except BaseException as error:
+            self.reports.put(error)
+
+    def _do(self, worker: Worker, turn: Turn) -> None:
+        """Do one turn; whatever ends the search gets out."""
+        board, clock = self._board, clock_of(worker.device.kind)
+        started = clock()
+        try:
+            if isinstance(worker.scorer, ForesightedScorer):
+                worker.scorer.expect([task for job in board.upcoming(turn) for task in job.tasks])
+            value = turn.job.run(worker, partial(board.progressed, turn))
+        except Stopped:
+            raise
+        except Superseded:
+            board.given_up(turn)
+            self.reports.put(Report(turn, time.perf_counter(), "superseded"))
+        except BaseException as error:
+            self.reports.put(Report(turn, time.perf_counter(), "failed"))
+            lost = isinstance(error, DeviceMemoryError) or not isinstance(error, Exception)
+            board.failed(turn, error, dead=lost)
+        else:
+            seconds = clock() - started
+            outcome = "done" if board.finished(turn) else "superseded"
+            self.reports.put(Report(turn, time.perf_counter(), outcome, value, seconds))

@@ -1,0 +1,1 @@
+"""Plans: tasks and workers as numbers, what planners return, timelines and their drawings."""

@@ -1,0 +1,165 @@
+"""A search on a cluster that is not here: what would be divided among which nodes."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual import registry
+from swdual.cluster.partition import Sharing, combined, share_out
+from swdual.database.database import Database
+from swdual.errors import InputError
+from swdual.master.cost import RateBook, Rates
+from swdual.master.devices import Device
+from swdual.master.inputs import chosen_strand, open_database, read_queries
+from swdual.master.memory import Memory, Needs, least_memory, most_memory
+from swdual.master.serialization import HEAD, HIT
+from swdual.master.setup import most_together
+from swdual.master.worker import bind
+from swdual.planning.planner import PACKAGE
+from swdual.prediction.forecast import Forecast
+from swdual.prediction.nodes_file import NodeKind, read_cluster
+from swdual.prediction.preview import default_scheme, rates_of
+from swdual.prediction.synthetic_database import DescribedDatabase, block_bytes
+from swdual.sequences.validation import OnInvalid
+
+SLOWEST_GCUPS, FASTEST_GCUPS = 1e-3, 1e9
+"""Between what the speed of a worker must lie."""
+
+
+def forecast(
+    queries: Any,
+    database: Any,
+    nodes: str | os.PathLike[str],
+    *,
+    planner: str = "dual",
+    **options: Any,
+) -> Forecast:
+    """Return what a search on a cluster would be like, without the cluster.
+
+    Parameters
+    ----------
+    queries, database
+        As for `swdual.search`; no database (None) if the file describes one.
+    nodes
+        A TOML file that says what nodes there are: see `swdual.prediction.nodes_file`.
+    planner
+        Name of the planner.
+    **options
+        `strand`, `dbtype`, `on_invalid`, `max_target_seqs`: as for `swdual.search`.
+
+    Raises
+    ------
+    InputError
+        If something that was given is not as it should be, or no rates are known for a worker.
+    """
+    return ClusterPreview(queries, database, nodes, **options).forecast(planner)
+
+
+class ClusterPreview:
+    """A search that is planned but not run; takes what `forecast` takes."""
+
+    def __init__(
+        self,
+        queries: Any,
+        database: Any,
+        nodes: str | os.PathLike[str],
+        *,
+        strand: str | None = None,
+        dbtype: str = "auto",
+        on_invalid: OnInvalid = "error",
+        max_target_seqs: int = 500,
+    ) -> None:
+        self.cluster = read_cluster(nodes)
+        described = self.cluster.database
+        if (database is None) == (described is None):
+            raise InputError(
+                "describes a database, but one is given, too; leave one of them out"
+                if described
+                else "describes no database: name one, or add [database] with its residues, "
+                "sequences and longest",
+                file=self.cluster.path,
+            )
+        if max_target_seqs < 0:
+            raise InputError(f"max_target_seqs is {max_target_seqs}, but it must be at least 0")
+        known = (
+            open_database(database, on_invalid, dbtype)
+            if described is None
+            else open_database({"described": "A"}, dbtype=described.alphabet.name)
+        )
+        self.database: Database | DescribedDatabase = described or known
+        self.sides = 2 if chosen_strand(known, strand) == "both" else 1
+        found = read_queries(queries, known, dbtype, on_invalid)
+        self.lengths = [len(query.codes) for query in found]
+        self.kept = min(max_target_seqs or len(self.database), len(self.database))
+        self._scheme = default_scheme(known)
+        book = RateBook()
+        self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}
+
+    def _rates(self, kind: NodeKind, book: RateBook) -> dict[str, Rates]:
+        """Return the rates of a node's workers, by "cpu" and "gpu"."""
+        counts = {"cpu": kind.cpus, "gpu": kind.gpus}
+        file, own = self.cluster.path, isinstance(kind.rates, str)
+        try:
+            found = rates_of(kind.rates, counts, self._scheme, book)
+        except InputError as error:
+            if own:
+                raise
+            raise InputError(f"{kind.name}: {error.message}", file=file) from error
+        for each in found.values() if kind.rates is not None else ():
+            speed = 1e-9 / each.cell_seconds
+            if not ((speed >= SLOWEST_GCUPS) & (speed <= FASTEST_GCUPS)).all():
+                raise InputError(
+                    f"{kind.name}: gcups must be from {SLOWEST_GCUPS:g} to {FASTEST_GCUPS:g}",
+                    file=kind.rates if isinstance(kind.rates, str) else file,
+                )
+        return found
+
+    @property
+    def cells(self) -> int:
+        """Cells of all queries against all targets."""
+        return sum(self.lengths) * self.database.residues * self.sides
+
+    def forecast(self, planner: str) -> Forecast:
+        """Return what the search would be like."""
+        registry.load(PACKAGE, planner)
+        kinds, rates = [], []
+        for kind in self.cluster.kinds:
+            own = self.rates[kind.name]
+            counts = {"cpu": kind.cpus, "gpu": kind.gpus}
+            node = combined([own[name] for name, count in counts.items() for _ in range(count)])
+            kinds += [kind.kind] * kind.count
+            rates += [node] * kind.count
+        sharing = share_out(self.lengths, self.database, kinds, rates, planner, self.sides)
+        return Forecast(self.cluster, sharing, self._sizes, self._most_hits(sharing))
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        return np.array([block_bytes(block) for block in self.database.manifest.blocks], np.int64)
+
+    def _most_hits(self, sharing: Sharing) -> int:
+        """Return how many bytes come back from the nodes at most."""
+        return sum(
+            len(sharing.groups[group])
+            * (HEAD.size + HIT.itemsize * min(self.kept, place.last - place.first))
+            for group, place in ((group, sharing.ranges[k]) for group, k in sharing.shares)
+        )
+
+    def memory(self, kind: NodeKind, sharing: Sharing) -> tuple[Memory, Memory]:
+        """Return what a node takes of its memory, and what it needs at least."""
+        largest = max(sharing.groups, key=len, default=np.zeros(0, np.int64))
+        # Nothing but lengths is asked of the database here.
+        database = cast("Database", self.database)
+        scorer = bind(Device("cpu"), database, self._scheme)
+        needs = Needs(
+            database,
+            [self.lengths[query] for query in largest],
+            self.kept,
+            most_together(self.kept),
+            [scorer] * kind.cpus,
+        )
+        return most_memory(needs), least_memory(needs)

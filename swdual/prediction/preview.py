@@ -1,0 +1,220 @@
+"""What a search would be like, on this machine or on another: time, workers, memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import Any
+
+from swdual import registry
+from swdual.database.database import Database
+from swdual.errors import InputError
+from swdual.io.input import read_small
+from swdual.master.cost import RateBook, Rates, calibrated, clock_of
+from swdual.master.devices import Device, available_threads, crowd, gpus
+from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
+from swdual.master.memory import Memory, Needs, least_memory, most_memory
+from swdual.master.partition import Division, divide
+from swdual.master.setup import most_together
+from swdual.master.worker import bind
+from swdual.planning.planner import MOST_WORKERS, PACKAGE, Plan
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.validation import OnInvalid
+
+MOST_RATES_BYTES = 1 << 28
+"""Of a file with rates: ``swdual plan --json`` prints all tasks, too."""
+
+
+def plan(
+    queries: Any,
+    database: Any,
+    *,
+    cpus: int | None = None,
+    gpus: int | None = None,
+    rates: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    planner: str = "dual",
+    **options: Any,
+) -> Plan:
+    """Return how a search would be divided among workers, without searching.
+
+    Parameters
+    ----------
+    queries, database
+        As for `search`.
+    cpus, gpus
+        How many workers of each kind; by default those of this machine.
+    rates
+        What workers cost: {"cpu": GCUPS, "gpu": GCUPS}, or what ``swdual plan --json`` printed on
+        another machine; a path or a mapping. By default this machine's.
+    planner
+        Name of the planner.
+    **options
+        `strand`, `dbtype`, `on_invalid`, `max_target_seqs`: as for `search`.
+
+    Raises
+    ------
+    InputError
+        If something that was given is not as it should be, or no rates are known for a kind.
+
+    >>> plan("MKVLAW", {"t": "MKVLAW"}, cpus=1, gpus=1, rates={"cpu": 40, "gpu": 800}).kinds
+    ('cpu', 'gpu')
+    """
+    return Preview(queries, database, cpus, gpus, rates, **options).plan(planner)
+
+
+class Preview:
+    """A search that is planned but not run; takes what `plan` takes."""
+
+    def __init__(
+        self,
+        queries: Any,
+        database: Any,
+        cpus: int | None = None,
+        gpus: int | None = None,
+        rates: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+        *,
+        strand: str | None = None,
+        dbtype: str = "auto",
+        on_invalid: OnInvalid = "error",
+        max_target_seqs: int = 500,
+    ) -> None:
+        self.database = open_database(database, on_invalid, dbtype)
+        if max_target_seqs < 0:
+            raise InputError(f"max_target_seqs is {max_target_seqs}, but it must be at least 0")
+        self.sides = 2 if chosen_strand(self.database, strand) == "both" else 1
+        found = read_queries(queries, self.database, dbtype, on_invalid)
+        self.lengths = [len(query.codes) for query in found]
+        self._kept = min(max_target_seqs or len(self.database), len(self.database))
+        self._counts = _counts(cpus, gpus)
+        self.kinds = [kind for kind, count in self._counts.items() for _ in range(count)]
+        if not self.kinds:
+            raise InputError("a plan needs at least one CPU or GPU")
+        book = RateBook()
+        self.rates = rates_of(rates, self._counts, default_scheme(self.database), book)
+        named = rates if isinstance(rates, (str, os.PathLike)) else book.path
+        self.rates_file = None if named is None or isinstance(rates, Mapping) else os.fspath(named)
+
+    @property
+    def cells(self) -> int:
+        """Cells of all queries against all targets."""
+        return sum(self.lengths) * self.database.residues * self.sides
+
+    def divide(self, planner: str) -> Division:
+        """Return the tasks and the plan."""
+        registry.load(PACKAGE, planner)
+        rates = [self.rates[kind] for kind in self.kinds]
+        return divide(self.lengths, self.database, self.kinds, rates, planner, self.sides)
+
+    def plan(self, planner: str) -> Plan:
+        """Return the plan."""
+        return self.divide(planner).plan
+
+    @cached_property
+    def _needs(self) -> Needs:
+        """What the memory of its search depends on; that in which GPUs are driven is not known."""
+        database = self.database
+        scorer = bind(Device("cpu"), database, default_scheme(database))
+        return Needs(
+            database,
+            self.lengths,
+            self._kept,
+            most_together(self._kept),
+            [scorer] * self._counts["cpu"],
+        )
+
+    @property
+    def memory(self) -> Memory:
+        """What the search would take of it, if it has as much as it gains from."""
+        return most_memory(self._needs)
+
+    @property
+    def least_memory(self) -> Memory:
+        """What the search would take of it, if it has no more than it needs."""
+        return least_memory(self._needs)
+
+    @property
+    def gpu_bytes(self) -> int:
+        """What each GPU holds at least: the residues."""
+        return self.database.residues if self._counts["gpu"] else 0
+
+
+def default_scheme(database: Database) -> ScoringScheme:
+    """Return a scheme to measure with: rates do not depend on it."""
+    return scoring_scheme(database, None, None, None, None, None)
+
+
+def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
+    """Return how many workers of each kind: as asked, or as this machine has."""
+    for name, count in (("cpus", cpus), ("gpus", gpus_wanted)):
+        if count is not None and not 0 <= count <= MOST_WORKERS:
+            raise InputError(f"`{name}` is {count}, but it must be from 0 to {MOST_WORKERS:,}")
+    here = gpus_wanted if gpus_wanted is not None else len(gpus())
+    return {"cpu": max(1, available_threads() - here) if cpus is None else cpus, "gpu": here}
+
+
+def rates_of(
+    given: str | os.PathLike[str] | Mapping[str, Any] | None,
+    counts: Mapping[str, int],
+    scheme: ScoringScheme,
+    book: RateBook,
+) -> dict[str, Rates]:
+    """Return the rates of each kind that is there: those given, else this machine's.
+
+    Parameters
+    ----------
+    given
+        As for `plan`.
+    counts
+        How many workers of each kind.
+    scheme
+        Any; to measure with.
+    book
+        What is known of this machine's.
+    """
+    file = None
+    if isinstance(given, (str, os.PathLike)):
+        file = given
+        given = _read(file)
+    elif given is None:
+        given = {}
+    if isinstance(given, Mapping) and "rates" in given:
+        given = given["rates"]
+    if not isinstance(given, Mapping) or set(given) - {"cpu", "gpu"}:
+        raise InputError('rates are {"cpu": ..., "gpu": ...}', file=file)
+    found = {}
+    for kind, count in counts.items():
+        if not count:
+            continue
+        if kind in given:
+            try:
+                found[kind] = Rates.from_dict(given[kind])
+            except InputError as error:
+                raise InputError(f"{kind}: {error.message}", file=file) from error
+            continue
+        devices = [Device("cpu")] if kind == "cpu" else gpus()
+        if not devices:
+            raise InputError(
+                "there is no GPU here to measure: give its speed in GCUPS with `rates`, such as "
+                '{"gpu": 1500}'
+            )
+        # More than there are here cannot be measured together.
+        cpus = min(counts["cpu"], available_threads())
+        together = cpus if kind == "cpu" else 1
+        scorer_of = partial(bind, devices[0], scheme=scheme)
+        measure = partial(calibrated, scorer_of, together, clock_of(kind))
+        among = crowd([Device("cpu")] * cpus + gpus()[: counts["gpu"]])
+        found[kind] = book.find(devices[0].name, among, measure)
+    return found
+
+
+def _read(path: str | os.PathLike[str]) -> Any:
+    try:
+        return json.loads(read_small(path, MOST_RATES_BYTES))
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"is no JSON: {error}", file=path) from error

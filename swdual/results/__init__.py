@@ -1,0 +1,1 @@
+"""What a search returns, and how it is written to files and data frames."""

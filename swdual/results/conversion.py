@@ -1,0 +1,118 @@
+"""Tables of hits from one format to another."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, cast
+
+from swdual import registry
+from swdual.errors import InputError
+from swdual.format import NUMBERS, Column, Table, TableFormat
+from swdual.hits.fields import STANDARD
+from swdual.io.output import replacing, split_compression
+from swdual.results.file_types import TEXT_ENDINGS, format_of, output_format
+from swdual.sequences.stream import Joined, ReadFailure, Stream, opened, pieces, source_name
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    before: str | None = None,
+    after: str | None = None,
+    header: bool | None = None,
+    force: bool = False,
+) -> int:
+    """Turn a table of hits into another format; return the number of hits.
+
+    Parameters
+    ----------
+    source, target
+        Files, compressed or not; "-" is standard input or output.
+    before, after
+        Formats by name or by BLAST's number; by default what the files' names say.
+    header
+        Write the names of the fields in the first line of a table of text; by default in the format
+        "csv", and where they are not BLAST's twelve, without which it could not be read again.
+    force
+        Replace `target`.
+
+    Raises
+    ------
+    InputError, OutputError
+        If a format is unknown or cannot be converted, the table is damaged, or `target` cannot be
+        written.
+    """
+    reader, _ = _format(source, before, "read")
+    writer, name = _format(target, after, "write")
+    by_default = output_format(target, name).header
+    rows = 0
+
+    def counted(table: Table) -> Iterator[list[Column]]:
+        nonlocal rows
+        for chunk in table.chunks:
+            rows += len(chunk[0]) if chunk else 0
+            yield chunk
+
+    with _opened(source) as stream:
+        table = reader.read_table(stream, os.fspath(source))
+        if header is None:
+            header = by_default or table.fields != STANDARD
+        with replacing(target, force=force, compress=True) as output:
+            writer.write_table(Table(table.fields, counted(table)), output, header=header)
+    return rows
+
+
+def _format(
+    path: str | os.PathLike[str], name: str | None, verb: str
+) -> tuple[TableFormat, str | None]:
+    """Return the format of a file, and the name that it was chosen by."""
+    if name is None:
+        name = format_of(path, verb=verb)
+        stem, _ = split_compression(path)
+        if name is None and os.path.splitext(stem)[1].lower() in TEXT_ENDINGS:
+            name = "tabular"
+    if name is None:
+        raise InputError(
+            f"the name does not say the format; give --{'from' if verb == 'read' else 'to'} "
+            f"({', '.join(_convertible(verb))})",
+            file=path,
+        )
+    module = registry.load("swdual.formats", NUMBERS.get(name, name))
+    if not hasattr(module, f"{verb}_table"):
+        raise InputError(
+            f"format {NUMBERS.get(name, name)} cannot be converted; these can: "
+            f"{', '.join(_convertible(verb))}"
+        )
+    return cast(TableFormat, module), name
+
+
+def _convertible(verb: str) -> list[str]:
+    """Return the formats of which tables can be read (written)."""
+    package = "swdual.formats"
+    names = registry.available(package)
+    return [name for name in names if hasattr(registry.load(package, name), f"{verb}_table")]
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file, compressed or not."""
+    with opened(path) as (stream, compression):
+        if compression is None:
+            yield cast(IO[bytes], stream)
+        else:
+            content = Joined(_content(stream, source_name(path), compression))
+            yield cast(IO[bytes], io.BufferedReader(content, 1 << 20))
+
+
+def _content(stream: Stream, name: str, compression: str) -> Iterator[bytes]:
+    """Return what a compressed stream holds."""
+    try:
+        yield from filter(None, pieces(stream))  # an empty piece would be the end
+    except ReadFailure as error:
+        raise InputError(
+            f"damaged .{compression} file ({error.cause}); copy or make it again", file=name
+        ) from error

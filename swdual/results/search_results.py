@@ -1,0 +1,343 @@
+"""What a search returns: the results of all queries, and the ways out to other programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as SequenceOf
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.database.lookup import find_place
+from swdual.format import is_format, parse_format
+from swdual.formats._arrow import arrow, batches, schema, with_metadata
+from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
+from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.hits.shown import hits_table
+from swdual.io import notebook
+from swdual.io.output import Utf8, replacing
+from swdual.io.text import counted
+from swdual.planning.timing import Timing
+from swdual.results.file_types import output_format
+from swdual.runtime.keywords import takes_keywords_of
+from swdual.statistics.fit import Z_EDGES, Fit
+from swdual.version import __version__
+
+if TYPE_CHECKING:
+    import Bio.SearchIO
+    import matplotlib.axes
+    import matplotlib.figure
+    import pandas
+    import polars
+    import pyarrow
+
+SINGLE_SCORES = 15
+"""Different scores that a plot shows one by one: so few say nothing as a histogram."""
+
+SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
+"""What a notebook shows: so many queries, so many hits together, but some of each query."""
+
+
+class SearchResults:
+    """The results of all queries, in their order: ``len``, ``[]`` and ``for`` as with a list.
+
+    ``results["id"]`` is the result of the query with an identifier.
+
+    The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
+    `evalues` are NumPy arrays with one entry a hit; `to_pandas` and its like have all others.
+
+    Parameters
+    ----------
+    queries
+        The result of each query.
+    params
+        What was asked for.
+    timing
+        How long it took.
+    stats
+        What the E-values were computed with: method, lambda, K, H, residues, sequences.
+
+    `version` is the release that searched.
+    """
+
+    def __init__(
+        self,
+        queries: list[QueryResult],
+        params: SearchParameters,
+        timing: Timing,
+        stats: Mapping[str, str | int | float],
+    ) -> None:
+        self._queries = queries
+        self.params = params
+        self.timing = timing
+        self.stats = dict(stats)
+        self.version = __version__
+
+    def __len__(self) -> int:
+        return len(self._queries)
+
+    @overload
+    def __getitem__(self, query: int | str) -> QueryResult: ...
+    @overload
+    def __getitem__(self, query: slice) -> list[QueryResult]: ...
+    def __getitem__(self, query: int | str | slice) -> QueryResult | list[QueryResult]:
+        """Return the result of a query, by its place or by its identifier."""
+        if isinstance(query, str):
+            return self._queries[find_place(query, self.query_ids, "query")]
+        return self._queries[query]
+
+    def __contains__(self, query: object) -> bool:
+        """Return whether a query has this identifier, or this result is among the results."""
+        return query in (self.query_ids if isinstance(query, str) else self._queries)
+
+    @property
+    def query_ids(self) -> list[str]:
+        """Identifiers of the queries."""
+        return [result.query.id for result in self]
+
+    def __iter__(self) -> Iterator[QueryResult]:
+        return iter(self._queries)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the same was asked and found; how long it took does not matter."""
+        if not isinstance(other, SearchResults):
+            return NotImplemented
+        return self.params == other.params and self._queries == other._queries
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<SearchResults: {self._summary()}>"
+
+    def _summary(self) -> str:
+        hits = counted(len(self.scores), "hit", "hits")
+        queries = counted(len(self), "query", "queries")
+        return f"{hits} of {queries}, {self.timing.seconds:.3g} s"
+
+    @cached_property
+    def query_numbers(self) -> NDArray[np.int64]:
+        """The place of each hit's query among the queries."""
+        return np.repeat(np.arange(len(self)), [len(query) for query in self])
+
+    @cached_property
+    def ranks(self) -> NDArray[np.int64]:
+        """The place of each hit in its query's order, from 1."""
+        return self._column([np.arange(1, len(query) + 1) for query in self])
+
+    @cached_property
+    def scores(self) -> NDArray[np.int64]:
+        """Raw scores."""
+        return self._column([query.scores for query in self])
+
+    @cached_property
+    def ordinals(self) -> NDArray[np.int64]:
+        """The place of each hit's target in the database's input."""
+        return self._column([query.ordinals for query in self])
+
+    @cached_property
+    def target_lengths(self) -> NDArray[np.int64]:
+        """Residues of the targets."""
+        return self._column([query.target_lengths for query in self])
+
+    @cached_property
+    def bits(self) -> NDArray[np.float64]:
+        """Bit scores; not-a-number without statistics."""
+        return self._column([query.bits for query in self], np.float64)
+
+    @cached_property
+    def evalues(self) -> NDArray[np.float64]:
+        """E-values; not-a-number without statistics."""
+        return self._column([query.evalues for query in self], np.float64)
+
+    @staticmethod
+    def _column(parts: list[NDArray[Any]], kind: type = np.int64) -> NDArray[Any]:
+        return np.concatenate(parts) if parts else np.empty(0, kind)
+
+    def _with(self, queries: list[QueryResult]) -> SearchResults:
+        return SearchResults(queries, self.params, self.timing, self.stats)
+
+    def top(self, count: int) -> SearchResults:
+        """Return the first hits of each query only."""
+        return self._with([query.top(count) for query in self])
+
+    def within(self, percent: float) -> SearchResults:
+        """Return the hits whose score is at most so many percent below their query's best.
+
+        Hits of equal scores are kept or left out together.
+        """
+        return self._with([query.within(percent) for query in self])
+
+    @takes_keywords_of(QueryResult.filter)
+    def filter(self, **bars: Any) -> SearchResults:
+        """Return the hits that pass all of the given limits.
+
+        >>> import swdual
+        >>> found = swdual.search("MKVLAW", {"same": "MKVLAW", "part": "MKVL"})
+        >>> [hit.id for hit in found.filter(min_query_cover=80)[0]]
+        ['same']
+        """
+        return self._with([query.filter(**bars) for query in self])
+
+    def write_fasta(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the whole sequences of all targets that were hit, each once, as FASTA.
+
+        Parameters
+        ----------
+        path
+            The file, compressed if its name ends in .gz, .bz2, .xz or .zst; "-" is standard output.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written.
+        """
+        written: set[int] = set()
+        with replacing(path, force=force, compress=True) as stream:
+            text = Utf8(stream)
+            for result in self:
+                for hit in result.one_by_one():
+                    if hit.ordinal not in written:
+                        written.add(hit.ordinal)
+                        text.write(hit.target.to_fasta())
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        outfmt: str | None = None,
+        *,
+        header: bool | None = None,
+        force: bool = False,
+    ) -> None:
+        """Write the results in one of the command's formats, such as "6 std qcovhsp" or "5".
+
+        Parameters
+        ----------
+        path
+            The file, compressed if its name ends in .gz, .bz2, .xz or .zst; "-" is standard output.
+        outfmt
+            As for ``swdual search --outfmt``; by default what the file's name says, else 6.
+        header
+            Write the names of the fields in the first line of a table of text; by default in the
+            format "csv", but not in BLAST's 10.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        InputError, OutputError
+            If there is no such format, the file's name says another, or the file cannot be
+            written.
+        """
+        chosen = output_format(path, None if outfmt is None else str(outfmt), header)
+        with replacing(path, force=force, compress=True) as stream:
+            chosen.format.write(self, stream, chosen.fields, header=chosen.header)
+
+    def to_arrow(self, fields: str | SequenceOf[str] | None = None) -> pyarrow.Table:
+        """Return an Arrow table with one row a hit (needs pyarrow).
+
+        Parameters
+        ----------
+        fields
+            Names of fields, such as "std stitle", also behind a format as for `write`: "7 std". By
+            default all that are numbers or names; those that need alignments are left out where
+            none were found in the search.
+        """
+        table, facts = with_metadata(self, self._fields(fields))
+        kinds = schema(table.fields, facts)
+        return arrow().Table.from_batches(batches(table, kinds), schema=kinds)
+
+    def _fields(self, fields: str | SequenceOf[str] | None) -> tuple[str, ...]:
+        if fields is not None:
+            if isinstance(fields, str) and is_format(fields.split(maxsplit=1)[0]):
+                fields = parse_format(fields).fields
+            return tuple(dict.fromkeys(parse_fields(fields)))
+        aligned = all(query.traced is not None for query in self)
+        return tuple(name for name in DATA if aligned or not FIELDS[name].traced)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the Arrow table to whoever speaks Arrow: pandas, polars, DuckDB."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def to_pandas(self, fields: str | SequenceOf[str] | None = None) -> pandas.DataFrame:
+        """Return a data frame with one row a hit (needs pandas): see `to_arrow`."""
+        import pandas as pd
+
+        chosen = self._fields(fields)
+        chunks = [columns(query, chosen) for query in self]
+        parts = zip(*chunks, strict=True) if chunks else [[] for _ in chosen]
+        kinds = {"text": "object", "whole": "int64", "real": "float64"}
+        return pd.DataFrame(
+            {
+                name: pd.Series(
+                    [x for part in column for x in part], dtype=kinds[FIELDS[name].kind]
+                )
+                for name, column in zip(chosen, parts, strict=True)
+            }
+        )
+
+    def to_polars(self, fields: str | SequenceOf[str] | None = None) -> polars.DataFrame:
+        """Return a polars data frame with one row a hit (needs polars): see `to_arrow`."""
+        import polars
+
+        return polars.DataFrame(self.to_arrow(fields))
+
+    def to_searchio(self) -> list[Bio.SearchIO.QueryResult]:
+        """Return Biopython's results, one a query."""
+        return [query.to_searchio() for query in self]
+
+    def plot_scores(
+        self, number: int = 0, ax: matplotlib.axes.Axes | None = None
+    ) -> matplotlib.axes.Axes:
+        """Draw how the scores of a query are distributed (needs matplotlib).
+
+        Where statistics were fitted, these are the z-scores of all targets (50 is the mean of
+        chance, 10 its deviation) beside what chance gives; otherwise the bit scores of the hits,
+        or their raw scores without statistics.
+
+        Parameters
+        ----------
+        number
+            The query, counted from 0.
+        ax
+            Where to draw; by default a new figure.
+        """
+        from matplotlib import pyplot
+
+        query = self[number]
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
+        statistics = query.statistics
+        if isinstance(statistics, Fit):
+            edges = [Z_EDGES[1] - 5, *Z_EDGES[1:-1], Z_EDGES[-2] + 5]
+            ax.stairs(statistics.observed, edges, fill=True, label="targets", color="#4c78a8")
+            ax.stairs(statistics.expected(), edges, label="by chance", color="#e45756")
+            ax.set_xlabel("z-score (the last bar holds all above)")
+            ax.legend(frameon=False)
+        else:
+            known = statistics is not None
+            values, counts = np.unique(query.bits if known else query.scores, return_counts=True)
+            if len(values) <= SINGLE_SCORES:
+                ax.vlines(values, 0, counts, color="#4c78a8", linewidth=2)
+                ax.plot(values, counts, "o", color="#4c78a8")
+            else:
+                ax.hist(np.repeat(values, counts), bins="auto", color="#4c78a8")
+            ax.set_xlabel("bit score" if known else "raw score")
+        ax.set_yscale("symlog", linthresh=1)
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("targets" if isinstance(statistics, Fit) else "hits")
+        ax.set_title(f"{query.query.id}: {len(query):,} hits")
+        return ax
+
+    def _repr_html_(self) -> str:
+        shown = self._queries[:SHOWN_QUERIES]
+        each = max(SHOWN_HITS_EACH, SHOWN_HITS // max(1, len(shown)))
+        page = [notebook.paragraph(notebook.text(self._summary())), hits_table(shown, each)]
+        if len(self) > len(shown):
+            more = counted(len(self) - len(shown), "more query", "more queries")
+            page.append(notebook.paragraph(notebook.faint(f"and {more}")))
+        return notebook.join(page)

@@ -1,0 +1,1 @@
+"""What this process runs on: compiled kernels, the cache folder, memory, optional packages."""

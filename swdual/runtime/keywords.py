@@ -1,0 +1,108 @@
+"""Functions that pass keyword arguments on to others: their help shows these arguments.
+
+What a keyword argument is called, what its default is and what it means stands in one function.
+Others that pass it on take it from there, so that ``help`` and editors show the same everywhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import numbers
+from collections.abc import Callable, Iterable
+from typing import Any, ParamSpec, TypeVar
+
+from swdual.errors import InputError
+from swdual.io.text import nearest, quoted
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_PARAMETERS = "Parameters\n"
+
+
+def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise a TypeError for the first name that is not known, with the nearest that is.
+
+    >>> refuse_unknown("filter", ["min_identty"], ["min_identity", "evalue"])
+    Traceback (most recent call last):
+    ...
+    TypeError: filter() has no option 'min_identty'; did you mean min_identity?
+    """
+    names = [*known]
+    for name in given:
+        if name not in names:
+            near = nearest(name, names)
+            hint = f"; did you mean {near}?" if near else ""
+            raise TypeError(f"{function}() has no option {name!r}{hint}")
+
+
+def require_numbers(**values: Any) -> None:
+    """Raise an InputError for the first value that is no number; None stands for no value.
+
+    >>> require_numbers(evalue=1e-3, min_score=None, top="ten")
+    Traceback (most recent call last):
+    ...
+    swdual.errors.InputError: `top` is 'ten', but it must be a number
+    """
+    for name, value in values.items():
+        if not (value is None or isinstance(value, numbers.Real)):
+            raise InputError(f"`{name}` is {quoted(str(value))}, but it must be a number")
+
+
+def suggest_names(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function, which then refuses unknown keyword arguments with the nearest name."""
+    known = [*inspect.signature(function).parameters]
+
+    @functools.wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> R:
+        refuse_unknown(function.__name__, options, known)
+        return function(*args, **options)
+
+    return call
+
+
+def takes_keywords_of(source: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for a function that passes its ``**options`` on to another.
+
+    Its signature and its docstring then show the options of `source`, and it refuses others.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        share_help(function, signature_with(function, source), source)
+        return suggest_names(function)
+
+    return decorate
+
+
+def signature_with(function: Callable[..., Any], *sources: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a function, with the options of others instead of ``**options``.
+
+    >>> def area(*, width: int = 2, height: int = 3): ...
+    >>> def show(title: str, **options): ...
+    >>> print(signature_with(show, area))
+    (title: str, *, width: int = 2, height: int = 3)
+    """
+    own = _signature(function)
+    shown = [x for x in own.parameters.values() if x.kind is not x.VAR_KEYWORD]
+    for source in sources:
+        options = _signature(source).parameters.values()
+        shown += [x for x in options if x.kind is x.KEYWORD_ONLY]
+    return own.replace(parameters=shown)
+
+
+def share_help(
+    function: Callable[..., Any], signature: inspect.Signature, source: Callable[..., Any]
+) -> None:
+    """Give a function this signature, and the sections of the source's docstring behind its own."""
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    own, others = inspect.getdoc(function), inspect.getdoc(source)
+    if own and others and _PARAMETERS not in own:
+        function.__doc__ = f"{own}\n\n{_PARAMETERS}{others.partition(_PARAMETERS)[2]}"
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    try:
+        return inspect.signature(function, eval_str=True)
+    except NameError:  # of an annotation that is imported for type checkers only
+        return inspect.signature(function)

@@ -1,0 +1,310 @@
+"""Kernels as native code: compiled by Numba once a machine, from then on run without it.
+
+Importing Numba and filling its registries takes 0.4 s, as long as a search of 15 billion cells. So
+a kernel's object code is kept in the cache folder, one file for each combination of argument
+types, and loaded by LLVM alone.
+
+All kernels have the same binary interface. The arguments are written into an array of 64-bit
+words: an array as its address, shape and strides (in bytes), a number as itself, a tuple as its
+items. The results follow behind them::
+
+    words     | address | shape | strides | number | item | item | result | result |
+    argument    \\_______ array ________/    int      \\_ tuple _/
+
+A kernel must be self-contained: it allocates nothing and calls nothing but other kernels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import xxhash
+
+from swdual.errors import EngineError
+from swdual.io.progress import compilation
+from swdual.runtime.cache import cache_folder, source_digest
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+INTEGER, FLOAT, BOOLEAN = "i", "f", "b"
+"""Types of numbers: int64, float64, and a truth value, each in a word of its own."""
+
+ArgumentType = tuple[str, int, str] | str
+"""An array's item type, dimensions and layout ("C", or "A" for any); a number's type, or "(ii)"."""
+
+_WORD_BYTES = 8
+_DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """What the compiler made of a kernel for some types of arguments.
+
+    Parameters
+    ----------
+    symbol
+        Name of the function in the object code.
+    results
+        The types of the results, a letter each; empty if there is none.
+    is_tuple
+        Whether the results are a tuple, rather than one number.
+    object_code
+        A relocatable object file.
+    """
+
+    symbol: str
+    results: str
+    is_tuple: bool
+    object_code: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the code as it is kept: a digest of the rest, a line of facts, the object."""
+        facts = f"{self.symbol} {int(self.is_tuple)} {self.results}\n".encode()
+        return xxhash.xxh3_64_digest(facts + self.object_code) + facts + self.object_code
+
+    @classmethod
+    def from_bytes(cls, kept: bytes) -> NativeCode | None:
+        """Return what `to_bytes` wrote, or None if it is damaged."""
+        digest, rest = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
+        if xxhash.xxh3_64_digest(rest) != digest:
+            return None
+        facts, _, object_code = rest.partition(b"\n")
+        symbol, is_tuple, results = facts.decode().split(" ")
+        return cls(symbol, results, is_tuple == "1", object_code)
+
+
+class NativeKernel:
+    """A kernel that is loaded, or compiled, when it is first called with some types of arguments.
+
+    Parameters
+    ----------
+    name
+        What its files in the cache folder are called.
+    file
+        Where the function stands. Its code is compiled again where this file changes, or another
+        one that it depends on.
+    source
+        Returns the Python function. It is called only where the kernel must be compiled.
+    """
+
+    def __init__(self, name: str, file: str, source: Callable[[], Callable[..., Any]]) -> None:
+        self.name = name
+        self._file = file
+        self._source = source
+        self._lock = threading.Lock()
+        self._loaded: dict[tuple[ArgumentType, ...], _LoadedCode] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel. The GIL is released meanwhile."""
+        types: list[ArgumentType] = []
+        words: list[int] = []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                layout = "C" if argument.flags.c_contiguous else "A"
+                types.append((argument.dtype.str, argument.ndim, layout))
+                words.append(argument.ctypes.data)
+                words += argument.shape
+                words += argument.strides
+            elif isinstance(argument, tuple):
+                numbers = [_number(item) for item in argument]
+                types.append(f"({''.join(kind for kind, _ in numbers)})")
+                words += [word for _, word in numbers]
+            else:
+                kind, word = _number(argument)
+                types.append(kind)
+                words.append(word)
+        key = tuple(types)
+        code = self._loaded.get(key)
+        if code is None:
+            code = self._load(key)
+        return code(words)
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """The kernel as Numba compiles it, for other kernels that call it."""
+        from swdual.runtime.codegen import make_dispatcher
+
+        return make_dispatcher(self._source())
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What Numba takes this object for where another kernel names it."""
+        from swdual.runtime.codegen import type_of
+
+        return type_of(self.dispatcher)
+
+    def _load(self, types: tuple[ArgumentType, ...]) -> _LoadedCode:
+        with self._lock:
+            if types not in self._loaded:
+                path = self._path(types)
+                code = None if path is None else _read(path)
+                if code is None:
+                    from swdual.runtime.codegen import compile_native
+
+                    with compilation.running():
+                        code = compile_native(self.name, self.dispatcher, types)
+                    if path is not None:
+                        _write(path, code)
+                self._loaded[types] = _LoadedCode(self.name, code)
+            return self._loaded[types]
+
+    def _path(self, types: tuple[ArgumentType, ...]) -> Path | None:
+        """Return the file for these types on this processor, or None without a cache folder."""
+        folder = cache_folder()
+        if folder is None:
+            return None
+        import llvmlite
+
+        facts = source_digest(self._file), llvmlite.__version__, *target_processor(), types
+        return folder / f"{self.name}-{xxhash.xxh3_64_hexdigest(repr(facts).encode())}.native"
+
+
+class _LoadedCode:
+    """Object code in memory, ready to be called."""
+
+    def __init__(self, name: str, code: NativeCode) -> None:
+        self._name = name
+        self._code = code
+        address = _address(code)
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
+        self._function = prototype(address)
+
+    def __call__(self, words: list[int]) -> Any:
+        """Return the results for these words of arguments."""
+        results = self._code.results
+        count = len(words)
+        # Numba's own interface wants two pointers more: for a result, unused as results are words,
+        # and for an exception. They follow behind the results.
+        memory = (ctypes.c_int64 * (count + len(results) + 2))(*words)
+        address = ctypes.addressof(memory)
+        behind = address + _WORD_BYTES * (count + len(results))
+        status = self._function(behind, behind + _WORD_BYTES, address)
+        if status != 0:
+            raise EngineError(f"the kernel {self._name} failed with status {status}")
+        numbers = tuple(map(_value, results, memory[count : count + len(results)]))
+        if self._code.is_tuple:
+            return numbers
+        return numbers[0] if numbers else None
+
+
+def native(function: Function) -> Function:
+    """Return `function` as a kernel whose native code is kept between runs.
+
+    It takes C-contiguous or other arrays, numbers, and tuples of numbers; integers become int64.
+    It returns nothing, a number or a tuple of numbers.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+    return cast(Function, NativeKernel(name, _file_of(function), lambda: function))
+
+
+def native_family(factory: Callable[..., Function]) -> Callable[..., Function]:
+    """Return `factory`, a function of integers that returns a kernel, with kernels that are kept.
+
+    The factory itself is called only where a kernel must be compiled. So whatever it imports from
+    Numba is not imported otherwise.
+    """
+
+    @functools.cache
+    def member(*numbers: int) -> Function:
+        parts = [factory.__module__, factory.__qualname__, *map(str, numbers)]
+        name = ".".join(parts)
+        return cast(Function, NativeKernel(name, _file_of(factory), lambda: factory(*numbers)))
+
+    return member
+
+
+def _file_of(function: Callable[..., Any]) -> str:
+    return str(sys.modules[function.__module__].__file__)
+
+
+def target_processor() -> tuple[str, str]:
+    """Return name and features of the processor to compile for, as LLVM spells them.
+
+    As for Numba, the environment variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES win over what
+    this machine has.
+    """
+    import llvmlite.binding as llvm
+
+    name = os.environ.get("NUMBA_CPU_NAME")
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    return (
+        llvm.get_host_cpu_name() if name is None else name,
+        llvm.get_host_cpu_features().flatten() if features is None else features,
+    )
+
+
+def target_machine() -> Any:
+    """Return LLVM's description of the machine to compile for."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    name, features = target_processor()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=name, features=features, opt=3, codemodel="jitdefault", jit=True
+    )
+
+
+@functools.cache
+def _linker() -> Any:
+    """Return LLVM's execution engine, which places object code in memory, and a lock for it."""
+    import llvmlite.binding as llvm
+
+    machine = target_machine()
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine), threading.Lock()
+
+
+def _address(code: NativeCode) -> int:
+    import llvmlite.binding as llvm
+
+    engine, lock = _linker()
+    with lock:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code.object_code))
+        engine.finalize_object()
+        address: int = engine.get_function_address(code.symbol)
+    return address
+
+
+def _read(path: Path) -> NativeCode | None:
+    try:
+        return NativeCode.from_bytes(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _write(path: Path, code: NativeCode) -> None:
+    """Keep the code; a folder that is full or gone meanwhile costs a compilation, no more."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(code.to_bytes())
+        beside.replace(path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+
+
+def _number(value: Any) -> tuple[str, int]:
+    """Return the type of a number, and the word that holds it."""
+    if isinstance(value, bool | np.bool_):
+        return BOOLEAN, int(value)
+    if isinstance(value, float | np.floating):
+        return FLOAT, int(struct.unpack("q", struct.pack("d", value))[0])
+    return INTEGER, int(value)
+
+
+def _value(kind: str, word: int) -> int | float | bool:
+    """Return the number that a word holds."""
+    if kind == BOOLEAN:
+        return bool(word)
+    if kind == FLOAT:
+        return float(struct.unpack("d", struct.pack("q", word))[0])
+    return word

@@ -1,0 +1,288 @@
+"""Schedules side by side: what each policy and allocator makes of a workload."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from swdual import registry
+from swdual.errors import InputError
+from swdual.io import notebook
+from swdual.io.output import Utf8, replacing
+from swdual.scheduling import metrics
+from swdual.scheduling.metrics import METRICS, Metric
+from swdual.scheduling.reports.frames import data_frame
+from swdual.scheduling.workload.workload import DAY
+
+if TYPE_CHECKING:
+    import pandas
+
+    from swdual.scheduling.schedule import Schedule
+
+HOUR = 3600
+"""Seconds."""
+
+SHOWN = (
+    *("mean_waiting_time", "max_waiting_time", "mean_bounded_slowdown", "makespan"),
+    *("utilisation", "platform_level_factor", "success_rate"),
+)
+"""The metrics that a comparison shows if nobody asks for others."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is kept of a schedule: who made it, and what it is worth.
+
+    Parameters
+    ----------
+    workload, platform, policy, allocator
+        Names.
+    options
+        Of the policy.
+    penalty
+        Of the platform; empty if there is none.
+    values
+        Each metric by name.
+    """
+
+    workload: str
+    platform: str
+    policy: str
+    allocator: str
+    options: Mapping[str, Any]
+    penalty: str
+    values: Mapping[str, float]
+
+    @classmethod
+    def of(cls, schedule: Schedule, chosen: Mapping[str, Metric]) -> Row:
+        """Return the row of a schedule, with some metrics."""
+        return cls(
+            schedule.workload.name,
+            schedule.platform.name,
+            schedule.policy,
+            schedule.allocator,
+            schedule.options,
+            "" if schedule.penalty is None else str(schedule.penalty),
+            metrics.table(schedule, chosen),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Metrics of several schedules; `compare` makes it.
+
+    Parameters
+    ----------
+    rows
+        One a schedule.
+    metrics
+        What was measured.
+    shown
+        The metrics that the table has.
+    """
+
+    rows: Sequence[Row]
+    metrics: Mapping[str, Metric]
+    shown: Sequence[str] = SHOWN
+
+    def __post_init__(self) -> None:
+        for name in self.shown:
+            if name not in self.metrics:
+                raise InputError(registry.unknown("metric", name, self.metrics))
+
+    def __repr__(self) -> str:
+        schedules = "1 schedule" if len(self.rows) == 1 else f"{len(self.rows):,} schedules"
+        return f"<Comparison: {schedules}, {len(self.metrics)} metrics>"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a data frame with one row a schedule and all metrics.
+
+        Raises
+        ------
+        InputError
+            If pandas is missing.
+        """
+        return data_frame(self.to_dicts())
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return each row with all metrics as plain values, None where there are no jobs."""
+        return [
+            {
+                "workload": row.workload,
+                "platform": row.platform,
+                "policy": row.policy,
+                "allocator": row.allocator,
+                "options": dict(row.options),
+                "penalty": row.penalty or None,
+                **{name: _plain(value) for name, value in row.values.items()},
+            }
+            for row in self.rows
+        ]
+
+    def write_csv(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write a row a schedule with all metrics as CSV, with names in the first line.
+
+        Parameters
+        ----------
+        path
+            The file, "-" for standard output. One that ends in .gz, .bz2, .xz or .zst is
+            compressed.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be written, or exists without `force`.
+        """
+        names = ["workload", "platform", "policy", "allocator", "options", "penalty", *self.metrics]
+        with replacing(path, force=force, compress=True) as stream:
+            writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
+            writer.writeheader()
+            for row in self.to_dicts():
+                told = " ".join(f"{name}={value}" for name, value in row["options"].items())
+                writer.writerow(row | {"options": told})
+
+    def lines(self) -> list[str]:
+        """Return an aligned table: two lines for the names, and one a schedule."""
+        texts = len(self._names())
+        heads = [_split(name) for name in self._heads()]
+        columns = [[*head, *cells] for head, cells in zip(heads, self._columns(), strict=True)]
+        widths = [max(map(len, column)) for column in columns]
+        return [
+            "  ".join(
+                cell.ljust(width) if place < texts else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in zip(*columns, strict=True)
+        ]
+
+    def labels(self) -> list[str]:
+        """Return a text for each row that tells it apart: policy, allocator, what else differs."""
+        columns = [self._named(name) for name in self._names()]
+        return [", ".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
+
+    def _names(self) -> list[str]:
+        """Return what tells the rows apart: policy, allocator, and others where they differ."""
+        return [
+            *(name for name in ("workload", "platform") if len({*self._named(name)}) > 1),
+            *("policy", "allocator"),
+            *(name for name in ("options", "penalty") if len({*self._named(name)}) > 1),
+        ]
+
+    def _named(self, name: str) -> list[str]:
+        if name != "options":
+            return [getattr(row, name) for row in self.rows]
+        return [
+            " ".join(
+                f"{key}={value}"
+                for key, value in row.options.items()
+                if any(
+                    other.policy == row.policy and other.options.get(key) != value
+                    for other in self.rows
+                )
+            )
+            for row in self.rows
+        ]
+
+    def _heads(self) -> list[str]:
+        return [*self._names(), *(name.replace("_", " ") for name in self.shown)]
+
+    def _columns(self) -> list[list[str]]:
+        """Return the texts of the table, column by column, without heads."""
+        numbers = [
+            [shown(row.values[name], self.metrics[name].unit) for row in self.rows]
+            for name in self.shown
+        ]
+        return [*map(self._named, self._names()), *numbers]
+
+    def _repr_html_(self) -> str:
+        texts = len(self._names())
+        heads = [
+            notebook.Head(name, "left" if place < texts else "right")
+            for place, name in enumerate(self._heads())
+        ]
+        rows = [[*map(notebook.text, row)] for row in zip(*self._columns(), strict=True)]
+        return notebook.table(heads, [notebook.Group(notebook.text(""), rows)])
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def compare(
+    schedules: Iterable[Schedule],
+    *,
+    shown: Sequence[str] = SHOWN,
+    chosen: Mapping[str, Metric] = METRICS,
+) -> Comparison:
+    """Return the metrics of schedules, which are looked at one by one and not kept.
+
+    Parameters
+    ----------
+    schedules
+        Any number, such as a generator that makes them.
+    shown
+        Names of the metrics that the table is to have.
+    chosen
+        What to measure.
+
+    Raises
+    ------
+    InputError
+        If a metric that is to be shown does not exist; the message names the nearest ones.
+    """
+    Comparison((), chosen, shown)  # complains before the work
+    rows = [Row.of(schedule, chosen) for schedule in schedules]
+    return Comparison(rows, chosen, shown)
+
+
+def shown(value: float, unit: str) -> str:
+    """Return a metric's value to look at: five digits, seconds and counts without a fraction.
+
+    >>> shown(0.71234, "%"), shown(1234567.8, "s"), shown(1.5, "s"), shown(1.02, "")
+    ('71.23 %', '1,234,568 s', '1.5 s', '1.02')
+    """
+    if math.isnan(value):
+        return "-"
+    if unit == "%":
+        return f"{100 * value:.2f} %"
+    text = f"{value:,.5g}" if abs(value) < 10_000 else f"{value:,.0f}"
+    return f"{text} {unit}".rstrip()
+
+
+def human_time(seconds: float) -> str:
+    """Return a long time in hours, days or years; an empty text below an hour.
+
+    >>> human_time(201236), human_time(7200), human_time(90), human_time(1e9)
+    ('2.3 d', '2.0 h', '', '31.7 y')
+    """
+    if not math.isfinite(seconds) or abs(seconds) < HOUR:
+        return ""
+    for unit, length, least in (("y", 365.25 * DAY, 2), ("d", DAY, 2)):
+        if abs(seconds) >= least * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds / HOUR:.1f} h"
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the two lines of a head: a statistic stands alone, else the last word does.
+
+    >>> _split("mean waiting time"), _split("platform level factor"), _split("makespan")
+    (('mean', 'waiting time'), ('platform level', 'factor'), ('', 'makespan'))
+    """
+    first, _, rest = name.partition(" ")
+    if first in metrics.STATISTICS:
+        return first, rest
+    first, _, rest = name.rpartition(" ")
+    return first, rest
+
+
+def _plain(value: float) -> float | int | None:
+    """Return a number as JSON has it: whole ones as such, None for none."""
+    if not math.isfinite(value):
+        return None
+    return int(value) if value == int(value) else value

@@ -1,0 +1,81 @@
+"""The jobs of a schedule as a table, with the columns of Batsim's ``jobs.csv``."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.io.output import Utf8, replacing
+from swdual.scheduling import processors
+
+if TYPE_CHECKING:
+    from swdual.scheduling.schedule import Schedule
+
+COMPLETED = "COMPLETED_SUCCESSFULLY"
+KILLED = "COMPLETED_WALLTIME_REACHED"
+"""What became of a job, in Batsim's words."""
+
+
+def columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
+    """Return the jobs in the order of the workload, a column a name.
+
+    ``job_id`` is what the trace calls a job, and all times are the trace's own seconds.
+    ``execution_time`` is finish - start, ``success`` is 1 for jobs that ran to their end, and
+    ``allocated_resources`` are processors such as ``0-3 7``. ``stretch`` is Batsim's, turnaround /
+    (finish - start), NaN for jobs that ran 0 s; that of `swdual.scheduling.metrics` has the time in
+    which the job held processors there, which is less where it was stopped.
+    """
+    workload, execution = schedule.workload, schedule.execution_time
+    resources = [processors.text(schedule.allocation(index)) for index in range(len(workload))]
+    return {
+        "job_id": workload.number,
+        "submission_time": workload.submit_time,
+        "requested_number_of_resources": workload.processors,
+        "requested_time": workload.requested_time,
+        "success": (~schedule.killed).astype(np.int64),
+        "final_state": np.where(schedule.killed, KILLED, COMPLETED),
+        "starting_time": schedule.start_time,
+        "execution_time": execution,
+        "finish_time": schedule.finish_time,
+        "waiting_time": schedule.waiting_time,
+        "turnaround_time": schedule.turnaround_time,
+        "stretch": schedule.turnaround_time / np.where(execution > 0, execution, np.nan),
+        "allocated_resources": np.array(resources, np.object_),
+    }
+
+
+def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write the jobs as CSV, with names in the first line; what is NaN is an empty field.
+
+    Parameters
+    ----------
+    schedule
+        The schedule.
+    path
+        The file, "-" for standard output. One that ends in .gz, .bz2, .xz or .zst is compressed.
+    force
+        Replace a file that exists.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written, or exists without `force`.
+    """
+    with replacing(path, force=force, compress=True) as stream:
+        table = columns(schedule)
+        writer = csv.writer(Utf8(stream), lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*map(_texts, table.values()), strict=True))
+
+
+def _texts(column: NDArray[Any]) -> list[Any]:
+    """Return the fields of a column: numbers exactly, whole ones without a point."""
+    values: list[Any] = column.tolist()
+    if column.dtype.kind != "f":
+        return values
+    return ["" if math.isnan(value) else repr(value).removesuffix(".0") for value in values]

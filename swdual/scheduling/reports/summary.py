@@ -1,0 +1,81 @@
+"""One schedule in words: what was simulated, and the statistics of what came of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from swdual.io.text import counted
+from swdual.scheduling.metrics import STATISTICS, Metric, quantities
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.reports.comparison import Row, human_time, shown
+from swdual.scheduling.workload.workload import DAY, Workload
+
+SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisation"}
+"""What is shown only if it differs from something else, as it does where jobs shrink."""
+
+
+def headline(workload: Workload, platform: Platform) -> str:
+    """Return a line about what was simulated."""
+    size = f"{platform.processors:,} processors"
+    size = "" if platform.name == size else f" ({size})"
+    jobs = counted(len(workload), "job", "jobs")
+    return f"{workload.name}: {jobs} in {workload.span / DAY:,.1f} days on {platform.name}{size}"
+
+
+def summary(row: Row, metrics: Mapping[str, Metric], chosen: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of one schedule: the statistics of each quantity, and all other metrics.
+
+    Long times stand in hours or days, too.
+
+    Parameters
+    ----------
+    row
+        The schedule's values.
+    metrics
+        What they are, by name.
+    chosen
+        Names of metrics to show instead of all.
+    """
+    options = " ".join(f"{name}={value}" for name, value in row.options.items())
+    yield f"policy     {row.policy}  {options}".rstrip()
+    yield f"allocator  {row.allocator}"
+    if row.penalty:
+        yield f"penalty    {row.penalty}"
+    yield ""
+    if chosen:
+        for name in chosen:
+            yield _line_of(name, row.values[name], metrics[name].unit)
+        return
+    told = _telling(row.values)
+    left = {name: shown(value, metrics[name].unit) for name, value in told.items()}
+    yield f"{'':<18}" + "".join(f"{name:>16}" for name in STATISTICS)
+    for quantity in quantities():
+        cells = [left.pop(f"{statistic}_{quantity}", "") for statistic in STATISTICS]
+        if any(cells):
+            yield f"{quantity.replace('_', ' '):<18}" + "".join(f"{cell:>16}" for cell in cells)
+        if quantity.endswith("_time"):
+            names = [f"{statistic}_{quantity}" for statistic in STATISTICS]
+            longer = [human_time(told.get(name, 0.0)) for name in names]
+            if any(longer):
+                yield f"{'':<18}{''.join(f'{cell:>16}' for cell in longer)}".rstrip()
+    yield ""
+    for name in left:
+        yield _line_of(name, told[name], metrics[name].unit)
+
+
+def _line_of(name: str, value: float, unit: str) -> str:
+    """Return the line of one metric."""
+    longer = human_time(value) if unit == "s" else ""
+    beside = f"  ({longer})" if longer else ""
+    return f"{name.replace('_', ' '):<22}{shown(value, unit):>11}{beside}"
+
+
+def _telling(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the metrics without those that say the same as another."""
+    left = dict(values)
+    for special, usual in SPECIAL.items():
+        names = [name for name in values if special in name]
+        if all(math.isclose(values[x], values[x.replace(special, usual)]) for x in names):
+            left = {name: value for name, value in left.items() if name not in names}
+    return left
