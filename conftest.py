@@ -51,6 +51,7 @@ def _own_folders() -> Path:
     home.mkdir()
     os.environ["HOME"] = os.fspath(home)
     os.environ["SWDUAL_CACHE_DIR"] = os.fspath(cache)
+    os.environ["DASK_TEMPORARY_DIRECTORY"] = os.fspath(folder / "dask")
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = os.fspath(folder / "hypothesis")
     for rates in Path(cache).glob("*/rates.json"):
         rates.unlink()

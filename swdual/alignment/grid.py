@@ -246,10 +246,10 @@ def walk_grid(
             numbers,
             goal,
             corner,
-            H[:width],
-            F[:width],
-            left_H[:height],
-            left_E[:height],
+            H,
+            F,
+            left_H,
+            left_E,
             directions,
         )
         if searching:

@@ -48,9 +48,9 @@ def fill_tile(
     corner
         The H up and left of the first cell.
     H, F
-        (columns,) what enters from above; on return, what leaves below.
+        What enters from above, for each column at least; on return, what leaves below.
     left_H, left_E
-        (rows,) what enters from the left.
+        What enters from the left, for each row at least.
     directions
         (rows * columns,) receives the directions.
     """

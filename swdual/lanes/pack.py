@@ -113,12 +113,14 @@ def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool =
     laid = widths[batch] > 0
     _interleave(
         block.residues,
+        block.residues[: len(block.residues) // 8 * 8].view(np.uint64),
         starts[laid],
         lengths[laid],
         (batch_starts[batch] + group)[laid],
         lane[laid],
         lanes * COLUMNS,
         codes,
+        codes.view(np.uint64),
     )
     ends = group + -(-lengths // COLUMNS) - 1
     order = np.lexsort((lane, ends, batch))
@@ -196,20 +198,21 @@ def _assign(
 @native
 def _interleave(
     residues: NDArray[np.uint8],
+    eights: NDArray[np.uint64],
     starts: NDArray[np.int64],
     lengths: NDArray[np.int64],
     groups: NDArray[np.int64],
     lane: NDArray[np.int64],
     group_bytes: int,
     codes: NDArray[np.uint8],
+    out: NDArray[np.uint64],
 ) -> None:
     """Write each target down its lane; eight at once where they stand side by side.
 
-    `starts` are multiples of eight, so that eight residues are one number.
+    `eights` are the residues, and `out` the codes, eight in a number. `starts` are multiples of
+    eight. (A view that is made here would take Numba 0.2 s to compile.)
     """
     lanes = group_bytes // COLUMNS
-    eights = residues[: len(residues) // 8 * 8].view(np.uint64)
-    out = codes.view(np.uint64)
     k = 0
     while k < len(starts):
         together = 1

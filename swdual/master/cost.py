@@ -78,6 +78,13 @@ A calibration that was disturbed all the time by an equal competitor is wrong by
 MAX_COMMON_CORRECTION = 1.25
 """The same for lengths that were never searched: the load of the machine is all that they share."""
 
+TASK_SECONDS = 1e-3
+"""What the search does for a task besides scoring: score cutoff, candidates, reports.
+
+It is Python's time, and that of any current CPU is about the same. One thread at a time has it, so
+to cut a small search into many tasks makes it slower.
+"""
+
 PROBE_TARGETS, PROBE_LENGTH = 512, 304
 """The targets that are scored to measure a worker; more if it computes more side by side."""
 
@@ -389,7 +396,7 @@ def calibrated(
     layout = _layout(bind, long.targets, clock)
     with _neighbours(together - 1, long):
         seconds, sparse = _of_cells(long, brief, cell, startup)
-    return Rates(startup, layout, seconds * rescored(KNOTS), width, sparse)
+    return Rates(startup + TASK_SECONDS, layout, seconds * rescored(KNOTS), width, sparse)
 
 
 def rescored(query_lengths: ArrayLike) -> NDArray[np.float64]:

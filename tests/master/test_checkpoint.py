@@ -231,7 +231,7 @@ def test_a_search_may_be_ended_often(monkeypatch, many_tasks, path, database):
         with monkeypatch.context() as patch:
             end_after(patch, 4)
             try:
-                found = search(QUERIES, database, journal=path, resume=path.exists())
+                found = search(QUERIES, database, journal=path, resume=path.exists(), threads=2)
                 break
             except Ended:
                 endings += 1
@@ -266,7 +266,7 @@ def test_a_search_in_fewer_queries_at_once_goes_on(monkeypatch, many_tasks, path
     with monkeypatch.context() as patch:
         end_after(patch, 20)
         with pytest.raises(Ended):
-            search(QUERIES, database, journal=path)
+            search(QUERIES, database, journal=path, threads=2)
     monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
     assert search(QUERIES, database, journal=path, resume=True) == whole
 
