@@ -19,7 +19,7 @@ GIB = 2**30
 
 def show(preview: ClusterPreview, found: Forecast, *, as_json: bool) -> None:
     """Print a forecast, as tables or as one JSON object."""
-    memory = {kind.name: preview.memory(kind, found.sharing) for kind in preview.cluster.kinds}
+    memory = {kind.name: preview.memory(kind, found.partition) for kind in preview.cluster.kinds}
     if as_json:
         facts = _facts(preview) | found.to_dict()
         for kind in facts["kinds"]:
@@ -69,7 +69,7 @@ def _facts(preview: ClusterPreview) -> dict[str, Any]:
 
 
 def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
-    cluster, sharing = preview.cluster, found.sharing
+    cluster, partition = preview.cluster, found.partition
     cpus = sum(kind.count * kind.cpus for kind in cluster.kinds)
     gpus = sum(kind.count * kind.gpus for kind in cluster.kinds)
     lines = [
@@ -77,8 +77,8 @@ def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
         f"{counted(len(preview.database), 'target', 'targets')}: {preview.cells / 1e9:,.1f} Gcells",
         f"cluster   {cluster.path}: {counted(cluster.nodes, 'node', 'nodes')}, "
         f"{counted(cpus, 'CPU', 'CPUs')} and {counted(gpus, 'GPU', 'GPUs')}",
-        f"shares    {counted(len(sharing.groups), 'group', 'groups')} of queries x "
-        f"{counted(len(sharing.ranges), 'range', 'ranges')} of targets; to send them takes "
+        f"shares    {counted(len(partition.groups), 'group', 'groups')} of queries x "
+        f"{counted(len(partition.ranges), 'range', 'ranges')} of targets; to send them takes "
         f"{100 * found.overhead:.1f} % of the time",
     ]
     here = [kind.name for kind in cluster.kinds if kind.rates is None]

@@ -43,7 +43,7 @@ GROUPS = {
     "Input": "query db dbtype on_invalid",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
+    "ScoringStage": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "align planner replan verify backend trace gantt",
 }
@@ -311,9 +311,9 @@ def command(
 
         check_path(gantt)
     if cluster is not None:
-        from swdual.cluster.connection import hush
+        from swdual.cluster.connection import silence_dask_logs
 
-        hush()
+        silence_dask_logs()
     _refuse_one_place([os.fspath(each) for each in (out, trace, gantt, journal) if each])
     inputs = (query, db)
     replaced = force or (resume and completion is not None and completion.is_interrupted())

@@ -1,4 +1,4 @@
-"""Aligning: the hits of queries made into errands, small ones of several queries together."""
+"""Aligning: the hits of queries made into remote tasks, small ones of several queries together."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.cluster.dispatcher import Errand, Errands
+from swdual.cluster.dispatcher import Dispatcher, RemoteTask
 from swdual.cluster.remote import Alignments, ToAlign, align
 from swdual.database.database import Database
 from swdual.hits.query_result import QueryResult
 from swdual.master.merge import Traced, alignment_jobs
 
 ERRAND_CELLS = 500_000_000
-"""Cells of the alignments that one errand finds, if there are so many: a twentieth of a second."""
+"""Cells of the alignments that one remote task finds, if there are so many: a twentieth of a second."""
 
 CELL_SECONDS = 2e-10
-"""What a cell takes, roughly: errands are spread by it."""
+"""What a cell takes, roughly: remote tasks are spread by it."""
 
 
 @dataclass
 class _Bundle:
-    """Hits that are to be aligned by one errand: of which queries, which of theirs, and what for.
+    """Hits that are to be aligned by one remote task: of which queries, which of theirs, and what for.
 
     With their residues' codes also come the places in the input of the targets.
     """
@@ -36,13 +36,13 @@ class _Bundle:
 
 
 class Aligning:
-    """The alignments of a wave.
+    """The alignments of a batch.
 
     Parameters
     ----------
     database
         The targets.
-    errands
+    remote tasks
         Where alignments are asked for.
     heaviest
         What the targets of a job may weigh.
@@ -57,14 +57,14 @@ class Aligning:
     def __init__(
         self,
         database: Database,
-        errands: Errands,
+        dispatcher: Dispatcher,
         heaviest: int,
         priority: int,
         take: Callable[[int, Traced], None],
         note: Callable[[int, Alignments], None],
     ) -> None:
         self._database = database
-        self._errands = errands
+        self._errands = dispatcher
         self._heaviest = heaviest
         self._priority = priority
         self._take = take
@@ -99,7 +99,7 @@ class Aligning:
                     self._send(self._bundles.pop(key))
 
     def flush(self) -> None:
-        """Have all that was added aligned, also where more would fit into an errand."""
+        """Have all that was added aligned, also where more would fit into an remote task."""
         while self._bundles:
             self._send(self._bundles.popitem()[1])
 
@@ -109,7 +109,7 @@ class Aligning:
 
     def _send(self, bundle: _Bundle) -> None:
         self._errands.add(
-            Errand(
+            RemoteTask(
                 align,
                 (bundle.jobs, not self._has_residues),
                 partial(self._arrived, bundle),

@@ -30,7 +30,7 @@ PRIORITY = 1 << 40
 
 
 @dataclass(eq=False)
-class _Parcel:
+class _Transfer:
     """A block that a node waits for; under way if `kept` will tell when it is there.
 
     It comes from the client if there is no `sender`.
@@ -44,7 +44,7 @@ class _Parcel:
     kept: Future | None = None
 
 
-class Deliveries:
+class BlockTransfers:
     """What is on its way to the nodes.
 
     Parameters
@@ -58,7 +58,7 @@ class Deliveries:
     def __init__(self, nodes: Nodes, database: Database) -> None:
         self._nodes = nodes
         self._database = database
-        self._parcels: dict[tuple[Node, int], _Parcel] = {}
+        self._parcels: dict[tuple[Node, int], _Transfer] = {}
 
     def bring(self, node: Node, block: int, then: Callable[[], None]) -> None:
         """Have a block brought to a node, and something done when it is there.
@@ -75,7 +75,7 @@ class Deliveries:
         if parcel is not None:
             parcel.then.append(then)
             return
-        self._parcels[node, block] = _Parcel(node, block, [then])
+        self._parcels[node, block] = _Transfer(node, block, [then])
         self._send()
 
     def left(self, node: Node) -> None:
@@ -87,7 +87,7 @@ class Deliveries:
                 self._take_back(parcel)
         self._send()
 
-    def _take_back(self, parcel: _Parcel) -> None:
+    def _take_back(self, parcel: _Transfer) -> None:
         for future in (parcel.kept, parcel.read):
             if future is not None:
                 self._nodes.withdraw(future)
@@ -115,7 +115,7 @@ class Deliveries:
             to[parcel.node] += 1
             sending[sender] += 1
 
-    def _send_from(self, sender: Node | None, parcel: _Parcel) -> None:
+    def _send_from(self, sender: Node | None, parcel: _Transfer) -> None:
         """Send a block from a node that has it, or from here."""
         nodes, block = self._nodes, parcel.block
         data: bytes | Future
@@ -157,7 +157,7 @@ class Deliveries:
             words = f"{error.message}, or to a node: none has it ({hosts})"
             raise DatabaseError(words, file=error.file) from error
 
-    def _arrived(self, parcel: _Parcel, _: None) -> None:
+    def _arrived(self, parcel: _Transfer, _: None) -> None:
         """Do what waited for a block."""
         del self._parcels[parcel.node, parcel.block]
         parcel.node.blocks.add(parcel.block)

@@ -55,7 +55,7 @@ def connected(cluster: Any) -> tuple[Any, bool]:
     name = cluster if isinstance(cluster, str) else cluster.scheduler_address
     try:
         if isinstance(cluster, str):
-            _knock(cluster)
+            probe_scheduler(cluster)
         with warnings.catch_warnings():
             # Other libraries may differ; swdual and Python must not, see `unlike`.
             warnings.simplefilter("ignore", VersionMismatchWarning)
@@ -73,7 +73,7 @@ def connected(cluster: Any) -> tuple[Any, bool]:
     return client, True
 
 
-def _knock(address: str) -> None:
+def probe_scheduler(address: str) -> None:
     """Find out at once if nobody listens there, or nobody who talks as Dask does.
 
     Dask's client would go on trying, or wait for an answer, without end.
@@ -102,7 +102,7 @@ def _knock(address: str) -> None:
         runner.stop()
 
 
-def hush() -> None:
+def silence_dask_logs() -> None:
     """Have Dask say nothing on standard error: what matters, errors and warnings here say."""
     with suppress(ImportError):  # which `connected` tells
         import distributed.client  # noqa: F401  (sets up its messages when it is imported)
@@ -130,7 +130,7 @@ def release_asker() -> Callable[[], str | None]:
     return release
 
 
-class Presence(NamedTuple):
+class WorkerInfo(NamedTuple):
     """A Dask worker as the scheduler knows it; `number` tells it from others at its address."""
 
     number: str
@@ -140,7 +140,7 @@ class Presence(NamedTuple):
     resources: dict[str, float]
 
 
-def present(client: Any) -> dict[str, Presence]:
+def present(client: Any) -> dict[str, WorkerInfo]:
     """Return the workers of a cluster by their addresses."""
 
     def told(dask_scheduler: Any) -> dict[str, tuple[Any, ...]]:
@@ -156,7 +156,7 @@ def present(client: Any) -> dict[str, Presence]:
         }
 
     found = client.run_on_scheduler(told)
-    return {address: Presence(*facts) for address, facts in found.items()}
+    return {address: WorkerInfo(*facts) for address, facts in found.items()}
 
 
 def refusal(release: str | None) -> str | None:

@@ -1,6 +1,6 @@
 """Errands: what nodes are to do, and where each is done.
 
-Dask queues errands on the node that the plan has chosen, runs them and tries again what failed. To
+Dask queues remote tasks on the node that the plan has chosen, runs them and tries again what failed. To
 a node that has hardly anything left some of the busiest one's are given, and what a lost node was
 given, others are. Where nodes lack blocks of the database these are brought to them first.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 from distributed import Future
 
-from swdual.cluster.block_transfers import Deliveries
+from swdual.cluster.block_transfers import BlockTransfers
 from swdual.cluster.membership import Node, Nodes
-from swdual.cluster.remote import Lacking
+from swdual.cluster.remote import BlockMissing
 from swdual.database.database import Database
 from swdual.errors import ClusterError
 
@@ -25,14 +25,14 @@ BEGUN = 2
 """Errands of a node that it may have begun, and are not taken from it for another."""
 
 MOST_DEATHS = 3
-"""Nodes that may die while an errand is the first of theirs."""
+"""Nodes that may die while an remote task is the first of theirs."""
 
 FEW = 1
 """Errands of a node with which it will soon be idle: then it is given others."""
 
 
 @dataclass(eq=False)
-class Errand:
+class RemoteTask:
     """Something that a node is to do.
 
     Parameters
@@ -71,8 +71,8 @@ class Errand:
         return self.seconds * (1.0 if self.pace is None else node.pace / self.pace)
 
 
-class Errands:
-    """All errands that are not done.
+class Dispatcher:
+    """All remote tasks that are not done.
 
     Parameters
     ----------
@@ -85,10 +85,10 @@ class Errands:
     def __init__(self, nodes: Nodes, database: Database) -> None:
         self._nodes = nodes
         self._blocks = len(database.manifest.blocks)
-        self._deliveries = Deliveries(nodes, database)
-        self._open: dict[Errand, None] = {}
+        self._deliveries = BlockTransfers(nodes, database)
+        self._open: dict[RemoteTask, None] = {}
         self._loads: defaultdict[Node, float] = defaultdict(float)
-        self._alone: defaultdict[Node, dict[Errand, None]] = defaultdict(dict)
+        self._alone: defaultdict[Node, dict[RemoteTask, None]] = defaultdict(dict)
         nodes.joined, nodes.left = self._joined, self._left
 
     @property
@@ -96,80 +96,84 @@ class Errands:
         """Whether every node has the whole database."""
         return all(len(node.blocks) == self._blocks for node in self._nodes.here)
 
-    def add(self, errand: Errand, node: Node | None = None) -> None:
+    def add(self, remote_task: RemoteTask, node: Node | None = None) -> None:
         """Have something done, by a node that the plan has chosen or by any."""
-        self._open[errand] = None
-        self._give(errand, node)
+        self._open[remote_task] = None
+        self._reassign(remote_task, node)
 
-    def _give(self, errand: Errand, node: Node | None) -> None:
-        """Have a node do an errand; by default the one with the least to do that can do it now."""
-        if errand.future is not None:
-            self._nodes.withdraw(errand.future)
-            errand.future = None
+    def _reassign(self, remote_task: RemoteTask, node: Node | None) -> None:
+        """Have a node do an remote task; by default the one with the least to do that can do it now."""
+        if remote_task.future is not None:
+            self._nodes.withdraw(remote_task.future)
+            remote_task.future = None
         here = self._nodes.here
         if node is None and here:
-            able = here if self.anywhere else self._holders(errand)
+            able = here if self.anywhere else self._holders(remote_task)
             node = min(able or here, key=lambda other: self._loads[other])
-        self._put_down(errand, node)
+        self._put_down(remote_task, node)
         if node is not None:
-            self._bring(errand, node)
+            self._bring(remote_task, node)
 
-    def _put_down(self, errand: Errand, node: Node | None) -> None:
-        """Note whose an errand is."""
-        if errand.node is not None:
-            self._loads[errand.node] -= errand.seconds_on(errand.node)
-            self._alone[errand.node].pop(errand, None)
-        errand.node = node
+    def _put_down(self, remote_task: RemoteTask, node: Node | None) -> None:
+        """Note whose an remote task is."""
+        if remote_task.node is not None:
+            self._loads[remote_task.node] -= remote_task.seconds_on(remote_task.node)
+            self._alone[remote_task.node].pop(remote_task, None)
+        remote_task.node = node
         if node is not None:
-            self._loads[node] += errand.seconds_on(node)
-            if errand.alone:
-                self._alone[node][errand] = None
+            self._loads[node] += remote_task.seconds_on(node)
+            if remote_task.alone:
+                self._alone[node][remote_task] = None
 
-    def _holders(self, errand: Errand) -> list[Node]:
-        """Return the nodes that have the blocks of an errand."""
-        return [node for node in self._nodes.here if node.blocks.issuperset(errand.blocks)]
+    def _holders(self, remote_task: RemoteTask) -> list[Node]:
+        """Return the nodes that have the blocks of an remote task."""
+        return [node for node in self._nodes.here if node.blocks.issuperset(remote_task.blocks)]
 
-    def _bring(self, errand: Errand, node: Node) -> None:
-        """Ask for an errand as soon as its node has all of its blocks."""
-        if errand.node is not node or errand.future is not None:
+    def _bring(self, remote_task: RemoteTask, node: Node) -> None:
+        """Ask for an remote task as soon as its node has all of its blocks."""
+        if remote_task.node is not node or remote_task.future is not None:
             return  # another has got it meanwhile
-        for block in sorted(errand.blocks - node.blocks):
-            self._deliveries.bring(node, block, partial(self._bring, errand, node))
+        for block in sorted(remote_task.blocks - node.blocks):
+            self._deliveries.bring(node, block, partial(self._bring, remote_task, node))
             return
-        errand.future = self._nodes.ask(
-            errand.function,
+        remote_task.future = self._nodes.ask(
+            remote_task.function,
             node,
-            *errand.args,
-            then=partial(self._take, errand),
-            name=errand.name,
-            only=[node] if errand.alone else None if self.anywhere else self._holders(errand),
-            priority=errand.priority,
-            alone=errand.alone,
+            *remote_task.args,
+            then=partial(self._take, remote_task),
+            name=remote_task.name,
+            only=[node]
+            if remote_task.alone
+            else None
+            if self.anywhere
+            else self._holders(remote_task),
+            priority=remote_task.priority,
+            alone=remote_task.alone,
         )
 
-    def _take(self, errand: Errand, found: Any) -> None:
-        """Hand on what came out of an errand; if blocks were lacking, have it done elsewhere."""
-        if isinstance(found, Lacking):
-            self._take_lack(errand, found)
+    def _take(self, remote_task: RemoteTask, found: Any) -> None:
+        """Hand on what came out of an remote task; if blocks were lacking, have it done elsewhere."""
+        if isinstance(found, BlockMissing):
+            self._take_lack(remote_task, found)
             return
-        node = errand.node
-        del self._open[errand]
-        self._put_down(errand, None)
-        errand.then(found)
-        if node is not None and errand.alone:
+        node = remote_task.node
+        del self._open[remote_task]
+        self._put_down(remote_task, None)
+        remote_task.then(found)
+        if node is not None and remote_task.alone:
             self._relieve_for(node)
 
-    def _take_lack(self, errand: Errand, lacking: Lacking) -> None:
+    def _take_lack(self, remote_task: RemoteTask, lacking: BlockMissing) -> None:
         """Have done by another node what one had no block for any more."""
         for node in self._nodes.here:
             if node.address == lacking.address:
                 node.blocks.discard(lacking.block)
-        self._give(errand, None)
+        self._reassign(remote_task, None)
 
     def _joined(self, node: Node) -> None:
         """Let a node that has come take part."""
-        for errand in [errand for errand in self._open if errand.node is None]:
-            self._give(errand, None)
+        for remote_task in [remote_task for remote_task in self._open if remote_task.node is None]:
+            self._reassign(remote_task, None)
         self._relieve_for(node)
 
     def _left(self, node: Node) -> None:
@@ -178,15 +182,15 @@ class Errands:
         self._count_death(node)
         here = self._nodes.here
         known = set().union(*(other.blocks for other in here))
-        for errand in [*self._open]:
-            if errand.node is node or not errand.blocks <= known:
-                self._give(errand, None)
+        for remote_task in [*self._open]:
+            if remote_task.node is node or not remote_task.blocks <= known:
+                self._reassign(remote_task, None)
         self._loads.pop(node, None)
         self._alone.pop(node, None)
 
     def _count_death(self, node: Node) -> None:
         """End the search if nodes die again and again of what comes first on their lists."""
-        first = max(self._alone[node], key=lambda errand: errand.priority, default=None)
+        first = max(self._alone[node], key=lambda remote_task: remote_task.priority, default=None)
         if first is None:
             return
         first.deaths += 1
@@ -202,9 +206,9 @@ class Errands:
         if len(self._alone[node]) > FEW or node not in here:
             return
         busiest = max(here, key=lambda other: loads[other])
-        theirs = sorted(self._alone[busiest], key=lambda errand: -errand.priority)
-        for errand in reversed(theirs[BEGUN:]):
-            left = loads[busiest] - errand.seconds_on(busiest)
-            if loads[node] + errand.seconds_on(node) > left:
+        theirs = sorted(self._alone[busiest], key=lambda remote_task: -remote_task.priority)
+        for remote_task in reversed(theirs[BEGUN:]):
+            left = loads[busiest] - remote_task.seconds_on(busiest)
+            if loads[node] + remote_task.seconds_on(node) > left:
                 break
-            self._give(errand, node)
+            self._reassign(remote_task, node)

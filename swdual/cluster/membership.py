@@ -18,12 +18,12 @@ import dask
 import numpy as np
 from distributed import Client, Future
 
-from swdual.cluster.connection import Presence, other_python, present, refusal, release_asker
+from swdual.cluster.connection import WorkerInfo, other_python, present, refusal, release_asker
 from swdual.cluster.partition import combined
-from swdual.cluster.remote import GPU, TURN, Brief, NodeFacts, describe, introduce
+from swdual.cluster.remote import GPU, SLOT, NodeFacts, SearchSpec, describe, introduce
 from swdual.cluster.requests import Requests
 from swdual.errors import ClusterError, DeviceError, SwdualError
-from swdual.master.cost import Rates
+from swdual.master.cost import CostModel
 from swdual.planning.timeline import Timeline
 
 logger = logging.getLogger("swdual")
@@ -68,7 +68,7 @@ class Node:
     facts: NodeFacts
     site: Future = field(repr=False)
     blocks: set[int] = field(repr=False)
-    rates: Rates = field(init=False, repr=False)
+    rates: CostModel = field(init=False, repr=False)
     pace: float = field(init=False)
     kind: str = field(init=False)
 
@@ -93,11 +93,11 @@ class Nodes:
     `joined` is called with each node that comes while the search runs, `left` with each that goes.
     """
 
-    def __init__(self, client: Client, brief: Brief, timeline: Timeline) -> None:
+    def __init__(self, client: Client, spec: SearchSpec, timeline: Timeline) -> None:
         self._client = client
-        self._brief = brief
+        self._brief = spec
         self._timeline = timeline
-        self._requests = Requests(client, brief.token, self._look)
+        self._requests = Requests(client, spec.token, self._look)
         annotated = dask.get_annotations()
         self._wanted = {k: annotated[k] for k in ("workers", "resources") if annotated.get(k)}
         self.joined: Callable[[Node], object] = lambda node: None
@@ -141,7 +141,7 @@ class Nodes:
         if not self._coming:  # have a cluster grow that does so by need
             self._requests.ask("release", release_asker())
         while not self._here or (self._coming and self._is_early):
-            self.turn()
+            self.attempt()
             if not self._here:
                 self._tell_that_it_waits()
             if self._refused and not (self._here or self._coming):
@@ -181,7 +181,7 @@ class Nodes:
         node
             The node; others that may do it get a copy of what lies there.
         then
-            Is called with the result, in `turn`; without, the result stays where it is.
+            Is called with the result, in `attempt`; without, the result stays where it is.
         name
             What Dask's dashboard calls it.
         only
@@ -192,10 +192,10 @@ class Nodes:
             Whether a node does only one such thing at a time.
         """
         # Of none at all, too, only members have any, and those of earlier searches.
-        resources: dict[str, float] = {TURN: 1 if alone else 0}
+        resources: dict[str, float] = {SLOT: 1 if alone else 0}
         if alone:
             resources |= self._wanted.get("resources", {})
-        if alone and str(self._brief.manner.device).startswith("cuda"):
+        if alone and str(self._brief.execution.device).startswith("cuda"):
             resources[GPU] = 1
         if only is None and self._refused:
             only = self.here
@@ -214,7 +214,7 @@ class Nodes:
         """Have something not done that was asked for, or its result forgotten."""
         self._requests.withdraw(future)
 
-    def turn(self) -> None:
+    def attempt(self) -> None:
         """Take what has come, waiting for it a moment, and look who is there now and then.
 
         Raises
@@ -246,7 +246,7 @@ class Nodes:
         coming = [future for _, future in self._coming.values()]
         self._requests.end([*coming, *(node.site for node in self._known)])
 
-    def _is_wanted(self, address: str, worker: Presence) -> bool:
+    def _is_wanted(self, address: str, worker: WorkerInfo) -> bool:
         """Return whether a worker is among those that ``dask.annotate`` chooses."""
         named = self._wanted.get("workers")
         names = [named] if isinstance(named, str) else named
@@ -255,7 +255,7 @@ class Nodes:
         needed = self._wanted.get("resources", {})
         return all(worker.resources.get(name, 0) >= count for name, count in needed.items())
 
-    def _meet(self, address: str, worker: Presence) -> None:
+    def _meet(self, address: str, worker: WorkerInfo) -> None:
         """Ask a worker for its release, and have it made ready if that is the same as here."""
 
         def answered(release: str | None) -> None:
@@ -272,7 +272,7 @@ class Nodes:
         future = self._ask_one(address, "release", release_asker(), then=answered)
         self._coming[address] = worker.number, future
 
-    def _introduce(self, address: str, worker: Presence) -> None:
+    def _introduce(self, address: str, worker: WorkerInfo) -> None:
         """Have a worker made ready; it then takes part."""
         site = self._ask_one(address, "introduce", introduce, self._brief)
         join = partial(self._join, address, worker, site)
@@ -306,7 +306,7 @@ class Nodes:
             raise ClusterError(words)
         self._refuse(address, words)
 
-    def _join(self, address: str, worker: Presence, site: Future, told: NodeFacts) -> None:
+    def _join(self, address: str, worker: WorkerInfo, site: Future, told: NodeFacts) -> None:
         """Have a node that is ready take part."""
         del self._coming[address]
         number = self.number(address)

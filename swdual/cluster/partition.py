@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.cluster.grouping import Share, grouped, pending
-from swdual.cluster.placement import dealt
-from swdual.master.cost import Rates
+from swdual.cluster.placement import assign_nodes
+from swdual.master.cost import CostModel
 from swdual.master.partition import GOOD_ENOUGH, PATIENCE, instance_of
 from swdual.master.ranges import Range, Targets, columns_of, cut
 from swdual.planning.instance import divisible_bound
@@ -39,7 +39,7 @@ MOST_SHARES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Sharing:
+class ClusterPartition:
     """The shares of a search and which node shall do them.
 
     Parameters
@@ -69,18 +69,18 @@ class Sharing:
     divisible: float
 
 
-def share_out(
+def partition_search(
     lengths: Sequence[int],
     database: Targets,
     kinds: Sequence[str],
-    rates: Sequence[Rates],
+    rates: Sequence[CostModel],
     planner: str,
     sides: int = 1,
     *,
     ranges: list[Range] | None = None,
     done: Collection[tuple[int, int]] = (),
     heaviest: int | None = None,
-) -> Sharing:
+) -> ClusterPartition:
     """Return a sharing with a short predicted makespan, and few blocks for each node.
 
     Parameters
@@ -109,7 +109,7 @@ def share_out(
 
     if ranges is None:
 
-        def attempt(wanted: float) -> Sharing:
+        def attempt(wanted: float) -> ClusterPartition:
             parts = max(1, math.ceil(wanted / max(1, len(lengths))))
             places = cut(database, parts, shares=len(kinds), width=width, heaviest=heaviest)
             left = pending(len(lengths), places)
@@ -126,7 +126,7 @@ def share_out(
     )
 
 
-def _best(attempt: Callable[[float], Sharing], wanted: float) -> Sharing:
+def _best(attempt: Callable[[float], ClusterPartition], wanted: float) -> ClusterPartition:
     """Return the best of ever finer sharings; the first has shares as long as they should be."""
     best = last = attempt(wanted)
     in_vain = 0
@@ -148,7 +148,11 @@ class _Costs:
     """What shares cost the nodes."""
 
     def __init__(
-        self, lengths: NDArray[np.int64], rates: Sequence[Rates], able: Sequence[bool], sides: int
+        self,
+        lengths: NDArray[np.int64],
+        rates: Sequence[CostModel],
+        able: Sequence[bool],
+        sides: int,
     ) -> None:
         self.lengths = lengths
         self.sides = sides
@@ -217,7 +221,7 @@ def _planned(
     wanted: float,
     kinds: Sequence[str],
     planner: str,
-) -> Sharing:
+) -> ClusterPartition:
     """Return the sharing into about so many shares."""
     mean = database.residues / max(1, len(ranges))
     order = np.argsort(-costs.lengths, kind="stable")
@@ -233,9 +237,9 @@ def _planned(
     order = np.argsort([kind == "gpu" for kind in kinds], kind="stable")
     plan = replace(plan, kinds=tuple(kinds), workers=order[plan.workers])
     if not plan.on_demand:
-        plan = replace(plan, workers=dealt(plan, seconds))
+        plan = replace(plan, workers=assign_nodes(plan, seconds))
         plan = _range_by_range(plan, seconds, place, cells)
-    return Sharing(ranges, groups, shares, cells, seconds, plan, divisible_bound(instance))
+    return ClusterPartition(ranges, groups, shares, cells, seconds, plan, divisible_bound(instance))
 
 
 def _range_by_range(
@@ -260,7 +264,7 @@ def _range_by_range(
     return replace(plan, starts=starts, ends=ends, lower_bound=min(plan.lower_bound, makespan))
 
 
-def combined(rates: Sequence[Rates]) -> Rates:
+def combined(rates: Sequence[CostModel]) -> CostModel:
     """Return what tasks cost a node whose workers, with these rates, share each of them.
 
     >>> round(1e-9 / combined([Rates.from_dict(40.0)] * 64).cell_seconds[0])
@@ -270,7 +274,7 @@ def combined(rates: Sequence[Rates]) -> Rates:
     total = speeds.sum(axis=0)
     parts = (speeds / total).mean(axis=1)
     # Each worker lays out the part that it computes, beside the others.
-    return Rates(
+    return CostModel(
         startup=float(parts @ [each.startup for each in rates]) / len(rates),
         layout=float(parts**2 @ [each.layout for each in rates]),
         calibrated=1 / total,

@@ -30,7 +30,7 @@ IDLE = (GOOD_ENOUGH - 1) / 2
 """The part of its time that a node may stay idle rather than take a share from elsewhere."""
 
 
-def dealt(plan: Plan, seconds: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
+def assign_nodes(plan: Plan, seconds: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
     """Return a node for each share: of the kind that the plan gives it to, beside its neighbours.
 
     First the plan is made more even within each kind. Then nodes are filled one by one with the

@@ -9,39 +9,39 @@ from functools import partial
 import numpy as np
 
 from swdual.cluster.alignment import Aligning
-from swdual.cluster.dispatcher import Errand, Errands
+from swdual.cluster.dispatcher import Dispatcher, RemoteTask
 from swdual.cluster.membership import Node, Nodes
-from swdual.cluster.partition import Sharing, share_out
+from swdual.cluster.partition import ClusterPartition, partition_search
 from swdual.cluster.remote import Alignments, Scores, score
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
-from swdual.master.context import Means
-from swdual.master.merge import Gathering
+from swdual.master.context import SearchContext
+from swdual.master.merge import HitMerger
 from swdual.master.ranges import Range
 from swdual.master.serialization import packed_of, unpack
 from swdual.planning.timeline import Span
 from swdual.sequences.sequence import Sequence
 
 WAVE_PRIORITY = 1_000_000
-"""More than twice the shares of a wave. Its alignments come after them, as on one machine, and then
+"""More than twice the shares of a batch. Its alignments come after them, as on one machine, and then
 the shares of the next; so plan and reality can be compared.
 """
 
 
-class ClusterWave:
+class ClusterQueryBatch:
     """Some queries that are searched together; `cells_known` an earlier search has done.
 
     Parameters
     ----------
     number
-        Which wave it is: what an earlier one needs is done before.
+        Which batch it is: what an earlier one needs is done before.
     queries
         The queries.
     first_number
         The place of the first of them among all queries.
     means
         What they share.
-    nodes, errands
+    nodes, remote tasks
         Who computes, and what they have to do.
     tell
         Is told the cells of each share that is done.
@@ -52,54 +52,54 @@ class ClusterWave:
         number: int,
         queries: list[Sequence],
         first_number: int,
-        means: Means,
+        context: SearchContext,
         nodes: Nodes,
-        errands: Errands,
+        dispatcher: Dispatcher,
         tell: Callable[[int], None],
     ) -> None:
         self._number = number
         self._queries = queries
         self._first_number = first_number
-        self._means = means
+        self._means = context
         self._nodes = nodes
-        self._errands = errands
-        self._fitted = means.params.stats == "fit"
-        self._gathering = gathering = Gathering(queries, first_number, means)
+        self._errands = dispatcher
+        self._fitted = context.params.stats == "fit"
+        self._gathering = merger = HitMerger(queries, first_number, context)
         self._aligning = Aligning(
-            means.database,
-            errands,
-            means.memory.share,
+            context.database,
+            dispatcher,
+            context.memory.share,
             -WAVE_PRIORITY * number - WAVE_PRIORITY // 2,
-            gathering.take_traced,
+            merger.take_traced,
             self._note_alignments,
         )
         while not (here := nodes.here):
-            nodes.turn()
-        sharing = share_out(
+            nodes.attempt()
+        partition = partition_search(
             [len(query.codes) for query in queries],
-            means.database,
+            context.database,
             [node.kind for node in here],
             [node.rates for node in here],
-            means.planner,
-            len(means.strands(b"")),
-            ranges=gathering.ranges,
-            done=gathering.done.keys(),
+            context.planner,
+            len(context.strands(b"")),
+            ranges=merger.ranges,
+            done=merger.done.keys(),
         )
         self._tell = tell
-        self.cells_known = gathering.begin(sharing.ranges)
-        of_share = [int(sharing.groups[share.group][0]) for share in sharing.shares]
+        self.cells_known = merger.begin(partition.ranges)
+        of_share = [int(partition.groups[share.group][0]) for share in partition.shares]
         numbers = np.array([node.number for node in here], np.int64)
-        kinds = dict.fromkeys(range(len(means.record.timeline.workers)), "cpu")
+        kinds = dict.fromkeys(range(len(context.record.timeline.workers)), "cpu")
         kinds |= {node.number: node.kind for node in nodes.known}
-        workers = numbers[sharing.plan.workers]
-        plan = replace(sharing.plan, kinds=tuple(kinds.values()), workers=workers)
-        means.record.begin(plan, [first_number + query for query in of_share])
-        for known, result in gathering.take_known():
+        workers = numbers[partition.plan.workers]
+        plan = replace(partition.plan, kinds=tuple(kinds.values()), workers=workers)
+        context.record.begin(plan, [first_number + query for query in of_share])
+        for known, result in merger.take_known():
             self._aligning.add(known, result)
-        ranks = np.argsort(np.argsort(sharing.plan.starts, kind="stable"))
-        self._shares_left = len(sharing.shares)
-        for share, node in enumerate(sharing.plan.workers.tolist()):
-            self._give(sharing, share, here[node], int(ranks[share]))
+        ranks = np.argsort(np.argsort(partition.plan.starts, kind="stable"))
+        self._shares_left = len(partition.shares)
+        for share, node in enumerate(partition.plan.workers.tolist()):
+            self._reassign(partition, share, here[node], int(ranks[share]))
 
     def results(self) -> Iterator[QueryResult]:
         """Return the results in the order of the queries."""
@@ -107,20 +107,20 @@ class ClusterWave:
             while not self._gathering.is_complete(number):
                 if not self._shares_left:
                     self._aligning.flush()
-                self._nodes.turn()
+                self._nodes.attempt()
             result = self._gathering.finished(number)
             supplied = self._aligning.supplied(number)
             if supplied is not None:
                 result = replace(result, targets=SuppliedTargets(result.targets, supplied))
             yield result
 
-    def _give(self, sharing: Sharing, share: int, node: Node, rank: int) -> None:
+    def _reassign(self, partition: ClusterPartition, share: int, node: Node, rank: int) -> None:
         """Have a share done by a node."""
-        group, place = sharing.shares[share]
-        queries, where = sharing.groups[group].tolist(), sharing.ranges[place]
-        seconds = float(sharing.seconds[int(sharing.plan.workers[share])][share])
-        cells = int(sharing.cells[share])
-        errand = Errand(
+        group, place = partition.shares[share]
+        queries, where = partition.groups[group].tolist(), partition.ranges[place]
+        seconds = float(partition.seconds[int(partition.plan.workers[share])][share])
+        cells = int(partition.cells[share])
+        remote_task = RemoteTask(
             score,
             (
                 [self._queries[query] for query in queries],
@@ -135,22 +135,22 @@ class ClusterWave:
             node.pace,
             alone=True,
         )
-        self._errands.add(errand, node)
+        self._errands.add(remote_task, node)
 
     def _take_scores(
         self, query: int, where: Range, cells: int, predicted: float, scores: Scores
     ) -> None:
         """Keep what came out of a share."""
-        means = self._means
+        context = self._means
         self._shares_left -= 1
         place = where.block, where.first, where.last - 1
         self._note("score", query, place, scores, cells, predicted)
         self._tell(cells)
         for record in scores.records:
-            if means.checkpoint is not None:
-                means.checkpoint.keep(record)
+            if context.checkpoint is not None:
+                context.checkpoint.keep(record)
             number = packed_of(record)[0] - self._first_number
-            scored = unpack(record, len(means.database), fitted=self._fitted)
+            scored = unpack(record, len(context.database), fitted=self._fitted)
             result = self._gathering.take(number, scored)
             if result is not None:
                 self._aligning.add(number, result)

@@ -22,19 +22,19 @@ from swdual.database.database import Database
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import SearchParameters
 from swdual.master.compilation import compile_kernels
-from swdual.master.context import Means
-from swdual.master.cost import RateBook, Rates
+from swdual.master.context import SearchContext
+from swdual.master.cost import CalibrationCache, CostModel
 from swdual.master.devices import Device
 from swdual.master.memory import held_bytes
 from swdual.master.ranges import Range
 from swdual.master.scoring_stage import scored_within
 from swdual.master.serialization import pack
-from swdual.master.setup import Manner, engaged
+from swdual.master.setup import ExecutionOptions, build_context
 from swdual.master.task import Stopped
 from swdual.runtime.memory import allowance
 from swdual.sequences.sequence import Sequence as Query
 
-TURN = "swdual turn"
+SLOT = "swdual turn"
 """The resource of a node, which has one: shares come one by one, and to nobody else."""
 
 GPU = "GPU"
@@ -53,7 +53,7 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
-class Brief:
+class SearchSpec:
     """What nodes are told of a search.
 
     Parameters
@@ -79,7 +79,7 @@ class Brief:
     digest: str
     lengths: NDArray[np.int64] = field(repr=False)
     params: SearchParameters
-    manner: Manner
+    execution: ExecutionOptions
 
 
 class NodeFacts(NamedTuple):
@@ -91,7 +91,7 @@ class NodeFacts(NamedTuple):
 
     host: str
     kinds: tuple[str, ...]
-    rates: tuple[Rates, ...]
+    rates: tuple[CostModel, ...]
     blocks: frozenset[int]
     notes: tuple[str, ...]
 
@@ -129,59 +129,63 @@ class Alignments(NamedTuple):
     codes: list[list[bytes]] | None
 
 
-class Lacking(NamedTuple):
+class BlockMissing(NamedTuple):
     """What came out of a share whose block is not there any more."""
 
     address: str
     block: int
 
 
-class Local:
+class WorkerState:
     """A search on this node, ready."""
 
-    def __init__(self, brief: Brief, worker: Worker, book: RateBook) -> None:
+    def __init__(self, spec: SearchSpec, worker: Worker, book: CalibrationCache) -> None:
         self.notes: list[str] = []
-        self.database = self._opened(brief, worker)
-        threads = min(brief.manner.threads or worker.state.nthreads, worker.state.nthreads)
-        limit = brief.manner.memory_limit
+        self.database = self._opened(spec, worker)
+        threads = min(spec.execution.threads or worker.state.nthreads, worker.state.nthreads)
+        limit = spec.execution.memory_limit
         if limit is None and worker.memory_manager.memory_limit:
             limit = min(
                 int(USED_MEMORY * worker.memory_manager.memory_limit), allowance(None).bytes
             )
-        manner = replace(brief.manner, threads=threads, memory_limit=limit)
-        manner = replace(manner, device=self._devices(brief, manner, worker))
+        execution = replace(spec.execution, threads=threads, memory_limit=limit)
+        execution = replace(execution, device=self._devices(spec, execution, worker))
         held = held_bytes()
-        lengths = brief.lengths.tolist()
-        if manner.backend == "simd":
+        lengths = spec.lengths.tolist()
+        if execution.backend == "simd":
             compile_kernels()
-        self.means: Means = engaged(self.database, lengths, brief.params, manner, held, book)
+        self.context: SearchContext = build_context(
+            self.database, lengths, spec.params, execution, held, book
+        )
 
-    def _opened(self, brief: Brief, worker: Worker) -> Database:
+    def _opened(self, spec: SearchSpec, worker: Worker) -> Database:
         """Return the database: the file of that name, if it is the same, else parts of it."""
         folder = Path(worker.local_directory) / "swdual"
-        if brief.is_file and Path(brief.name).is_file():
+        if spec.is_file and Path(spec.name).is_file():
             try:
-                database = Database.open(brief.name, folder=folder)
-                if database.digest == brief.digest:
+                database = Database.open(spec.name, folder=folder)
+                if database.digest == spec.digest:
                     return database
                 database.close()
-                self.notes.append(f"{brief.name} is another database there; it is not used")
+                self.notes.append(f"{spec.name} is another database there; it is not used")
             except (DatabaseError, OSError) as error:
                 self.notes.append(f"{error}; it is not used")
-        return Database.from_outline(brief.outline, brief.name, folder)
+        return Database.from_outline(spec.outline, spec.name, folder)
 
-    def _devices(self, brief: Brief, manner: Manner, worker: Worker) -> str | tuple[Device, ...]:
+    def _devices(
+        self, spec: SearchSpec, execution: ExecutionOptions, worker: Worker
+    ) -> str | tuple[Device, ...]:
         """Return where a node computes: on as many GPUs as its Dask worker declares."""
-        if not isinstance(manner.device, str) or manner.device == "cpu":
-            return manner.device
+        if not isinstance(execution.device, str) or execution.device == "cpu":
+            return execution.device
         declared = int(worker.state.total_resources.get(GPU, 0))
         if not declared:
-            if manner.device in ("auto", "hybrid"):
+            if execution.device in ("auto", "hybrid"):
                 return "cpu"
             raise DeviceError(f'declares no GPU; start it with --resources "{GPU}=1"')
-        sides = 2 if brief.params.strand == "both" else 1
-        cells = int(brief.lengths.sum()) * self.database.residues * sides
-        devices = manner.devices(cells)
+        sides = 2 if spec.params.strand == "both" else 1
+        cells = int(spec.lengths.sum()) * self.database.residues * sides
+        devices = execution.devices(cells)
         gpus = [device for device in devices if device.kind == "gpu"][:declared]
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
 
@@ -191,31 +195,33 @@ class _Locals:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.known: WeakValueDictionary[str, Local] = WeakValueDictionary()
-        self.book = RateBook("in a node", SAVE_SECONDS)
+        self.known: WeakValueDictionary[str, WorkerState] = WeakValueDictionary()
+        self.book = CalibrationCache("in a node", SAVE_SECONDS)
 
 
-class Site:
+class RemoteSearch:
     """A search on whichever node this is looked at; it is made ready when it is first used.
 
     Dask keeps it on the node that `introduce` ran on, as long as the client wants that.
     """
 
-    def __init__(self, brief: Brief) -> None:
-        self.brief = brief
+    def __init__(self, spec: SearchSpec) -> None:
+        self.spec = spec
 
-    def __reduce__(self) -> tuple[type[Site], tuple[Brief]]:
-        return Site, (self.brief,)
+    def __reduce__(self) -> tuple[type[RemoteSearch], tuple[SearchSpec]]:
+        return RemoteSearch, (self.spec,)
 
     @cached_property
-    def local(self) -> Local:
+    def local(self) -> WorkerState:
         """The search on this node."""
         worker = get_worker()
         locals_: _Locals = worker.extensions.setdefault(EXTENSION, _Locals())
         with locals_.lock:
-            found = locals_.known.get(self.brief.token)
+            found = locals_.known.get(self.spec.token)
             if found is None:
-                found = locals_.known[self.brief.token] = Local(self.brief, worker, locals_.book)
+                found = locals_.known[self.spec.token] = WorkerState(
+                    self.spec, worker, locals_.book
+                )
         return found
 
 
@@ -238,20 +244,20 @@ def _telling_where(function: Callable[Given, Found]) -> Callable[Given, Found]:
     return told
 
 
-def introduce(brief: Brief) -> Site:
+def introduce(spec: SearchSpec) -> RemoteSearch:
     """Return what lies on a node for all that it does for a search."""
-    return Site(brief)
+    return RemoteSearch(spec)
 
 
 @_telling_where
-def describe(site: Site) -> NodeFacts:
+def describe(site: RemoteSearch) -> NodeFacts:
     """Make a node ready, and let it have shares; return what it has."""
     local = site.local
     worker = get_worker()
-    sync(worker.loop, worker.set_resources, **{TURN: 1})
+    sync(worker.loop, worker.set_resources, **{SLOT: 1})
     database = local.database
     here = [k for k in range(len(database.manifest.blocks)) if database.has_block(k)]
-    workers = local.means.workers
+    workers = local.context.workers
     return NodeFacts(
         socket.gethostname(),
         tuple(each.device.kind for each in workers),
@@ -263,8 +269,8 @@ def describe(site: Site) -> NodeFacts:
 
 @_telling_where
 def score(
-    site: Site, queries: Sequence[Query], numbers: Sequence[int], place: Range, *_: object
-) -> Scores | Lacking:
+    site: RemoteSearch, queries: Sequence[Query], numbers: Sequence[int], place: Range, *_: object
+) -> Scores | BlockMissing:
     """Return what a node finds of some queries in a range.
 
     Parameters
@@ -279,14 +285,16 @@ def score(
     started = time.perf_counter()
     local, worker = site.local, get_worker()
     if not local.database.has_block(place.block):
-        return Lacking(worker.address, place.block)
-    found = scored_within(queries, numbers, place, local.means, _until_cancelled(worker))
+        return BlockMissing(worker.address, place.block)
+    found = scored_within(queries, numbers, place, local.context, _until_cancelled(worker))
     records = [pack(number, place, scored) for number, scored in zip(numbers, found, strict=True)]
     return Scores(worker.address, time.perf_counter() - started, records)
 
 
 @_telling_where
-def align(site: Site, jobs: Sequence[ToAlign], with_codes: bool) -> Alignments | Lacking:
+def align(
+    site: RemoteSearch, jobs: Sequence[ToAlign], with_codes: bool
+) -> Alignments | BlockMissing:
     """Return alignments of queries with targets; one thread of a node finds them.
 
     Parameters
@@ -300,11 +308,11 @@ def align(site: Site, jobs: Sequence[ToAlign], with_codes: bool) -> Alignments |
     """
     started = time.perf_counter()
     local, worker = site.local, get_worker()
-    database, tracer = local.database, local.means.tracer
+    database, tracer = local.database, local.context.tracer
     assert tracer is not None
     for block in {block for job in jobs for block, _ in job.places}:
         if not database.has_block(block):
-            return Lacking(worker.address, block)
+            return BlockMissing(worker.address, block)
     look = _until_cancelled(worker)
     tracebacks, codes = [], []
     for job in jobs:
@@ -317,13 +325,13 @@ def align(site: Site, jobs: Sequence[ToAlign], with_codes: bool) -> Alignments |
 
 
 @_telling_where
-def read_block(site: Site, block: int) -> bytes:
+def read_block(site: RemoteSearch, block: int) -> bytes:
     """Return a block of the database, to be sent to a node that lacks it."""
     return bytes(site.local.database.block_bytes(block))
 
 
 @_telling_where
-def keep_block(site: Site, block: int, data: bytes) -> None:
+def keep_block(site: RemoteSearch, block: int, data: bytes) -> None:
     """Keep a block of the database on this node, unless it is there already."""
     database = site.local.database
     if not database.has_block(block):

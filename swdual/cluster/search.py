@@ -15,18 +15,18 @@ import numpy as np
 from distributed import Client
 
 from swdual.alignment.tracer import Tracer
-from swdual.cluster.dispatcher import Errands
+from swdual.cluster.dispatcher import Dispatcher
 from swdual.cluster.membership import Node, Nodes
-from swdual.cluster.query_batch import ClusterWave
-from swdual.cluster.remote import Brief
+from swdual.cluster.query_batch import ClusterQueryBatch
+from swdual.cluster.remote import SearchSpec
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
-from swdual.master.context import Means
+from swdual.master.context import SearchContext
 from swdual.master.devices import Device
 from swdual.master.execution_log import Record
 from swdual.master.memory import planned_memory
 from swdual.master.search import Search
-from swdual.master.setup import WAVE_CANDIDATES, Manner, evaluation, needed
+from swdual.master.setup import MAX_BATCH_CANDIDATES, ExecutionOptions, evaluation, needed
 from swdual.master.worker import bind
 from swdual.runtime.memory import allowance
 from swdual.statistics.shuffle import shuffled
@@ -66,15 +66,15 @@ class ClusterSearch(Search):
             self._leave()
             raise
 
-    def _refuse(self, manner: Manner) -> None:
+    def _refuse(self, execution: ExecutionOptions) -> None:
         """Refuse what no machine could do; which devices there are, the nodes know."""
 
-    def _engaged(self, manner: Manner, held: int) -> Means:
+    def _engaged(self, execution: ExecutionOptions, held: int) -> SearchContext:
         """Return the means of the search, with the cluster's nodes ready."""
         database, params = self.database, self.params
         lengths = [len(query.codes) for query in self.queries]
         is_file = database.held_bytes == 0
-        brief = Brief(
+        spec = SearchSpec(
             uuid.uuid4().hex[:8] + "0",
             os.path.abspath(database.name) if is_file else database.name,
             is_file,
@@ -82,26 +82,26 @@ class ClusterSearch(Search):
             database.digest,
             np.array(lengths, np.int64),
             params,
-            manner,
+            execution,
         )
         record = Record([], predicting=True)
-        self._nodes = nodes = Nodes(self._client, brief, record.timeline)
+        self._nodes = nodes = Nodes(self._client, spec, record.timeline)
         nodes.begin()
         self._say(nodes.here)
-        needs = needed(database, lengths, params, manner, held)
+        needs = needed(database, lengths, params, execution, held)
         needs = replace(needs, together=max(needs.together, self._worth_a_wave(nodes.here)))
         memory = planned_memory(needs, allowance(None))
         copies = shuffled(database) if params.stats == "fit" else None
         kinds = {kind for node in nodes.here for kind in node.facts.kinds}
-        return Means(
+        return SearchContext(
             database,
             [],
             params,
             evaluation(database, params),
             None if copies is None else (copies, bind(Device(), copies, params.scheme)),
-            Tracer(params.scheme, memory.grid) if manner.align else None,
-            manner.planner,
-            manner.replan,
+            Tracer(params.scheme, memory.grid) if execution.align else None,
+            execution.planner,
+            execution.replan,
             kinds.pop() if len(kinds) == 1 else "hybrid",
             record,
             memory,
@@ -119,10 +119,10 @@ class ClusterSearch(Search):
         speed = sum(1 / float(node.rates.cell_seconds.min()) for node in nodes)
         mean: float = self.cells / max(1, len(self.queries))
         wanted = 2 * WAVE_SECONDS * speed / max(1.0, mean)
-        return min(math.ceil(wanted), WAVE_CANDIDATES // kept, len(self.queries))
+        return min(math.ceil(wanted), MAX_BATCH_CANDIDATES // kept, len(self.queries))
 
     def results(self) -> Iterator[QueryResult]:
-        """Run the search, wave by wave; each is at the nodes before the one before has ended."""
+        """Run the search, batch by batch; each is at the nodes before the one before has ended."""
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
         try:
             with bar as shown:
@@ -131,22 +131,22 @@ class ClusterSearch(Search):
                 waves = self._waves()
                 ahead = next(waves, None)
                 while ahead is not None:
-                    wave = ahead
+                    query_batch = ahead
                     ahead = next(waves, None)
-                    for result in wave.results():
+                    for result in query_batch.results():
                         with shown.handing_on():
                             yield result
                         del result
-                    del wave  # so that no more than two are held
+                    del query_batch  # so that no more than two are held
         finally:
             self._leave()
 
-    def _waves(self) -> Iterator[ClusterWave]:
-        """Return the waves, each of which begins when it is asked for; two are held at a time."""
+    def _waves(self) -> Iterator[ClusterQueryBatch]:
+        """Return the batches, each of which begins when it is asked for; two are held at a time."""
         nodes = self._nodes
         assert nodes is not None
-        errands = Errands(nodes, self.database)
-        size, checkpoint = self.memory.wave, self._means.checkpoint
+        dispatcher = Dispatcher(nodes, self.database)
+        size, checkpoint = self.memory.batch_queries, self._means.checkpoint
         if len(self.queries) > size:
             size = max(1, size // 2)
         start = number = 0
@@ -157,11 +157,13 @@ class ClusterSearch(Search):
                 end = min(end, begun[0])
             queries = self.queries[start:end]
             with nodes.reached():
-                wave = ClusterWave(number, queries, start, self._means, nodes, errands, self._count)
-            self._cells_known += wave.cells_known
+                query_batch = ClusterQueryBatch(
+                    number, queries, start, self._means, nodes, dispatcher, self._count
+                )
+            self._cells_known += query_batch.cells_known
             self._bar.skip(self._cells_known)
-            self._count(wave.cells_known)
-            yield wave
+            self._count(query_batch.cells_known)
+            yield query_batch
             start, number = end, number + 1
 
     def _count(self, cells: int) -> None:

@@ -34,13 +34,13 @@ EVALUATED_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
-class Means:
+class SearchContext:
     """What all queries of a search share.
 
     `statistics` evaluates every query alike; where it is None and the parameters ask for a fit,
     each query is fitted to its own scores, and to those of `shuffled` if the database is small.
     `verification` compares a sample of the scores with the definition's, `checkpoint` keeps what
-    is done. `memory` says how much of everything there may be at a time. `absent` are the numbers
+    is done. `memory` says how much of everything there may be at a time. `failed_workers` are the numbers
     of the workers that failed too often.
     """
 
@@ -57,7 +57,7 @@ class Means:
     memory: Memory
     verification: Verification | None
     checkpoint: Checkpoint | None = None
-    absent: set[int] = field(default_factory=set)
+    failed_workers: set[int] = field(default_factory=set)
     bars: dict[int, int] = field(default_factory=dict)
 
     def strands(self, codes: bytes) -> list[tuple[int, bytes]]:

@@ -15,7 +15,7 @@ machine: the calibration, which is kept in the cache folder. Searches correct it
 `cell_seconds`, because nothing else shows in the time of a large task. So that the correction
 cannot drift, it is computed anew from two things, and never from an earlier correction: from the
 calibration, and from what the last `MAX_SEEN` searches with queries of such a length took,
-relative to the calibration (see `Rates.learn`).
+relative to the calibration (see `CostModel.learn`).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Seen(NamedTuple):
 
 
 @dataclass
-class Rates:
+class CostModel:
     """What one kind of worker costs.
 
     Parameters
@@ -324,7 +324,7 @@ def interpolated(query_lengths: ArrayLike, at_knots: NDArray[np.float64]) -> NDA
 def correction(seen: list[Seen]) -> NDArray[np.float64]:
     """Return (knots,) how much slower than calibrated a cell is, by what searches took.
 
-    Their order does not matter: see `Rates.learn`.
+    Their order does not matter: see `CostModel.learn`.
     """
     if not seen:
         return np.ones(len(KNOTS))
@@ -366,7 +366,7 @@ def calibrated(
     bind: Callable[[Database], Scorer],
     together: int = 1,
     clock: Callable[[], float] = time.perf_counter,
-) -> Rates:
+) -> CostModel:
     """Return the rates of a kind of worker, measured now in some tenths of a second.
 
     Parameters
@@ -392,11 +392,11 @@ def calibrated(
     wanted = min(PROBE_SECONDS / (int(KNOTS[0]) * PROBE_LENGTH * cell), MOST_PROBE_TARGETS)
     doublings = int(math.log2(max(1.0, wanted / (2 * width))))
     long = _Probe(bind, 2 * width << doublings, PROBE_LENGTH, clock)
-    brief = _Probe(bind, 2 * width, BRIEF_LENGTH, clock)
+    spec = _Probe(bind, 2 * width, BRIEF_LENGTH, clock)
     layout = _layout(bind, long.targets, clock)
     with _neighbours(together - 1, long):
-        seconds, sparse = _of_cells(long, brief, cell, startup)
-    return Rates(startup + TASK_SECONDS, layout, seconds * rescored(KNOTS), width, sparse)
+        seconds, sparse = _of_cells(long, spec, cell, startup)
+    return CostModel(startup + TASK_SECONDS, layout, seconds * rescored(KNOTS), width, sparse)
 
 
 def rescored(query_lengths: ArrayLike) -> NDArray[np.float64]:
@@ -505,7 +505,7 @@ def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[]
 
 
 def _of_cells(
-    long: _Probe, brief: _Probe, cell: float, startup: float
+    long: _Probe, spec: _Probe, cell: float, startup: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (knots,) seconds of a cell, and what a residue of few targets costs, to one of many.
 
@@ -523,7 +523,7 @@ def _of_cells(
     for _ in range(PASSES):
         for knot, length in enumerate(KNOTS.tolist()):
             if knot not in chosen:
-                found = _fitting(long, brief, length * cell)
+                found = _fitting(long, spec, length * cell)
                 if found is None:
                     break
                 chosen[knot] = found
@@ -547,9 +547,9 @@ def _of_cells(
     return seconds, np.clip(sparse, 1 / MAX_SPARSE, MAX_SPARSE)
 
 
-def _fitting(long: _Probe, brief: _Probe, column: float) -> tuple[_Probe, int] | None:
+def _fitting(long: _Probe, spec: _Probe, column: float) -> tuple[_Probe, int] | None:
     """Return the most targets that do not take too long, a column of each taking so long."""
-    for probe, most in ((long, PROBE_SECONDS), (brief, MOST_PROBE_SECONDS)):
+    for probe, most in ((long, PROBE_SECONDS), (spec, MOST_PROBE_SECONDS)):
         targets = probe.targets
         while targets >= 2 * probe.width:
             if targets * probe.length * column <= most:
@@ -587,7 +587,7 @@ def _ignore(_: int) -> None:
     """Take no note of progress."""
 
 
-class RateBook:
+class CalibrationCache:
     """The rates of this machine's workers, kept from run to run.
 
     A file that is damaged or cannot be written costs a calibration, no more.
@@ -606,8 +606,8 @@ class RateBook:
         self._saved = -math.inf
         folder = cache_folder()
         self.path = None if folder is None else folder / "rates.json"
-        self._known: dict[str, Rates] = {}
-        self._new: dict[str, Rates] = {}
+        self._known: dict[str, CostModel] = {}
+        self._new: dict[str, CostModel] = {}
         self._read()
 
     def _read(self) -> None:
@@ -621,25 +621,25 @@ class RateBook:
             with suppress(InputError, ValueError, TypeError, KeyError, OverflowError):
                 self._known[key] = _rates_of_entry(entry)
 
-    def find(self, name: str, crowd: str, measure: Callable[[], Rates]) -> Rates:
+    def find(self, name: str, device_mix: str, measure: Callable[[], CostModel]) -> CostModel:
         """Return the rates of a kind of worker among those that compute together.
 
         What a worker costs depends on its neighbours: each crowd is measured.
         """
-        key = self._key(name, crowd)
+        key = self._key(name, device_mix)
         if key not in self._known:
             self._known[key] = self._new[key] = measure()
             self.save()
         known = self._known[key]
         return replace(known, seen=[*known.seen])
 
-    def keep(self, name: str, crowd: str, rates: Rates) -> None:
+    def keep(self, name: str, device_mix: str, rates: CostModel) -> None:
         """Remember corrected rates; write them with `save`."""
-        key = self._key(name, crowd)
+        key = self._key(name, device_mix)
         self._known[key] = self._new[key] = replace(rates, seen=[*rates.seen])
 
-    def _key(self, name: str, crowd: str) -> str:
-        return " ".join(filter(None, [name, "among", crowd, self._place]))
+    def _key(self, name: str, device_mix: str) -> str:
+        return " ".join(filter(None, [name, "among", device_mix, self._place]))
 
     def save(self) -> None:
         """Write what is new into the file, beside what other machines and searches know."""
@@ -664,7 +664,7 @@ class RateBook:
                 beside.unlink()
 
 
-def _entry_of(rates: Rates) -> dict[str, Any]:
+def _entry_of(rates: CostModel) -> dict[str, Any]:
     """Return what is kept of rates: the calibration, and what was seen since then.
 
     Earlier releases kept corrected rates, which could be anything; such entries have no
@@ -674,7 +674,7 @@ def _entry_of(rates: Rates) -> dict[str, Any]:
     return {"calibrated": replace(rates, seen=[]).to_dict(), "seen": seen}
 
 
-def _rates_of_entry(entry: Any) -> Rates:
+def _rates_of_entry(entry: Any) -> CostModel:
     """Return the rates that were kept.
 
     Raises
@@ -682,7 +682,7 @@ def _rates_of_entry(entry: Any) -> Rates:
     InputError, KeyError, TypeError, ValueError
         If they are damaged, or older.
     """
-    rates = Rates.from_dict(entry["calibrated"])
+    rates = CostModel.from_dict(entry["calibrated"])
     knots = {int(length): knot for knot, length in enumerate(KNOTS)}
     rates.seen = [Seen(knots[length], float(ratio)) for length, ratio in entry["seen"]]
     for _, ratio in rates.seen:

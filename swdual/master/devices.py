@@ -109,7 +109,7 @@ def what_computes(devices: Sequence[Device]) -> str:
     return kinds.pop() if len(kinds) == 1 else "hybrid"
 
 
-def crowd(devices: Iterable[Device]) -> str:
+def device_mix(devices: Iterable[Device]) -> str:
     """Return who computes together, such as "2 simd": cores share caches, memory and clock.
 
     >>> crowd([Device(), Device(), Device("gpu", "simd", {"lanes": 16})])

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from swdual.master.cost import RateBook
-from swdual.master.devices import crowd
+from swdual.master.cost import CalibrationCache
+from swdual.master.devices import device_mix
 from swdual.master.worker import Worker
 from swdual.master.worker_pool import Report
 from swdual.planning.planner import Plan
@@ -30,7 +30,10 @@ class Record:
     """
 
     def __init__(
-        self, names: Sequence[str], book: RateBook | None = None, predicting: bool | None = None
+        self,
+        names: Sequence[str],
+        book: CalibrationCache | None = None,
+        predicting: bool | None = None,
     ) -> None:
         self.timeline = Timeline(names)
         self.plans: list[Planned] = []
@@ -57,22 +60,24 @@ class Record:
 
     def add(self, report: Report, query: int, length: int) -> None:
         """Note how a turn went, for a query of some number and length."""
-        turn, job = report.turn, report.turn.job
+        attempt, job = report.attempt, report.attempt.job
         began = self._began or 0.0
         predicted = math.nan
         if self._predicting and job.seconds is not None:
-            predicted = float(job.seconds[turn.worker])
+            predicted = float(job.seconds[attempt.worker])
         activity = report.outcome
         if activity == "done":
             activity = "align" if job.place is None else "score"
         if activity == "score" and job.besides is not None:
-            besides = float(job.besides[turn.worker])
-            self._seen[turn.worker].append((length, predicted, besides, report.seconds))
+            besides = float(job.besides[attempt.worker])
+            self._seen[attempt.worker].append((length, predicted, besides, report.seconds))
         block, first, last = (-1, -1, -1)
         if job.place is not None:
             block, first, last = job.place.block, job.place.first, job.place.last - 1
-        times = turn.start - began, report.end - began
-        span = Span(turn.worker, activity, query, block, first, last, *times, job.cells, predicted)
+        times = attempt.start - began, report.end - began
+        span = Span(
+            attempt.worker, activity, query, block, first, last, *times, job.cells, predicted
+        )
         self.timeline.add(span)
 
     def forget(self) -> None:
@@ -88,6 +93,6 @@ class Record:
             mine = [w.number for w in workers if w.device.name == name]
             seen = np.array([row for k in mine for row in self._seen[k]]).reshape(-1, 4)
             rates.learn(*seen.T)
-            self._book.keep(name, crowd(worker.device for worker in workers), rates)
+            self._book.keep(name, device_mix(worker.device for worker in workers), rates)
         self._seen = [[] for _ in workers]
         self._book.save()

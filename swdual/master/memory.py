@@ -19,7 +19,7 @@ from swdual.backend import KEPT_BYTES, TARGET_WEIGHT, KeepingScorer, Scorer
 from swdual.database.database import Database
 from swdual.database.memory import SEARCH_BYTES, index_bytes
 from swdual.hits.query_result import LATE_GRID_BYTES
-from swdual.master.ranges import SMALLEST_RANGE
+from swdual.master.ranges import MIN_RANGE_RESIDUES
 from swdual.runtime.memory import (
     MIB,
     READ_ANYWAY,
@@ -50,7 +50,7 @@ RESIDUE_BYTES, QUERY_BYTES = 4, 300
 """What each residue of a query takes, copies included, and what a query takes besides."""
 
 TASK_BYTES, WORKER_TASK_BYTES = 2500, 40
-"""What a task takes on the board, and each worker's plan of it."""
+"""What a task takes on the scheduler, and each worker's plan of it."""
 
 HIT_BYTES, TITLE_BYTES, TRACED_BYTES = 128, 150, 250
 """What a hit takes while those of its query are put in order, its title, and its alignment."""
@@ -124,7 +124,7 @@ class Memory:
     what the workers compute in; a database that is built in memory takes most while it is.
     `ranges` are targets laid out for the workers, `hits` what is kept of what was found.
 
-    A range weighs at most `heaviest`; `wave` queries are searched together, in `most_tasks` tasks
+    A range weighs at most `heaviest`; `batch_queries` queries are searched together, in `most_tasks` tasks
     if ranges are no smaller for it. A query's alignments are found at once if it has no more than
     `most_completed` hits, in jobs whose targets weigh no more than `share`, with `grid` bytes
     each.
@@ -138,7 +138,7 @@ class Memory:
     hits: int
     tasks: int
     heaviest: int
-    wave: int
+    batch_queries: int
     most_tasks: int
     most_completed: int
     share: int
@@ -206,7 +206,7 @@ def holdable(queries: Iterable[Sequence], held: int, allowed: Allowance) -> Iter
 
 
 def _remedy(needs: Needs) -> str:
-    if needs.database.held_bytes > SMALLEST_RANGE:
+    if needs.database.held_bytes > MIN_RANGE_RESIDUES:
         return "a database that 'swdual makedb' wrote takes less, being a file"
     if needs.kept > LEAST_COMPLETED:
         return "fewer hits (-k) or threads take less"
@@ -219,9 +219,9 @@ def _memory(needs: Needs, part: float) -> Memory:
     def size(least: int, most: int) -> int:
         return between(least, most, part)
 
-    database, crew = needs.database, len(needs.scorers)
+    database, pool = needs.database, len(needs.scorers)
     count = len(needs.query_lengths)
-    wave = size(
+    batch_queries = size(
         min(LEAST_WAVE, needs.together, max(1, MIB // (needs.kept * HIT_BYTES))),
         max(1, min(needs.together, count)),
     )
@@ -236,17 +236,17 @@ def _memory(needs: Needs, part: float) -> Memory:
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
     late = LATE_BYTES if needs.traced and most_completed < needs.kept else 0
     most_tasks = size(LEAST_TASKS, MOST_TASKS)
-    finest = len(blocks) + math.ceil(needs.weight / SMALLEST_RANGE) + crew
+    finest = len(blocks) + math.ceil(needs.weight / MIN_RANGE_RESIDUES) + pool
     coarsest = len(blocks) + math.ceil(needs.weight / heaviest)
-    tasks = max(min(most_tasks, wave * finest), wave * coarsest)
+    tasks = max(min(most_tasks, batch_queries * finest), batch_queries * coarsest)
     shared, own = _scoring(needs, heaviest)
     tracing = _tracing(needs, grid, share) if needs.traced else 0
     ranges = 0
     if any(isinstance(scorer, KeepingScorer) for scorer in needs.scorers):
         width = max(scorer.width for scorer in needs.scorers)
         laid = heaviest + min(2 * width * longest, 32 * heaviest)
-        ranges = min(size(crew * laid, max(KEPT_BYTES, crew * laid)), needs.weight + laid)
-    counts = _histogram_bytes() * (wave + 2 * crew) if needs.fitted else 0
+        ranges = min(size(pool * laid, max(KEPT_BYTES, pool * laid)), needs.weight + laid)
+    counts = _histogram_bytes() * (batch_queries + 2 * pool) if needs.fitted else 0
     places = 8 * len(database) if needs.traced else 0
     held = database.held_bytes
     memory = Memory(
@@ -254,14 +254,14 @@ def _memory(needs: Needs, part: float) -> Memory:
         queries=RESIDUE_BYTES * sum(needs.query_lengths) + QUERY_BYTES * count,
         database=held + places,
         ranges=ranges,
-        workers=shared + crew * WORKER_BYTES + sum(max(each, tracing) for each in own),
-        hits=wave * (needs.kept * HIT_BYTES + most_completed * completed)
+        workers=shared + pool * WORKER_BYTES + sum(max(each, tracing) for each in own),
+        hits=batch_queries * (needs.kept * HIT_BYTES + most_completed * completed)
         + counts
         + SHOWN_BYTES
         + late,
-        tasks=tasks * (TASK_BYTES + WORKER_TASK_BYTES * crew),
+        tasks=tasks * (TASK_BYTES + WORKER_TASK_BYTES * pool),
         heaviest=heaviest,
-        wave=wave,
+        batch_queries=batch_queries,
         most_tasks=most_tasks,
         most_completed=most_completed,
         share=share,

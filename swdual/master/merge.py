@@ -15,7 +15,7 @@ from swdual.backend import TARGET_WEIGHT
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult
 from swdual.master.candidates import Candidates, Scored, merge
-from swdual.master.context import Means, evaluated, log_of
+from swdual.master.context import SearchContext, evaluated, log_of
 from swdual.master.ranges import Range, Task
 from swdual.sequences.sequence import Sequence
 
@@ -35,7 +35,7 @@ class Traced(NamedTuple):
     tracebacks: Tracebacks
 
 
-class Gathering:
+class HitMerger:
     """What was found of some queries, of which an earlier search may have found a part.
 
     `ranges` are the targets' ranges, None until `begin` if no earlier search has cut them; `done`
@@ -51,10 +51,10 @@ class Gathering:
         What they share.
     """
 
-    def __init__(self, queries: list[Sequence], first_number: int, means: Means) -> None:
+    def __init__(self, queries: list[Sequence], first_number: int, context: SearchContext) -> None:
         self._queries = queries
         self._first_number = first_number
-        self._means = means
+        self._means = context
         self._parts: list[list[Candidates]] = [[] for _ in queries]
         self._counts: dict[int, NDArray[np.int64]] = {}
         self._settled: dict[int, QueryResult] = {}
@@ -62,7 +62,7 @@ class Gathering:
         self._traced: dict[int, list[Traced]] = {}
         self.ranges: list[Range] | None = None
         self.done: dict[Task, int] = {}
-        checkpoint = means.checkpoint
+        checkpoint = context.checkpoint
         begun = None if checkpoint is None else checkpoint.stretch(first_number)
         if checkpoint is not None and begun is not None:
             self.ranges = begun[1]
@@ -131,10 +131,10 @@ class Gathering:
 
     def _evaluated(self, number: int, found: Candidates) -> QueryResult:
         """Return the hits of a query that pass every bar that needs no alignment."""
-        means, query = self._means, self._queries[number]
+        context, query = self._means, self._queries[number]
         scores, ordinals, lengths, strands = found
         try:
-            statistics = means.statistics_of(query.codes, self._counts.pop(number, None))
+            statistics = context.statistics_of(query.codes, self._counts.pop(number, None))
         except StatisticsUnavailable as error:
             logger.warning("query %s has no E-values: %s", query.id, error)
             statistics = None
@@ -151,11 +151,11 @@ class Gathering:
             bits,
             log_evalues,
             statistics,
-            means.params,
-            means.database,
-            device=means.device,
+            context.params,
+            context.database,
+            device=context.device,
         )
-        params = means.params
+        params = context.params
         if statistics is not None:
             kept = log_evalues <= log_of(params.evalue)
             if params.min_score > 0:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.database.database import Database
-from swdual.master.cost import KNOTS, Rates, columns_at
+from swdual.master.cost import KNOTS, CostModel, columns_at
 from swdual.master.ranges import Range, Task, columns_of, cut, make_tasks
 from swdual.master.task import Job
-from swdual.master.work_stealing import Board
+from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.planning.planner import PACKAGE, Plan, plan_for
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def divide(
     lengths: Sequence[int],
     database: Database,
     kinds: Sequence[str],
-    rates: Sequence[Rates],
+    rates: Sequence[CostModel],
     planner: str,
     sides: int = 1,
-    absent: Collection[int] = (),
+    failed_workers: Collection[int] = (),
     ranges: list[Range] | None = None,
     done: Collection[Task] = (),
     heaviest: int | None = None,
@@ -94,7 +94,7 @@ def divide(
         Name of the planner.
     sides
         Strands to compare.
-    absent
+    failed
         Numbers of the workers that get nothing to do.
     ranges
         How the targets are cut already.
@@ -107,22 +107,22 @@ def divide(
     within
         The targets to divide, if not all.
     """
-    present = [number for number in range(len(kinds)) if number not in absent]
-    crew = [kinds[number] for number in present]
+    present = [number for number in range(len(kinds)) if number not in failed_workers]
+    pool = [kinds[number] for number in present]
     costs = [rates[number] for number in present]
     width = max(each.width for each in costs)
 
     if ranges is not None:
-        rest = _planned(lengths, database, ranges, crew, costs, planner, sides, done)
+        rest = _planned(lengths, database, ranges, pool, costs, planner, sides, done)
         return _for_all(rest, present, kinds)
 
     def attempt(parts: int) -> Division:
         ranges = cut(
-            database, parts, shares=len(crew), width=width, heaviest=heaviest, within=within
+            database, parts, shares=len(pool), width=width, heaviest=heaviest, within=within
         )
-        return _planned(lengths, database, ranges, crew, costs, planner, sides)
+        return _planned(lengths, database, ranges, pool, costs, planner, sides)
 
-    return _for_all(_best(attempt, len(lengths), len(crew), most_tasks), present, kinds)
+    return _for_all(_best(attempt, len(lengths), len(pool), most_tasks), present, kinds)
 
 
 def _best(
@@ -158,7 +158,7 @@ def _best(
 
 
 def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Division:
-    """Return the division with the absent workers in it, who can do nothing."""
+    """Return the division with the failed workers in it, who can do nothing."""
     seconds = np.full((len(kinds), len(division.tasks)), np.inf)
     seconds[present] = division.seconds
     besides = np.zeros(seconds.shape)
@@ -183,7 +183,7 @@ def _planned(
     database: Database,
     ranges: list[Range],
     kinds: Sequence[str],
-    rates: Sequence[Rates],
+    rates: Sequence[CostModel],
     planner: str,
     sides: int,
     done: Collection[Task] = (),
@@ -317,19 +317,19 @@ class Replanning:
         self._drifts = np.ones(len(division.plan.kinds))
         self.plans = 0
 
-    def look(self, board: Board) -> None:
-        """Give the board new queues if a worker has drifted against the others."""
-        drifts = board.drifts
-        change = drifts / self._drifts
+    def look(self, scheduler: WorkStealingScheduler) -> None:
+        """Give the scheduler new queues if a worker has drifted against the others."""
+        slowdowns = scheduler.slowdowns
+        change = slowdowns / self._drifts
         if change.max() <= DRIFT * change.min():
             return
-        waiting = [self._numbers[id(job)] for job in board.waiting()]
+        waiting = [self._numbers[id(job)] for job in scheduler.waiting()]
         if not waiting:
             return
-        self._drifts = drifts
+        self._drifts = slowdowns
         self.plans += 1
         numbers = np.sort(waiting)
-        seconds = self._division.seconds[:, numbers] * drifts[:, None]
+        seconds = self._division.seconds[:, numbers] * slowdowns[:, None]
         able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
         kinds = self._division.plan.kinds
         plan = plan_for(instance_of(seconds[able], [kinds[worker] for worker in able]), DUAL)
@@ -337,9 +337,9 @@ class Replanning:
             "plan %d, of the %d tasks left: workers take %s of the predicted time",
             self.plans + 1,
             len(numbers),
-            ", ".join(f"{100 * drift:.0f} %" for drift in drifts),
+            ", ".join(f"{100 * drift:.0f} %" for drift in slowdowns),
         )
         queues: list[list[Job]] = [[] for _ in kinds]
         for worker, queue in zip(able, plan.queues, strict=True):
             queues[worker] = [self._jobs[numbers[k]] for k in queue]
-        board.plan_again(queues)
+        scheduler.plan_again(queues)

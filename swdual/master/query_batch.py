@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from swdual.hits.query_result import QueryResult
 from swdual.io.text import counted
 from swdual.master.candidates import Scored
-from swdual.master.context import Means
-from swdual.master.merge import Gathering, Traced, alignment_jobs
-from swdual.master.scoring_stage import Scoring
+from swdual.master.context import SearchContext
+from swdual.master.merge import HitMerger, Traced, alignment_jobs
+from swdual.master.scoring_stage import ScoringStage
 from swdual.master.serialization import pack
 from swdual.master.task import Job, Progress
 from swdual.master.worker import Worker
@@ -24,7 +24,7 @@ from swdual.sequences.sequence import Sequence
 logger = logging.getLogger("swdual")
 
 
-class Wave:
+class QueryBatch:
     """Some queries that are searched together; `cells_known` an earlier search has done.
 
     Parameters
@@ -37,32 +37,32 @@ class Wave:
         What they share.
     """
 
-    def __init__(self, queries: list[Sequence], first_number: int, means: Means) -> None:
+    def __init__(self, queries: list[Sequence], first_number: int, context: SearchContext) -> None:
         self._queries = queries
         self._first_number = first_number
-        self._means = means
-        self._gathering = gathering = Gathering(queries, first_number, means)
-        self._scoring = Scoring(
+        self._means = context
+        self._gathering = merger = HitMerger(queries, first_number, context)
+        self._scoring = ScoringStage(
             queries,
             range(first_number, first_number + len(queries)),
-            means,
-            ranges=gathering.ranges,
-            done=gathering.done.keys(),
+            context,
+            ranges=merger.ranges,
+            done=merger.done.keys(),
         )
-        self.cells_known = gathering.begin(self._scoring.division.ranges)
+        self.cells_known = merger.begin(self._scoring.division.ranges)
 
     def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:
         """Return the results in the order of the queries; `progress` is told the cells done."""
-        gathering = self._gathering
-        for number, result in gathering.take_known():
+        merger = self._gathering
+        for number, result in merger.take_known():
             self._have_aligned(number, result)
         with self._scoring as scoring:
             for number in range(len(self._queries)):
-                while not gathering.is_complete(number):
+                while not merger.is_complete(number):
                     report = scoring.report(lambda cells: progress(self.cells_known + cells))
                     if report is not None:
                         self._take(report)
-                result = gathering.finished(number)
+                result = merger.finished(number)
                 logger.debug(
                     "query %s: %s%s",
                     result.query.id,
@@ -74,7 +74,7 @@ class Wave:
 
     def _take(self, report: Report) -> None:
         """Keep what came out of a turn."""
-        job = report.turn.job
+        job = report.attempt.job
         if not isinstance(report.value, Scored):
             self._gathering.take_traced(job.query, report.value)
             return
@@ -89,19 +89,19 @@ class Wave:
         """Have the hits of a query aligned by whoever has nothing planned left."""
         for places in alignment_jobs(result, self._means.memory.share):
             run = partial(_trace, result, places, self._means)
-            self._scoring.board.add(Job(number, result.query.id, None, run))
+            self._scoring.scheduler.add(Job(number, result.query.id, None, run))
 
 
 def _trace(
     result: QueryResult,
     places: NDArray[np.int64],
-    means: Means,
+    context: SearchContext,
     worker: Worker,
     progress: Progress,
 ) -> Traced:
     """Align some hits of a query; that is CPU work, whichever worker's thread does it."""
     targets = result.targets.codes(result.ordinals[places])
     scores, strands = result.scores[places], result.strands[places]
-    tracer = means.tracer
+    tracer = context.tracer
     assert tracer is not None
     return Traced(places, tracer(result.query.codes, targets, scores, strands, progress))

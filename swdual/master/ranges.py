@@ -13,7 +13,7 @@ from swdual.backend import TARGET_WEIGHT
 from swdual.database.layout import Manifest
 from swdual.lanes.pack import SPARSE, occupied
 
-SMALLEST_RANGE = 1 << 18
+MIN_RANGE_RESIDUES = 1 << 18
 """Residues of a range below which there is too little to do for each query."""
 
 MANY = 64
@@ -92,7 +92,7 @@ def cut(
         The targets.
     parts
         How fine: the smallest ranges have one part in so many of the residues, but no fewer than
-        `SMALLEST_RANGE`. A range lies in one block.
+        `MIN_RANGE_RESIDUES`. A range lies in one block.
     shares
         How many workers share the ranges.
     width
@@ -106,7 +106,7 @@ def cut(
         The targets to cut, if not all.
     """
     left = database.residues if within is None else within.residues
-    smallest = max(left // parts, SMALLEST_RANGE)
+    smallest = max(left // parts, MIN_RANGE_RESIDUES)
     ranges: list[Range] = []
     for number, info in enumerate(database.manifest.blocks):
         if within is not None and number != within.block:

@@ -12,12 +12,12 @@ import numpy as np
 
 from swdual.io.text import counted
 from swdual.master.candidates import Candidates, Scored, merge
-from swdual.master.context import Means
+from swdual.master.context import SearchContext
 from swdual.master.partition import Division, Replanning, divide
 from swdual.master.ranges import Range, Task
 from swdual.master.task import Job
-from swdual.master.work_stealing import Board
-from swdual.master.worker_pool import Crew, Report
+from swdual.master.work_stealing import WorkStealingScheduler
+from swdual.master.worker_pool import Report, WorkerPool
 from swdual.sequences.sequence import Sequence as Query
 
 logger = logging.getLogger("swdual")
@@ -25,7 +25,7 @@ logger = logging.getLogger("swdual")
 POLL_SECONDS = 0.1
 
 
-class Scoring:
+class ScoringStage:
     """Queries that are scored together; in the ``with`` block the workers are at it.
 
     Parameters
@@ -48,7 +48,7 @@ class Scoring:
         self,
         queries: Sequence[Query],
         numbers: Sequence[int],
-        means: Means,
+        context: SearchContext,
         *,
         ranges: list[Range] | None = None,
         done: Collection[Task] = (),
@@ -56,20 +56,20 @@ class Scoring:
     ) -> None:
         self._queries = queries
         self._numbers = numbers
-        self._means = means
-        workers = means.workers
+        self._means = context
+        workers = context.workers
         self.division: Division = divide(
             [len(query.codes) for query in queries],
-            means.database,
+            context.database,
             [worker.device.kind for worker in workers],
             [worker.rates for worker in workers],
-            means.planner,
-            len(means.strands(b"")),
-            means.absent,
+            context.planner,
+            len(context.strands(b"")),
+            context.failed_workers,
             ranges,
             done,
-            means.memory.heaviest,
-            means.memory.most_tasks,
+            context.memory.heaviest,
+            context.memory.most_tasks,
             within,
         )
         logger.debug(
@@ -87,23 +87,23 @@ class Scoring:
         if plan.on_demand:
             common = [jobs[k] for k in np.argsort(plan.starts, kind="stable")]
             queues = [[] for _ in workers]
-        self.board = Board(workers, queues, common, means.absent)
-        self._crew = Crew(workers, self.board)
-        self._replanning = Replanning(self.division, jobs) if means.replan else None
+        self.scheduler = WorkStealingScheduler(workers, queues, common, context.failed_workers)
+        self._crew = WorkerPool(workers, self.scheduler)
+        self._replanning = Replanning(self.division, jobs) if context.replan else None
 
     def _job(self, number: int) -> Job:
         """Return the job of a task."""
-        division, means = self.division, self._means
+        division, context = self.division, self._means
         query, place = division.tasks[number]
         codes, where = self._queries[query].codes, division.ranges[place]
         return Job(
             query,
             self._queries[query].id,
             where,
-            partial(means.score, self._queries[query], self._numbers[query], where),
+            partial(context.score, self._queries[query], self._numbers[query], where),
             int(division.cells[number]),
             division.seconds[:, number],
-            tuple((strand, *where[:3]) for _, strand in means.strands(codes)),
+            tuple((strand, *where[:3]) for _, strand in context.strands(codes)),
             division.besides[:, number],
         )
 
@@ -121,19 +121,19 @@ class Scoring:
         try:
             report = self._crew.reports.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            self.board.look()
+            self.scheduler.look()
             return None
         finally:
-            progress(self.board.cells_done)
+            progress(self.scheduler.cells_done)
         if isinstance(report, BaseException):
             raise report
-        job = report.turn.job
+        job = report.attempt.job
         length = len(self._queries[job.query].codes)
         self._means.record.add(report, self._numbers[job.query], length)
         if report.outcome != "done":
             return None
         if self._replanning is not None and isinstance(report.value, Scored):
-            self._replanning.look(self.board)
+            self._replanning.look(self.scheduler)
         return report
 
 
@@ -141,7 +141,7 @@ def scored_within(
     queries: Sequence[Query],
     numbers: Sequence[int],
     place: Range,
-    means: Means,
+    context: SearchContext,
     progress: Callable[[int], None],
 ) -> list[Scored]:
     """Return what all workers together find of some queries in a range.
@@ -158,16 +158,16 @@ def scored_within(
         Is told the cells done so far, now and then; may raise to stop the work.
     """
     parts: list[list[Scored]] = [[] for _ in queries]
-    with Scoring(queries, numbers, means, within=place) as scoring:
+    with ScoringStage(queries, numbers, context, within=place) as scoring:
         left = len(scoring.division.tasks)
         while left:
             report = scoring.report(progress)
             if report is not None:
-                parts[report.turn.job.query].append(report.value)
+                parts[report.attempt.job.query].append(report.value)
                 left -= 1
-    means.record.learn(means.workers)
-    means.record.forget()
-    return [_joined(each, means.params.max_candidates) for each in parts]
+    context.record.learn(context.workers)
+    context.record.forget()
+    return [_joined(each, context.params.max_candidates) for each in parts]
 
 
 def _joined(parts: Sequence[Scored], limit: int) -> Scored:

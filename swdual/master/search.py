@@ -18,12 +18,12 @@ from swdual.io.progress import progress_bar
 from swdual.io.text import counted
 from swdual.master.checkpoint import Checkpoint, Identity, identity
 from swdual.master.compilation import compile_kernels
-from swdual.master.context import Means
+from swdual.master.context import SearchContext
 from swdual.master.devices import Device
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
 from swdual.master.memory import Memory, held_bytes
-from swdual.master.query_batch import Wave
-from swdual.master.setup import Manner, engaged
+from swdual.master.query_batch import QueryBatch
+from swdual.master.setup import ExecutionOptions, build_context
 from swdual.master.weak_queries import warn_of_weak_queries
 from swdual.master.worker import Worker
 from swdual.planning.planner import PACKAGE as planners
@@ -119,7 +119,7 @@ class Search:
             raise InputError("`resume` needs the `journal` of the search")
         registry.require(planners, planner)
         self._journal, self._resume, self._task = journal, resume, task
-        self._manner = manner = Manner(
+        self._manner = execution = ExecutionOptions(
             device if isinstance(device, str) else tuple(device),
             threads,
             backend,
@@ -131,7 +131,7 @@ class Search:
             align or min_identity > 0 or min_query_cover > 0,
         )
         self._held = held_bytes()
-        self._refuse(manner)
+        self._refuse(execution)
         self._progress = progress
         typed = any(isinstance(given, str) and given == "-" for given in (queries, database))
         with progress_bar("reading", "", 1, shown=progress is True and not typed):
@@ -182,34 +182,36 @@ class Search:
         _ = self._means
 
     @cached_property
-    def _means(self) -> Means:
-        means = self._engaged(self._manner, self._held)
-        warn_of_weak_queries(self.queries, self.database, self.params, means.statistics, self._task)
+    def _means(self) -> SearchContext:
+        context = self._engaged(self._manner, self._held)
+        warn_of_weak_queries(
+            self.queries, self.database, self.params, context.statistics, self._task
+        )
         if self._journal is None:
-            return means
+            return context
         checkpoint = Checkpoint(self._journal, self.identity, self.database, self._resume)
         logger.debug(
             "journal: %s, with %s done before",
             self._journal,
             counted(checkpoint.tasks, "task", "tasks"),
         )
-        return replace(means, checkpoint=checkpoint)
+        return replace(context, checkpoint=checkpoint)
 
-    def _refuse(self, manner: Manner) -> None:
+    def _refuse(self, execution: ExecutionOptions) -> None:
         """Refuse what cannot be done, before anything is read."""
-        manner.devices(0)
+        execution.devices(0)
 
-    def _engaged(self, manner: Manner, held: int) -> Means:
+    def _engaged(self, execution: ExecutionOptions, held: int) -> SearchContext:
         """Return the means of the search; `held` bytes of memory are taken already."""
         database = self.database
         for block in range(len(database.manifest.blocks)):
             if not database.has_block(block):
                 database.block(block)  # says what is missing, before hours are spent on the rest
-        if manner.backend == "simd":
+        if execution.backend == "simd":
             self._compile_kernels()
         lengths = [len(query.codes) for query in self.queries]
         with progress_bar("measuring the workers", "", 1, shown=self._progress is True):
-            return engaged(database, lengths, self.params, manner, held)
+            return build_context(database, lengths, self.params, execution, held)
 
     def _compile_kernels(self) -> None:
         compile_kernels(shown=self._progress is True)
@@ -271,8 +273,8 @@ class Search:
         return {"method": "fit", "residues": residues, "sequences": len(self.database)}
 
     def results(self) -> Iterator[QueryResult]:
-        """Run the search, wave by wave so that memory stays bounded."""
-        size, checkpoint = self.memory.wave, self._means.checkpoint
+        """Run the search, batch by batch so that memory stays bounded."""
+        size, checkpoint = self.memory.batch_queries, self._means.checkpoint
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
         with bar as shown:
             tell = self._progress if callable(self._progress) else shown
@@ -287,15 +289,15 @@ class Search:
                     counted(end - start, "query", "queries"),
                     f"{len(self.queries):,}",
                 )
-                wave = Wave(self.queries[start:end], start, self._means)
-                self._cells_known += wave.cells_known
+                query_batch = QueryBatch(self.queries[start:end], start, self._means)
+                self._cells_known += query_batch.cells_known
                 shown.skip(self._cells_known)
                 before = sum(self._cells[:start])
-                for result in wave.results(partial(self._tell, tell, before)):
+                for result in query_batch.results(partial(self._tell, tell, before)):
                     with shown.handing_on():
                         yield result
                     del result
-                del wave  # so that two are never held
+                del query_batch  # so that two are never held
                 start = end
 
     def _tell(self, tell: Progress, before: int, done: int) -> None:

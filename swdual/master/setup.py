@@ -10,8 +10,8 @@ from swdual.alignment.tracer import Tracer
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters
 from swdual.io.text import counted
-from swdual.master.context import Means
-from swdual.master.cost import RateBook
+from swdual.master.context import SearchContext
+from swdual.master.cost import CalibrationCache
 from swdual.master.devices import Device, available_threads, devices_of, what_computes
 from swdual.master.execution_log import Record
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, planned_memory
@@ -23,9 +23,9 @@ from swdual.statistics.table import Table
 
 logger = logging.getLogger("swdual")
 
-WAVE_QUERIES = 512
-FITTED_QUERIES = 64
-WAVE_CANDIDATES = 4 << 20
+MAX_BATCH_QUERIES = 512
+MAX_FITTED_QUERIES = 64
+MAX_BATCH_CANDIDATES = 4 << 20
 """Queries that are searched together at most: all, those whose scores are counted, and their hits.
 """
 
@@ -37,7 +37,7 @@ GPU_CELLS = 20_000_000_000
 
 
 @dataclass(frozen=True)
-class Manner:
+class ExecutionOptions:
     """How a search is done, which its results do not depend on.
 
     The parameters have the names and the meanings that they have in `swdual.search`.
@@ -69,14 +69,14 @@ class Manner:
         return devices_of(chosen, threads, self.backend, self.gpu_memory_limit)
 
 
-def engaged(
+def build_context(
     database: Database,
     lengths: Sequence[int],
     params: SearchParameters,
-    manner: Manner,
+    execution: ExecutionOptions,
     held: int = 0,
-    book: RateBook | None = None,
-) -> Means:
+    book: CalibrationCache | None = None,
+) -> SearchContext:
     """Return the means of a search on this machine.
 
     Parameters
@@ -101,15 +101,15 @@ def engaged(
     """
     sides = 2 if params.strand == "both" else 1
     cells = sum(lengths) * database.residues * sides
-    devices = manner.devices(cells)
+    devices = execution.devices(cells)
     if cells < SMALL_CELLS:
         book = None
     elif book is None:
-        book = RateBook()
+        book = CalibrationCache()
     fitted = params.stats == "fit"
-    needs = needed(database, lengths, params, manner, held)
+    needs = needed(database, lengths, params, execution, held)
     needs = replace(needs, scorers=cpu_scorers(devices, database, params.scheme))
-    allowed = allowance(manner.memory_limit)
+    allowed = allowance(execution.memory_limit)
     memory = planned_memory(needs, allowed)
     before = resident()
     workers = register(devices, database, params.scheme, book)
@@ -128,18 +128,18 @@ def engaged(
 
         copies = shuffled(database)
     verification = None
-    if manner.verify:
+    if execution.verify:
         definition = bind(Device("cpu", "reference"), database, params.scheme)
-        verification = Verification(database, manner.verify, definition)
-    return Means(
+        verification = Verification(database, execution.verify, definition)
+    return SearchContext(
         database,
         workers,
         params,
         evaluation(database, params),
         None if copies is None else (copies, bind(workers[0].device, copies, params.scheme)),
-        Tracer(params.scheme, memory.grid) if manner.align else None,
-        manner.planner,
-        manner.replan,
+        Tracer(params.scheme, memory.grid) if execution.align else None,
+        execution.planner,
+        execution.replan,
         what_computes([worker.device for worker in workers]),
         Record([worker.name for worker in workers], book),
         memory,
@@ -148,7 +148,7 @@ def engaged(
 
 
 def _tell(
-    workers: Sequence[Worker], memory: Memory, allowed: Allowance, book: RateBook | None
+    workers: Sequence[Worker], memory: Memory, allowed: Allowance, book: CalibrationCache | None
 ) -> None:
     """Log who computes, how fast each is thought to be, and what memory is for."""
     for name in dict.fromkeys(worker.device.name for worker in workers):
@@ -165,7 +165,7 @@ def _tell(
         "memory: %s of %s; batches of at most %s, tasks of at most %s cells",
         f"{memory.total / 2**20:,.0f} MiB",
         limit,
-        counted(memory.wave, "query", "queries"),
+        counted(memory.batch_queries, "query", "queries"),
         f"{memory.heaviest:,}",
     )
 
@@ -174,16 +174,16 @@ def needed(
     database: Database,
     lengths: Sequence[int],
     params: SearchParameters,
-    manner: Manner,
+    execution: ExecutionOptions,
     held: int,
 ) -> Needs:
     """Return what the memory of a search depends on, those who compute not counted."""
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
     together = most_together(kept, fitted=fitted)
-    if manner.planner != DUAL:
+    if execution.planner != DUAL:
         held += NUMBA_BYTES
-    return Needs(database, lengths, kept, together, [], manner.align, fitted, held)
+    return Needs(database, lengths, kept, together, [], execution.align, fitted, held)
 
 
 def evaluation(database: Database, params: SearchParameters) -> Table | None:
@@ -195,4 +195,6 @@ def evaluation(database: Database, params: SearchParameters) -> Table | None:
 
 def most_together(kept: int, *, fitted: bool = False) -> int:
     """Return how many queries are searched together, each with so many hits to keep."""
-    return max(1, min(FITTED_QUERIES if fitted else WAVE_QUERIES, WAVE_CANDIDATES // kept))
+    return max(
+        1, min(MAX_FITTED_QUERIES if fitted else MAX_BATCH_QUERIES, MAX_BATCH_CANDIDATES // kept)
+    )

@@ -74,7 +74,7 @@ class Job:
 
 
 @dataclass(eq=False)
-class Turn:
+class TaskAttempt:
     """One go of a worker at a job, the cells it has told, and when; by `time.perf_counter`.
 
     For `silent` seconds nothing was told after `heard`.

@@ -1,4 +1,4 @@
-"""The board: what each worker does next, what is given back, what is taken over.
+"""The scheduler: what each worker does next, what is given back, what is taken over.
 
 A worker does the tasks that the plan gave it, in their order. When they are done it takes over
 what another would finish later; then it does the jobs that belong to nobody; then it begins anew
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import DeviceMemoryError, EngineError, SwdualError
-from swdual.master.task import Job, Stopped, Superseded, Turn
+from swdual.master.task import Job, Stopped, Superseded, TaskAttempt
 from swdual.master.worker import Worker
 
 logger = logging.getLogger("swdual")
@@ -81,7 +81,7 @@ class _Queue:
         return jobs
 
 
-class Board:
+class WorkStealingScheduler:
     """Who does what next; may be asked from all threads.
 
     Parameters
@@ -92,7 +92,7 @@ class Board:
         The planned jobs of each worker, in order.
     common
         Jobs for whoever is free, in order.
-    absent
+    failed
         Numbers of the workers that are out of service; those who go out of it are added.
     """
 
@@ -101,14 +101,14 @@ class Board:
         workers: Sequence[Worker],
         queues: Sequence[Iterable[Job]],
         common: Iterable[Job] = (),
-        absent: set[int] | None = None,
+        failed_workers: set[int] | None = None,
     ) -> None:
         self._workers = workers
         self._queues = [_Queue(worker, jobs) for worker, jobs in enumerate(queues)]
         self._common = deque(common)
         self._unplanned: deque[Job] = deque()
-        self._running: list[Turn | None] = [None] * len(workers)
-        self._absent = set() if absent is None else absent
+        self._running: list[TaskAttempt | None] = [None] * len(workers)
+        self._absent = set() if failed_workers is None else failed_workers
         self._in_service = [number not in self._absent for number in range(len(workers))]
         self._failures = [0] * len(workers)
         self._expected = np.zeros(len(workers))
@@ -135,37 +135,37 @@ class Board:
         """Cells of finished jobs, and of those that run; never falls."""
         with self._changed:
             running: dict[int, int] = {}
-            for turn in self._running:
-                if turn is not None and not turn.job.done:
-                    cells = min(turn.cells, turn.job.cells)
-                    running[id(turn.job)] = max(cells, running.get(id(turn.job), 0))
+            for attempt in self._running:
+                if attempt is not None and not attempt.job.done:
+                    cells = min(attempt.cells, attempt.job.cells)
+                    running[id(attempt.job)] = max(cells, running.get(id(attempt.job), 0))
             self._told_cells = max(self._told_cells, self._finished_cells + sum(running.values()))
             return self._told_cells
 
     @property
-    def drifts(self) -> NDArray[np.float64]:
+    def slowdowns(self) -> NDArray[np.float64]:
         """(workers,) observed seconds of finished tasks, relative to what was predicted."""
         with self._changed:
             return np.array([self._drift(worker) for worker in range(len(self._workers))])
 
-    def take(self, worker: int) -> Turn | None:
+    def take(self, worker: int) -> TaskAttempt | None:
         """Return what a worker does next, waiting for it if need be; None when all is over."""
         with self._changed:
             while not self._stopped and self._in_service[worker]:
                 job = self._next(worker)
                 if job is not None:
-                    turn = self._running[worker] = Turn(worker, job, time.perf_counter())
-                    return turn
+                    attempt = self._running[worker] = TaskAttempt(worker, job, time.perf_counter())
+                    return attempt
                 self._changed.wait(LOOK_SECONDS if self._anything_open() else None)
             return None
 
-    def upcoming(self, turn: Turn) -> list[Job]:
+    def upcoming(self, attempt: TaskAttempt) -> list[Job]:
         """Return the job of a turn, and what its worker will probably do next, in order."""
         with self._changed:
-            jobs = itertools.chain(self._queues[turn.worker].jobs, self._common)
-            return [turn.job, *itertools.islice((x for x in jobs if not x.done), LOOK_AHEAD)]
+            jobs = itertools.chain(self._queues[attempt.worker].jobs, self._common)
+            return [attempt.job, *itertools.islice((x for x in jobs if not x.done), LOOK_AHEAD)]
 
-    def progressed(self, turn: Turn, cells: int) -> None:
+    def progressed(self, attempt: TaskAttempt, cells: int) -> None:
         """Note what a turn has done since it last told.
 
         Raises
@@ -173,38 +173,38 @@ class Board:
         Stopped, Superseded
             If it is to be given up.
         """
-        turn.cells += cells
-        turn.told = time.perf_counter()
+        attempt.cells += cells
+        attempt.told = time.perf_counter()
         if self._stopped:
             raise Stopped
-        if turn.superseded:
+        if attempt.superseded:
             raise Superseded
 
-    def finished(self, turn: Turn) -> bool:
+    def finished(self, attempt: TaskAttempt) -> bool:
         """Note the end of a turn; return whether it was the first to do its job."""
         with self._changed:
-            self._running[turn.worker] = None
-            self._failures[turn.worker] = 0
-            job = turn.job
+            self._running[attempt.worker] = None
+            self._failures[attempt.worker] = 0
+            job = attempt.job
             if job.done:
                 return False
             job.done = True
             self._finished_cells += job.cells
             if job.seconds is not None:
-                self._expected[turn.worker] += job.seconds[turn.worker]
-                self._observed[turn.worker] += time.perf_counter() - turn.start
+                self._expected[attempt.worker] += job.seconds[attempt.worker]
+                self._observed[attempt.worker] += time.perf_counter() - attempt.start
             for other in self._running:
                 if other is not None and other.job is job:
                     other.superseded = True
             self._changed.notify_all()
             return True
 
-    def given_up(self, turn: Turn) -> None:
+    def given_up(self, attempt: TaskAttempt) -> None:
         """Note that a turn ended because its job was done elsewhere."""
         with self._changed:
-            self._running[turn.worker] = None
+            self._running[attempt.worker] = None
 
-    def failed(self, turn: Turn, error: BaseException, *, dead: bool = False) -> None:
+    def failed(self, attempt: TaskAttempt, error: BaseException, *, dead: bool = False) -> None:
         """Give the job of a failed turn to somebody else.
 
         Parameters
@@ -226,7 +226,7 @@ class Board:
         if isinstance(error, SwdualError) and not isinstance(error, DeviceMemoryError):
             raise error
         with self._changed:
-            worker, job = turn.worker, turn.job
+            worker, job = attempt.worker, attempt.job
             self._running[worker] = None
             self._failures[worker] += 1
             self._in_service[worker] = not dead and self._failures[worker] < MOST_FAILURES
@@ -243,7 +243,7 @@ class Board:
             if not any(self._in_service):
                 _end(error, f"no worker is left; the last one failed at {job}: {words}")
             for each in left_over:
-                self._give(each)
+                self._reassign(each)
             self._changed.notify_all()
 
     def look(self) -> None:
@@ -257,13 +257,15 @@ class Board:
         with self._changed:
             now = time.perf_counter()
             step, self._looked = min(now - self._looked, LONGEST_LOOK), now
-            for turn in [turn for turn in self._running if turn is not None]:
-                turn.silent = turn.silent + step if turn.told == turn.heard else 0.0
-                turn.heard = turn.told
-                if turn.silent > max(SILENT_SECONDS, HANGS * self._seconds(turn.worker, turn.job)):
-                    turn.superseded = True
-                    words = f"nothing was heard of it for {turn.silent:.0f} s"
-                    self.failed(turn, TimeoutError(words), dead=True)
+            for attempt in [attempt for attempt in self._running if attempt is not None]:
+                attempt.silent = attempt.silent + step if attempt.told == attempt.heard else 0.0
+                attempt.heard = attempt.told
+                if attempt.silent > max(
+                    SILENT_SECONDS, HANGS * self._seconds(attempt.worker, attempt.job)
+                ):
+                    attempt.superseded = True
+                    words = f"nothing was heard of it for {attempt.silent:.0f} s"
+                    self.failed(attempt, TimeoutError(words), dead=True)
 
     def waiting(self) -> list[Job]:
         """Return the planned jobs that nobody has begun, in no particular order."""
@@ -284,13 +286,13 @@ class Board:
                     for job in chosen:
                         del waiting[id(job)]
             for job in waiting.values():
-                self._give(job)
+                self._reassign(job)
             self._changed.notify_all()
 
     def _anything_open(self) -> bool:
         """Return whether somebody works or will: then others may have to take over from him."""
         return (
-            any(turn is not None for turn in self._running)
+            any(attempt is not None for attempt in self._running)
             or any(queue.jobs for queue in self._queues)
             or bool(self._common or self._unplanned)
         )
@@ -299,12 +301,12 @@ class Board:
         return (
             self._queues[worker].first()
             or (self._common.popleft() if self._common else None)
-            or self._take_over(worker)
+            or self._steal(worker)
             or self._take_unplanned(worker)
-            or self._begin_anew(worker)
+            or self._speculate(worker)
         )
 
-    def _take_over(self, worker: int) -> Job | None:
+    def _steal(self, worker: int) -> Job | None:
         """Return the last task of another's queue that this worker would finish sooner."""
         now = time.perf_counter()
         for victim in sorted(range(len(self._queues)), key=lambda v: -self._end(v, now)):
@@ -325,12 +327,12 @@ class Board:
                 return job
         return None
 
-    def _begin_anew(self, worker: int) -> Job | None:
+    def _speculate(self, worker: int) -> Job | None:
         """Return a task that another is so slow at that this worker would be much sooner."""
         now = time.perf_counter()
-        begun = [turn for turn in self._running if turn is not None]
-        for turn in begun:
-            job = turn.job
+        begun = [attempt for attempt in self._running if attempt is not None]
+        for attempt in begun:
+            job = attempt.job
             if (
                 job.seconds is None
                 or job.done
@@ -338,22 +340,24 @@ class Board:
                 or sum(other.job is job for other in begun) > 1
             ):
                 continue
-            if self._left(turn, now) > max(LOOK_SECONDS, MUCH_SOONER * self._seconds(worker, job)):
+            if self._left(attempt, now) > max(
+                LOOK_SECONDS, MUCH_SOONER * self._seconds(worker, job)
+            ):
                 return job
         return None
 
-    def _left(self, turn: Turn, now: float) -> float:
+    def _left(self, attempt: TaskAttempt, now: float) -> float:
         """Return how long a turn will probably still take.
 
         As its progress says, else as was predicted; once it is late, at least as long again as
         nothing has been heard of it, so that nobody waits for a worker that hangs.
         """
-        elapsed, predicted = now - turn.start, self._seconds(turn.worker, turn.job)
+        elapsed, predicted = now - attempt.start, self._seconds(attempt.worker, attempt.job)
         left = predicted - elapsed
-        if turn.cells:
-            left = elapsed * (turn.job.cells - turn.cells) / turn.cells
+        if attempt.cells:
+            left = elapsed * (attempt.job.cells - attempt.cells) / attempt.cells
         if elapsed > predicted:
-            left = max(left, now - max(turn.told, turn.start))
+            left = max(left, now - max(attempt.told, attempt.start))
         return max(left, 0.0)
 
     def _may(self, worker: int, job: Job) -> bool:
@@ -367,13 +371,13 @@ class Board:
 
     def _hangs(self, worker: int) -> bool:
         """Return whether nothing has been heard of a worker for many times what its turn takes."""
-        turn = self._running[worker]
-        if turn is None:
+        attempt = self._running[worker]
+        if attempt is None:
             return False
-        usual = max(LOOK_SECONDS, self._seconds(worker, turn.job))
-        return time.perf_counter() - max(turn.told, turn.start) > HANGS * usual
+        usual = max(LOOK_SECONDS, self._seconds(worker, attempt.job))
+        return time.perf_counter() - max(attempt.told, attempt.start) > HANGS * usual
 
-    def _give(self, job: Job) -> None:
+    def _reassign(self, job: Job) -> None:
         """Put a job before all others of the worker that would finish it first."""
         if job.done:
             return
@@ -403,8 +407,8 @@ class Board:
 
     def _end(self, worker: int, now: float) -> float:
         """Return when a worker will probably have done its queue."""
-        turn = self._running[worker]
-        free = now if turn is None else now + self._left(turn, now)
+        attempt = self._running[worker]
+        free = now if attempt is None else now + self._left(attempt, now)
         return free + self._queues[worker].seconds * self._drift(worker)
 
 

@@ -12,8 +12,8 @@ from swdual import registry
 from swdual.backend import ForesightedScorer, KeepingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
-from swdual.master.cost import RateBook, Rates, calibrated, clock_of
-from swdual.master.devices import PACKAGE, Device, crowd
+from swdual.master.cost import CalibrationCache, CostModel, calibrated, clock_of
+from swdual.master.devices import PACKAGE, Device, device_mix
 from swdual.sequences.scoring import ScoringScheme
 
 logger = logging.getLogger("swdual")
@@ -41,7 +41,7 @@ class Worker:
     name: str
     device: Device
     scorer: Scorer
-    rates: Rates
+    rates: CostModel
 
 
 def bind(device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
@@ -52,7 +52,10 @@ def bind(device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
 
 
 def register(
-    devices: Sequence[Device], database: Database, scheme: ScoringScheme, book: RateBook | None
+    devices: Sequence[Device],
+    database: Database,
+    scheme: ScoringScheme,
+    book: CalibrationCache | None,
 ) -> list[Worker]:
     """Return a worker for each device.
 
@@ -70,7 +73,7 @@ def register(
     if not devices:
         raise InputError("a search needs at least one device")
     scorers: dict[str, Scorer] = {}
-    rates: dict[str, Rates] = {}
+    rates: dict[str, CostModel] = {}
     for device in dict.fromkeys(devices):
         try:
             scorer = bind(device, database, scheme)
@@ -80,9 +83,9 @@ def register(
             scorer_of = partial(bind, device, scheme=scheme)
             measure = partial(calibrated, scorer_of, together, clock_of(device.kind))
             rates[device.name] = (
-                Rates.from_dict({"gcups": 1})
+                CostModel.from_dict({"gcups": 1})
                 if book is None
-                else book.find(device.name, crowd(devices), measure)
+                else book.find(device.name, device_mix(devices), measure)
             )
         except DeviceMemoryError as error:
             if all(each.kind == "gpu" for each in devices):

@@ -1,4 +1,4 @@
-"""The crew: a thread for each worker, which does what the board says and reports what came out."""
+"""The worker pool: a thread for each worker, which does what the scheduler says and reports what came out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from swdual.backend import ForesightedScorer
 from swdual.errors import DeviceMemoryError
 from swdual.master.cost import clock_of
-from swdual.master.task import Stopped, Superseded, Turn
-from swdual.master.work_stealing import Board
+from swdual.master.task import Stopped, Superseded, TaskAttempt
+from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
 
 STOP_SECONDS = 1.0
@@ -27,14 +27,14 @@ class Report(NamedTuple):
     The worker itself was busy with it for `seconds`, by `swdual.master.cost.clock_of`.
     """
 
-    turn: Turn
+    attempt: TaskAttempt
     end: float
     outcome: str
     value: Any = None
     seconds: float = math.nan
 
 
-class Crew:
+class WorkerPool:
     """Worker threads; leaving the ``with`` block ends them all.
 
     A worker that is in the middle of a long computation is not waited for: it ends after it.
@@ -43,9 +43,9 @@ class Crew:
     in which they end.
     """
 
-    def __init__(self, workers: Sequence[Worker], board: Board) -> None:
+    def __init__(self, workers: Sequence[Worker], scheduler: WorkStealingScheduler) -> None:
         self.reports: SimpleQueue[Report | BaseException] = SimpleQueue()
-        self._board = board
+        self._board = scheduler
         self._threads = [
             threading.Thread(
                 target=self._work, args=(worker,), name=f"swdual {worker.name}", daemon=True
@@ -53,7 +53,7 @@ class Crew:
             for worker in workers
         ]
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         for thread in self._threads:
             thread.start()
         return self
@@ -66,31 +66,33 @@ class Crew:
 
     def _work(self, worker: Worker) -> None:
         try:
-            while (turn := self._board.take(worker.number)) is not None:
-                self._do(worker, turn)
+            while (attempt := self._board.take(worker.number)) is not None:
+                self._do(worker, attempt)
         except Stopped:
             return
         except BaseException as error:
             self.reports.put(error)
 
-    def _do(self, worker: Worker, turn: Turn) -> None:
+    def _do(self, worker: Worker, attempt: TaskAttempt) -> None:
         """Do one turn; whatever ends the search gets out."""
-        board, clock = self._board, clock_of(worker.device.kind)
+        scheduler, clock = self._board, clock_of(worker.device.kind)
         started = clock()
         try:
             if isinstance(worker.scorer, ForesightedScorer):
-                worker.scorer.expect([task for job in board.upcoming(turn) for task in job.tasks])
-            value = turn.job.run(worker, partial(board.progressed, turn))
+                worker.scorer.expect(
+                    [task for job in scheduler.upcoming(attempt) for task in job.tasks]
+                )
+            value = attempt.job.run(worker, partial(scheduler.progressed, attempt))
         except Stopped:
             raise
         except Superseded:
-            board.given_up(turn)
-            self.reports.put(Report(turn, time.perf_counter(), "superseded"))
+            scheduler.given_up(attempt)
+            self.reports.put(Report(attempt, time.perf_counter(), "superseded"))
         except BaseException as error:
-            self.reports.put(Report(turn, time.perf_counter(), "failed"))
+            self.reports.put(Report(attempt, time.perf_counter(), "failed"))
             lost = isinstance(error, DeviceMemoryError) or not isinstance(error, Exception)
-            board.failed(turn, error, dead=lost)
+            scheduler.failed(attempt, error, dead=lost)
         else:
             seconds = clock() - started
-            outcome = "done" if board.finished(turn) else "superseded"
-            self.reports.put(Report(turn, time.perf_counter(), outcome, value, seconds))
+            outcome = "done" if scheduler.finished(attempt) else "superseded"
+            self.reports.put(Report(attempt, time.perf_counter(), outcome, value, seconds))

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
-from swdual.cluster.partition import Sharing, combined, share_out
+from swdual.cluster.partition import ClusterPartition, combined, partition_search
 from swdual.database.database import Database
 from swdual.errors import InputError
-from swdual.master.cost import RateBook, Rates
+from swdual.master.cost import CalibrationCache, CostModel
 from swdual.master.devices import Device
 from swdual.master.inputs import chosen_strand, open_database, read_queries
 from swdual.master.memory import Memory, Needs, least_memory, most_memory
@@ -97,10 +97,10 @@ class ClusterPreview:
         self.lengths = [len(query.codes) for query in found]
         self.kept = min(max_target_seqs or len(self.database), len(self.database))
         self._scheme = default_scheme(known)
-        book = RateBook()
+        book = CalibrationCache()
         self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}
 
-    def _rates(self, kind: NodeKind, book: RateBook) -> dict[str, Rates]:
+    def _rates(self, kind: NodeKind, book: CalibrationCache) -> dict[str, CostModel]:
         """Return the rates of a node's workers, by "cpu" and "gpu"."""
         counts = {"cpu": kind.cpus, "gpu": kind.gpus}
         file, own = self.cluster.path, isinstance(kind.rates, str)
@@ -134,24 +134,24 @@ class ClusterPreview:
             node = combined([own[name] for name, count in counts.items() for _ in range(count)])
             kinds += [kind.kind] * kind.count
             rates += [node] * kind.count
-        sharing = share_out(self.lengths, self.database, kinds, rates, planner, self.sides)
-        return Forecast(self.cluster, sharing, self._sizes, self._most_hits(sharing))
+        partition = partition_search(self.lengths, self.database, kinds, rates, planner, self.sides)
+        return Forecast(self.cluster, partition, self._sizes, self._most_hits(partition))
 
     @cached_property
     def _sizes(self) -> NDArray[np.int64]:
         return np.array([block_bytes(block) for block in self.database.manifest.blocks], np.int64)
 
-    def _most_hits(self, sharing: Sharing) -> int:
+    def _most_hits(self, partition: ClusterPartition) -> int:
         """Return how many bytes come back from the nodes at most."""
         return sum(
-            len(sharing.groups[group])
+            len(partition.groups[group])
             * (HEAD.size + HIT.itemsize * min(self.kept, place.last - place.first))
-            for group, place in ((group, sharing.ranges[k]) for group, k in sharing.shares)
+            for group, place in ((group, partition.ranges[k]) for group, k in partition.shares)
         )
 
-    def memory(self, kind: NodeKind, sharing: Sharing) -> tuple[Memory, Memory]:
+    def memory(self, kind: NodeKind, partition: ClusterPartition) -> tuple[Memory, Memory]:
         """Return what a node takes of its memory, and what it needs at least."""
-        largest = max(sharing.groups, key=len, default=np.zeros(0, np.int64))
+        largest = max(partition.groups, key=len, default=np.zeros(0, np.int64))
         # Nothing but lengths is asked of the database here.
         database = cast("Database", self.database)
         scorer = bind(Device("cpu"), database, self._scheme)

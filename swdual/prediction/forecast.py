@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.cluster.partition import SHARE_SECONDS, Sharing
+from swdual.cluster.partition import SHARE_SECONDS, ClusterPartition
 from swdual.errors import InputError
 from swdual.planning.gantt import PALETTE, Panel, drawn
 from swdual.planning.planner import Plan
@@ -70,14 +70,14 @@ class Forecast:
     """
 
     cluster: Cluster
-    sharing: Sharing
+    partition: ClusterPartition
     sizes: NDArray[np.int64]
     returned: int
 
     @property
     def plan(self) -> Plan:
         """Whose share is which, and when; its workers are the nodes."""
-        return self.sharing.plan
+        return self.partition.plan
 
     @cached_property
     def names(self) -> list[str]:
@@ -88,8 +88,8 @@ class Forecast:
     @cached_property
     def blocks(self) -> NDArray[np.int64]:
         """(shares,) the block that each share needs."""
-        ranges = self.sharing.ranges
-        return np.array([ranges[share.place].block for share in self.sharing.shares], np.int64)
+        ranges = self.partition.ranges
+        return np.array([ranges[share.place].block for share in self.partition.shares], np.int64)
 
     @cached_property
     def transfers(self) -> list[Transfer]:
@@ -130,7 +130,7 @@ class Forecast:
     def overhead(self) -> float:
         """The part of all nodes' time that it takes to send shares to them."""
         busy = float(self.plan.busy.sum())
-        return SHARE_SECONDS * len(self.sharing.shares) / busy if busy else 0.0
+        return SHARE_SECONDS * len(self.partition.shares) / busy if busy else 0.0
 
     @property
     def loads(self) -> list[Load]:
@@ -168,7 +168,7 @@ class Forecast:
 
         The plan as that of a single machine, and what comes of it when it is replayed.
         """
-        sharing = self.sharing
+        partition = self.partition
         client = len(self.names)
         return self.plan.to_dict() | {
             "replayed": self.makespan,
@@ -183,9 +183,9 @@ class Forecast:
                 "returned_at_most": self.returned,
             },
             "kinds": [load._asdict() for load in self.loads],
-            "ranges": [list(place[:3]) for place in sharing.ranges],
-            "groups": [group.tolist() for group in sharing.groups],
-            "shares": [list(share) for share in sharing.shares],
+            "ranges": [list(place[:3]) for place in partition.ranges],
+            "groups": [group.tolist() for group in partition.groups],
+            "shares": [list(share) for share in partition.shares],
         }
 
     def gantt(
@@ -203,7 +203,7 @@ class Forecast:
                 f"a drawing has room for {MOST_DRAWN} nodes, not {len(self.names):,}; leave it out"
             )
         plan, took = self.plan, self.plan.ends - self.plan.starts
-        colour = np.array([share.group for share in self.sharing.shares], np.int64)
+        colour = np.array([share.group for share in self.partition.shares], np.int64)
         panels = [
             Panel(
                 f"{title} {ends.max(initial=0.0):.4g} s",
@@ -215,8 +215,8 @@ class Forecast:
                 plan.lower_bound,
                 f"lower bound {plan.lower_bound:.4g} s",
                 label="share {}".format,
-                meaning=f"groups of queries ({len(self.sharing.groups):,}; the colours repeat)"
-                if len(self.sharing.groups) > len(PALETTE)
+                meaning=f"groups of queries ({len(self.partition.groups):,}; the colours repeat)"
+                if len(self.partition.groups) > len(PALETTE)
                 else "groups of queries",
             )
             for title, ends in (

@@ -12,8 +12,8 @@ from swdual import registry
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.io.input import read_small
-from swdual.master.cost import RateBook, Rates, calibrated, clock_of
-from swdual.master.devices import Device, available_threads, crowd, gpus
+from swdual.master.cost import CalibrationCache, CostModel, calibrated, clock_of
+from swdual.master.devices import Device, available_threads, device_mix, gpus
 from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
 from swdual.master.memory import Memory, Needs, least_memory, most_memory
 from swdual.master.partition import Division, divide
@@ -91,7 +91,7 @@ class Preview:
         self.kinds = [kind for kind, count in self._counts.items() for _ in range(count)]
         if not self.kinds:
             raise InputError("a plan needs at least one CPU or GPU")
-        book = RateBook()
+        book = CalibrationCache()
         self.rates = rates_of(rates, self._counts, default_scheme(self.database), book)
         named = rates if isinstance(rates, (str, os.PathLike)) else book.path
         self.rates_file = None if named is None or isinstance(rates, Mapping) else os.fspath(named)
@@ -158,8 +158,8 @@ def rates_of(
     given: str | os.PathLike[str] | Mapping[str, Any] | None,
     counts: Mapping[str, int],
     scheme: ScoringScheme,
-    book: RateBook,
-) -> dict[str, Rates]:
+    book: CalibrationCache,
+) -> dict[str, CostModel]:
     """Return the rates of each kind that is there: those given, else this machine's.
 
     Parameters
@@ -189,7 +189,7 @@ def rates_of(
             continue
         if kind in given:
             try:
-                found[kind] = Rates.from_dict(given[kind])
+                found[kind] = CostModel.from_dict(given[kind])
             except InputError as error:
                 raise InputError(f"{kind}: {error.message}", file=file) from error
             continue
@@ -204,7 +204,7 @@ def rates_of(
         together = cpus if kind == "cpu" else 1
         scorer_of = partial(bind, devices[0], scheme=scheme)
         measure = partial(calibrated, scorer_of, together, clock_of(kind))
-        among = crowd([Device("cpu")] * cpus + gpus()[: counts["gpu"]])
+        among = device_mix([Device("cpu")] * cpus + gpus()[: counts["gpu"]])
         found[kind] = book.find(devices[0].name, among, measure)
     return found
 

@@ -27,7 +27,7 @@ def search(place: Path) -> None:
 
 def main(folder: str) -> None:
     """Search once, so that kernels are compiled, then die at each moment."""
-    task.SMALLEST_RANGE = 500
+    task.MIN_RANGE_RESIDUES = 500
     if os.fork() == 0:
         search(Path())
     os.wait()

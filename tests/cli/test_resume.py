@@ -384,7 +384,7 @@ def test_kills_at_random_moments_lose_nothing(here):
 def test_a_search_that_dies_at_any_moment_goes_on_to_the_same_bytes(here, run, monkeypatch):
     """Before, in the middle of and after every write of journal and output, and every rename."""
     fasta(here / "many.fa", 4, 400, 1)
-    monkeypatch.setattr(task, "SMALLEST_RANGE", 500)
+    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 500)
     program = Path(__file__).with_name("crash_search.py")
     tests = os.fspath(program.parents[1])
     done = subprocess.run(

@@ -16,7 +16,7 @@ import pytest
 from cluster.moments import OPTIONS
 
 import swdual
-from swdual.cluster import partition as sharing
+from swdual.cluster import partition as partition
 from swdual.database import build
 
 PATIENCE = 150.0
@@ -190,7 +190,7 @@ def cluster_of(folder, workers, **options):
 @pytest.fixture
 def many_shares(monkeypatch):
     """Searches are cut into many shares, though they take a moment only."""
-    monkeypatch.setattr(sharing, "BRIEFEST", 0.03)
+    monkeypatch.setattr(partition, "BRIEFEST", 0.03)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.master.cost import Rates
+from swdual.master.cost import CostModel
 from swdual.planning.planner import PACKAGE
 from swdual.prediction.cluster_preview import ClusterPreview, forecast
 
@@ -73,7 +73,9 @@ def test_the_time_is_that_of_all_cells_at_the_speed_of_all_workers(write, querie
     found = preview.forecast("dual")
     ideal = preview.cells / (3 * 4 * 8e9 + 2 * (4 * 8e9 + 100e9))
     assert ideal < found.makespan < 1.05 * ideal
-    assert found.overhead == pytest.approx(0.01 * len(found.sharing.shares) / found.plan.busy.sum())
+    assert found.overhead == pytest.approx(
+        0.01 * len(found.partition.shares) / found.plan.busy.sum()
+    )
     assert sum(load.nodes * load.busy for load in found.loads) == pytest.approx(
         found.plan.busy.sum()
     )
@@ -117,7 +119,7 @@ def test_a_database_that_is_here_is_planned_for_as_it_is(write, queries):
     preview = ClusterPreview(queries, targets, write(NODES), max_target_seqs=1)
     assert preview.cells == sum(map(len, queries.values())) * 420
     found = preview.forecast("dual")
-    assert found.sharing.cells.sum() == preview.cells
+    assert found.partition.cells.sum() == preview.cells
     bases = {"a": "ACGT" * 50}
     both = ClusterPreview(bases, bases, write(NODES), dbtype="nucl")
     assert both.cells == 2 * 200 * 200
@@ -140,7 +142,7 @@ def test_rates_may_be_those_that_a_plan_printed(write, tmp_path, queries):
     (tmp_path / "rates.json").write_text(json.dumps({"rates": {"cpu": CPU}}))
     path = write("[[nodes]]\ncpus = 2\nrates = 'rates.json'\n" + DATABASE)
     own = ClusterPreview(queries, None, path).rates["node 1"]["cpu"]
-    assert own.to_dict() == Rates.from_dict(CPU).to_dict()
+    assert own.to_dict() == CostModel.from_dict(CPU).to_dict()
     gcups = "{cpu = {startup = 1e-4, layout = 1e-9, width = 32, gcups = {32 = 2, 1000 = 8}}}"
     path = write(f"[[nodes]]\ncpus = 2\nrates = {gcups}\n" + DATABASE)
     same = ClusterPreview(queries, None, path).rates["node 1"]["cpu"]
@@ -151,8 +153,8 @@ def test_memory_is_that_of_a_search_of_the_largest_share(write, queries):
     """More workers take more; the least is no more than the most."""
     text = "[[nodes]]\ncpus = 1\nrates = {cpu = 8}\n[[nodes]]\ncpus = 64\nrates = {cpu = 8}\n"
     preview = ClusterPreview(queries, None, write(text + DATABASE))
-    sharing = preview.forecast("dual").sharing
-    (one, least), (many, more) = (preview.memory(kind, sharing) for kind in preview.cluster.kinds)
+    partition = preview.forecast("dual").partition
+    (one, least), (many, more) = (preview.memory(kind, partition) for kind in preview.cluster.kinds)
     assert least.total < one.total < many.total
     assert least.total < more.total < many.total
 
@@ -215,10 +217,10 @@ def test_a_thousand_nodes_are_planned_in_seconds(write):
     text = text.replace("cpus = 4", "cpus = 64") + "database = false\n"
     uniref = "[database]\nresidues = 60_000_000_000\nsequences = 184_000_000\nlongest = 45_000\n"
     found = forecast(many, None, write(text + uniref))
-    assert found.sharing.cells.sum() == sum(map(len, many.values())) * sum(
-        place.residues for place in found.sharing.ranges
+    assert found.partition.cells.sum() == sum(map(len, many.values())) * sum(
+        place.residues for place in found.partition.ranges
     )
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
     assert found.plan.makespan <= found.makespan < 1.2 * found.plan.makespan
-    assert len(found.sharing.shares) <= 50_000
+    assert len(found.partition.shares) <= 50_000
     assert found.loads[1].blocks < 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import swdual
-from swdual.cluster import partition as sharing
+from swdual.cluster import partition as partition
 from swdual.master import setup as engagement
 
 dask = pytest.importorskip("dask", reason="needs Dask")
@@ -72,9 +72,9 @@ def test_nucleotides_are_found_as_on_one_machine(both, data, pair, options):
 @pytest.mark.parametrize("stats", ["table", "fit"])
 def test_waves_and_shares_change_nothing(both, data, pair, monkeypatch, stats):
     """As many shares as there can be, of a query each, and a wave of two queries."""
-    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
-    monkeypatch.setattr(engagement, "FITTED_QUERIES", 2)
-    monkeypatch.setattr(sharing, "BRIEFEST", 1e-6)
+    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
+    monkeypatch.setattr(engagement, "MAX_FITTED_QUERIES", 2)
+    monkeypatch.setattr(partition, "BRIEFEST", 1e-6)
     local, there = both(pair, data / "q.fa", data / "d.db", "--stats", stats, "-e", "1e6")
     assert there == local
 

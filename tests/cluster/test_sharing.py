@@ -10,18 +10,18 @@ import pytest
 
 from swdual import registry
 from swdual.cluster import partition as module
-from swdual.cluster.partition import BRIEFEST, SHARE_SECONDS, combined, share_out
-from swdual.cluster.placement import dealt, loads
+from swdual.cluster.partition import BRIEFEST, SHARE_SECONDS, combined, partition_search
+from swdual.cluster.placement import assign_nodes, loads
 from swdual.errors import InputError
-from swdual.master.cost import Rates
+from swdual.master.cost import CostModel
 from swdual.master.partition import GOOD_ENOUGH
 from swdual.master.ranges import cut
 from swdual.planning.planner import PACKAGE, make_plan
 
 PLANNERS = registry.available(PACKAGE)
 
-CORE = Rates(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)
-CARD = Rates(
+CORE = CostModel(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)
+CARD = CostModel(
     1e-4, 2e-10, 1e-9 / np.array([30.0, 70, 200.0, 600, 1000, 1300, 1500, 1500, 1500]), 2048
 )
 PLAIN = combined([CORE] * 16)
@@ -30,7 +30,7 @@ SLOWER = combined([CORE] * 8)
 
 
 class Targets:
-    """What `share_out` asks of a database, without residues."""
+    """What `partition_search` asks of a database, without residues."""
 
     def __init__(self, *blocks):
         self._lengths = [np.sort(np.array(block, np.int64))[::-1] for block in blocks]
@@ -67,7 +67,7 @@ def kinds(nodes):
 
 
 def shared(lengths, database, nodes, planner="dual", **options):
-    return share_out(lengths, database, kinds(nodes), nodes, planner, **options)
+    return partition_search(lengths, database, kinds(nodes), nodes, planner, **options)
 
 
 def check(found, lengths, database, nodes, done=(), sides=1):
@@ -245,7 +245,7 @@ def test_dealing_takes_no_longer_than_is_good_enough():
         speeds = rng.choice([1.0, 2.0, 3.5], rng.integers(1, 6))
         plan = make_plan(times, np.full(len(times), np.inf), cpus=speeds, gpus=0)
         seconds = [times / speed for speed in speeds]
-        found = dealt(plan, seconds)
+        found = assign_nodes(plan, seconds)
         assert loads(found, seconds).max() <= GOOD_ENOUGH * plan.makespan * (1 + 1e-12)
         kept += found is plan.workers or (found == plan.workers).all()
     assert 0 < kept < 50
@@ -255,7 +255,7 @@ def test_neighbours_are_dealt_together():
     """Equal shares go to the nodes in stretches."""
     times = np.ones(12)
     plan = make_plan(times, times / 2, cpus=4, gpus=2)
-    found = dealt(plan, [times] * 4 + [times / 2] * 2)
+    found = assign_nodes(plan, [times] * 4 + [times / 2] * 2)
     for node in range(6):
         mine = np.flatnonzero(found == node)
         others = np.flatnonzero((found < 4) == (node < 4))

@@ -160,7 +160,7 @@ def meanwhile(monkeypatch):
             yield from answers
 
         monkeypatch.setattr(Search, "results", disturbed)
-        monkeypatch.setattr("swdual.master.setup.WAVE_QUERIES", 1)
+        monkeypatch.setattr("swdual.master.setup.MAX_BATCH_QUERIES", 1)
 
     return set_up
 

@@ -69,14 +69,14 @@ def check(drawn, seed, cells):
     alone = searched(drawn, rng, options, [Device()])
     complaints = wrong_hits(alone, scores, strands, options)
     for _ in range(OTHERS):
-        crew = drawn_crew(rng)
-        kinds = {device.kind for device in crew}
+        pool = drawn_crew(rng)
+        kinds = {device.kind for device in pool}
         usable = [name for name in registry.available(PACKAGE) if usable_for(name, kinds)]
         more = {"planner": str(rng.choice(usable)), "replan": bool(rng.integers(2))}
         with cut_anyhow(rng):
-            found = searched(drawn, rng, {**options, **more}, crew)
+            found = searched(drawn, rng, {**options, **more}, pool)
         if (unlike := difference(found, alone, options["align"])) is not None:
-            complaints.append(f"search by {[d.name for d in crew]}, {more}: other {unlike}")
+            complaints.append(f"search by {[d.name for d in pool]}, {more}: other {unlike}")
     sides = 2 if options["strand"] == "both" else 1
     counts = drawn.cells * sides * (1 + OTHERS), len(complaints), time.perf_counter() - begin
     yield Checked(PARTS[0], (np.tile(scores, (1 + OTHERS, 1)), *counts), complaints)
@@ -146,14 +146,14 @@ def wrong_hits(found, scores, strands, options):
 
 def drawn_crew(rng):
     """Return workers: CPUs, others that play GPUs, at times slow ones or emulated cards."""
-    crew = [Device()] * int(rng.integers(0, 5))
+    pool = [Device()] * int(rng.integers(0, 5))
     for _ in range(rng.integers(0, 3)):
-        crew.append(Device("gpu", "simd", {"lanes": int(rng.choice(LANES))}))
+        pool.append(Device("gpu", "simd", {"lanes": int(rng.choice(LANES))}))
     if rng.random() < 0.1:
-        crew.append(Device("cpu", "reference"))
+        pool.append(Device("cpu", "reference"))
     if rng.random() < 0.2 and not emulator.missing():
-        crew.append(Device("gpu", "cuda", {"number": int(rng.integers(1 << 31))}))
-    return crew or [Device()]
+        pool.append(Device("gpu", "cuda", {"number": int(rng.integers(1 << 31))}))
+    return pool or [Device()]
 
 
 def usable_for(planner, kinds):
@@ -165,9 +165,13 @@ def usable_for(planner, kinds):
 def cut_anyhow(rng):
     """Have tasks of any size, waves of few queries, and cards that are emulated."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "SMALLEST_RANGE", int(rng.choice([50, 1000, task.SMALLEST_RANGE])))
+        patch.setattr(
+            task, "MIN_RANGE_RESIDUES", int(rng.choice([50, 1000, task.MIN_RANGE_RESIDUES]))
+        )
         patch.setattr(division, "GOOD_ENOUGH", int(rng.integers(2)))
-        patch.setattr(engagement, "WAVE_QUERIES", int(rng.choice([1, 2, engagement.WAVE_QUERIES])))
+        patch.setattr(
+            engagement, "MAX_BATCH_QUERIES", int(rng.choice([1, 2, engagement.MAX_BATCH_QUERIES]))
+        )
         patch.setattr(
             cuda,
             "bind",

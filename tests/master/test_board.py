@@ -14,7 +14,7 @@ from swdual.master import work_stealing as module
 from swdual.master.devices import Device
 from swdual.master.ranges import Range
 from swdual.master.task import Job, Stopped, Superseded
-from swdual.master.work_stealing import Board
+from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
 
 
@@ -47,9 +47,9 @@ def wait(timeout=None):
 
 def board_of(*queues, common=()):
     workers = [Worker(k, f"cpu {k}", Device(), scorer=None, rates=None) for k in range(len(queues))]
-    board = Board(workers, queues, common)
-    board._changed.wait = wait
-    return board
+    scheduler = WorkStealingScheduler(workers, queues, common)
+    scheduler._changed.wait = wait
+    return scheduler
 
 
 def job(name, *seconds, cells=10):
@@ -59,32 +59,34 @@ def job(name, *seconds, cells=10):
     return Job(0, name, place, lambda worker, progress: name, cells, times)
 
 
-def waits(board, worker):
+def waits(scheduler, worker):
     with pytest.raises(Idle):
-        board.take(worker)
+        scheduler.take(worker)
     return True
 
 
-def asked(board, worker):
+def asked(scheduler, worker):
     """Return the next turn, None where the worker would wait."""
     try:
-        return board.take(worker)
+        return scheduler.take(worker)
     except Idle:
         return None
 
 
-def finish(board, turn, seconds):
+def finish(scheduler, attempt, seconds):
     """End a turn that took so long."""
-    CLOCK.now = turn.start + seconds
-    assert board.finished(turn)
+    CLOCK.now = attempt.start + seconds
+    assert scheduler.finished(attempt)
 
 
-def do_all(board, worker):
+def do_all(scheduler, worker):
     """Return the names of what one worker does, as predicted, as long as it need not wait."""
     done = []
-    while (turn := asked(board, worker)) is not None:
-        done.append(turn.job.name)
-        finish(board, turn, 0.0 if turn.job.seconds is None else turn.job.seconds[worker])
+    while (attempt := asked(scheduler, worker)) is not None:
+        done.append(attempt.job.name)
+        finish(
+            scheduler, attempt, 0.0 if attempt.job.seconds is None else attempt.job.seconds[worker]
+        )
     return done
 
 
@@ -97,105 +99,105 @@ def names(queue):
 
 def test_a_worker_does_its_own_queue_in_order():
     """Also where tasks at the end are longer, and while another works."""
-    board = board_of([job(name, 1, 1) for name in "abc"], [job("z", 99, 99)])
-    board.take(1)
-    assert do_all(board, 0) == ["a", "b", "c"]
+    scheduler = board_of([job(name, 1, 1) for name in "abc"], [job("z", 99, 99)])
+    scheduler.take(1)
+    assert do_all(scheduler, 0) == ["a", "b", "c"]
 
 
 def test_a_turn_tells_worker_job_and_start(clock):
     """The start is the moment in which the job was given out."""
     a = job("a", 1)
-    board = board_of([a])
+    scheduler = board_of([a])
     clock.now = 123.0
-    turn = board.take(0)
-    assert (turn.worker, turn.job, turn.start, turn.cells) == (0, a, 123.0, 0)
+    attempt = scheduler.take(0)
+    assert (attempt.worker, attempt.job, attempt.start, attempt.cells) == (0, a, 123.0, 0)
 
 
 def test_a_task_is_taken_over_from_the_tail():
     """What its owner would do last."""
-    board = board_of([], [job(name, 1, 1) for name in "abcd"])
-    assert board.take(0).job.name == "d"
+    scheduler = board_of([], [job(name, 1, 1) for name in "abcd"])
+    assert scheduler.take(0).job.name == "d"
 
 
 def test_a_task_is_taken_over_only_by_who_would_finish_it_sooner():
     """Three tasks of a second each are left: who needs four for one leaves them alone."""
     for seconds, taken in ((2.9, True), (3.0, False), (4.0, False)):
-        board = board_of([], [job(name, seconds, 1) for name in "abc"])
+        scheduler = board_of([], [job(name, seconds, 1) for name in "abc"])
         if taken:
-            assert board.take(0).job.name == "c"
+            assert scheduler.take(0).job.name == "c"
         else:
-            assert waits(board, 0)
+            assert waits(scheduler, 0)
 
 
 def test_what_the_owner_is_still_at_counts(clock):
     """Who has just begun a task of ten seconds comes to the next one later."""
-    board = board_of([], [job("long", 30, 10), job("short", 5, 1)])
-    assert board.take(1).job.name == "long"
-    assert board.take(0).job.name == "short"
+    scheduler = board_of([], [job("long", 30, 10), job("short", 5, 1)])
+    assert scheduler.take(1).job.name == "long"
+    assert scheduler.take(0).job.name == "short"
 
 
 def test_tasks_are_taken_over_from_who_would_end_last():
     """Of two victims the one with the longer queue, in seconds and not in tasks."""
-    board = board_of(
+    scheduler = board_of(
         [], [job(name, 1, 1, 1) for name in "abc"], [job(name, 1, 1, 9) for name in "yz"]
     )
-    assert board.take(0).job.name == "z"
-    assert board.take(0).job.name == "y"
-    assert board.take(0).job.name == "c"
+    assert scheduler.take(0).job.name == "z"
+    assert scheduler.take(0).job.name == "y"
+    assert scheduler.take(0).job.name == "c"
 
 
 def test_what_a_worker_cannot_do_is_never_taken_over():
     """Infinite seconds: it waits, however long the other's queue is."""
-    board = board_of([], [job(name, math.inf, 100) for name in "abc"])
-    assert waits(board, 0)
-    assert do_all(board, 1) == ["a", "b", "c"]
+    scheduler = board_of([], [job(name, math.inf, 100) for name in "abc"])
+    assert waits(scheduler, 0)
+    assert do_all(scheduler, 1) == ["a", "b", "c"]
 
 
 def test_how_fast_workers_turned_out_decides_who_takes_over(clock):
     """Equal in the plan; worker 1 takes ten times as long, so worker 0 takes what is left."""
-    board = board_of([job("a", 1, 1)], [job(name, 1, 1) for name in "bcd"])
-    mine, other = board.take(0), board.take(1)
-    finish(board, mine, 1.0)
-    assert board.take(0).job.name == "d"
-    finish(board, other, 10.0)
-    assert board.drifts.tolist() == [1.0, 10.0]
-    assert board.take(1).job.name == "c"
+    scheduler = board_of([job("a", 1, 1)], [job(name, 1, 1) for name in "bcd"])
+    mine, other = scheduler.take(0), scheduler.take(1)
+    finish(scheduler, mine, 1.0)
+    assert scheduler.take(0).job.name == "d"
+    finish(scheduler, other, 10.0)
+    assert scheduler.slowdowns.tolist() == [1.0, 10.0]
+    assert scheduler.take(1).job.name == "c"
 
 
 def test_jobs_of_nobody_come_after_what_was_planned():
     """Alignments, in the order in which they were added."""
-    board = board_of([job("a", 1, 1)], [job("b", 1, 9), job("c", 1, 9)])
-    board.add(job("x"))
-    board.add(job("y"))
-    board.take(1)
-    assert do_all(board, 0)[:4] == ["a", "c", "x", "y"]
+    scheduler = board_of([job("a", 1, 1)], [job("b", 1, 9), job("c", 1, 9)])
+    scheduler.add(job("x"))
+    scheduler.add(job("y"))
+    scheduler.take(1)
+    assert do_all(scheduler, 0)[:4] == ["a", "c", "x", "y"]
 
 
 def test_on_demand_jobs_are_given_out_in_their_common_order():
     """To whoever asks, and before the jobs of nobody."""
-    board = board_of([], [], [], common=[job(name, 1, 1, 1) for name in "abcde"])
-    board.add(job("x"))
-    assert [board.take(worker).job.name for worker in (2, 0, 1, 0, 2, 1)] == [*"abcdex"]
+    scheduler = board_of([], [], [], common=[job(name, 1, 1, 1) for name in "abcde"])
+    scheduler.add(job("x"))
+    assert [scheduler.take(worker).job.name for worker in (2, 0, 1, 0, 2, 1)] == [*"abcdex"]
 
 
 def test_after_the_last_job_workers_wait_until_the_search_ends():
     """Then they get nothing more, even if something is left."""
-    board = board_of([job("a", 1)])
-    board.take(0)
-    assert waits(board, 0)
-    board.add(job("b"))
-    board.stop()
-    assert board.take(0) is None
+    scheduler = board_of([job("a", 1)])
+    scheduler.take(0)
+    assert waits(scheduler, 0)
+    scheduler.add(job("b"))
+    scheduler.stop()
+    assert scheduler.take(0) is None
 
 
 def test_a_stop_is_told_to_what_is_running():
     """At its next report of progress."""
-    board = board_of([job("a", 1)])
-    turn = board.take(0)
-    board.progressed(turn, 1)
-    board.stop()
+    scheduler = board_of([job("a", 1)])
+    attempt = scheduler.take(0)
+    scheduler.progressed(attempt, 1)
+    scheduler.stop()
     with pytest.raises(Stopped):
-        board.progressed(turn, 1)
+        scheduler.progressed(attempt, 1)
 
 
 # Beginning anew.
@@ -203,12 +205,12 @@ def test_a_stop_is_told_to_what_is_running():
 
 def slow(clock, seconds=(1, 1), told=0, elapsed=2.5):
     """Return a board of two workers, and the turn of worker 1, of which `told` was just heard."""
-    board = board_of([], [job("a", *seconds, cells=100)])
-    turn = board.take(1)
+    scheduler = board_of([], [job("a", *seconds, cells=100)])
+    attempt = scheduler.take(1)
     clock.now += elapsed
     if told:
-        board.progressed(turn, told)
-    return board, turn
+        scheduler.progressed(attempt, told)
+    return scheduler, attempt
 
 
 @pytest.mark.parametrize(
@@ -225,68 +227,68 @@ def slow(clock, seconds=(1, 1), told=0, elapsed=2.5):
 )
 def test_a_task_is_begun_anew_where_that_takes_much_less(clock, told, elapsed, anew):
     """Less than half of what is left, as far as it can be told."""
-    board, turn = slow(clock, told=told, elapsed=elapsed)
+    scheduler, attempt = slow(clock, told=told, elapsed=elapsed)
     if anew:
-        assert board.take(0).job is turn.job
+        assert scheduler.take(0).job is attempt.job
     else:
-        assert waits(board, 0)
+        assert waits(scheduler, 0)
 
 
 def test_a_task_is_begun_anew_by_one_only_and_not_by_who_cannot(clock):
     """Two at most are at the same task."""
-    board = board_of([], [], [], [job("a", 1, 1, math.inf, 1)])
-    board.take(3)
+    scheduler = board_of([], [], [], [job("a", 1, 1, math.inf, 1)])
+    scheduler.take(3)
     clock.now += 50
-    assert waits(board, 2)
-    assert board.take(0).job.name == "a"
+    assert waits(scheduler, 2)
+    assert scheduler.take(0).job.name == "a"
     clock.now += 50
-    assert waits(board, 1)
+    assert waits(scheduler, 1)
 
 
 def test_jobs_that_nobody_can_predict_are_not_begun_anew(clock):
     """Alignments are never done twice."""
-    board = board_of([], [])
-    board.add(job("x"))
-    board.take(0)
+    scheduler = board_of([], [])
+    scheduler.add(job("x"))
+    scheduler.take(0)
     clock.now += 1000
-    assert waits(board, 1)
+    assert waits(scheduler, 1)
 
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_the_first_to_finish_wins_and_the_other_is_told(clock, first):
     """Whoever it is: the other's next report of progress ends its turn, which counts for naught."""
-    board, original = slow(clock)
-    turns = {1: original, 0: board.take(0)}
+    scheduler, original = slow(clock)
+    turns = {1: original, 0: scheduler.take(0)}
     winner, loser = turns[first], turns[1 - first]
-    board.progressed(loser, 0)
-    assert board.finished(winner)
+    scheduler.progressed(loser, 0)
+    assert scheduler.finished(winner)
     with pytest.raises(Superseded):
-        board.progressed(loser, 1)
-    board.given_up(loser)
-    assert board.cells_done == 100
-    assert waits(board, 0)
-    assert waits(board, 1)
+        scheduler.progressed(loser, 1)
+    scheduler.given_up(loser)
+    assert scheduler.cells_done == 100
+    assert waits(scheduler, 0)
+    assert waits(scheduler, 1)
 
 
 def test_who_finishes_second_without_noticing_is_told_so(clock):
     """`finished` says whether the result counts; cells and speeds count once."""
-    board, original = slow(clock)
-    other = board.take(0)
-    assert board.finished(other)
+    scheduler, original = slow(clock)
+    other = scheduler.take(0)
+    assert scheduler.finished(other)
     clock.now += 100
-    assert not board.finished(original)
-    assert board.cells_done == 100
-    assert board._observed[1] == 0.0
+    assert not scheduler.finished(original)
+    assert scheduler.cells_done == 100
+    assert scheduler._observed[1] == 0.0
 
 
 def test_a_done_task_is_left_out_of_a_queue(clock):
     """Given back by who began it anew, and finished by the other meanwhile."""
-    board, original = slow(clock)
-    board.failed(board.take(0), ValueError())
-    assert board.finished(original)
-    assert waits(board, 0)
-    assert waits(board, 1)
-    assert board.waiting() == []
+    scheduler, original = slow(clock)
+    scheduler.failed(scheduler.take(0), ValueError())
+    assert scheduler.finished(original)
+    assert waits(scheduler, 0)
+    assert waits(scheduler, 1)
+    assert scheduler.waiting() == []
 
 
 # Progress.
@@ -294,42 +296,42 @@ def test_a_done_task_is_left_out_of_a_queue(clock):
 
 def test_cells_are_those_of_finished_jobs_and_of_what_runs():
     """What runs counts as far as it told, and no more than its size."""
-    board = board_of([job("a", 1, 1, cells=100)], [job("b", 1, 1, cells=50)])
-    assert board.cells_done == 0
-    a, b = board.take(0), board.take(1)
-    board.progressed(a, 30)
-    board.progressed(b, 20)
-    assert board.cells_done == 50
-    board.progressed(b, 1000)
-    assert board.cells_done == 80
-    board.finished(b)
-    assert board.cells_done == 80
-    board.finished(a)
-    assert board.cells_done == 150
+    scheduler = board_of([job("a", 1, 1, cells=100)], [job("b", 1, 1, cells=50)])
+    assert scheduler.cells_done == 0
+    a, b = scheduler.take(0), scheduler.take(1)
+    scheduler.progressed(a, 30)
+    scheduler.progressed(b, 20)
+    assert scheduler.cells_done == 50
+    scheduler.progressed(b, 1000)
+    assert scheduler.cells_done == 80
+    scheduler.finished(b)
+    assert scheduler.cells_done == 80
+    scheduler.finished(a)
+    assert scheduler.cells_done == 150
 
 
 def test_a_task_that_two_are_at_counts_once(clock):
     """As far as the one that is ahead."""
-    board, original = slow(clock, told=10)
-    other = board.take(0)
-    board.progressed(other, 40)
-    assert board.cells_done == 40
-    board.progressed(original, 50)
-    assert board.cells_done == 60
+    scheduler, original = slow(clock, told=10)
+    other = scheduler.take(0)
+    scheduler.progressed(other, 40)
+    assert scheduler.cells_done == 40
+    scheduler.progressed(original, 50)
+    assert scheduler.cells_done == 60
 
 
 def test_cells_done_never_fall(clock):
     """Though what a failed turn had done must be done again."""
-    board = board_of([job("a", 1, 1, cells=100)], [job("b", 1, 1, cells=50)])
-    turn = board.take(0)
-    board.progressed(turn, 90)
-    assert board.cells_done == 90
-    board.failed(turn, ValueError("oh"))
-    assert board.cells_done == 90
+    scheduler = board_of([job("a", 1, 1, cells=100)], [job("b", 1, 1, cells=50)])
+    attempt = scheduler.take(0)
+    scheduler.progressed(attempt, 90)
+    assert scheduler.cells_done == 90
+    scheduler.failed(attempt, ValueError("oh"))
+    assert scheduler.cells_done == 90
     told = []
     while not told or told[-1] < 150:
-        board.finished(board.take(1))
-        told.append(board.cells_done)
+        scheduler.finished(scheduler.take(1))
+        told.append(scheduler.cells_done)
     assert told == [100, 150]
 
 
@@ -338,36 +340,36 @@ def test_cells_done_never_fall(clock):
 
 def test_a_failed_job_goes_to_who_would_do_it_first(caplog):
     """Not to the worker that failed, though it would be sooner; before all others of that queue."""
-    board = board_of(
+    scheduler = board_of(
         [job("a", 1, 3, 9)], [job("b", 9, 9, 9)], [job("c", 5, 5, 1), job("d", 5, 5, 1)]
     )
-    board.take(2)
-    board.failed(board.take(0), ValueError("broken"))
+    scheduler.take(2)
+    scheduler.failed(scheduler.take(0), ValueError("broken"))
     assert "cpu 0 failed at scoring query a against targets 3 to 7 of block 0" in caplog.text
     assert "ValueError: broken" in caplog.text
     # Worker 1 would end at 9 + 3, worker 2 at 2 + 9.
-    assert names(board._queues[2].jobs) == ["a", "d"]
+    assert names(scheduler._queues[2].jobs) == ["a", "d"]
 
 
 def test_a_failed_alignment_goes_to_somebody_else_first():
     """Before the other jobs of nobody, but not back to who failed as long as there are others."""
-    board = board_of([], [])
-    board.add(job("x"))
-    board.add(job("y"))
-    board.failed(board.take(0), ValueError())
-    assert board.take(0).job.name == "y"
-    assert board.take(1).job.name == "x"
+    scheduler = board_of([], [])
+    scheduler.add(job("x"))
+    scheduler.add(job("y"))
+    scheduler.failed(scheduler.take(0), ValueError())
+    assert scheduler.take(0).job.name == "y"
+    assert scheduler.take(1).job.name == "x"
 
 
 def test_a_lone_worker_tries_again():
     """What failed once may succeed."""
     for a in (job("a", 1), job("a")):
-        board = board_of([])
-        board.add(a)
-        board.failed(board.take(0), ValueError())
-        turn = board.take(0)
-        assert turn.job is a
-        assert board.finished(turn)
+        scheduler = board_of([])
+        scheduler.add(a)
+        scheduler.failed(scheduler.take(0), ValueError())
+        attempt = scheduler.take(0)
+        assert attempt.job is a
+        assert scheduler.finished(attempt)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -375,17 +377,17 @@ def test_a_lone_worker_tries_again():
 def test_three_failures_of_a_job_end_the_search(workers, planned):
     """An EngineError that names the job and the last cause, which it also carries."""
     a = job("a", *[1] * workers) if planned else job("a")
-    board = board_of(*([] for _ in range(workers)), common=[a])
+    scheduler = board_of(*([] for _ in range(workers)), common=[a])
     error = OSError("the card fell off")
     for attempt in range(3):
-        turn = next(filter(None, (asked(board, worker) for worker in range(workers))))
-        assert turn.job is a
+        attempt = next(filter(None, (asked(scheduler, worker) for worker in range(workers))))
+        assert attempt.job is a
         if attempt < 2:
-            board.failed(turn, ValueError("first"))
+            scheduler.failed(attempt, ValueError("first"))
     with pytest.raises(
         EngineError, match=r"failed 3 times.*the card fell off; search again"
     ) as caught:
-        board.failed(turn, error)
+        scheduler.failed(attempt, error)
     assert str(a) in str(caught.value)
     assert caught.value.exit_code == 3
     assert caught.value.__cause__ is error
@@ -394,11 +396,11 @@ def test_three_failures_of_a_job_end_the_search(workers, planned):
 @pytest.mark.parametrize("error", [MemoryError(), DeviceMemoryError("full")])
 def test_errors_that_say_what_happened_come_out_themselves(error):
     """After three attempts, as any other failure; but not as something else."""
-    board = board_of([job("a", 1)])
+    scheduler = board_of([job("a", 1)])
     for _ in range(2):
-        board.failed(board.take(0), error)
+        scheduler.failed(scheduler.take(0), error)
     with pytest.raises(type(error)) as caught:
-        board.failed(board.take(0), error)
+        scheduler.failed(scheduler.take(0), error)
     assert caught.value is error
 
 
@@ -407,93 +409,93 @@ def test_errors_that_say_what_happened_come_out_themselves(error):
 )
 def test_errors_that_would_be_the_same_everywhere_come_out_at_once(error):
     """A score that is too large is so on every worker."""
-    board = board_of([job("a", 1, 1)], [])
+    scheduler = board_of([job("a", 1, 1)], [])
     with pytest.raises(type(error)) as caught:
-        board.failed(board.take(0), error)
+        scheduler.failed(scheduler.take(0), error)
     assert caught.value is error
 
 
 def test_a_failure_at_a_job_that_another_has_done_does_not_matter(clock):
     """Even the third one."""
-    board, original = slow(clock)
-    assert board.finished(board.take(0))
+    scheduler, original = slow(clock)
+    assert scheduler.finished(scheduler.take(0))
     original.job.failed_on = [1, 1]
-    board.failed(original, ValueError())
-    assert waits(board, 0)
-    assert waits(board, 1)
+    scheduler.failed(original, ValueError())
+    assert waits(scheduler, 0)
+    assert waits(scheduler, 1)
 
 
 def test_a_failed_task_counts_even_if_another_is_at_it(clock):
     """The other goes on; when it is done nobody begins again."""
-    board, original = slow(clock)
-    other = board.take(0)
-    board.failed(original, ValueError())
-    assert board.finished(other)
-    assert waits(board, 0)
-    assert waits(board, 1)
+    scheduler, original = slow(clock)
+    other = scheduler.take(0)
+    scheduler.failed(original, ValueError())
+    assert scheduler.finished(other)
+    assert waits(scheduler, 0)
+    assert waits(scheduler, 1)
 
 
 def test_a_worker_that_fails_three_times_in_a_row_is_out_of_service(caplog):
     """Its queue goes to the others, and it is given nothing more."""
-    board = board_of([job(name, 1, 9) for name in "abcdef"], [])
+    scheduler = board_of([job(name, 1, 9) for name in "abcdef"], [])
     for _ in range(3):
-        board.failed(board.take(0), ValueError())
+        scheduler.failed(scheduler.take(0), ValueError())
     assert "cpu 0 does nothing more" in caplog.text
-    assert board.take(0) is None
-    assert sorted(do_all(board, 1)) == [*"abcdef"]
-    board.add(job("x"))
-    assert board.take(0) is None
-    assert do_all(board, 1) == ["x"]
+    assert scheduler.take(0) is None
+    assert sorted(do_all(scheduler, 1)) == [*"abcdef"]
+    scheduler.add(job("x"))
+    assert scheduler.take(0) is None
+    assert do_all(scheduler, 1) == ["x"]
 
 
 def test_a_success_in_between_keeps_a_worker_in_service():
     """Only failures in a row count."""
-    board = board_of([job(name, 1, 50) for name in "abcdefghi"], [])
+    scheduler = board_of([job(name, 1, 50) for name in "abcdefghi"], [])
     for _ in range(4):
-        board.failed(board.take(0), ValueError())
-        board.finished(board.take(0))
-    assert board.take(0).job.name == "i"
+        scheduler.failed(scheduler.take(0), ValueError())
+        scheduler.finished(scheduler.take(0))
+    assert scheduler.take(0).job.name == "i"
 
 
 def test_a_dead_worker_is_out_of_service_at_once():
     """Its queue and what it was at are given away."""
-    board = board_of([job(name, 1, 9, 9) for name in "abcde"], [], [])
-    board.failed(board.take(0), SystemExit(), dead=True)
-    assert board.take(0) is None
-    turns = [board.take(worker) for worker in (1, 2, 1, 2, 1)]
-    assert sorted(turn.job.name for turn in turns) == [*"abcde"]
+    scheduler = board_of([job(name, 1, 9, 9) for name in "abcde"], [], [])
+    scheduler.failed(scheduler.take(0), SystemExit(), dead=True)
+    assert scheduler.take(0) is None
+    turns = [scheduler.take(worker) for worker in (1, 2, 1, 2, 1)]
+    assert sorted(attempt.job.name for attempt in turns) == [*"abcde"]
 
 
 @pytest.mark.parametrize("dead", [True, False])
 def test_the_last_worker_gone_ends_the_search(dead):
     """An EngineError, though no job failed three times."""
-    board = board_of([job("a", 1, 1), job("c", 1, 1)], [job("b", 1, 1), job("d", 1, 1)])
-    board.failed(board.take(0), SystemExit(), dead=True)
+    scheduler = board_of([job("a", 1, 1), job("c", 1, 1)], [job("b", 1, 1), job("d", 1, 1)])
+    scheduler.failed(scheduler.take(0), SystemExit(), dead=True)
     if dead:
         with pytest.raises(EngineError, match="no worker is left") as caught:
-            board.failed(board.take(1), SystemExit("bye"), dead=True)
+            scheduler.failed(scheduler.take(1), SystemExit("bye"), dead=True)
         assert isinstance(caught.value.__cause__, SystemExit)
     else:
         for _ in range(2):
-            board.failed(board.take(1), ValueError())
-        last = board.take(1)
+            scheduler.failed(scheduler.take(1), ValueError())
+        last = scheduler.take(1)
         with pytest.raises(EngineError) as caught:
-            board.failed(last, ValueError())
+            scheduler.failed(last, ValueError())
     assert caught.value.exit_code == 3
 
 
 def test_a_worker_that_alone_can_do_a_job_tries_again():
     """Those that cannot do it at all are nobody to wait for."""
-    board = board_of([job("a", 1, math.inf)], [])
-    board.failed(board.take(0), ValueError())
-    assert do_all(board, 0) == ["a"]
+    scheduler = board_of([job("a", 1, math.inf)], [])
+    scheduler.failed(scheduler.take(0), ValueError())
+    assert do_all(scheduler, 0) == ["a"]
 
 
 def test_what_only_a_gone_worker_could_do_ends_the_search():
     """Nobody else may take it."""
-    board = board_of([job("a", 1, math.inf)], [job("b", 1, 1)])
+    scheduler = board_of([job("a", 1, math.inf)], [job("b", 1, 1)])
     with pytest.raises(EngineError, match="no worker is left that could do scoring query a"):
-        board.failed(board.take(0), SystemExit(), dead=True)
+        scheduler.failed(scheduler.take(0), SystemExit(), dead=True)
 
 
 # Planning again.
@@ -502,62 +504,62 @@ def test_what_only_a_gone_worker_could_do_ends_the_search():
 def test_new_queues_replace_the_old():
     """In their order."""
     jobs = [job(name, 1, 1) for name in "abcd"]
-    board = board_of(jobs, [])
-    assert names(board.waiting()) == [*"abcd"]
-    board.plan_again([[jobs[2]], [jobs[3], jobs[1], jobs[0]]])
-    assert [board.take(worker).job.name for worker in (0, 1, 1, 1)] == [*"cdba"]
+    scheduler = board_of(jobs, [])
+    assert names(scheduler.waiting()) == [*"abcd"]
+    scheduler.plan_again([[jobs[2]], [jobs[3], jobs[1], jobs[0]]])
+    assert [scheduler.take(worker).job.name for worker in (0, 1, 1, 1)] == [*"cdba"]
 
 
 def test_jobs_that_were_begun_meanwhile_are_left_out():
     """Whether they run, are done or were taken over."""
     jobs = [job(name, 1, 1) for name in "abcd"]
-    board = board_of(jobs, [])
-    waiting = board.waiting()
-    running, taken = board.take(0), board.take(1)
+    scheduler = board_of(jobs, [])
+    waiting = scheduler.waiting()
+    running, taken = scheduler.take(0), scheduler.take(1)
     assert (running.job.name, taken.job.name) == ("a", "d")
-    finish(board, taken, 1.0)
-    board.plan_again([[], waiting])
-    assert names(board._queues[1].jobs) == names(board.waiting()) == ["b", "c"]
+    finish(scheduler, taken, 1.0)
+    scheduler.plan_again([[], waiting])
+    assert names(scheduler._queues[1].jobs) == names(scheduler.waiting()) == ["b", "c"]
 
 
 def test_what_is_planned_for_a_worker_out_of_service_is_given_away():
     """A plan that was made before it went does not lose a job."""
     jobs = [job(name, 1, 1) for name in "abcd"]
-    board = board_of([*jobs], [])
-    board.failed(board.take(0), SystemExit(), dead=True)
-    waiting = board.waiting()
+    scheduler = board_of([*jobs], [])
+    scheduler.failed(scheduler.take(0), SystemExit(), dead=True)
+    waiting = scheduler.waiting()
     assert sorted(names(waiting)) == [*"abcd"]
-    board.plan_again([waiting, []])
-    assert sorted(do_all(board, 1)) == [*"abcd"]
+    scheduler.plan_again([waiting, []])
+    assert sorted(do_all(scheduler, 1)) == [*"abcd"]
 
 
 def test_a_job_that_is_given_back_while_others_are_planned_is_not_lost():
     """It was running when the planner asked what waits, and waits when the new queues come."""
     a, b = job("a", 1, 1), job("b", 1, 1)
-    board = board_of([a], [b])
-    turn = board.take(0)
-    waiting = board.waiting()
+    scheduler = board_of([a], [b])
+    attempt = scheduler.take(0)
+    waiting = scheduler.waiting()
     assert names(waiting) == ["b"]
-    board.failed(turn, ValueError())
-    board.plan_again([[], waiting])
-    assert sorted(do_all(board, 1)) == ["a", "b"]
+    scheduler.failed(attempt, ValueError())
+    scheduler.plan_again([[], waiting])
+    assert sorted(do_all(scheduler, 1)) == ["a", "b"]
 
 
 def test_done_jobs_at_the_end_of_a_queue_do_not_hide_the_others(clock):
     """Begun anew and done elsewhere, they wait in vain."""
     jobs = [job(name, 1, 1) for name in "abc"]
-    board = board_of([], jobs)
-    board.take(1)
+    scheduler = board_of([], jobs)
+    scheduler.take(1)
     jobs[2].done = True
-    assert board.take(0).job is jobs[1]
+    assert scheduler.take(0).job is jobs[1]
 
 
 def test_who_has_finished_nothing_is_as_slow_as_the_others(clock):
     """What was predicted wrong for one is wrong for all, until something else is known."""
-    board = board_of([job("a", 1, 1)], [job("b", 1, 1)])
-    assert board.drifts.tolist() == [1.0, 1.0]
-    finish(board, board.take(0), 1.5)
-    assert board.drifts.tolist() == [1.5, 1.5]
+    scheduler = board_of([job("a", 1, 1)], [job("b", 1, 1)])
+    assert scheduler.slowdowns.tolist() == [1.0, 1.0]
+    finish(scheduler, scheduler.take(0), 1.5)
+    assert scheduler.slowdowns.tolist() == [1.5, 1.5]
 
 
 # Workers that hang.
@@ -566,103 +568,103 @@ def test_who_has_finished_nothing_is_as_slow_as_the_others(clock):
 @pytest.mark.parametrize("seconds", [(1, 1), (5, 1), (1, 5)])
 def test_nothing_waits_for_a_worker_that_hangs(clock, seconds):
     """Its task is begun anew, and all of its queue is taken over in the end, whatever it takes."""
-    board = board_of([], [job(name, *seconds) for name in "abcdefgh"])
-    assert board.take(1).job.name == "a"
+    scheduler = board_of([], [job(name, *seconds) for name in "abcdefgh"])
+    assert scheduler.take(1).job.name == "a"
     done = []
     for _ in range(2000):
-        turn = asked(board, 0)
-        if turn is None:
+        attempt = asked(scheduler, 0)
+        if attempt is None:
             clock.now += 0.5
             continue
-        done.append(turn.job.name)
-        finish(board, turn, seconds[0])
+        done.append(attempt.job.name)
+        finish(scheduler, attempt, seconds[0])
     assert sorted(done) == [*"abcdefgh"]
 
 
 def test_a_worker_that_hangs_after_its_last_cell_is_not_waited_for(clock):
     """It told that all cells are done, and never came back."""
-    board, turn = slow(clock, told=100, elapsed=0.9)
+    scheduler, attempt = slow(clock, told=100, elapsed=0.9)
     clock.now += 1000
-    assert board.take(0).job is turn.job
+    assert scheduler.take(0).job is attempt.job
 
 
 def test_a_job_that_was_given_to_a_worker_that_hangs_is_done(clock):
     """By the one that it failed on, if there is nobody else: it may succeed this time."""
-    board = board_of([job("a", 1, 1)], [job("b", 1, 1)])
-    board.take(1)
-    board.failed(board.take(0), ValueError())
+    scheduler = board_of([job("a", 1, 1)], [job("b", 1, 1)])
+    scheduler.take(1)
+    scheduler.failed(scheduler.take(0), ValueError())
     done = []
     for _ in range(1000):
-        turn = asked(board, 0)
+        attempt = asked(scheduler, 0)
         clock.now += 0.5
-        if turn is not None:
-            done.append(turn.job.name)
-            assert board.finished(turn)
+        if attempt is not None:
+            done.append(attempt.job.name)
+            assert scheduler.finished(attempt)
     assert sorted(done) == ["a", "b"]
 
 
-def look(board, clock, seconds):
+def look(scheduler, clock, seconds):
     """Look at a board ten times a second."""
     for _ in range(10 * seconds):
         clock.now += 0.1
-        board.look()
+        scheduler.look()
 
 
 def test_a_worker_that_says_nothing_for_an_hour_is_given_up(clock, caplog):
     """With a warning; its jobs, alignments too, go to others, and it is told to stop."""
-    board = board_of([], [job("a", 1, 1), job("b", 1, 1)])
-    turn = board.take(1)
-    board.add(job("c"))
-    look(board, clock, 3599)
+    scheduler = board_of([], [job("a", 1, 1), job("b", 1, 1)])
+    attempt = scheduler.take(1)
+    scheduler.add(job("c"))
+    look(scheduler, clock, 3599)
     assert caplog.text == ""
-    look(board, clock, 2)
+    look(scheduler, clock, 2)
     assert caplog.messages == [
         "cpu 1 failed at scoring query a against targets 3 to 7 of block 0: TimeoutError: nothing "
         "was heard of it for 3600 s; cpu 1 does nothing more in this search"
     ]
     with pytest.raises(Superseded):
-        board.progressed(turn, 1)
-    assert board.take(1) is None
-    assert sorted(do_all(board, 0)) == ["a", "b", "c"]
-    look(board, clock, 4000)
+        scheduler.progressed(attempt, 1)
+    assert scheduler.take(1) is None
+    assert sorted(do_all(scheduler, 0)) == ["a", "b", "c"]
+    look(scheduler, clock, 4000)
     assert len(caplog.messages) == 1
 
 
 @pytest.mark.parametrize("aligns", [True, False])
 def test_the_last_worker_that_says_nothing_ends_the_search(clock, aligns):
     """An EngineError instead of waiting for ever; it says who, at what, for how long."""
-    board = board_of([] if aligns else [job("a", 1)])
+    scheduler = board_of([] if aligns else [job("a", 1)])
     if aligns:
-        board.add(job("a"))
-    board.take(0)
+        scheduler.add(job("a"))
+    scheduler.take(0)
     what = "aligning" if aligns else "scoring"
     words = f"no worker is left; .* failed at {what} .* heard of it for 3600 s; search again on"
     with pytest.raises(EngineError, match=words) as caught:
-        look(board, clock, 3601)
+        look(scheduler, clock, 3601)
     assert caught.value.exit_code == 3
 
 
 def test_who_tells_anything_at_all_is_not_given_up(clock):
     """Even without a cell done; nor is one whose task should take days, before its time."""
-    board = board_of([job("a", 1, math.inf)], [job("b", math.inf, 1000)])
-    turns = board.take(0), board.take(1)
+    scheduler = board_of([job("a", 1, math.inf)], [job("b", math.inf, 1000)])
+    turns = scheduler.take(0), scheduler.take(1)
     for _ in range(6):
-        look(board, clock, 3000)
-        board.progressed(turns[0], 0)
-    look(board, clock, 1999)
-    assert not any(turn.superseded for turn in turns)
+        look(scheduler, clock, 3000)
+        scheduler.progressed(turns[0], 0)
+    look(scheduler, clock, 1999)
+    assert not any(attempt.superseded for attempt in turns)
     with pytest.raises(EngineError, match="no worker is left that could do scoring query b"):
-        look(board, clock, 2)
+        look(scheduler, clock, 2)
 
 
 def test_a_process_that_was_suspended_does_not_blame_its_workers(clock):
     """Nobody could say anything; an hour between two looks is a second of silence."""
-    board = board_of([job("a", 1)])
-    turn = board.take(0)
+    scheduler = board_of([job("a", 1)])
+    attempt = scheduler.take(0)
     for _ in range(3000):
         clock.now += 5000
-        board.look()
-    assert not turn.superseded
+        scheduler.look()
+    assert not attempt.superseded
 
 
 def test_a_job_says_what_it_is():
@@ -674,7 +676,7 @@ def test_a_job_says_what_it_is():
 # Whole searches.
 
 
-def simulate(board, workers, takes, faults):
+def simulate(scheduler, workers, takes, faults):
     """Run a search on the clock; return the names of the jobs in the order in which they end.
 
     `takes` has the real seconds of each job on each worker, `faults` what becomes of turns, by
@@ -685,29 +687,29 @@ def simulate(board, workers, takes, faults):
     told = [0]
     for _ in range(5000):
         for worker in sorted(alive - set(running)):
-            turn = asked(board, worker)
-            if turn is not None:
-                end = CLOCK.now + takes[turn.job.name][worker]
-                running[worker] = (end, turn, faults.get(begun))
+            attempt = asked(scheduler, worker)
+            if attempt is not None:
+                end = CLOCK.now + takes[attempt.job.name][worker]
+                running[worker] = (end, attempt, faults.get(begun))
                 begun += 1
-        told.append(board.cells_done)
+        told.append(scheduler.cells_done)
         if not running:
             break
         worker = min(running, key=lambda each: running[each][0])
-        end, turn, fault = running[worker]
+        end, attempt, fault = running[worker]
         step = min(end, CLOCK.now + module.LOOK_SECONDS)
         CLOCK.now = max(CLOCK.now, step)
         if step < end:
             continue
         del running[worker]
-        if turn.superseded:
-            board.given_up(turn)
+        if attempt.superseded:
+            scheduler.given_up(attempt)
         elif fault is not None and not (fault == "die" and len(alive) == 1):
-            board.failed(turn, ValueError(), dead=fault == "die")
+            scheduler.failed(attempt, ValueError(), dead=fault == "die")
             if fault == "die":
                 alive.discard(worker)
-        elif board.finished(turn):
-            done.append(turn.job.name)
+        elif scheduler.finished(attempt):
+            done.append(attempt.job.name)
     assert told == sorted(told)
     return done
 
@@ -732,11 +734,11 @@ def test_whatever_happens_every_job_is_done_once(data, workers, faulty):
             ]
         (common if on_demand else queues[owner]).append(job(str(k), *seconds, cells=7))
         cells += 7
-    board = board_of(*queues, common=common)
+    scheduler = board_of(*queues, common=common)
     for k in range(data.draw(st.integers(0, 3))):
         takes[f"x{k}"] = [data.draw(amount)] * workers
-        board.add(job(f"x{k}", cells=0))
+        scheduler.add(job(f"x{k}", cells=0))
     turns = data.draw(st.sets(st.integers(0, 14), max_size=2)) if faulty else ()
-    faults = {turn: data.draw(st.sampled_from(["fail", "die"])) for turn in turns}
-    assert sorted(simulate(board, workers, takes, faults)) == sorted(takes)
-    assert board.cells_done == cells
+    faults = {attempt: data.draw(st.sampled_from(["fail", "die"])) for attempt in turns}
+    assert sorted(simulate(scheduler, workers, takes, faults)) == sorted(takes)
+    assert scheduler.cells_done == cells

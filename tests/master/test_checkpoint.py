@@ -43,10 +43,10 @@ def path(tmp_path):
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Small searches in many tasks and several waves."""
-    monkeypatch.setattr(task, "SMALLEST_RANGE", 2000)
+    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 2000)
     monkeypatch.setattr(division, "TASKS_PER_WORKER", 12)
-    monkeypatch.setattr(engagement, "WAVE_QUERIES", 3)
-    monkeypatch.setattr(engagement, "FITTED_QUERIES", 3)
+    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 3)
+    monkeypatch.setattr(engagement, "MAX_FITTED_QUERIES", 3)
 
 
 def sequences(count, least, most, seed):
@@ -267,7 +267,7 @@ def test_a_search_in_fewer_queries_at_once_goes_on(monkeypatch, many_tasks, path
         end_after(patch, 20)
         with pytest.raises(Ended):
             search(QUERIES, database, journal=path, threads=2)
-    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
+    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
     assert search(QUERIES, database, journal=path, resume=True) == whole
 
 

@@ -29,8 +29,8 @@ from swdual.master.cost import (
     PROBE_LENGTH,
     PROBE_TARGETS,
     TASK_SECONDS,
-    RateBook,
-    Rates,
+    CalibrationCache,
+    CostModel,
     Seen,
     calibrated,
     clock_of,
@@ -48,7 +48,7 @@ SPEEDS = np.array([0.1, 0.3, 0.5, 1, 2, 3, 4, 4.5, 5])
 
 
 def rates(startup=0.0, layout=0.0, cells=CELLS):
-    return Rates(startup, layout, np.array(cells))
+    return CostModel(startup, layout, np.array(cells))
 
 
 # The formula.
@@ -152,7 +152,7 @@ def test_each_knot_follows_the_tasks_nearest_to_it():
         cell = float(np.interp(np.log(length), np.log(KNOTS), np.arange(9)))
         for _ in range(MAX_SEEN):
             columns = 1.0 / (length * CELLS[round(cell)])
-            expected = Rates(0, 0, CELLS).of_cells([length], [columns])
+            expected = CostModel(0, 0, CELLS).of_cells([length], [columns])
             known.learn(
                 np.array([length]), known.of_cells([length], [columns]), np.zeros(1), 2 * expected
             )
@@ -179,7 +179,7 @@ def test_knots_that_nobody_observed_share_a_small_correction():
 
 def test_searches_of_peptides_do_not_change_what_proteins_take():
     """Their time is that of start-up and layout, of which nothing is charged to cells."""
-    known = Rates(0.001, 1e-9, CELLS)
+    known = CostModel(0.001, 1e-9, CELLS)
     for _ in range(200):
         for length, residues in ((8, 7_000_000), (10, 10_000), (10, 1)):
             besides = known.besides(residues, 1.0)
@@ -279,7 +279,7 @@ def test_whatever_is_observed_rates_stay_near_the_calibration(searches):
         factors = known.cell_seconds / CELLS
         assert (abs(np.log(factors)) <= math.log(MAX_CORRECTION) * (1 + 1e-9)).all()
         assert max(np.bincount([each.knot for each in known.seen]), default=0) <= MAX_SEEN
-        Rates.from_dict(json.loads(json.dumps(known.to_dict())))
+        CostModel.from_dict(json.loads(json.dumps(known.to_dict())))
 
 
 # As JSON.
@@ -287,8 +287,8 @@ def test_whatever_is_observed_rates_stay_near_the_calibration(searches):
 
 def test_rates_survive_json():
     """All that they hold."""
-    known = Rates(0.001, 2e-9, CELLS.copy(), 64, np.arange(1.0, 10.0), [Seen(3, 2.0)] * 8)
-    again = Rates.from_dict(json.loads(json.dumps(known.to_dict())))
+    known = CostModel(0.001, 2e-9, CELLS.copy(), 64, np.arange(1.0, 10.0), [Seen(3, 2.0)] * 8)
+    again = CostModel.from_dict(json.loads(json.dumps(known.to_dict())))
     assert (again.startup, again.layout, again.width) == (0.001, 2e-9, 64)
     assert again.cell_seconds == pytest.approx(known.cell_seconds, rel=1e-12)
     assert again.sparse == pytest.approx(np.arange(1.0, 10.0), rel=1e-12)
@@ -298,7 +298,7 @@ def test_rates_survive_json():
 def test_rates_of_earlier_releases_are_read():
     """With another set of lengths, and what they call trust."""
     told = {"startup": 1, "layout": 2, "width": 3, "gcups": {"32": 4, "32000": 4}, "trust": [0.5]}
-    known = Rates.from_dict(told)
+    known = CostModel.from_dict(told)
     assert (known.startup, known.layout, known.width) == (1, 2, 3)
     assert known.cell_seconds == pytest.approx(0.25e-9)
 
@@ -306,7 +306,7 @@ def test_rates_of_earlier_releases_are_read():
 @pytest.mark.parametrize("given_", [5, 5.0, {"gcups": 5}, {"gcups": {"100": 5}}])
 def test_a_bare_number_is_gcups_at_any_length(given_):
     """So that a person can write one."""
-    known = Rates.from_dict(given_)
+    known = CostModel.from_dict(given_)
     assert (known.startup, known.layout, known.width) == (0, 0, 1)
     assert known.sparse.tolist() == [SPARSE] * len(KNOTS)
     for length in (1, 100, 5000, 10**6):
@@ -315,7 +315,9 @@ def test_a_bare_number_is_gcups_at_any_length(given_):
 
 def test_gcups_may_be_given_for_any_lengths():
     """In between they are interpolated."""
-    known = Rates.from_dict({"gcups": {"3200": 4, "32": 1}, "startup": 2, "layout": 3, "width": 7})
+    known = CostModel.from_dict(
+        {"gcups": {"3200": 4, "32": 1}, "startup": 2, "layout": 3, "width": 7}
+    )
     assert known.cell_seconds[[0, 1, 2, 6, 7, 8]] == pytest.approx([1e-9] * 3 + [2.5e-10] * 3)
     assert known.cell_seconds[4] == pytest.approx(0.5e-9)
     assert (known.startup, known.layout, known.width) == (2, 3, 7)
@@ -360,7 +362,7 @@ def test_gcups_may_be_given_for_any_lengths():
 def test_what_are_no_rates_is_an_input_error(given_, words):
     """Missing, unknown, no numbers, or numbers out of range."""
     with pytest.raises(InputError, match=words):
-        Rates.from_dict(given_)
+        CostModel.from_dict(given_)
 
 
 @pytest.mark.parametrize(
@@ -376,7 +378,7 @@ def test_what_are_no_rates_is_an_input_error(given_, words):
 def test_numbers_that_nothing_can_be_computed_with_are_an_input_error(given_):
     """JSON has Infinity, NaN and whole numbers of any size."""
     with pytest.raises(InputError):
-        Rates.from_dict(given_)
+        CostModel.from_dict(given_)
 
 
 # Calibration.
@@ -491,7 +493,7 @@ def test_a_worker_whose_time_says_nothing_has_a_speed(seconds):
     clock = Clock()
     scorer = FakeScorer(clock, math.inf, 8, startup=seconds)
     found = calibrated(lambda database: scorer, 1, clock.perf_counter)
-    again = Rates.from_dict(found.to_dict())
+    again = CostModel.from_dict(found.to_dict())
     assert (again.cell_seconds > 0).all()
     assert clock.now - 50.0 < 400 * seconds
 
@@ -563,7 +565,7 @@ class Measure:
 
     def __call__(self):
         self.calls += 1
-        return Rates.from_dict(self.gcups)
+        return CostModel.from_dict(self.gcups)
 
 
 def gcups(found):
@@ -577,34 +579,34 @@ def never():
 def test_rates_are_measured_once_and_then_read(folder):
     """By this book, and by the next one."""
     assert folder is not None
-    book, measure = RateBook(), Measure()
+    book, measure = CalibrationCache(), Measure()
     for _ in range(2):
         assert gcups(book.find("simd", "1 simd", measure)) == 2.0
     assert measure.calls == 1
-    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", never)) == 2.0
     other = Measure(3.0)
-    assert gcups(RateBook().find("reference", "1 simd", other)) == 3.0
-    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    assert gcups(CalibrationCache().find("reference", "1 simd", other)) == 3.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", never)) == 2.0
     assert sorted(path.name for path in folder.iterdir()) == ["rates.json"]
 
 
 def test_corrected_rates_are_kept_for_each_crowd(folder):
     """Each crowd is measured, too: neighbours share memory and clock."""
-    book = RateBook()
+    book = CalibrationCache()
     book.find("simd", "4 simd", Measure(2.0))
-    book.keep("simd", "4 simd", Rates.from_dict(1.5))
-    book.keep("simd", "1 simd", Rates.from_dict(2.5))
+    book.keep("simd", "4 simd", CostModel.from_dict(1.5))
+    book.keep("simd", "1 simd", CostModel.from_dict(2.5))
     book.save()
-    for each in (book, RateBook()):
+    for each in (book, CalibrationCache()):
         assert gcups(each.find("simd", "4 simd", never)) == 1.5
         assert gcups(each.find("simd", "1 simd", never)) == 2.5
     assert gcups(book.find("simd", "3 simd", Measure(2.2))) == 2.2
-    assert gcups(RateBook().find("simd", "3 simd", never)) == 2.2
+    assert gcups(CalibrationCache().find("simd", "3 simd", never)) == 2.2
 
 
 def test_what_is_found_may_be_changed_without_changing_the_book(folder):
     """Rates learn while a search runs; only `keep` writes them down."""
-    book = RateBook()
+    book = CalibrationCache()
     for _ in range(2):
         found = book.find("simd", "1 simd", Measure())
         assert gcups(found) == 2.0
@@ -636,27 +638,27 @@ def test_a_damaged_file_costs_a_calibration_only(folder, text):
     """Cut off, or of another shape: it is measured again, and then the file is right again."""
     (folder / "rates.json").write_text(text.replace('"MACHINE"', json.dumps(cost.machine())))
     measure = Measure()
-    assert gcups(RateBook().find("simd", "1 simd", measure)) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", measure)) == 2.0
     assert measure.calls == 1
-    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", never)) == 2.0
 
 
 def test_a_file_that_was_cut_off_anywhere_costs_a_calibration_only(folder):
     """At any byte."""
-    book = RateBook()
+    book = CalibrationCache()
     book.find("simd", "1 simd", Measure())
     whole = (folder / "rates.json").read_bytes()
     for end in range(0, len(whole), 7):
         (folder / "rates.json").write_bytes(whole[:end])
-        assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
+        assert gcups(CalibrationCache().find("simd", "1 simd", Measure())) == 2.0
         assert (folder / "rates.json").read_bytes() == whole
 
 
 def test_bytes_that_are_no_text_cost_a_calibration_only(folder):
     """UTF-8 or not."""
     (folder / "rates.json").write_bytes(b"\xff\xfe{}")
-    assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
-    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", Measure())) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", never)) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -672,59 +674,59 @@ def test_bytes_that_are_no_text_cost_a_calibration_only(folder):
 def test_a_file_of_nonsense_costs_a_calibration_only(folder, text):
     """Brackets without end, and numbers that do not fit."""
     (folder / "rates.json").write_text(text.replace('"MACHINE"', json.dumps(cost.machine())))
-    assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
-    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", Measure())) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", never)) == 2.0
 
 
 def test_other_machines_with_the_same_home_are_left_alone(folder, monkeypatch):
     """Each has its own rates, whatever another's look like."""
     (folder / "rates.json").write_text(json.dumps({"old": "strange"}))
-    book = RateBook()
+    book = CalibrationCache()
     book.find("simd", "1 simd", Measure(2.0))
     monkeypatch.setattr(cost, "machine", lambda: "another")
-    other = RateBook()
+    other = CalibrationCache()
     assert gcups(other.find("simd", "1 simd", Measure(9.0))) == 9.0
     kept = json.loads((folder / "rates.json").read_text())
     assert kept.pop("old") == "strange"
     assert len(kept) == 2
-    assert gcups(RateBook().find("simd", "1 simd", never)) == 9.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", never)) == 9.0
     monkeypatch.undo()
     monkeypatch.setenv("SWDUAL_CACHE_DIR", os.fspath(folder.parent))
-    assert gcups(RateBook().find("simd", "1 simd", never)) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", never)) == 2.0
 
 
 def test_books_that_write_one_after_the_other_leave_a_whole_file(folder):
     """The last one's rates are there and what only the first one knew, and no file beside it."""
-    books = RateBook(), RateBook()
+    books = CalibrationCache(), CalibrationCache()
     for book, name, speed in zip(books, ("simd", "other"), (2.0, 3.0), strict=True):
         book.find(name, "1 simd", Measure(speed))
     for _ in range(3):
         for number, book in enumerate(books):
-            book.keep("simd", "2 simd", Rates.from_dict(4.0 + number))
+            book.keep("simd", "2 simd", CostModel.from_dict(4.0 + number))
             book.save()
             json.loads((folder / "rates.json").read_text())
-    assert gcups(RateBook().find("simd", "2 simd", never)) == 5.0
+    assert gcups(CalibrationCache().find("simd", "2 simd", never)) == 5.0
     for name, speed in (("simd", 2.0), ("other", 3.0)):
-        assert gcups(RateBook().find(name, "1 simd", never)) == speed
+        assert gcups(CalibrationCache().find(name, "1 simd", never)) == speed
     assert [path.name for path in folder.iterdir()] == ["rates.json"]
 
 
 def test_without_a_folder_rates_are_measured_in_each_run(monkeypatch):
     """Where nothing can be written, nothing is kept."""
     monkeypatch.setattr(cost, "cache_folder", lambda: None)
-    book, measure = RateBook(), Measure()
+    book, measure = CalibrationCache(), Measure()
     assert book.path is None
     for _ in range(2):
         book.find("simd", "1 simd", measure)
         book.save()
     assert measure.calls == 1
-    RateBook().find("simd", "1 simd", measure)
+    CalibrationCache().find("simd", "1 simd", measure)
     assert measure.calls == 2
 
 
 def test_a_folder_that_vanished_or_a_full_disk_costs_a_calibration_only(folder, monkeypatch):
     """What cannot be written is not kept, and no half of it stays."""
-    book = RateBook()
+    book = CalibrationCache()
     folder.rename(folder.with_name("elsewhere"))
     assert gcups(book.find("simd", "1 simd", Measure())) == 2.0
     folder.with_name("elsewhere").rename(folder)
@@ -734,7 +736,7 @@ def test_a_folder_that_vanished_or_a_full_disk_costs_a_calibration_only(folder, 
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(cost.Path, "write_text", full)
-    book.keep("simd", "2 simd", Rates.from_dict(1.0))
+    book.keep("simd", "2 simd", CostModel.from_dict(1.0))
     book.save()
     assert list(folder.iterdir()) == []
 
@@ -745,7 +747,7 @@ def test_a_disk_that_became_read_only_costs_a_calibration_only(folder, monkeypat
     def refused(path, *_, **__):
         raise OSError(30, "Read-only file system")
 
-    book = RateBook()
+    book = CalibrationCache()
     monkeypatch.setattr(cost.Path, "write_text", refused)
     monkeypatch.setattr(cost.Path, "unlink", refused)
     assert gcups(book.find("simd", "1 simd", Measure())) == 2.0
@@ -754,7 +756,7 @@ def test_a_disk_that_became_read_only_costs_a_calibration_only(folder, monkeypat
 def test_a_folder_in_the_place_of_the_file_costs_a_calibration_only(folder):
     """It is neither read nor replaced."""
     (folder / "rates.json").mkdir()
-    assert gcups(RateBook().find("simd", "1 simd", Measure())) == 2.0
+    assert gcups(CalibrationCache().find("simd", "1 simd", Measure())) == 2.0
     assert [path.name for path in folder.iterdir()] == ["rates.json"]
 
 

@@ -13,9 +13,9 @@ from swdual.master import worker_pool as module
 from swdual.master.devices import Device
 from swdual.master.ranges import Range
 from swdual.master.task import Job, Stopped
-from swdual.master.work_stealing import Board
+from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
-from swdual.master.worker_pool import Crew, Report
+from swdual.master.worker_pool import Report, WorkerPool
 
 
 @pytest.fixture(autouse=True)
@@ -27,8 +27,8 @@ def no_thread_is_left():
 
 def crew_of(*queues, common=()):
     workers = [Worker(k, f"cpu {k}", Device(), None, None) for k in range(len(queues))]
-    board = Board(workers, queues, common)
-    return board, Crew(workers, board)
+    scheduler = WorkStealingScheduler(workers, queues, common)
+    return scheduler, WorkerPool(workers, scheduler)
 
 
 def returns(value, done=None):
@@ -48,8 +48,8 @@ def job(run, *seconds, cells=1):
     return Job(0, "q", Range(0, 0, 1, 1, 1) if seconds else None, run, cells, times)
 
 
-def reports(crew, count):
-    return [crew.reports.get(timeout=120) for _ in range(count)]
+def reports(pool, count):
+    return [pool.reports.get(timeout=120) for _ in range(count)]
 
 
 def values(found):
@@ -61,52 +61,54 @@ def values(found):
 @pytest.mark.parametrize("count", [0, 1, 3, 100])
 def test_every_job_is_done_once(workers, count):
     """More jobs than workers and fewer: each reports what it returns, and its cells are counted."""
-    board, crew = crew_of(*[()] * workers, common=[job(k, *[1] * workers) for k in range(count)])
-    with crew:
-        assert sorted(values(reports(crew, count))) == list(range(count))
-        assert crew.reports.empty()
-        assert board.cells_done == count
+    scheduler, pool = crew_of(
+        *[()] * workers, common=[job(k, *[1] * workers) for k in range(count)]
+    )
+    with pool:
+        assert sorted(values(reports(pool, count))) == list(range(count))
+        assert pool.reports.empty()
+        assert scheduler.cells_done == count
 
 
 def test_one_worker_does_jobs_in_their_order():
     """Reports come in the order in which jobs end, with their turn and the moment."""
-    _, crew = crew_of([job(k, 1) for k in range(20)])
+    _, pool = crew_of([job(k, 1) for k in range(20)])
     before = time.perf_counter()
-    with crew:
-        found = reports(crew, 20)
+    with pool:
+        found = reports(pool, 20)
     assert values(found) == list(range(20))
     for report in found:
-        assert report.turn.worker == 0
-        assert before <= report.turn.start <= report.end <= time.perf_counter()
+        assert report.attempt.worker == 0
+        assert before <= report.attempt.start <= report.end <= time.perf_counter()
 
 
 def test_a_job_is_told_who_does_it():
     """And the thread has the worker's name."""
-    _, crew = crew_of([job(lambda worker, progress: (worker, threading.current_thread().name), 1)])
-    with crew:
-        ((worker, name),) = values(reports(crew, 1))
+    _, pool = crew_of([job(lambda worker, progress: (worker, threading.current_thread().name), 1)])
+    with pool:
+        ((worker, name),) = values(reports(pool, 1))
     assert worker.name == "cpu 0"
     assert name == "swdual cpu 0"
 
 
 def test_a_job_that_is_added_wakes_workers_that_have_nothing_to_do():
     """Long after the last of the other jobs, and again after that."""
-    board, crew = crew_of([], [], [])
-    with crew:
+    scheduler, pool = crew_of([], [], [])
+    with pool:
         for number in range(3):
             time.sleep(0.02)
-            board.add(job(number))
-            assert values(reports(crew, 1)) == [number]
+            scheduler.add(job(number))
+            assert values(reports(pool, 1)) == [number]
 
 
 def test_added_jobs_are_shared():
     """As many workers as there are jobs work at once."""
     together = threading.Barrier(3)
-    board, crew = crew_of([], [], [])
-    with crew:
+    scheduler, pool = crew_of([], [], [])
+    with pool:
         for _ in range(3):
-            board.add(job(lambda worker, progress: together.wait(120) >= 0))
-        assert values(reports(crew, 3)) == [True] * 3
+            scheduler.add(job(lambda worker, progress: together.wait(120) >= 0))
+        assert values(reports(pool, 3)) == [True] * 3
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -120,13 +122,13 @@ def test_a_failure_is_reported_and_the_job_done_again(workers):
             raise ValueError("boom")
         return worker.number
 
-    _, crew = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
-    with crew:
-        first, second = reports(crew, 2)
+    _, pool = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
+    with pool:
+        first, second = reports(pool, 2)
     assert (first.outcome, first.value) == ("failed", None)
-    assert first.turn.worker == failures[0]
+    assert first.attempt.worker == failures[0]
     assert second.outcome == "done"
-    assert first.turn.job is second.turn.job
+    assert first.attempt.job is second.attempt.job
     assert (second.value != failures[0]) == (workers > 1)
 
 
@@ -138,9 +140,9 @@ def test_what_fails_everywhere_ends_with_an_error(workers):
     def fail(worker, progress):
         raise error
 
-    _, crew = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
-    with crew:
-        *failed, last = reports(crew, 4)
+    _, pool = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
+    with pool:
+        *failed, last = reports(pool, 4)
     assert [report.outcome for report in failed] == ["failed"] * 3
     assert isinstance(last, EngineError)
     assert last.__cause__ is error
@@ -154,9 +156,9 @@ def test_an_error_of_the_engine_is_reported_at_once(workers):
     def fail(worker, progress):
         raise error
 
-    _, crew = crew_of(*[()] * workers, common=[job(1, *[1] * workers), job(fail, *[1] * workers)])
-    with crew:
-        found = reports(crew, 3)
+    _, pool = crew_of(*[()] * workers, common=[job(1, *[1] * workers), job(fail, *[1] * workers)])
+    with pool:
+        found = reports(pool, 3)
     assert any(each is error for each in found)
     assert [each.value for each in found if each is not error and each.outcome == "done"] == [1]
 
@@ -170,11 +172,11 @@ def test_a_worker_that_dies_leaves_its_jobs_to_the_others(death):
             raise death
         return "done by another"
 
-    _, crew = crew_of([job(die, 1, 9), *(job(k, 1, 9) for k in range(5))], [])
-    with crew:
-        found = reports(crew, 7)
-        crew._threads[0].join(120)
-        assert not crew._threads[0].is_alive()
+    _, pool = crew_of([job(die, 1, 9), *(job(k, 1, 9) for k in range(5))], [])
+    with pool:
+        found = reports(pool, 7)
+        pool._threads[0].join(120)
+        assert not pool._threads[0].is_alive()
     assert [report.outcome for report in found].count("failed") == 1
     done = [report.value for report in found if report.outcome == "done"]
     assert sorted(done, key=str) == [0, 1, 2, 3, 4, "done by another"]
@@ -186,9 +188,9 @@ def test_the_last_worker_that_dies_ends_the_search():
     def die(worker, progress):
         raise SystemExit
 
-    _, crew = crew_of([job(die, 1, 1)], [job(die, 1, 1)])
-    with crew:
-        found = reports(crew, 3)
+    _, pool = crew_of([job(die, 1, 1)], [job(die, 1, 1)])
+    with pool:
+        found = reports(pool, 3)
     assert isinstance(found[-1], EngineError)
 
 
@@ -206,16 +208,16 @@ def test_a_hung_worker_holds_nothing_up(monkeypatch):
     def wait(worker, progress):
         return begun.wait(120)
 
-    _, crew = crew_of([job(hang, 0.01, 0.01)], [job(wait, 0.01, 0.01)])
+    _, pool = crew_of([job(hang, 0.01, 0.01)], [job(wait, 0.01, 0.01)])
     started = time.monotonic()
-    with crew:
-        assert values(reports(crew, 2)) == [True, 1]
+    with pool:
+        assert values(reports(pool, 2)) == [True, 1]
     assert time.monotonic() - started < 60
-    assert crew._threads[0].is_alive()
+    assert pool._threads[0].is_alive()
     may_end.set()
-    crew._threads[0].join(120)
-    late = crew.reports.get(timeout=120)
-    assert (late.outcome, late.turn.worker) == ("superseded", 0)
+    pool._threads[0].join(120)
+    late = pool.reports.get(timeout=120)
+    assert (late.outcome, late.attempt.worker) == ("superseded", 0)
 
 
 def test_who_is_overtaken_is_stopped_at_its_next_report_of_progress():
@@ -235,11 +237,11 @@ def test_who_is_overtaken_is_stopped_at_its_next_report_of_progress():
     def wait(worker, progress):
         return overtaken.wait(120)
 
-    board, crew = crew_of([job(crawl, 0.01, 0.01, cells=10**6)], [])
-    with crew:
-        found = reports(crew, 2)
-        board.add(job(wait))
-        assert values(reports(crew, 1)) == [True]
+    scheduler, pool = crew_of([job(crawl, 0.01, 0.01, cells=10**6)], [])
+    with pool:
+        found = reports(pool, 2)
+        scheduler.add(job(wait))
+        assert values(reports(pool, 1)) == [True]
     assert sorted(report.outcome for report in found) == ["done", "superseded"]
     assert [report.value for report in found if report.outcome == "done"] == ["sooner"]
 
@@ -259,11 +261,11 @@ def test_leaving_stops_jobs_at_their_next_report_of_progress():
             ended.append("stopped")
             raise
 
-    _, crew = crew_of([job(endless, 1, 1)], [job(endless, 1, 1)])
-    with crew:
+    _, pool = crew_of([job(endless, 1, 1)], [job(endless, 1, 1)])
+    with pool:
         assert started.wait(120)
     assert 1 <= len(ended) <= 2
-    assert crew.reports.empty()
+    assert pool.reports.empty()
 
 
 def test_leaving_begins_no_further_job():
@@ -275,10 +277,10 @@ def test_leaving_begins_no_further_job():
         started.set()
         go_on.wait(120)
 
-    board, crew = crew_of([job(first, 1), *(job(returns(k, done), 1) for k in range(100))])
-    with crew:
+    scheduler, pool = crew_of([job(first, 1), *(job(returns(k, done), 1) for k in range(100))])
+    with pool:
         assert started.wait(120)
-        board.add(job(returns("added", done)))
+        scheduler.add(job(returns("added", done)))
         leaving = threading.Timer(0.05, go_on.set)
         leaving.start()
     leaving.join()
@@ -293,18 +295,18 @@ def test_leaving_by_an_error_stops_all_and_lets_the_error_out():
         while True:
             progress(0)
 
-    _, crew = crew_of(*([job(endless, 1, 1, 1)] for _ in range(3)))
-    with pytest.raises(KeyboardInterrupt) as caught, crew:
+    _, pool = crew_of(*([job(endless, 1, 1, 1)] for _ in range(3)))
+    with pytest.raises(KeyboardInterrupt) as caught, pool:
         raise error
     assert caught.value is error
 
 
 def test_leaving_wakes_who_has_nothing_to_do():
     """Idle workers end at once."""
-    _, crew = crew_of([], [], [])
-    with crew:
+    _, pool = crew_of([], [], [])
+    with pool:
         time.sleep(0.02)
-    assert not any(thread.is_alive() for thread in crew._threads)
+    assert not any(thread.is_alive() for thread in pool._threads)
 
 
 def test_a_long_computation_is_not_waited_for(monkeypatch):
@@ -316,13 +318,13 @@ def test_a_long_computation_is_not_waited_for(monkeypatch):
         begun.set()
         may_end.wait(120)
 
-    _, crew = crew_of([job(compute, 1)])
+    _, pool = crew_of([job(compute, 1)])
     started = time.monotonic()
-    with crew:
+    with pool:
         assert begun.wait(120)
     assert time.monotonic() - started < 60
     may_end.set()
-    for thread in crew._threads:
+    for thread in pool._threads:
         thread.join(120)
 
 
@@ -337,8 +339,8 @@ def test_who_found_nothing_to_do_comes_back_for_a_worker_that_hangs(monkeypatch)
         return worker.number
 
     place = Range(0, 0, 1, 9, 9)
-    board, crew = crew_of([], [Job(0, "a", place, hang_on_one, 1, np.array([0.02, 0.01]))])
-    take = board.take
+    scheduler, pool = crew_of([], [Job(0, "a", place, hang_on_one, 1, np.array([0.02, 0.01]))])
+    take = scheduler.take
 
     def in_turn(worker):
         if worker == 1:
@@ -348,10 +350,10 @@ def test_who_found_nothing_to_do_comes_back_for_a_worker_that_hangs(monkeypatch)
             asked.set()
         return take(worker)
 
-    monkeypatch.setattr(board, "take", in_turn)
-    with crew:
-        report = crew.reports.get(timeout=120)
+    monkeypatch.setattr(scheduler, "take", in_turn)
+    with pool:
+        report = pool.reports.get(timeout=120)
         assert (report.outcome, report.value) == ("done", 0)
     may_end.set()
-    for thread in crew._threads:
+    for thread in pool._threads:
         thread.join(120)

@@ -14,7 +14,7 @@ from swdual.master import devices as module
 from swdual.master.devices import (
     Device,
     available_threads,
-    crowd,
+    device_mix,
     devices_of,
     gpus,
     what_computes,
@@ -166,9 +166,9 @@ def test_what_computes_is_named_after_the_kinds():
 
 def test_a_crowd_is_named_after_what_computes_together():
     """Whatever the order; unlike crowds have unlike names."""
-    assert crowd([CPU, *CARDS]) == crowd([*CARDS[::-1], CPU])
+    assert device_mix([CPU, *CARDS]) == device_mix([*CARDS[::-1], CPU])
     crowds = [[CPU], [CPU, CPU], [CPU, *CARDS], CARDS, CARDS[:1], CARDS[1:], [Device("cpu", "x")]]
-    assert len({crowd(devices) for devices in crowds}) == len(crowds)
+    assert len({device_mix(devices) for devices in crowds}) == len(crowds)
 
 
 @pytest.mark.parametrize(

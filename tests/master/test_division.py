@@ -15,20 +15,20 @@ from swdual.errors import InputError
 from swdual.lanes.pack import SPARSE
 from swdual.master import partition as module
 from swdual.master import ranges as task
-from swdual.master.cost import Rates
+from swdual.master.cost import CostModel
 from swdual.master.devices import Device
 from swdual.master.partition import DRIFT, MOST_TASKS, Replanning, divide
 from swdual.master.ranges import EDGE, SMALL_EDGE, columns_of
 from swdual.master.task import Job
-from swdual.master.work_stealing import Board
+from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
 from swdual.planning.planner import PACKAGE, plan_for
 
 PLANNERS = registry.available(PACKAGE)
 
-CPU = Rates(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)
-SLOW = Rates(2e-5, 1e-9, 1e-9 / np.array([0.1, 0.4, 1.0, 2, 3, 3, 3, 3, 3]), 32)
-GPU = Rates(1e-4, 2e-10, 1e-9 / np.array([3.0, 7, 20.0, 60, 100, 130, 150, 150, 150]), 512)
+CPU = CostModel(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)
+SLOW = CostModel(2e-5, 1e-9, 1e-9 / np.array([0.1, 0.4, 1.0, 2, 3, 3, 3, 3, 3]), 32)
+GPU = CostModel(1e-4, 2e-10, 1e-9 / np.array([3.0, 7, 20.0, 60, 100, 130, 150, 150, 150]), 512)
 CREWS = {
     "one": [CPU],
     "cpus": [CPU] * 8,
@@ -76,15 +76,15 @@ def small():
     return Targets(drawn(3000), drawn(1500, 4))
 
 
-def kinds(crew):
-    return ["gpu" if rates is GPU else "cpu" for rates in crew]
+def kinds(pool):
+    return ["gpu" if rates is GPU else "cpu" for rates in pool]
 
 
-def divided(lengths, database, crew, planner="dual", sides=1, absent=()):
-    return divide(lengths, database, kinds(crew), crew, planner, sides, absent)
+def divided(lengths, database, pool, planner="dual", sides=1, failed_workers=()):
+    return divide(lengths, database, kinds(pool), pool, planner, sides, failed_workers)
 
 
-def check(found, lengths, database, crew, sides=1, only=None):
+def check(found, lengths, database, pool, sides=1, only=None):
     """Every query meets every target once, on a worker that exists, in the time that it needs."""
     counts = [np.zeros((len(lengths), block.sequences), int) for block in database.manifest.blocks]
     for query, place in found.tasks:
@@ -92,8 +92,8 @@ def check(found, lengths, database, crew, sides=1, only=None):
         counts[block][query, first:last] += 1
     assert all((count == 1).all() for count in counts)
     assert found.cells.sum() == sum(lengths) * database.residues * sides
-    assert found.seconds.shape == (len(crew), len(found.tasks))
-    able = np.array([only in (None, kind) for kind in kinds(crew)])
+    assert found.seconds.shape == (len(pool), len(found.tasks))
+    able = np.array([only in (None, kind) for kind in kinds(pool)])
     assert (np.isfinite(found.seconds[able]) & (found.seconds[able] > 0)).all()
     assert (found.seconds[~able] == np.inf).all()
     queued = np.concatenate(found.plan.queues)
@@ -103,29 +103,29 @@ def check(found, lengths, database, crew, sides=1, only=None):
         assert took == pytest.approx(found.seconds[worker, queue], rel=0.2)
 
 
-def accepts(planner, crew):
-    return planner not in ("cpu_only", "gpu_only") or planner.partition("_")[0] in kinds(crew)
+def accepts(planner, pool):
+    return planner not in ("cpu_only", "gpu_only") or planner.partition("_")[0] in kinds(pool)
 
 
 # What comes out.
 
 
-@pytest.mark.parametrize("crew", CREWS)
+@pytest.mark.parametrize("pool", CREWS)
 @pytest.mark.parametrize("planner", PLANNERS)
 @pytest.mark.parametrize("enough", [0, 1.005])
-def test_everything_is_done_once_by_any_planner(monkeypatch, small, planner, crew, enough):
+def test_everything_is_done_once_by_any_planner(monkeypatch, small, planner, pool, enough):
     """Coarse or fine, on one or two kinds of workers; a planner for one kind uses that only."""
-    monkeypatch.setattr(task, "SMALLEST_RANGE", 20_000)
+    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 20_000)
     monkeypatch.setattr(module, "GOOD_ENOUGH", enough)
-    lengths, crew = [300, 40, 5000], CREWS[crew]
-    if not accepts(planner, crew):
+    lengths, pool = [300, 40, 5000], CREWS[pool]
+    if not accepts(planner, pool):
         with pytest.raises(InputError, match=planner):
-            divided(lengths, small, crew, planner)
+            divided(lengths, small, pool, planner)
         return
-    found = divided(lengths, small, crew, planner)
+    found = divided(lengths, small, pool, planner)
     only = planner.partition("_")[0] if planner in ("cpu_only", "gpu_only") else None
-    check(found, lengths, small, crew, only=only)
-    assert only is None or {kinds(crew)[worker] for worker in found.plan.workers} == {only}
+    check(found, lengths, small, pool, only=only)
+    assert only is None or {kinds(pool)[worker] for worker in found.plan.workers} == {only}
     assert found.plan.on_demand == (planner == "self_scheduling")
 
 
@@ -139,10 +139,10 @@ def test_both_strands_are_twice_the_work(small):
 
 def test_seconds_are_those_of_the_rates(small):
     """A row for each worker, in their order; workers alike have rows alike."""
-    crew = [CPU, SLOW, CPU, GPU]
-    found = divided([300, 5000], small, crew)
+    pool = [CPU, SLOW, CPU, GPU]
+    found = divided([300, 5000], small, pool)
     assert (found.seconds[0] == found.seconds[2]).all()
-    for worker, rates in enumerate(crew):
+    for worker, rates in enumerate(pool):
         for number, (query, place) in enumerate(found.tasks):
             each = found.ranges[place]
             columns = columns_of(small, each, rates.width)
@@ -170,9 +170,9 @@ def test_few_targets_cost_more_than_their_residues():
         assert found.seconds[worker, 0] == pytest.approx(
             float(rates.seconds(1000, columns)) + layout
         )
-    crowd = divided([1000], Targets([300] * 100_000), [CPU])
+    device_mix = divided([1000], Targets([300] * 100_000), [CPU])
     layout = 30_000_000 * CPU.layout
-    assert crowd.seconds[0, 0] == pytest.approx(
+    assert device_mix.seconds[0, 0] == pytest.approx(
         float(CPU.seconds(1000, 30_000_000 + 64 * EDGE)) + layout
     )
 
@@ -180,16 +180,16 @@ def test_few_targets_cost_more_than_their_residues():
 # Near the bound.
 
 
-@pytest.mark.parametrize("crew", ["cpus", "two", "eight", "24"])
-def test_one_query_is_shared_by_all_workers(large, crew):
+@pytest.mark.parametrize("pool", ["cpus", "two", "eight", "24"])
+def test_one_query_is_shared_by_all_workers(large, pool):
     """The predicted makespan is within 2 % of the lower bound: the load is even."""
-    found = divided([300], large, CREWS[crew])
+    found = divided([300], large, CREWS[pool])
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
     assert found.plan.makespan <= 1.02 * found.divisible
     assert len(found.tasks) <= MOST_TASKS
 
 
-@pytest.mark.parametrize("crew", ["cpus", "two", "eight", "24"])
+@pytest.mark.parametrize("pool", ["cpus", "two", "eight", "24"])
 @pytest.mark.parametrize(
     "lengths",
     [
@@ -201,9 +201,9 @@ def test_one_query_is_shared_by_all_workers(large, crew):
     ],
     ids=["homogeneous", "heterogeneous", "many", "a giant", "a giant among many"],
 )
-def test_many_queries_are_shared_by_all_workers(swiss, crew, lengths):
+def test_many_queries_are_shared_by_all_workers(swiss, pool, lengths):
     """Alike, of all lengths, or two thousand: within 2 % even of tasks that were cut at will."""
-    found = divided(lengths, swiss, CREWS[crew])
+    found = divided(lengths, swiss, CREWS[pool])
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
     assert found.plan.makespan <= 1.02 * found.divisible
     loads = [found.seconds[k, queue].sum() for k, queue in enumerate(found.plan.queues)]
@@ -213,18 +213,18 @@ def test_many_queries_are_shared_by_all_workers(swiss, crew, lengths):
 def test_absent_workers_get_nothing(swiss):
     """The others have all, with their own numbers; nothing can be taken over by the absent."""
     everybody = divided([400] * 40, swiss, CREWS["eight"])
-    absent = {0, 3}
-    found = divided([400] * 40, swiss, CREWS["eight"], absent=absent)
+    failed_workers = {0, 3}
+    found = divided([400] * 40, swiss, CREWS["eight"], failed_workers=failed_workers)
     assert found.plan.kinds == everybody.plan.kinds
-    assert not set(found.plan.workers.tolist()) & absent
+    assert not set(found.plan.workers.tolist()) & failed_workers
     assert np.isinf(found.seconds[[0, 3]]).all()
     assert found.plan.makespan > everybody.plan.makespan
 
 
 def test_workers_of_one_kind_may_differ_in_speed(swiss):
     """Three fast CPUs and five slow ones: each gets work by its speed."""
-    crew = [CPU] * 3 + [SLOW] * 5
-    found = divided([400] * 40, swiss, crew)
+    pool = [CPU] * 3 + [SLOW] * 5
+    found = divided([400] * 40, swiss, pool)
     loads = [found.seconds[k, queue].sum() for k, queue in enumerate(found.plan.queues)]
     assert max(loads) <= 1.03 * np.mean(loads)
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
@@ -234,7 +234,7 @@ def test_workers_of_one_kind_may_differ_in_speed(swiss):
 def test_tasks_are_bounded(monkeypatch, swiss, count):
     """However fine the division that would be best."""
     monkeypatch.setattr(module, "GOOD_ENOUGH", 0)
-    monkeypatch.setattr(task, "SMALLEST_RANGE", 100)
+    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
     lengths = np.random.default_rng(6).integers(50, 1500, count).tolist()
     found = divided(lengths, swiss, CREWS["24"])
     assert len(found.tasks) <= MOST_TASKS
@@ -246,13 +246,13 @@ def test_tasks_are_bounded(monkeypatch, swiss, count):
 @pytest.mark.parametrize("planner", [name for name in PLANNERS if name != "self_scheduling"])
 def test_workers_go_range_by_range(monkeypatch, small, planner):
     """No range is visited twice, loads and makespan are what the planner gave, without gaps."""
-    monkeypatch.setattr(task, "SMALLEST_RANGE", 20_000)
-    crew = CREWS["eight"]
+    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 20_000)
+    pool = CREWS["eight"]
     plans = []
     monkeypatch.setattr(
         module, "plan_for", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
     )
-    found = divided([300, 40, 5000, 80, 81], small, crew, planner)
+    found = divided([300, 40, 5000, 80, 81], small, pool, planner)
     before = next(plan for plan in plans if len(plan.workers) == len(found.tasks))
     assert (found.plan.workers == before.workers).all()
     assert found.plan.busy == pytest.approx(before.busy)
@@ -287,58 +287,58 @@ def board_of(count=24, workers=3, gpus=0):
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
-    crew = [Worker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)]
-    board = Board(crew, [[jobs[k] for k in queue] for queue in plan.queues])
-    return found, jobs, board
+    pool = [Worker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)]
+    scheduler = WorkStealingScheduler(pool, [[jobs[k] for k in queue] for queue in plan.queues])
+    return found, jobs, scheduler
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    from swdual.master import work_stealing as board
+    from swdual.master import work_stealing as scheduler
 
     found = SimpleNamespace(now=0.0)
     found.perf_counter = lambda: found.now
-    monkeypatch.setattr(board, "time", found)
+    monkeypatch.setattr(scheduler, "time", found)
     return found
 
 
-def do_one_each(board, clock, seconds):
+def do_one_each(scheduler, clock, seconds):
     """Let each worker do a task that takes it so long."""
-    turns = [board.take(worker) for worker in range(len(seconds))]
+    turns = [scheduler.take(worker) for worker in range(len(seconds))]
     start = clock.now
-    for turn, took in zip(turns, seconds, strict=True):
+    for attempt, took in zip(turns, seconds, strict=True):
         clock.now = start + took
-        board.finished(turn)
+        scheduler.finished(attempt)
 
 
-def queued(board):
-    return [[*queue.jobs] for queue in board._queues]
+def queued(scheduler):
+    return [[*queue.jobs] for queue in scheduler._queues]
 
 
 @pytest.mark.parametrize("seconds", [(1, 1, 1), (1, 1, DRIFT - 0.01), (5, 5, 5), (0.3, 0.3, 0.3)])
 def test_workers_that_keep_step_are_not_planned_again(clock, seconds):
     """All as predicted, or all equally slower or faster."""
-    found, jobs, board = board_of()
+    found, jobs, scheduler = board_of()
     replanning = Replanning(found, jobs)
-    do_one_each(board, clock, seconds)
-    before = queued(board)
-    replanning.look(board)
+    do_one_each(scheduler, clock, seconds)
+    before = queued(scheduler)
+    replanning.look(scheduler)
     assert replanning.plans == 0
-    assert queued(board) == before
+    assert queued(scheduler) == before
 
 
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_workers_that_drift_apart_are_planned_again(clock, gpus):
     """What waits is in the new queues exactly once, and the faster a worker the more it gets."""
-    found, jobs, board = board_of(gpus=gpus)
+    found, jobs, scheduler = board_of(gpus=gpus)
     replanning = Replanning(found, jobs)
-    do_one_each(board, clock, (1, 2, 4))
-    begun = board.take(0)
-    waiting = {id(job) for job in board.waiting()}
+    do_one_each(scheduler, clock, (1, 2, 4))
+    begun = scheduler.take(0)
+    waiting = {id(job) for job in scheduler.waiting()}
     assert len(waiting) == 20
-    replanning.look(board)
+    replanning.look(scheduler)
     assert replanning.plans == 1
-    queues = queued(board)
+    queues = queued(scheduler)
     assert sorted(id(job) for queue in queues for job in queue) == sorted(waiting)
     assert begun.job not in [job for queue in queues for job in queue]
     sizes = [len(queue) for queue in queues]
@@ -348,47 +348,47 @@ def test_workers_that_drift_apart_are_planned_again(clock, gpus):
 
 def test_queues_are_made_again_only_when_workers_drift_further(clock):
     """Not at each look: what was planned for is no surprise."""
-    found, jobs, board = board_of(60)
+    found, jobs, scheduler = board_of(60)
     replanning = Replanning(found, jobs)
-    do_one_each(board, clock, (1, 1, 2))
+    do_one_each(scheduler, clock, (1, 1, 2))
     for _ in range(3):
-        replanning.look(board)
+        replanning.look(scheduler)
     assert replanning.plans == 1
-    do_one_each(board, clock, (1, 1, 2))
-    replanning.look(board)
+    do_one_each(scheduler, clock, (1, 1, 2))
+    replanning.look(scheduler)
     assert replanning.plans == 1
-    do_one_each(board, clock, (4, 1, 2))
-    replanning.look(board)
+    do_one_each(scheduler, clock, (4, 1, 2))
+    replanning.look(scheduler)
     assert replanning.plans == 2
 
 
 def test_where_nothing_waits_nothing_is_planned(clock):
     """The last tasks are running."""
-    found, jobs, board = board_of(3)
+    found, jobs, scheduler = board_of(3)
     replanning = Replanning(found, jobs)
-    do_one_each(board, clock, (1, 2, 4))
-    replanning.look(board)
+    do_one_each(scheduler, clock, (1, 2, 4))
+    replanning.look(scheduler)
     assert replanning.plans == 0
 
 
 def test_a_job_is_not_planned_for_the_worker_it_failed_on(clock):
     """As long as there are others."""
-    found, jobs, board = board_of(workers=2)
+    found, jobs, scheduler = board_of(workers=2)
     replanning = Replanning(found, jobs)
     failed = []
-    other = board.take(1)
+    other = scheduler.take(1)
     for _ in range(3):  # one after the other, so that it stays in service
-        turn = board.take(0)
-        failed.append(turn.job)
-        board.failed(turn, ValueError())
-        turn = board.take(0)
+        attempt = scheduler.take(0)
+        failed.append(attempt.job)
+        scheduler.failed(attempt, ValueError())
+        attempt = scheduler.take(0)
         clock.now += 0.25
-        board.finished(turn)
+        scheduler.finished(attempt)
     clock.now += 0.25
-    board.finished(other)
-    replanning.look(board)
+    scheduler.finished(other)
+    replanning.look(scheduler)
     assert replanning.plans == 1
-    assert not {id(job) for job in queued(board)[0]} & {id(job) for job in failed}
+    assert not {id(job) for job in queued(scheduler)[0]} & {id(job) for job in failed}
 
 
 def test_workers_that_can_do_nothing_are_planned_nothing(clock):
@@ -401,13 +401,13 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))
     ]
-    crew = [Worker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
-    board = Board(crew, [[jobs[k] for k in queue] for queue in plan.queues])
+    pool = [Worker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
+    scheduler = WorkStealingScheduler(pool, [[jobs[k] for k in queue] for queue in plan.queues])
     replanning = Replanning(found, jobs)
-    do_one_each(board, clock, (1, 3))
-    replanning.look(board)
+    do_one_each(scheduler, clock, (1, 3))
+    replanning.look(scheduler)
     assert replanning.plans == 1
-    sizes = [len(queue) for queue in queued(board)]
+    sizes = [len(queue) for queue in queued(scheduler)]
     assert sum(sizes) == 22
     assert sizes[0] > sizes[1] > 0
     assert sizes[2:] == [0, 0]

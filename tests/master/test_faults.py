@@ -19,10 +19,10 @@ from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputErro
 from swdual.master import partition as division
 from swdual.master import ranges as task
 from swdual.master import setup as engagement
-from swdual.master import work_stealing as board
-from swdual.master import worker_pool as crew
-from swdual.master.cost import Rates
-from swdual.master.devices import Device, crowd
+from swdual.master import work_stealing as scheduler
+from swdual.master import worker_pool as pool
+from swdual.master.cost import CostModel
+from swdual.master.devices import Device, device_mix
 from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -49,7 +49,7 @@ def no_thread_is_left():
 @pytest.fixture(autouse=True)
 def many_tasks(monkeypatch):
     """Tasks of a few targets, as many as there can be."""
-    monkeypatch.setattr(task, "SMALLEST_RANGE", 200)
+    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 200)
     monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
 
 
@@ -104,7 +104,7 @@ def soon(seconds=120):
 def alone(database):
     """What one worker finds in whole blocks, for each kind of search."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "SMALLEST_RANGE", 1 << 18)
+        patch.setattr(task, "MIN_RANGE_RESIDUES", 1 << 18)
         return {
             (stats, align): searched(database, [CPU], stats=stats, align=align)
             for stats in ("table", "fit", "none")
@@ -198,7 +198,7 @@ def kept(monkeypatch):
         path = None
 
         def find(self, name, *_):
-            return Rates.from_dict({"simd": 1, "simd lanes=16": 0.25}[name])
+            return CostModel.from_dict({"simd": 1, "simd lanes=16": 0.25}[name])
 
         def keep(self, name, together, rates):
             kept[name, together] = 1e-9 / rates.cell_seconds
@@ -207,14 +207,14 @@ def kept(monkeypatch):
             pass
 
     monkeypatch.setattr(engagement, "SMALL_CELLS", 0)
-    monkeypatch.setattr(engagement, "RateBook", Book)
+    monkeypatch.setattr(engagement, "CalibrationCache", Book)
     return kept
 
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_waves_are_planned_one_by_one(monkeypatch, database, same, kept, planner):
     """Two queries at a time: three plans, of the planner that was asked for."""
-    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
+    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
     found = searched(database, CREWS["cpus and gpus"], planner=planner, replan=True)
     same(found)
     plans = found.timing.plans
@@ -230,7 +230,7 @@ def test_a_search_whose_workers_were_measured_finds_the_same(database, same, kep
     found = searched(database, CREWS["cpus and gpus"], replan=True)
     same(found)
     assert found.timing.timeline.prediction_error() > 0
-    together = crowd(CREWS["cpus and gpus"])
+    together = device_mix(CREWS["cpus and gpus"])
     assert set(kept) == {("simd", together), ("simd lanes=16", together)}
     assert all((speeds > 0).all() for speeds in kept.values())
 
@@ -339,7 +339,7 @@ def test_a_worker_that_is_gone_is_not_counted_on_again(
     monkeypatch, caplog, database, same, faults, planner
 ):
     """It dies in the first wave of queries: the later ones are planned without it."""
-    monkeypatch.setattr(engagement, "WAVE_QUERIES", 2)
+    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
     found = searched(database, [WAITING, faulty("dies", 1), WAITING], planner=planner)
     same(found)
     assert caplog.text.count("does nothing more in this search") == 1
@@ -355,7 +355,7 @@ def test_results_are_the_same_though_a_worker_hangs(
     monkeypatch, database, same, faults, first, planner, replan
 ):
     """At its first task or later: others do it and all that it had, and nobody waits for it."""
-    monkeypatch.setattr(crew, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(pool, "STOP_SECONDS", 0.05)
     devices = [WAITING, faulty("hangs", first), WAITING]
     same(searched(database, devices, planner=planner, replan=replan))
     assert faults.struck.is_set()
@@ -391,10 +391,10 @@ def test_a_worker_that_says_nothing_for_too_long_is_given_up(
     monkeypatch, caplog, database, same, faults, planner
 ):
     """While another is too slow to take over: a warning, and the results are the same."""
-    monkeypatch.setattr(crew, "STOP_SECONDS", 0.05)
-    monkeypatch.setattr(board, "SILENT_SECONDS", 0.3)
-    monkeypatch.setattr(board, "HANGS", 0.0)
-    monkeypatch.setattr(board, "MUCH_SOONER", math.inf)
+    monkeypatch.setattr(pool, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(scheduler, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(scheduler, "HANGS", 0.0)
+    monkeypatch.setattr(scheduler, "MUCH_SOONER", math.inf)
     same(searched(database, [WAITING, faulty("hangs", 2)], planner=planner))
     (message,) = caplog.messages
     assert message.startswith("cpu 1 failed at scoring query q")
@@ -476,8 +476,8 @@ def test_workers_that_all_die_end_the_search(database, faults, count):
 @pytest.mark.parametrize("count", [1, 3])
 def test_workers_that_all_hang_end_the_search(monkeypatch, database, faults, count):
     """Nobody waits for ever; it is said at what, and what to do."""
-    monkeypatch.setattr(crew, "STOP_SECONDS", 0.05)
-    monkeypatch.setattr(board, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(pool, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(scheduler, "SILENT_SECONDS", 0.3)
     words = r"no worker is left; .* at scoring query q\d .* nothing was heard .*; search again on"
     with pytest.raises(EngineError, match=words) as caught:
         searched(database, [faulty("hangs")] * count)

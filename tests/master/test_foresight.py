@@ -11,7 +11,7 @@ from swdual.errors import DeviceError
 from swdual.master import partition as division
 from swdual.master.devices import Device
 from swdual.master.task import Job
-from swdual.master.work_stealing import LOOK_AHEAD, Board
+from swdual.master.work_stealing import LOOK_AHEAD, WorkStealingScheduler
 from swdual.sequences import synthesis
 
 AHEAD = Device("cpu", "reference")
@@ -69,7 +69,7 @@ def used(ahead):
 
 @pytest.fixture
 def small_ranges(monkeypatch):
-    monkeypatch.setattr("swdual.master.ranges.SMALLEST_RANGE", 300)
+    monkeypatch.setattr("swdual.master.ranges.MIN_RANGE_RESIDUES", 300)
     monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
 
 
@@ -148,10 +148,10 @@ def test_both_strands_of_a_query_are_told_one_after_the_other(ahead):
 def test_what_is_done_already_is_not_told():
     """Others may have taken it over meanwhile."""
     jobs = [Job(k, f"q{k}", None, lambda *_: None, 1, np.ones(1)) for k in range(3)]
-    board = Board([None], [jobs])
-    turn = board.take(0)
+    scheduler = WorkStealingScheduler([None], [jobs])
+    attempt = scheduler.take(0)
     jobs[1].done = True
-    assert board.upcoming(turn) == [jobs[0], jobs[2]]
+    assert scheduler.upcoming(attempt) == [jobs[0], jobs[2]]
 
 
 def test_an_error_of_the_hint_ends_the_search_like_one_of_the_call(ahead, monkeypatch):

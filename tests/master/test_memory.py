@@ -126,7 +126,7 @@ def test_ranges_are_no_heavier_than_they_may_be(lengths, heaviest, parts, width)
     """Only a single target may be; all targets are covered, in order, once."""
     database = database_of(sequences(lengths))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "SMALLEST_RANGE", 50)
+        patch.setattr(task, "MIN_RANGE_RESIDUES", 50)
         ranges = cut(database, parts, shares=2, width=width, heaviest=heaviest)
         usual = cut(database, parts, shares=2, width=width)
     for each in ranges:
@@ -151,7 +151,7 @@ def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     usual = swdual.search(queries, targets, **options)
     monkeypatch.setattr(engagement, "planned_memory", lambda needs, allowed: least_memory(needs))
     whole = Search(queries, targets, **options)
-    assert whole.memory.wave < len(queries)
+    assert whole.memory.batch_queries < len(queries)
     assert whole.memory.heaviest < targets.residues // 4
     found = list(whole.results())
     assert found == list(usual)

@@ -24,7 +24,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from swdual.master.cost import RateBook, Rates, columns_at
+from swdual.master.cost import CalibrationCache, CostModel, columns_at
 from swdual.master.partition import divide
 from swdual.master.ranges import Range, columns_of
 from swdual.runtime.cache import cache_folder
@@ -159,11 +159,11 @@ def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together
     """Two hundred searches, and periods in which everything takes twice as long."""
     rng = np.random.default_rng([seed, together])
     machine = Machine(together)
-    calibration = Rates.from_dict(FACTS["rates"][str(together)])
+    calibration = CostModel.from_dict(FACTS["rates"][str(together)])
     busy = beyond = 0
     for number in range(200):
         lengths, database = drawn(rng, kind, number)
-        book = RateBook()
+        book = CalibrationCache()
         rates = book.find("simd", f"{together} simd", lambda: calibration)
         division = divide(lengths, database, machine.kinds, [rates] * together, "dual")
         idle = machine.seconds(lengths, database, division)
@@ -180,5 +180,5 @@ def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together
         rates.learn(queries, division.seconds[0], division.besides[0], observed)
         book.keep("simd", f"{together} simd", rates)
         book.save()
-        check_everything(machine, RateBook().find("simd", f"{together} simd", None))
+        check_everything(machine, CalibrationCache().find("simd", f"{together} simd", None))
     assert beyond <= ODD * 200

@@ -14,7 +14,7 @@ import pytest
 import swdual
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, InputError
-from swdual.master.cost import Rates
+from swdual.master.cost import CostModel
 from swdual.master.ranges import SMALL_EDGE
 from swdual.planning.planner import PACKAGE, Plan
 from swdual.prediction.preview import Preview, plan
@@ -270,7 +270,7 @@ def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
     preview = Preview(QUERIES, TARGETS, 2, 0)
     (kept,) = json.loads(Path(preview.rates_file).read_text()).values()
     (entry,) = kept.values()
-    kept = Rates.from_dict(entry["calibrated"])
+    kept = CostModel.from_dict(entry["calibrated"])
     assert preview.rates["cpu"].calibrated == pytest.approx(kept.calibrated, rel=1e-9)
 
 
@@ -281,7 +281,7 @@ def test_no_more_workers_are_measured_than_there_are_processors(own_cache, no_gp
 
     def calibrated(bind, together, clock):
         asked.append(together)
-        return Rates.from_dict(2)
+        return CostModel.from_dict(2)
 
     monkeypatch.setattr("swdual.prediction.preview.calibrated", calibrated)
     for cpus in (1, 3, 4, 700):

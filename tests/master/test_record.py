@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from swdual.master import execution_log as module
-from swdual.master.cost import KNOTS, MAX_SEEN, Rates
-from swdual.master.devices import Device, crowd
+from swdual.master.cost import KNOTS, MAX_SEEN, CostModel
+from swdual.master.devices import Device, device_mix
 from swdual.master.execution_log import Record
 from swdual.master.ranges import Range
-from swdual.master.task import Job, Turn
+from swdual.master.task import Job, TaskAttempt
 from swdual.master.worker import Worker
 from swdual.master.worker_pool import Report
 from swdual.planning.planner import make_plan
@@ -26,14 +26,14 @@ class Book:
     def __init__(self):
         self.kept, self.saved = [], 0
 
-    def keep(self, name, crowd, rates):
-        self.kept.append((name, crowd, rates))
+    def keep(self, name, device_mix, rates):
+        self.kept.append((name, device_mix, rates))
 
     def save(self):
         self.saved += 1
 
 
-class Lessons(Rates):
+class Lessons(CostModel):
     """Notes what it is taught."""
 
     def learn(self, *columns):
@@ -72,7 +72,7 @@ def report(worker, start, end, outcome="done", seconds=(1.0, 1.0, 0.5), place=PL
     times = None if seconds is None else np.array(seconds)
     besides = None if seconds is None else times / 8
     job = Job(0, "q", place, None, 77, times, besides=besides)
-    return Report(Turn(worker, job, start), end, outcome, None, (end - start) / 2)
+    return Report(TaskAttempt(worker, job, start), end, outcome, None, (end - start) / 2)
 
 
 def test_spans_tell_what_was_done_and_when(workers, clock):
@@ -136,7 +136,7 @@ def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
     cpu, gpu = workers[0].rates, workers[2].rates
     assert cpu.taught == [[[100, 50], [1.0, 1.0], [0.125, 0.125], [1.5, 1.0]]]
     assert gpu.taught == [[[30], [0.5], [0.0625], [0.5]]]
-    together = crowd(worker.device for worker in workers)
+    together = device_mix(worker.device for worker in workers)
     assert [each[:2] for each in book.kept] == [("simd", together), ("simd lanes=16", together)]
     assert [rates for *_, rates in book.kept] == [cpu, gpu]
     assert book.saved == 1
@@ -155,7 +155,7 @@ def test_nothing_is_learnt_twice(workers, clock):
 
 def test_rates_learn_what_was_observed(clock):
     """The real ones: after some searches that took twice as long, half the speed is predicted."""
-    rates = Rates.from_dict(1)
+    rates = CostModel.from_dict(1)
     worker = Worker(0, "cpu 0", Device(), None, rates)
     record = Record([worker.name], Book())
     record.begin(PLAN, [0, 0])

@@ -42,7 +42,7 @@ def database_of(lengths, block_bytes=64 << 20):
 
 def cut_with(database, parts, smallest, **options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "SMALLEST_RANGE", smallest)
+        patch.setattr(task, "MIN_RANGE_RESIDUES", smallest)
         return cut(database, parts, **options)
 
 
@@ -164,8 +164,8 @@ def test_a_giant_has_enough_others_beside_it():
 def test_no_part_is_smaller_than_the_smallest_range():
     """However many are asked for: lanes would idle."""
     ranges = cut(database_of([1000] * 5000), 10**6, shares=MANY)
-    assert len(ranges) == 5_000_000 // task.SMALLEST_RANGE
-    assert min(each.residues for each in ranges) >= task.SMALLEST_RANGE - 1000
+    assert len(ranges) == 5_000_000 // task.MIN_RANGE_RESIDUES
+    assert min(each.residues for each in ranges) >= task.MIN_RANGE_RESIDUES - 1000
 
 
 def test_one_part_is_a_block():

@@ -167,7 +167,7 @@ def test_the_sample_does_not_depend_on_the_division(monkeypatch, database, compa
     codes = [PROTEIN.encode(text) for text in QUERIES.values()]
     samples = []
     for smallest in (1 << 18, 100):
-        monkeypatch.setattr(task, "SMALLEST_RANGE", smallest)
+        monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", smallest)
         monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
         compared.clear()
         swdual.search(QUERIES, database, threads=2, verify=sample)

@@ -8,7 +8,7 @@ from backends.cuda.standin import StandIn
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.master import worker
-from swdual.master.cost import Rates
+from swdual.master.cost import CostModel
 
 DEVICES = ("cuda", "cuda:1", "hybrid")
 
@@ -23,7 +23,7 @@ def cards(monkeypatch):
 
     monkeypatch.setattr(cuda, "devices", lambda: [{"number": 0}, {"number": 1}])
     monkeypatch.setattr(cuda, "bind", bind)
-    monkeypatch.setattr(worker, "calibrated", lambda *_: Rates.from_dict({"gcups": 1}))
+    monkeypatch.setattr(worker, "calibrated", lambda *_: CostModel.from_dict({"gcups": 1}))
     return found
 
 
