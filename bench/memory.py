@@ -135,7 +135,7 @@ def cases(folder: Path, db: Path | None, queries: Path | None, sizes: Any) -> di
         "tiny records": ["search", "one.fa", "tiny.db"],
         "tiny records, all hit": ["search", "one.fa", "tiny.db", *scores],
         "many queries": ["search", "many.fa", "few.fa"],
-        "giants": ["search", "giant.fa", "giants.fa"],
+        "long_targets": ["search", "giant.fa", "giants.fa"],
         "makedb, tiny records": ["makedb", "tiny.fa", "--title", "t"],
     }
 

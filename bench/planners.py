@@ -26,7 +26,7 @@ from swdual.planning.instance import PRECISION
 from swdual.planning.planner import PACKAGE, make_plan
 from swdual.version import __version__
 
-LARGEST_FOR_TABLE = 60
+MAX_FOR_TABLE = 60
 """Tasks up to which dual_dp is tried where some are slower on a GPU: there it fills a table."""
 
 Times = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -73,7 +73,7 @@ def _ratios(instances: int, seed: int) -> dict[str, list[float]]:
     for number in range(instances):
         n, cpus, gpus = (int(rng.integers(a, b + 1)) for a, b in ((10, 300), (1, 16), (1, 8)))
         p, q = list(FAMILIES.values())[number % len(FAMILIES)](rng, n)
-        small = n <= LARGEST_FOR_TABLE or bool((q <= p).all())
+        small = n <= MAX_FOR_TABLE or bool((q <= p).all())
         for name in names:
             if name != "dual_dp" or small:
                 plan = make_plan(p, q, cpus=cpus, gpus=gpus, planner=name)

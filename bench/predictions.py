@@ -27,7 +27,7 @@ from swdual.sequences.records import as_sequences
 from swdual.sequences.synthesis import write_fasta
 
 SIZES = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 70_000]
-SHORTEST, LONGEST = 5, 35_000
+MIN_LENGTH, MAX_LENGTH = 5, 35_000
 MAX_CELLS = 6e10
 
 BRIEF_CELLS, REPEATS = 2e9, 3
@@ -73,7 +73,7 @@ def main(
             with swdual.makedb(f"{path}.fasta", path, dbtype="prot") as database:
                 residues[size] = database.residues
         while len(outcomes) < searches and time.monotonic() - began < seconds:
-            length = int(np.exp(rng.uniform(np.log(SHORTEST), np.log(LONGEST + 1))))
+            length = int(np.exp(rng.uniform(np.log(MIN_LENGTH), np.log(MAX_LENGTH + 1))))
             size = sizes[rng.integers(len(sizes))]
             cells = length * residues[size]
             if cells <= MAX_CELLS and length < len(letters):

@@ -15,7 +15,7 @@ Progress = Callable[[int], None]
 """Called with the number of cells done since the last call; may raise to stop the work."""
 
 
-LARGEST = 2**31 - 1
+MAX_SCORE = 2**31 - 1
 """The largest score that a backend can return."""
 
 TOO_LARGE = "a score beyond 2**31 - 1: use a matrix with smaller scores, or shorter sequences"
@@ -24,7 +24,7 @@ TOO_LARGE = "a score beyond 2**31 - 1: use a matrix with smaller scores, or shor
 KEPT_BYTES = 1 << 30
 """Memory for what is kept of targets, if nobody says otherwise."""
 
-TARGET_WEIGHT = 64
+TARGET_COST = 64
 """What a target of a range weighs besides its residues: 16 for the gaps of the file, the rest for
 numbers about it.
 """
@@ -37,15 +37,15 @@ class Scorer(Protocol):
     def width(self) -> int:
         """Targets computed side by side: with fewer, or unlike ones, some of it idles."""
 
-    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
+    def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
         """Return bytes that all callers share, and bytes that each needs besides.
 
         Parameters
         ----------
         longest_query
             Residues of the longest query.
-        heaviest
-            Weight of the heaviest range: its residues, and `TARGET_WEIGHT` for each target.
+        max_range_cost
+            Weight of the heaviest range: its residues, and `TARGET_COST` for each target.
         """
         ...
 
@@ -72,7 +72,7 @@ class Scorer(Protocol):
         Raises
         ------
         EngineError
-            If a score is larger than `LARGEST`.
+            If a score is larger than `MAX_SCORE`.
         """
         ...
 
@@ -82,16 +82,16 @@ ScoringTask = tuple[bytes, int, int, int]
 
 
 @runtime_checkable
-class ForesightedScorer(Scorer, Protocol):
+class PrefetchingScorer(Scorer, Protocol):
     """One that works ahead, and that finds a query's best targets without all scores."""
 
-    def expect(self, upcoming: Sequence[ScoringTask]) -> None:
+    def prefetch(self, upcoming: Sequence[ScoringTask]) -> None:
         """Take note of the tasks that will probably come, in their order, the next one first."""
 
     def best(
-        self, query: bytes, block: int, first: int, last: int, bar: int, progress: Progress
+        self, query: bytes, block: int, first: int, last: int, cutoff: int, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the scores that reach a bar, and the places in the block of their targets.
+        """Return the scores that reach a cutoff, and the places in the block of their targets.
 
         The highest come first, equal ones in the order of the database's input. Parameters and
         errors are otherwise those of a call, which returns all scores.
@@ -100,7 +100,7 @@ class ForesightedScorer(Scorer, Protocol):
 
 
 @runtime_checkable
-class KeepingScorer(Scorer, Protocol):
+class CachingScorer(Scorer, Protocol):
     """One that keeps what it has made of targets for the next query."""
 
     def keep(self, most: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 
 
 class SwdualError(Exception):
@@ -24,7 +24,7 @@ class SwdualError(Exception):
     def __init__(
         self, message: str, *, file: str | os.PathLike[str] | None = None, line: int | None = None
     ) -> None:
-        self.message = harmless(message)
+        self.message = sanitize(message)
         super().__init__(self.message)
         self.file = None if file is None else os.fspath(file)
         self.line = line
@@ -34,7 +34,7 @@ class SwdualError(Exception):
 
     def __str__(self) -> str:
         parts = (part for part in (self.file, self.line) if part is not None)
-        place = "".join(f"{harmless(str(part))}:" for part in parts)
+        place = "".join(f"{sanitize(str(part))}:" for part in parts)
         return f"{place} {self.message}" if place else self.message
 
 

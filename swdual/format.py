@@ -20,7 +20,7 @@ from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, Kind, columns, needs_alignment, parse_fields
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 
 Column = Sequence[Any] | NDArray[Any]
 
@@ -157,7 +157,7 @@ def printed(field: str, column: Column, tab: str = " ") -> list[str]:
     as_text = _PRINTED.get(field)
     kind: Kind = FIELDS[field].kind
     if kind == "text":
-        return [harmless(str(value), tab) for value in column]
+        return [sanitize(str(value), tab) for value in column]
     values = column.tolist() if isinstance(column, np.ndarray) else column
     if kind == "whole":
         return [NOTHING if value is None else str(value) for value in values]

@@ -76,7 +76,7 @@ def test_a_terabyte_is_refused_at_once(tmp_path, name, read):
 
 def test_a_table_of_too_many_tasks_is_refused(monkeypatch, tmp_path):
     """Standard input may go on for ever."""
-    monkeypatch.setattr("swdual.cli._times.MOST_TASKS", 3)
+    monkeypatch.setattr("swdual.cli._times.MAX_TASKS", 3)
     path = tmp_path / "times.csv"
     path.write_bytes(b"cpu,gpu\n" + b"1,1\n" * 3)
     assert len(read_times(path)[0]) == 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swdual.errors import DatabaseError, InputError
-from swdual.io.text import harmless, quoted
+from swdual.io.text import quoted, sanitize
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ from swdual.io.text import harmless, quoted
 )
 def test_what_acts_becomes_a_question_mark(text, shown):
     """Control characters, what turns the direction of text, and what is no character."""
-    assert harmless(text) == shown
-    assert harmless(shown) == shown
+    assert sanitize(text) == shown
+    assert sanitize(shown) == shown
 
 
 def test_tabs_may_be_kept():
     """CSV keeps them: there they divide nothing."""
-    assert harmless("a\tb\x0b", tab="\t") == "a\tb?"
+    assert sanitize("a\tb\x0b", tab="\t") == "a\tb?"
 
 
 def test_a_long_quotation_is_cut():

@@ -22,7 +22,7 @@ from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda.kernels import KERNELS, choose
 
 LAMBDA, K = 0.267, 0.041
-"""Of BLOSUM62 with 11 and 1 (Altschul and Gish 1996), for the bar of an E-value of 10."""
+"""Of BLOSUM62 with 11 and 1 (Altschul and Gish 1996), for the score cutoff of an E-value of 10."""
 
 EVALUE = 10
 
@@ -104,7 +104,7 @@ class Scan:
         self._database, self._top = database, top
         self._scorer = CudaScorer(database, SCHEME, card, memory_limit)
 
-    def bar(self, query: bytes) -> int:
+    def cutoff(self, query: bytes) -> int:
         """Return about the lowest score that a search reports."""
         expected = K * len(query) * self._database.residues / EVALUE
         return max(1, math.ceil(math.log(max(expected, 1)) / LAMBDA))
@@ -114,7 +114,7 @@ class Scan:
         best: list[list[int]] = [[] for _ in queries]
         tasks = self._tasks(queries)
         for place, (number, task) in enumerate(tasks):
-            self._scorer.expect([each for _, each in tasks[place : place + UPCOMING]])
+            self._scorer.prefetch([each for _, each in tasks[place : place + UPCOMING]])
             scores = self._scorer(*task, lambda cells: None)
             highest = np.sort(scores)[-self._top :].tolist()
             best[number] = sorted(best[number] + highest, reverse=True)[: self._top]
@@ -133,21 +133,23 @@ class Scan:
         tasks = self._tasks(queries)
         self.card.launched()
         self.card.uploaded = 0
-        bars = [self.bar(query) for query in queries]
+        cutoffs = [self.cutoff(query) for query in queries]
         best: list[list[int]] = [[] for _ in queries]
         started = time.perf_counter()
         for place, (number, task) in enumerate(tasks):
-            self._scorer.expect([each for _, each in tasks[place : place + UPCOMING]])
-            scores, _ = self._scorer.best(*task, bars[number], lambda cells: None)
+            self._scorer.prefetch([each for _, each in tasks[place : place + UPCOMING]])
+            scores, _ = self._scorer.best(*task, cutoffs[number], lambda cells: None)
             found = best[number] + scores[: self._top].tolist()
             best[number] = sorted(found, reverse=True)[: self._top]
             if len(best[number]) == self._top:
-                bars[number] = max(bars[number], best[number][-1])
+                cutoffs[number] = max(cutoffs[number], best[number][-1])
         taken = time.perf_counter() - started
         kernels = sum(each.seconds for each in self.card.launched())
         return Scanned(taken, kernels, self.card.uploaded, best)
 
     def expected(self, queries: Sequence[bytes], best: list[list[int]]) -> list[list[int]]:
         """Return the scores that a scan finds, of all that there are."""
-        bars = map(self.bar, queries)
-        return [[x for x in scores if x >= bar] for bar, scores in zip(bars, best, strict=True)]
+        cutoffs = map(self.cutoff, queries)
+        return [
+            [x for x in scores if x >= cutoff] for cutoff, scores in zip(cutoffs, best, strict=True)
+        ]

@@ -42,7 +42,7 @@ TOP = 10
 SEARCH = ["--gapopen", "11", "--gapextend", "1", "-k", str(TOP), "-f", "6 qseqid sseqid score"]
 
 MARGIN = 15
-"""How far above the bar of a scan the E-value of a hit is small enough, whatever its length."""
+"""How far above the cutoff of a scan the E-value of a hit is small enough, whatever its length."""
 
 NO_LIMITS = Limits(None, 0.0)
 
@@ -210,7 +210,7 @@ def batch(
         query, _, score = line.split("\t")
         scores[query].append(int(score))
     clear = [
-        [score for score in wanted if score >= scan.bar(query) + MARGIN]
+        [score for score in wanted if score >= scan.cutoff(query) + MARGIN]
         for query, wanted in zip(codes, expected, strict=True)
     ]
     reported = [each[: len(wanted)] for each, wanted in zip(scores.values(), clear, strict=True)]

@@ -101,7 +101,7 @@ class Microbenchmark:
 
 def main(script: str, *arguments: str) -> None:
     """Run a script, or with -m a module, with everything in place, also for its own processes."""
-    build.BLOCK_BYTES, _cuda_slot.MOST_KEYS, _cuda_memory.STAGE_BYTES = 1 << 15, 8, 700
+    build.BLOCK_BYTES, _cuda_slot.MAX_KEYS, _cuda_memory.STAGE_BYTES = 1 << 15, 8, 700
     sys.modules["cupy"] = TimedCupy()
     cuda.why_not = lambda: None
     cuda.devices = lambda: [{"number": 0}]

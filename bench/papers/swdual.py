@@ -73,11 +73,11 @@ from swdual.sequences.sequence import Sequence, batch_of
 from swdual.version import __version__
 
 QUERIES = 40
-SHORTEST_QUERY = 4
+MIN_QUERY_LENGTH = 4
 
 SETS = {
     "homogeneous": np.linspace(4500, 5000, QUERIES),
-    "heterogeneous": np.geomspace(SHORTEST_QUERY, 35_213, QUERIES),
+    "heterogeneous": np.geomspace(MIN_QUERY_LENGTH, 35_213, QUERIES),
 }
 USUAL = np.linspace(100, 5000, QUERIES)
 SINGLE = {
@@ -140,7 +140,7 @@ class Bench:
     def queries(self, lengths: NDArray[Any], database: Database | None = None) -> list[Sequence]:
         """Return queries of these lengths, scaled, cut from the database's sequences in a row."""
         database = self.database if database is None else database
-        scaled = np.maximum(SHORTEST_QUERY, np.rint(lengths * self.scale)).astype(np.int64)
+        scaled = np.maximum(MIN_QUERY_LENGTH, np.rint(lengths * self.scale)).astype(np.int64)
         total = int(scaled.sum())
         needed = 100 + 2 * total * len(database) // database.residues
         order = np.random.default_rng(1).permutation(len(database))[:needed]
@@ -645,7 +645,7 @@ def _about(bench: Bench) -> Row:
     }
     click.echo("swdual: " + ", ".join(f"{key} {value}" for key, value in about.items()))
     click.echo(
-        f"Query lengths are {bench.scale:g} times the paper's, at least {SHORTEST_QUERY}; times "
+        f"Query lengths are {bench.scale:g} times the paper's, at least {MIN_QUERY_LENGTH}; times "
         f"are in seconds, medians of {bench.repeats}; predictions are missing below "
         f"{SMALL_CELLS:,} cells."
     )

@@ -99,15 +99,15 @@ RIGID: dict[str, tuple[str, dict[str, Any]]] = {
 QUICK = {"instances": 2, "size": 60}
 
 LOAD = 0.7
-LARGEST, LONGEST = 6, 7000
+MAX_WIDTH, MAX_LENGTH = 6, 7000
 """Of the small jobs: the part of the processors that they need, threads and seconds at most."""
 
 
 def small(jobs: int, processors: int, seed: int, *, at_once: bool) -> Workload:
     """Return jobs like those of the paper's figure 1."""
     generator = np.random.default_rng(seed)
-    width = generator.integers(1, LARGEST + 1, jobs)
-    run_time = generator.integers(1, LONGEST + 1, jobs)
+    width = generator.integers(1, MAX_WIDTH + 1, jobs)
+    run_time = generator.integers(1, MAX_LENGTH + 1, jobs)
     gap = width.mean() * run_time.mean() / (LOAD * processors)
     submit_time = np.floor(np.cumsum(generator.exponential(gap, jobs)))
     return Workload.from_arrays(submit_time * (not at_once), run_time, width, name="small")

@@ -1,7 +1,7 @@
 """Why a score is what it is: the alignments of the few hits that are reported.
 
 tile (fill a rectangle of the matrices, walk back through it) -> grid (several targets at once: keep
-some lines, then walk from tile to tile), long (the same for one giant pair) -> tracer (chooses
+some lines, then walk from tile to tile), long (the same for one long target) -> tracer (chooses
 between them) -> tracebacks (what comes back, as columns) -> alignment (one of them, to look at).
 
 **Which alignment.** Many may share the highest score. The one that is given ends at the smallest

@@ -13,7 +13,7 @@ import numpy as np
 
 from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
 from swdual.io import notebook
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description
 
@@ -360,7 +360,7 @@ def _coloured(row: str, kinds: list[str]) -> notebook.Markup:
 
 def _introduced(role: str, sequence: Sequence) -> notebook.Markup:
     """Return a line with name, length and title of a sequence."""
-    size = counted(len(sequence), "residue", "residues")
+    size = pluralize(len(sequence), "residue", "residues")
     parts = [notebook.faint(role), notebook.strong(sequence.id), notebook.faint(f"· {size}")]
     about = description(sequence.title)
     return notebook.join([*parts, *([notebook.cut(about, TITLE_WIDTH)] if about else [])], " ")

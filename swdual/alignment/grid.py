@@ -27,7 +27,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
 
     BITS, LANES = bits, lanes
     GROUP = COLUMNS * lanes
-    HIGHEST = (1 << (bits - 1)) - 1
+    MAX_NUMBER = (1 << (bits - 1)) - 1
 
     def fill_grid(
         codes: NDArray[np.uint8],
@@ -77,7 +77,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
             if lane_targets[lane] >= 0:
                 lane_goal[lane] = goals[lane_targets[lane]]
             else:
-                lane_goal[lane] = HIGHEST
+                lane_goal[lane] = MAX_NUMBER
         for group in range(groups):
             place = (start + group) * GROUP
             set_profile(profile, letters, low, high, codes, place, BITS, LANES)
@@ -114,7 +114,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
                             if end_groups[target] == group:
                                 end_rows[target, block] = 1
                             else:
-                                lane_goal[lane] = HIGHEST
+                                lane_goal[lane] = MAX_NUMBER
                 if last < len(query):
                     line = (block * groups + group) * 2 * GROUP
                     store(kept_rows, line, h[0])
@@ -139,7 +139,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
             while event < len(event_groups) and event_groups[event] == group:
                 lane = event_lanes[event]
                 lane_targets[lane] = next_targets[event]
-                lane_goal[lane] = HIGHEST
+                lane_goal[lane] = MAX_NUMBER
                 if next_targets[event] >= 0:
                     lane_goal[lane] = goals[next_targets[event]]
                 lane_reset[lane] = -1

@@ -1,4 +1,4 @@
-"""The alignment of one giant pair, in memory that grows with the sequences, not their product.
+"""The alignment of one long pair, in memory that grows with the sequences, not their product.
 
 The matrices are filled once, keeping a few rows and columns; then the rectangles between these
 that the alignment passes through are filled again, from its end to its beginning, and likewise

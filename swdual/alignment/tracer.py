@@ -15,14 +15,14 @@ from swdual.alignment.tracebacks import COLUMNS, Tracebacks
 from swdual.backend import Progress
 from swdual.database.database import Block
 from swdual.errors import EngineError
-from swdual.lanes.ladder import Rung, aligned, ladder
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.registers import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.registers import register_bytes
+from swdual.lanes.score_widths import ScoreWidth, aligned, score_widths
 from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
 from swdual.sequences.scoring import ScoringScheme
 
-SMALLEST_TILE, LARGEST_TILE = 32, 512
+MIN_TILE, MAX_TILE = 32, 512
 """Rows and columns between the lines that are kept."""
 
 GRID_BYTES = 128 << 20
@@ -44,7 +44,7 @@ class Tracer:
     def __init__(self, scheme: ScoringScheme, grid_bytes: int | None = None) -> None:
         self._scheme = scheme
         self._grid_bytes = GRID_BYTES if grid_bytes is None else grid_bytes
-        self._rungs = ladder(scheme, register_bytes())
+        self._score_widths = score_widths(scheme, register_bytes())
         self._thread = threading.local()
 
     def __call__(
@@ -100,24 +100,24 @@ class Tracer:
         numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
         ends = numbers[:4]
         runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(scores)
-        room, narrowest = self._grid_bytes, self._rungs[0]
+        room, narrowest = self._grid_bytes, self._score_widths[0]
         tiles = [_tile(len(codes), int(n), narrowest, room) for n in targets.lengths]
-        giants = np.array(tiles, np.int64) > LARGEST_TILE
-        left = ~giants
-        for rung in self._rungs:
-            fits = left & (scores <= rung.limit - rung.zero)
+        long_targets = np.array(tiles, np.int64) > MAX_TILE
+        left = ~long_targets
+        for score_width in self._score_widths:
+            fits = left & (scores <= score_width.limit - score_width.zero)
             left &= ~fits
             chosen = np.flatnonzero(fits)
             if len(chosen):
-                self._grids(codes, targets, chosen, scores, rung, ends, runs, progress)
-        for k in np.flatnonzero(giants | left).tolist():
-            self._giant(codes, targets, k, int(scores[k]), ends, runs, progress)
+                self._grids(codes, targets, chosen, scores, score_width, ends, runs, progress)
+        for k in np.flatnonzero(long_targets | left).tolist():
+            self._align_long(codes, targets, k, int(scores[k]), ends, runs, progress)
         for k, operations in enumerate(runs):
             here, there = codes[ends[0, k] :], _residues(targets, k)[ends[2, k] :]
-            numbers[4:, k] = tally(here, there, operations, self._rungs[-1].table)
+            numbers[4:, k] = tally(here, there, operations, self._score_widths[-1].table)
         return Tracebacks.of(numbers, runs)
 
-    def _giant(
+    def _align_long(
         self,
         query: NDArray[np.uint8],
         targets: Block,
@@ -145,22 +145,27 @@ class Tracer:
         targets: Block,
         chosen: NDArray[np.int64],
         scores: NDArray[np.int64],
-        rung: Rung,
+        score_width: ScoreWidth,
         ends: NDArray[np.int64],
         runs: list[NDArray[np.uint32]],
         progress: Progress,
     ) -> None:
-        """Align the query with some targets whose scores fit a rung."""
-        packed = pack(targets, chosen, rung.lanes)
-        kind = np.dtype(f"i{rung.bits // 8}")
+        """Align the query with some targets whose scores fit a score width."""
+        packed = pack(targets, chosen, score_width.lanes)
+        kind = np.dtype(f"i{score_width.bits // 8}")
         letters = query.astype(np.int64)
-        goals = scores[chosen] + rung.zero
-        numbers = (rung.zero, rung.first_gap, rung.next_gap)
-        fill = grid_kernel(rung.bits, rung.lanes)
-        rows = len(query) * rung.lanes
+        goals = scores[chosen] + score_width.zero
+        numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
+        fill = grid_kernel(score_width.bits, score_width.lanes)
+        rows = len(query) * score_width.lanes
         scratch = [
             aligned(size, kind)
-            for size in (rows, rows, CODES * GROUP_COLUMNS * rung.lanes, *[rung.lanes] * 3)
+            for size in (
+                rows,
+                rows,
+                CODES * GROUP_COLUMNS * score_width.lanes,
+                *[score_width.lanes] * 3,
+            )
         ]
         used = np.flatnonzero(np.bincount(letters))
         for batch in range(len(packed.batch_starts) - 1):
@@ -168,9 +173,11 @@ class Tracer:
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
             here = slice(*packed.event_starts[batch : batch + 2].tolist())
             order, firsts, following = _lanes_of(packed, here)
-            tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, rung, self._grid_bytes)
+            tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, score_width, self._grid_bytes)
             blocks = -(-len(query) // tile)
-            kept_rows, kept_columns = self._lines(len(query), (stop - start), tile, rung, kind)
+            kept_rows, kept_columns = self._lines(
+                len(query), (stop - start), tile, score_width, kind
+            )
             end_groups = np.full(len(chosen), -1, np.int64)
             end_rows = np.zeros((len(chosen), blocks), np.uint8)
             fill(
@@ -184,8 +191,8 @@ class Tracer:
                 goals,
                 letters,
                 used,
-                rung.low,
-                rung.high,
+                score_width.low,
+                score_width.high,
                 numbers,
                 tile,
                 *scratch,
@@ -206,11 +213,11 @@ class Tracer:
                 *found, count = walk_grid(
                     query,
                     target,
-                    rung.table,
+                    score_width.table,
                     numbers,
                     int(goals[place]),
                     tile,
-                    rung.lanes,
+                    score_width.lanes,
                     lane,
                     first_group * GROUP_COLUMNS,
                     stop - start,
@@ -228,11 +235,16 @@ class Tracer:
                 runs[k] = buffer[:count][::-1].copy()
 
     def _lines(
-        self, rows: int, groups: int, tile: int, rung: Rung, kind: np.dtype[np.signedinteger]
+        self,
+        rows: int,
+        groups: int,
+        tile: int,
+        score_width: ScoreWidth,
+        kind: np.dtype[np.signedinteger],
     ) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
         """Return room for row lines and column lines; each thread keeps its own."""
-        row_size = ((rows - 1) // tile) * groups * 2 * GROUP_COLUMNS * rung.lanes
-        column_size = (groups * GROUP_COLUMNS // tile) * rows * 2 * rung.lanes
+        row_size = ((rows - 1) // tile) * groups * 2 * GROUP_COLUMNS * score_width.lanes
+        column_size = (groups * GROUP_COLUMNS // tile) * rows * 2 * score_width.lanes
         size = (row_size + column_size) * kind.itemsize
         room = getattr(self._thread, "room", None)
         if room is None or len(room) < size:
@@ -245,10 +257,10 @@ def _unreached(k: int, score: int) -> EngineError:
     return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
-def _tile(rows: int, columns: int, rung: Rung, room: int) -> int:
+def _tile(rows: int, columns: int, score_width: ScoreWidth, room: int) -> int:
     """Return the smallest distance of lines that take no more room."""
-    line_bytes = 4 * rows * columns * rung.lanes * rung.bits // 8
-    tile = SMALLEST_TILE
+    line_bytes = 4 * rows * columns * score_width.lanes * score_width.bits // 8
+    tile = MIN_TILE
     while line_bytes > tile * room:
         tile *= 2
     return tile

@@ -1,7 +1,7 @@
 """The inter-sequence kernel: one target in each lane, down the query in groups of four columns.
 
 The recurrence, and what its numbers stand for, are those of `swdual.lanes.cell`. A lane whose
-best number passes the limit of its rung is scored again with wider numbers.
+best number passes the limit of its score width is scored again with wider numbers.
 
 Two registers a vector (`lanes` = twice a register's) hide the latency of the chain u, H, E.
 """

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import LARGEST, TOO_LARGE, Progress, Scorer
+from swdual.backend import MAX_SCORE, TOO_LARGE, Progress, Scorer
 from swdual.database.database import Database
 from swdual.errors import EngineError
 from swdual.sequences.alphabet import ALIGNMENT
@@ -37,9 +37,9 @@ class ReferenceScorer:
         self._scheme = scheme
         self._scores: list[list[int]] = scheme.matrix.scores.tolist()
 
-    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
+    def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
         """Return bytes: see `Scorer`. Each caller has two rows as long as a target."""
-        return 0, 2 * 32 * self._database.manifest.longest + 2 * heaviest
+        return 0, 2 * 32 * self._database.manifest.longest + 2 * max_range_cost
 
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
@@ -52,7 +52,7 @@ class ReferenceScorer:
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
             score = gotoh(query, target, self._scores, *prices, progress)
-            if score > LARGEST:
+            if score > MAX_SCORE:
                 raise EngineError(TOO_LARGE)
             out[k - first] = score
         return out

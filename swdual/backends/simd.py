@@ -16,9 +16,9 @@ from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import striped, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
-from swdual.lanes.ladder import Rung, aligned, ladder
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.registers import COLUMNS, register_bytes, register_count
+from swdual.lanes.score_widths import ScoreWidth, aligned, score_widths
 from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
 
@@ -67,13 +67,13 @@ class SimdScorer:
     def __init__(self, database: Database, scheme: ScoringScheme, lanes: int) -> None:
         self.work = Work()
         self.width = lanes
-        self.rungs = ladder(scheme, lanes)
+        self.score_widths = score_widths(scheme, lanes)
         self._database = database
         self._kept_bytes = KEPT_BYTES
         self._packs: dict[tuple[int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
 
-    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
+    def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
         """Return bytes: see `Scorer`; what is kept of ranges comes on top (see `keep`).
 
         Each caller has H and E of every lane, or those of one target in 32 bits and its query
@@ -82,8 +82,8 @@ class SimdScorer:
         idle beside the longest targets.
         """
         rows = max(2 * self.width, 4 * (CODES + 2)) + 16
-        idle = min(4 * self.width * self._database.manifest.longest, 64 * heaviest)
-        return 0, rows * longest_query + 4 * heaviest + idle
+        idle = min(4 * self.width * self._database.manifest.longest, 64 * max_range_cost)
+        return 0, rows * longest_query + 4 * max_range_cost + idle
 
     def keep(self, most: int) -> None:
         """Keep no more than so many bytes of ranges that are laid out."""
@@ -94,16 +94,18 @@ class SimdScorer:
     ) -> NDArray[np.int32]:
         """Return the scores: see `Scorer`."""
         letters = np.frombuffer(query, np.uint8).astype(np.int64)
-        narrowest, *wider = self.rungs
+        narrowest, *wider = self.score_widths
         packed = self._pack(block, first, last, narrowest.lanes)
         scores = self._score(letters, packed, narrowest, progress)
-        for rung in wider:
+        for score_width in wider:
             overflowed = np.flatnonzero(scores < 0)
             if len(overflowed) == 0:
                 return scores
-            again = _packed_again(self._database.block(block), overflowed + first, rung, len(query))
+            again = _packed_again(
+                self._database.block(block), overflowed + first, score_width, len(query)
+            )
             self._database.release()
-            scores[overflowed] = self._score(letters, again, rung, lambda cells: progress(0))
+            scores[overflowed] = self._score(letters, again, score_width, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
             raise EngineError(TOO_LARGE)
         return scores
@@ -119,7 +121,12 @@ class SimdScorer:
         if mine:
             try:
                 found.set_result(
-                    pack(self._database.block(block), np.arange(first, last), lanes, giants=False)
+                    pack(
+                        self._database.block(block),
+                        np.arange(first, last),
+                        lanes,
+                        long_targets=False,
+                    )
                 )
             except BaseException as error:
                 with self._lock:
@@ -140,18 +147,18 @@ class SimdScorer:
                 held -= self._packs.pop(key).result().bytes
 
     def _score(
-        self, query: NDArray[np.int64], packed: Pack, rung: Rung, progress: Progress
+        self, query: NDArray[np.int64], packed: Pack, score_width: ScoreWidth, progress: Progress
     ) -> NDArray[np.int32]:
-        """Return scores in the order of the pack's targets; -1 where one does not fit the rung."""
+        """Return scores in the order of the pack's targets; -1 where one does not fit the width."""
         out = np.empty(len(packed.lengths), np.int32)
-        sparse = self._sparse(packed, rung.bits, len(query))
-        lanes = min(packed.lanes, register_bytes() * 8 // rung.bits)
+        sparse = self._sparse(packed, score_width.bits, len(query))
+        lanes = min(packed.lanes, register_bytes() * 8 // score_width.bits)
         for first, last in _runs(sparse):
             if sparse[first]:
                 targets = packed.event_targets[slice(*packed.event_starts[[first, last]])]
-                calls = _score_each(query, packed, rung, lanes, targets, out)
+                calls = _score_each(query, packed, score_width, lanes, targets, out)
             else:
-                calls = _score_batches(query, packed, rung, first, last, out)
+                calls = _score_batches(query, packed, score_width, first, last, out)
             for cells in calls:
                 progress(cells)
             if sparse[first]:
@@ -180,36 +187,40 @@ def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDA
     return columns * (rows * cells), residues * (TARGET_COLUMN + TARGET_VECTOR * vectors)
 
 
-def _packed_again(block: Block, targets: NDArray[np.int64], rung: Rung, rows: int) -> Pack:
+def _packed_again(
+    block: Block, targets: NDArray[np.int64], score_width: ScoreWidth, rows: int
+) -> Pack:
     """Return targets laid out for wider numbers, in half as many lanes if these are fuller."""
-    packed = pack(block, targets, rung.lanes, giants=False)
-    if rung.lanes * rung.bits // 8 <= register_bytes():
+    packed = pack(block, targets, score_width.lanes, long_targets=False)
+    if score_width.lanes * score_width.bits // 8 <= register_bytes():
         return packed
-    halved = pack(block, targets, rung.lanes // 2, giants=False)
-    return min(packed, halved, key=lambda each: np.minimum(*_costs(each, rung.bits, rows)).sum())
+    halved = pack(block, targets, score_width.lanes // 2, long_targets=False)
+    return min(
+        packed, halved, key=lambda each: np.minimum(*_costs(each, score_width.bits, rows)).sum()
+    )
 
 
 def _score_batches(
     query: NDArray[np.int64],
     packed: Pack,
-    rung: Rung,
+    score_width: ScoreWidth,
     first: int,
     last: int,
     out: NDArray[np.int32],
 ) -> Iterator[int]:
     """Score some batches, a target in each lane; the cells of each call come out."""
-    kind = np.dtype(f"i{rung.bits // 8}")
+    kind = np.dtype(f"i{score_width.bits // 8}")
     lanes = packed.lanes
     rows, group = len(query) * lanes, COLUMNS * lanes
     scratch = [aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
-    numbers = (rung.zero, rung.first_gap, rung.next_gap, rung.limit)
+    numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     used = np.flatnonzero(np.bincount(query))
     step = max(1, CALL_CELLS // max(1, len(query) * group))
     while first < last:
         end = packed.batch_starts[first] + step
         fitting = int(np.searchsorted(packed.batch_starts, end, "right")) - 1
         after = min(last, max(first + 1, fitting))
-        score_kernel(rung.bits, lanes)(
+        score_kernel(score_width.bits, lanes)(
             packed.codes,
             packed.batch_starts,
             packed.event_starts,
@@ -220,8 +231,8 @@ def _score_batches(
             after,
             query,
             used,
-            rung.low,
-            rung.high,
+            score_width.low,
+            score_width.high,
             numbers,
             *scratch,
             out,
@@ -233,27 +244,27 @@ def _score_batches(
 def _score_each(
     query: NDArray[np.int64],
     packed: Pack,
-    rung: Rung,
+    score_width: ScoreWidth,
     lanes: int,
     targets: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> Iterator[int]:
     """Score targets one by one; the cells of each call come out."""
-    kind = np.dtype(f"i{rung.bits // 8}")
+    kind = np.dtype(f"i{score_width.bits // 8}")
     codes = striped(query, lanes)
     scratch = [aligned(n, kind) for n in (len(codes), len(codes), CODES * len(codes), lanes)]
-    numbers = (rung.zero, rung.first_gap, rung.next_gap, rung.limit)
+    numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     cells = packed.lengths[targets] * len(query)
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
     for some, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
-        target_kernel(rung.bits, lanes)(
+        target_kernel(score_width.bits, lanes)(
             packed.source,
             packed.starts,
             packed.lengths,
             some,
             codes,
-            rung.target_low,
-            rung.target_high,
+            score_width.target_low,
+            score_width.target_high,
             numbers,
             *scratch,
             out,

@@ -22,8 +22,8 @@ import click
 
 from swdual.cli._options import EXIT_CODES, Command, option
 from swdual.errors import OutputError, SwdualError
-from swdual.io.text import counted as counted
-from swdual.io.text import harmless, nearest
+from swdual.io.text import nearest, sanitize
+from swdual.io.text import pluralize as pluralize
 from swdual.version import __version__
 
 # Before NumPy is imported: to clear huge pages takes longer than they save, for arrays that are
@@ -153,7 +153,7 @@ def _run(arguments: list[str]) -> int:
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        click.echo("\n".join(map(harmless, shown.getvalue().split("\n"))), err=True, nl=False)
+        click.echo("\n".join(map(sanitize, shown.getvalue().split("\n"))), err=True, nl=False)
         return 1
     except (KeyboardInterrupt, click.Abort) as stop:
         _heed_nothing()
@@ -187,9 +187,9 @@ def _run(arguments: list[str]) -> int:
 
 
 def _say(message: str, code: int, error: BaseException) -> int:
-    click.echo(f"swdual: error: {harmless(message)}", err=True)
+    click.echo(f"swdual: error: {sanitize(message)}", err=True)
     for note in getattr(error, "__notes__", ()):
-        click.echo(f"swdual: {harmless(note)}", err=True)
+        click.echo(f"swdual: {sanitize(note)}", err=True)
     return code
 
 
@@ -214,7 +214,7 @@ on_invalid_option = option(
 """For commands that read sequences."""
 
 
-def talking(function: Any) -> Any:
+def logging_options(function: Any) -> Any:
     """Add the options that say how much a command says, and obey them."""
 
     @option("--quiet", is_flag=True, help="Print only errors on standard error.")
@@ -303,7 +303,7 @@ class _Messages(logging.Formatter):
         message = record.getMessage()
         if self._context is not None and isinstance(self._context.command, Command):
             message = self._context.command.in_options(message, self._context)
-        return harmless(message)
+        return sanitize(message)
 
 
 class _Lines(_Messages):

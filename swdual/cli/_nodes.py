@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import counted
-from swdual.io.text import harmless
+from swdual.cli import pluralize
+from swdual.io.text import sanitize
 
 if TYPE_CHECKING:
     from swdual.prediction.cluster_preview import ClusterPreview
@@ -28,7 +28,7 @@ def show(preview: ClusterPreview, found: Forecast, *, as_json: bool) -> None:
         click.echo(json.dumps(facts))
         return
     for line in _head(preview, found):
-        click.echo(harmless(line))
+        click.echo(sanitize(line))
     plan = found.plan
     ratio = found.makespan / plan.lower_bound if plan.lower_bound else 1.0
     click.echo(
@@ -43,7 +43,7 @@ def show(preview: ClusterPreview, found: Forecast, *, as_json: bool) -> None:
     for load, kind in zip(found.loads, preview.cluster.kinds, strict=True):
         most, least = memory[kind.name]
         click.echo(
-            f"{harmless(load.name)[:16]:<17}{load.nodes:>7,}{load.shares:>8.1f}"
+            f"{sanitize(load.name)[:16]:<17}{load.nodes:>7,}{load.shares:>8.1f}"
             f"{_seconds(load.busy):>11}{100 * abs(load.idle):>6.1f} %{_seconds(load.waiting):>11}"
             f"{load.blocks:>8.1f}{_gib(load.received):>13}"
             f"{f'{least.total / GIB:.1f} to {_gib(most.total)}':>19}"
@@ -73,12 +73,13 @@ def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
     cpus = sum(kind.count * kind.cpus for kind in cluster.kinds)
     gpus = sum(kind.count * kind.gpus for kind in cluster.kinds)
     lines = [
-        f"{counted(len(preview.lengths), 'query', 'queries')} x "
-        f"{counted(len(preview.database), 'target', 'targets')}: {preview.cells / 1e9:,.1f} Gcells",
-        f"cluster   {cluster.path}: {counted(cluster.nodes, 'node', 'nodes')}, "
-        f"{counted(cpus, 'CPU', 'CPUs')} and {counted(gpus, 'GPU', 'GPUs')}",
-        f"shares    {counted(len(partition.groups), 'group', 'groups')} of queries x "
-        f"{counted(len(partition.ranges), 'range', 'ranges')} of targets; to send them takes "
+        f"{pluralize(len(preview.lengths), 'query', 'queries')} x "
+        f"{pluralize(len(preview.database), 'target', 'targets')}: "
+        f"{preview.cells / 1e9:,.1f} Gcells",
+        f"cluster   {cluster.path}: {pluralize(cluster.nodes, 'node', 'nodes')}, "
+        f"{pluralize(cpus, 'CPU', 'CPUs')} and {pluralize(gpus, 'GPU', 'GPUs')}",
+        f"shares    {pluralize(len(partition.groups), 'group', 'groups')} of queries x "
+        f"{pluralize(len(partition.ranges), 'range', 'ranges')} of targets; to send them takes "
         f"{100 * found.overhead:.1f} % of the time",
     ]
     here = [kind.name for kind in cluster.kinds if kind.rates is None]
@@ -87,7 +88,7 @@ def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
     transfers = found.to_dict()["transfers"]
     if transfers["blocks"]:
         lines.append(
-            f"transfers {counted(transfers['blocks'], 'block', 'blocks')}, "
+            f"transfers {pluralize(transfers['blocks'], 'block', 'blocks')}, "
             f"{_gib(transfers['bytes'])}, of which {_gib(transfers['from_client'])} from the "
             f"client; the last arrives after {_seconds(transfers['last'])}"
         )

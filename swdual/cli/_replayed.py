@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from swdual.cli import counted
+from swdual.cli import pluralize
 from swdual.errors import InputError
 from swdual.scheduling.job import seconds
 from swdual.scheduling.platform import Platform
@@ -68,7 +68,7 @@ class Part(NamedTuple):
         """Return a line about the weeks and one about the first jobs, if there is a choice."""
         lines = []
         if self.weeks is not None:
-            which = counted(self.weeks, "week", "weeks")
+            which = pluralize(self.weeks, "week", "weeks")
             if self.week is not None:
                 last = self.week + self.weeks - 1
                 which = f"week {self.week}" if self.weeks == 1 else f"weeks {self.week} to {last}"
@@ -110,7 +110,7 @@ def load(
     begin = time.perf_counter()
     trace = read_trace(path)
     spent = time.perf_counter() - begin
-    logger.debug("read %s: %s in %.2f s", path, counted(len(trace), "job", "jobs"), spent)
+    logger.debug("read %s: %s in %.2f s", path, pluralize(len(trace), "job", "jobs"), spent)
     machine = _platform(trace, platform, processors, cluster_size)
     # A job that is too wide is an error only if it is among those that are simulated.
     widest = None if chosen.too_wide == "error" else machine.processors
@@ -214,7 +214,7 @@ def _check_widths(workload: Workload, platform: Platform) -> None:
         raise InputError(
             f"job {workload.number[first]} needs {workload.processors[first]:,} processors, but "
             f"the platform has {platform.processors:,} "
-            f"({counted(len(wide), 'such job', 'such jobs')}); choose a larger one, or leave out "
+            f"({pluralize(len(wide), 'such job', 'such jobs')}); choose a larger one, or leave out "
             "or narrow such jobs with --repair too_wide=drop or --repair too_wide=cap",
             file=workload.source,
             line=None if workload.lines is None else int(workload.lines[first]),

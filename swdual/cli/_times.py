@@ -17,7 +17,7 @@ from swdual.errors import InputError
 from swdual.io.input import lines
 from swdual.io.text import quoted
 
-MOST_TASKS = 10_000_000
+MAX_TASKS = 10_000_000
 """They take some 2 GB of memory."""
 
 
@@ -65,8 +65,8 @@ def _columns(reader: Any, file: str) -> tuple[NDArray[np.float64], NDArray[np.fl
         if not "".join(row).strip() and len(row) < 2:
             continue
         texts = [row[place].strip() if place < len(row) else "" for place in places]
-        if len(times[0]) == MOST_TASKS:
-            raise InputError(f"has more than {MOST_TASKS:,} tasks; plan parts of it", file=file)
+        if len(times[0]) == MAX_TASKS:
+            raise InputError(f"has more than {MAX_TASKS:,} tasks; plan parts of it", file=file)
         for column, text in zip(times, texts, strict=True):
             try:
                 seconds = float(text) if text else math.inf

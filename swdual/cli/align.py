@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from swdual.cli import on_invalid_option, set_up_messages, talking
+from swdual.cli import logging_options, on_invalid_option, set_up_messages
 from swdual.cli._complete import complete_format
 from swdual.cli._options import Command, bounded_threads, option, output_options, scheme_options
 
@@ -54,7 +54,7 @@ swdual align a.fasta b.fasta --matrix BLOSUM80 -o alignments.txt
     help="E-values: from NCBI's parameters, with B as the database, or none.",
 )
 @on_invalid_option
-@talking
+@logging_options
 def command(
     a: str,
     b: str,

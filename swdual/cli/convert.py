@@ -6,7 +6,7 @@ import logging
 
 import click
 
-from swdual.cli import counted, set_up_messages, talking
+from swdual.cli import logging_options, pluralize, set_up_messages
 from swdual.cli._complete import complete_format
 from swdual.cli._options import Command, option
 
@@ -51,7 +51,7 @@ swdual convert hits.parquet hits.tsv
     "if the fields are not BLAST's twelve]",
 )
 @option("--force", is_flag=True, help="Replace OUT if it exists.")
-@talking
+@logging_options
 def command(
     source: str,
     target: str,
@@ -75,4 +75,4 @@ def command(
     from swdual.results.conversion import convert
 
     rows = convert(source, target, before=before, after=after, header=header, force=force)
-    logger.info("%s written to %s", counted(rows, "hit", "hits"), target)
+    logger.info("%s written to %s", pluralize(rows, "hit", "hits"), target)

@@ -195,7 +195,7 @@ def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> 
     from dataclasses import replace
 
     from swdual.errors import InputError
-    from swdual.io.text import harmless
+    from swdual.io.text import sanitize
     from swdual.sequences.sequence import description
 
     title, codes = record.title, record.codes
@@ -211,4 +211,4 @@ def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> 
         title = f"{record.id}:{place} {description(title)}".rstrip()
     if strand == "minus":
         codes = record.alphabet.reverse_complement(codes)
-    return replace(record, title=harmless(title, "\t"), codes=codes)
+    return replace(record, title=sanitize(title, "\t"), codes=codes)

@@ -48,7 +48,7 @@ def _show_system(as_json: bool) -> None:
 
 def _show_database(db: str, check: bool, as_json: bool) -> None:
     from swdual.database.database import Database
-    from swdual.io.text import harmless
+    from swdual.io.text import sanitize
 
     with Database.open(db, check=check) as database:
         facts = database.facts(letters=check)
@@ -60,6 +60,6 @@ def _show_database(db: str, check: bool, as_json: bool) -> None:
                 shown = "  ".join(f"{letter} {count:,}" for letter, count in value.items())
             else:
                 shown = f"{value:,}" if isinstance(value, int) else str(value)
-            click.echo(f"{name:<12}{harmless(shown)}")
+            click.echo(f"{name:<12}{sanitize(shown)}")
         if check:
             click.echo("checksums   all right")

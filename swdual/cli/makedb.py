@@ -7,7 +7,7 @@ import time
 
 import click
 
-from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli import logging_options, on_invalid_option, pluralize, set_up_messages
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.io.text import duration
@@ -77,7 +77,7 @@ swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
     is_flag=True,
     help="Replace DB if it exists.",
 )
-@talking
+@logging_options
 def command(
     files: tuple[str, ...],
     sources: tuple[str, ...],
@@ -130,6 +130,6 @@ def command(
             "%s: %s, %s, %s",
             target,
             database.counted_sequences(),
-            counted(database.residues, "residue", "residues"),
+            pluralize(database.residues, "residue", "residues"),
             duration(seconds),
         )

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli import logging_options, on_invalid_option, pluralize, set_up_messages
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
 from swdual.io.progress import progress_bar
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 
 GROUPS = {
     "Input": "dbtype on_invalid strand max_target_seqs",
@@ -91,7 +91,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
     help="Largest number of hits of a query; 0 for all.",
 )
 @on_invalid_option
-@talking
+@logging_options
 def command(
     files: tuple[str, ...],
     times: str | None,
@@ -143,7 +143,7 @@ def command(
             planner,
             lambda name: make_plan(*columns, cpus=cpus or 0, gpus=gpus or 0, planner=name),
         )
-        facts, lines = {"tasks": len(columns[0])}, [counted(len(columns[0]), "task", "tasks")]
+        facts, lines = {"tasks": len(columns[0])}, [pluralize(len(columns[0]), "task", "tasks")]
     else:
         from swdual.prediction.preview import Preview
 
@@ -165,7 +165,7 @@ def command(
         click.echo(json.dumps(everything))
         return
     for line in lines:
-        click.echo(harmless(line))
+        click.echo(sanitize(line))
     _print_table(plans)
     for name, why in refused.items():
         click.echo(f"{name:<17}{why}")
@@ -269,8 +269,9 @@ def _described(preview: Any, *, given: bool) -> tuple[dict[str, Any], list[str]]
         "rates_file": preview.rates_file,
     }
     lines = [
-        f"{counted(len(preview.lengths), 'query', 'queries')} x "
-        f"{counted(len(preview.database), 'target', 'targets')}: {preview.cells / 1e9:,.1f} Gcells",
+        f"{pluralize(len(preview.lengths), 'query', 'queries')} x "
+        f"{pluralize(len(preview.database), 'target', 'targets')}: "
+        f"{preview.cells / 1e9:,.1f} Gcells",
         f"memory    {memory.total / 2**30:.2f} GiB, or down to "
         f"{preview.least_memory.total / 2**30:.2f} with --memory-limit"
         + (f"; on each GPU {preview.gpu_bytes / 2**30:.2f}" if preview.gpu_bytes else ""),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import counted, on_invalid_option, set_up_messages, talking
+from swdual.cli import logging_options, on_invalid_option, pluralize, set_up_messages
 from swdual.cli._complete import complete_format, complete_names
 from swdual.cli._options import (
     Command,
@@ -231,7 +231,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     help="Code that CPUs run: simd, or reference, which is slow and shares no code with it.",
 )
 @on_invalid_option
-@talking
+@logging_options
 def command(
     files: tuple[str, ...],
     query: str | None,
@@ -403,10 +403,10 @@ class _Counted:
 
 def _report(timing: Timing, hits: int, search: Search, *, on_nodes: bool) -> None:
     """Say what was found, and under -v how the work went against the plan."""
-    queries = counted(len(search.queries), "query", "queries")
+    queries = pluralize(len(search.queries), "query", "queries")
     logger.info(
         "%s of %s in %s, %s",
-        counted(hits, "hit", "hits") if hits else "no hits",
+        pluralize(hits, "hit", "hits") if hits else "no hits",
         queries,
         search.database.counted_sequences(),
         duration(timing.seconds),
@@ -416,7 +416,7 @@ def _report(timing: Timing, hits: int, search: Search, *, on_nodes: bool) -> Non
         timing.cells / 1e9,
         timing.seconds,
         timing.gcups,
-        counted(len(timing.timeline.workers), *(NODES if on_nodes else WORKERS)),
+        pluralize(len(timing.timeline.workers), *(NODES if on_nodes else WORKERS)),
     )
     error = timing.timeline.prediction_error()
     if math.isfinite(error):

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from swdual.cli import set_up_messages, talking
+from swdual.cli import logging_options, set_up_messages
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, Real, option
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 
 logger = logging.getLogger("swdual")
 
@@ -194,7 +194,7 @@ swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     help="Draw the distributions of waiting time and bounded slowdown of all schedules.",
 )
 @option("--force", is_flag=True, help="Replace files that exist.")
-@talking
+@logging_options
 def command(
     trace: str,
     policies: tuple[str, ...],
@@ -257,14 +257,14 @@ def command(
         return
     click.echo(headline(workload, platform))
     for line in part.lines():
-        click.echo(harmless(line))
+        click.echo(sanitize(line))
     one = len(runs) == 1
     table = done.comparison
     for line in summary(table.rows[0], table.metrics, columns) if one else table.lines():
-        click.echo(harmless(line))
+        click.echo(sanitize(line))
     for line in done.refusals():
-        click.echo(harmless(line))
+        click.echo(sanitize(line))
     for who, lines in done.explanations.items():
-        click.echo("" if len(runs) == 1 else f"\n{harmless(who)}")
+        click.echo("" if len(runs) == 1 else f"\n{sanitize(who)}")
         for line in lines:
             click.echo(line)

@@ -6,10 +6,10 @@ import logging
 
 import click
 
-from swdual.cli import set_up_messages, talking
+from swdual.cli import logging_options, set_up_messages
 from swdual.cli._options import Command, Count, option
 from swdual.cli._size import Size
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 
 logger = logging.getLogger("swdual")
 
@@ -53,7 +53,7 @@ swdual synth 20M --seed 1 --queries 5 -o queries.fasta   # five queries with rel
     "database.",
 )
 @option("--force", is_flag=True, help="Replace the file if it exists.")
-@talking
+@logging_options
 def command(
     residues: int,
     out: str,
@@ -82,7 +82,7 @@ def command(
         "seed %d, families of %d; %s",
         seed,
         family_size,
-        "a database" if queries is None else counted(queries, "query", "queries"),
+        "a database" if queries is None else pluralize(queries, "query", "queries"),
     )
     if queries is None:
         records = synthesis.synthesize(residues, seed=seed, family_size=family_size)
@@ -93,5 +93,5 @@ def command(
     with replacing(out, force=force, compress=True) as stream:
         sequences, written = synthesis.write_fasta(records, Utf8(stream))
     if out != "-":
-        found = counted(sequences, "sequence", "sequences")
-        logger.info("%s: %s, %s", out, found, counted(written, "residue", "residues"))
+        found = pluralize(sequences, "sequence", "sequences")
+        logger.info("%s: %s, %s", out, found, pluralize(written, "residue", "residues"))

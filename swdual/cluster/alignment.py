@@ -16,7 +16,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.master.merge import Traced, alignment_jobs
 
 ERRAND_CELLS = 500_000_000
-"""Cells of the alignments that one remote task finds, if there are so many: a twentieth of a second."""
+"""Cells of the alignments that one task finds, if there are so many: a twentieth of a second."""
 
 CELL_SECONDS = 2e-10
 """What a cell takes, roughly: remote tasks are spread by it."""
@@ -24,7 +24,7 @@ CELL_SECONDS = 2e-10
 
 @dataclass
 class _Bundle:
-    """Hits that are to be aligned by one remote task: of which queries, which of theirs, and what for.
+    """Hits that one remote task aligns: of which queries, which of theirs, and what for.
 
     With their residues' codes also come the places in the input of the targets.
     """
@@ -44,7 +44,7 @@ class Aligning:
         The targets.
     remote tasks
         Where alignments are asked for.
-    heaviest
+    max_range_cost
         What the targets of a job may weigh.
     priority
         What has more is done before.
@@ -58,14 +58,14 @@ class Aligning:
         self,
         database: Database,
         dispatcher: Dispatcher,
-        heaviest: int,
+        max_range_cost: int,
         priority: int,
         take: Callable[[int, Traced], None],
         note: Callable[[int, Alignments], None],
     ) -> None:
         self._database = database
-        self._errands = dispatcher
-        self._heaviest = heaviest
+        self._dispatcher = dispatcher
+        self._heaviest = max_range_cost
         self._priority = priority
         self._take = take
         self._note = note
@@ -76,7 +76,7 @@ class Aligning:
 
     def add(self, number: int, result: QueryResult) -> None:
         """Have the hits of a query aligned, those of a block by a node that has it."""
-        anywhere = self._errands.anywhere
+        anywhere = self._dispatcher.anywhere
         for hits in alignment_jobs(result, self._heaviest):
             blocks, within = self._database.located(result.ordinals[hits])
             whose = np.zeros(len(hits), np.int64) if anywhere else blocks
@@ -108,7 +108,7 @@ class Aligning:
         return self._supplied.pop(number, None)
 
     def _send(self, bundle: _Bundle) -> None:
-        self._errands.add(
+        self._dispatcher.add(
             RemoteTask(
                 align,
                 (bundle.jobs, not self._has_residues),

@@ -1,7 +1,7 @@
-"""Errands: what nodes are to do, and where each is done.
+"""The dispatcher: remote tasks, and the node that each is done on.
 
-Dask queues remote tasks on the node that the plan has chosen, runs them and tries again what failed. To
-a node that has hardly anything left some of the busiest one's are given, and what a lost node was
+Dask queues remote tasks on the node that the plan has chosen, runs them and tries again what
+failed. To a node that has hardly anything left some of the busiest one's are given, and what a lost node was
 given, others are. Where nodes lack blocks of the database these are brought to them first.
 """
 
@@ -24,7 +24,7 @@ from swdual.errors import ClusterError
 BEGUN = 2
 """Errands of a node that it may have begun, and are not taken from it for another."""
 
-MOST_DEATHS = 3
+MAX_DEATHS = 3
 """Nodes that may die while an remote task is the first of theirs."""
 
 FEW = 1
@@ -85,7 +85,7 @@ class Dispatcher:
     def __init__(self, nodes: Nodes, database: Database) -> None:
         self._nodes = nodes
         self._blocks = len(database.manifest.blocks)
-        self._deliveries = BlockTransfers(nodes, database)
+        self._transfers = BlockTransfers(nodes, database)
         self._open: dict[RemoteTask, None] = {}
         self._loads: defaultdict[Node, float] = defaultdict(float)
         self._alone: defaultdict[Node, dict[RemoteTask, None]] = defaultdict(dict)
@@ -102,7 +102,7 @@ class Dispatcher:
         self._reassign(remote_task, node)
 
     def _reassign(self, remote_task: RemoteTask, node: Node | None) -> None:
-        """Have a node do an remote task; by default the one with the least to do that can do it now."""
+        """Have a node do a remote task; by default the one with the least to do that can do it now."""
         if remote_task.future is not None:
             self._nodes.withdraw(remote_task.future)
             remote_task.future = None
@@ -134,7 +134,7 @@ class Dispatcher:
         if remote_task.node is not node or remote_task.future is not None:
             return  # another has got it meanwhile
         for block in sorted(remote_task.blocks - node.blocks):
-            self._deliveries.bring(node, block, partial(self._bring, remote_task, node))
+            self._transfers.bring(node, block, partial(self._bring, remote_task, node))
             return
         remote_task.future = self._nodes.ask(
             remote_task.function,
@@ -152,7 +152,7 @@ class Dispatcher:
         )
 
     def _take(self, remote_task: RemoteTask, found: Any) -> None:
-        """Hand on what came out of an remote task; if blocks were lacking, have it done elsewhere."""
+        """Hand on what came out of a remote task; if blocks were missing, have it done elsewhere."""
         if isinstance(found, BlockMissing):
             self._take_lack(remote_task, found)
             return
@@ -178,7 +178,7 @@ class Dispatcher:
 
     def _left(self, node: Node) -> None:
         """Have others do what was given to a node that is lost, or only it could do."""
-        self._deliveries.left(node)
+        self._transfers.left(node)
         self._count_death(node)
         here = self._nodes.here
         known = set().union(*(other.blocks for other in here))
@@ -194,7 +194,7 @@ class Dispatcher:
         if first is None:
             return
         first.deaths += 1
-        if first.deaths > MOST_DEATHS:
+        if first.deaths > MAX_DEATHS:
             raise ClusterError(
                 f"{first.deaths} nodes died at the same task, the last at {node.address} on "
                 f"{node.facts.host}: have they too little memory? Their logs may tell"

@@ -85,7 +85,7 @@ class Nodes:
     ----------
     client
         Of a Dask cluster.
-    brief
+    spec
         What the nodes are told.
     timeline
         Where each of them gets its number.
@@ -95,7 +95,7 @@ class Nodes:
 
     def __init__(self, client: Client, spec: SearchSpec, timeline: Timeline) -> None:
         self._client = client
-        self._brief = spec
+        self._spec = spec
         self._timeline = timeline
         self._requests = Requests(client, spec.token, self._look)
         annotated = dask.get_annotations()
@@ -195,7 +195,7 @@ class Nodes:
         resources: dict[str, float] = {SLOT: 1 if alone else 0}
         if alone:
             resources |= self._wanted.get("resources", {})
-        if alone and str(self._brief.execution.device).startswith("cuda"):
+        if alone and str(self._spec.execution.device).startswith("cuda"):
             resources[GPU] = 1
         if only is None and self._refused:
             only = self.here
@@ -274,7 +274,7 @@ class Nodes:
 
     def _introduce(self, address: str, worker: WorkerInfo) -> None:
         """Have a worker made ready; it then takes part."""
-        site = self._ask_one(address, "introduce", introduce, self._brief)
+        site = self._ask_one(address, "introduce", introduce, self._spec)
         join = partial(self._join, address, worker, site)
         future = self._ask_one(
             address, "describe", describe, site, then=join, failed=partial(self._failed, address)

@@ -34,7 +34,7 @@ BRIEFEST, LENGTHIEST = 0.5, 10.0
 SLOW = 0.25
 """The speed of a node, to that of all in the mean, below which its shares may last longer."""
 
-MOST_SHARES = 50_000
+MAX_SHARES = 50_000
 """Shares beyond which a search is not cut further: each takes the client a millisecond or so."""
 
 
@@ -79,7 +79,7 @@ def partition_search(
     *,
     ranges: list[Range] | None = None,
     done: Collection[tuple[int, int]] = (),
-    heaviest: int | None = None,
+    max_range_cost: int | None = None,
 ) -> ClusterPartition:
     """Return a sharing with a short predicted makespan, and few blocks for each node.
 
@@ -99,7 +99,7 @@ def partition_search(
         How the targets are cut already.
     done
         Queries and numbers of such ranges that need not be compared again.
-    heaviest
+    max_range_cost
         What a range weighs at most: see `cut`.
     """
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
@@ -111,7 +111,9 @@ def partition_search(
 
         def attempt(wanted: float) -> ClusterPartition:
             parts = max(1, math.ceil(wanted / max(1, len(lengths))))
-            places = cut(database, parts, shares=len(kinds), width=width, heaviest=heaviest)
+            places = cut(
+                database, parts, shares=len(kinds), width=width, max_range_cost=max_range_cost
+            )
             left = pending(len(lengths), places)
             return _planned(costs, database, places, left, wanted, kinds, planner)
 
@@ -132,7 +134,7 @@ def _best(attempt: Callable[[float], ClusterPartition], wanted: float) -> Cluste
     in_vain = 0
     while best.plan.makespan > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
         wanted *= 2
-        if wanted > MOST_SHARES:
+        if wanted > MAX_SHARES:
             break
         finer = attempt(wanted)
         if len(finer.shares) == len(last.shares):
@@ -176,7 +178,7 @@ class _Costs:
         total = len(node_seconds) / speed
         lengthiest = LENGTHIEST * max(total / max(node_seconds), SLOW)
         mean = min(max(1 / speed / SHARES_PER_NODE, BRIEFEST), lengthiest)
-        return min(max(total / mean, 1.0), MOST_SHARES)
+        return min(max(total / mean, 1.0), MAX_SHARES)
 
     def of_queries(self, residues: float) -> NDArray[np.float64]:
         """Return what each query against so many residues costs the first node that may do it."""

@@ -23,7 +23,7 @@ NONE = -1
 ROUNDS, EVEN = 4, 1e-4
 """Changes for each node that make a plan more even, and the part by which each must do so."""
 
-FEWEST = 8
+MIN_TASKS_A_NODE = 8
 """Shares of a node, if possible: a slow one that gets a large share may keep all others waiting."""
 
 IDLE = (GOOD_ENOUGH - 1) / 2
@@ -53,7 +53,7 @@ def assign_nodes(plan: Plan, seconds: Sequence[NDArray[np.float64]]) -> NDArray[
         workers[kind.shares] = kind.nodes[kind.owners]
     even, longest = workers.copy(), GOOD_ENOUGH * loads(workers, seconds).max(initial=0.0)
     for kind in kinds:
-        for fewest in (FEWEST, 1):
+        for fewest in (MIN_TASKS_A_NODE, 1):
             owners = _beside_each_other(kind.times, kind.speeds, longest, fewest)
             if owners is not None:
                 break

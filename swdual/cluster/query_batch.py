@@ -23,8 +23,8 @@ from swdual.planning.timeline import Span
 from swdual.sequences.sequence import Sequence
 
 WAVE_PRIORITY = 1_000_000
-"""More than twice the shares of a batch. Its alignments come after them, as on one machine, and then
-the shares of the next; so plan and reality can be compared.
+"""More than twice the shares of a batch. Its alignments come after them, as on one machine, and
+then the shares of the next; so plan and reality can be compared.
 """
 
 
@@ -39,7 +39,7 @@ class ClusterQueryBatch:
         The queries.
     first_number
         The place of the first of them among all queries.
-    means
+    context
         What they share.
     nodes, remote tasks
         Who computes, and what they have to do.
@@ -60,11 +60,11 @@ class ClusterQueryBatch:
         self._number = number
         self._queries = queries
         self._first_number = first_number
-        self._means = context
+        self._context = context
         self._nodes = nodes
-        self._errands = dispatcher
+        self._dispatcher = dispatcher
         self._fitted = context.params.stats == "fit"
-        self._gathering = merger = HitMerger(queries, first_number, context)
+        self._merger = merger = HitMerger(queries, first_number, context)
         self._aligning = Aligning(
             context.database,
             dispatcher,
@@ -104,11 +104,11 @@ class ClusterQueryBatch:
     def results(self) -> Iterator[QueryResult]:
         """Return the results in the order of the queries."""
         for number in range(len(self._queries)):
-            while not self._gathering.is_complete(number):
+            while not self._merger.is_complete(number):
                 if not self._shares_left:
                     self._aligning.flush()
                 self._nodes.attempt()
-            result = self._gathering.finished(number)
+            result = self._merger.finished(number)
             supplied = self._aligning.supplied(number)
             if supplied is not None:
                 result = replace(result, targets=SuppliedTargets(result.targets, supplied))
@@ -135,13 +135,13 @@ class ClusterQueryBatch:
             node.pace,
             alone=True,
         )
-        self._errands.add(remote_task, node)
+        self._dispatcher.add(remote_task, node)
 
     def _take_scores(
         self, query: int, where: Range, cells: int, predicted: float, scores: Scores
     ) -> None:
         """Keep what came out of a share."""
-        context = self._means
+        context = self._context
         self._shares_left -= 1
         place = where.block, where.first, where.last - 1
         self._note("score", query, place, scores, cells, predicted)
@@ -151,7 +151,7 @@ class ClusterQueryBatch:
                 context.checkpoint.keep(record)
             number = packed_of(record)[0] - self._first_number
             scored = unpack(record, len(context.database), fitted=self._fitted)
-            result = self._gathering.take(number, scored)
+            result = self._merger.take(number, scored)
             if result is not None:
                 self._aligning.add(number, result)
 
@@ -168,7 +168,7 @@ class ClusterQueryBatch:
         predicted: float = float("nan"),
     ) -> None:
         """Note who did what, which ended just now."""
-        record = self._means.record
+        record = self._context.record
         end = record.elapsed
         start = max(0.0, end - found.seconds)
         number = self._first_number + query

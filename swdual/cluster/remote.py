@@ -68,7 +68,7 @@ class SearchSpec:
         (queries,) residues of each query.
     params
         What is asked.
-    manner
+    execution
         How it is done; threads and memory are those of each node.
     """
 

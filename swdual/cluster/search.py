@@ -146,7 +146,7 @@ class ClusterSearch(Search):
         nodes = self._nodes
         assert nodes is not None
         dispatcher = Dispatcher(nodes, self.database)
-        size, checkpoint = self.memory.batch_queries, self._means.checkpoint
+        size, checkpoint = self.memory.batch_queries, self._context.checkpoint
         if len(self.queries) > size:
             size = max(1, size // 2)
         start = number = 0
@@ -158,7 +158,7 @@ class ClusterSearch(Search):
             queries = self.queries[start:end]
             with nodes.reached():
                 query_batch = ClusterQueryBatch(
-                    number, queries, start, self._means, nodes, dispatcher, self._count
+                    number, queries, start, self._context, nodes, dispatcher, self._count
                 )
             self._cells_known += query_batch.cells_known
             self._bar.skip(self._cells_known)

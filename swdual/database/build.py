@@ -27,17 +27,17 @@ from swdual.database.layout import (
     pack_shard_header,
     read_digest,
 )
-from swdual.database.memory import Room
+from swdual.database.memory import BuildMemoryPlan
 from swdual.database.writing import (
-    Deal,
     SectionWriter,
+    ShardAssigner,
     Target,
     Targets,
     padded_lengths,
     write_block,
 )
 from swdual.errors import InputError
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.sequence import Batch
 
@@ -61,7 +61,7 @@ BLOCK_RECORDS = 1 << 20
 STORED_RECORDS = 512
 """Records of a sorted run on disk that are looked at together."""
 
-MOST_RUNS = 256
+MAX_RUNS = 256
 """Sorted runs on disk before they are merged into one."""
 
 Size = Callable[[int, int], int]
@@ -70,9 +70,9 @@ Size = Callable[[int, int], int]
 logger = logging.getLogger("swdual")
 
 
-def most_room() -> Room:
+def most_room() -> BuildMemoryPlan:
     """Return all the room that is of use to the building of a database."""
-    return Room(RUN_RESIDUES, RUN_RECORDS, SPOOL_BYTES, CHECKED_IDS)
+    return BuildMemoryPlan(RUN_RESIDUES, RUN_RECORDS, SPOOL_BYTES, CHECKED_IDS)
 
 
 def build(
@@ -83,7 +83,7 @@ def build(
     title: str,
     writer: str,
     scratch: Path | None,
-    room: Room | None = None,
+    room: BuildMemoryPlan | None = None,
     shards: Sequence[Target] = (),
     progress: Callable[[int], None] = lambda residues: None,
 ) -> None:
@@ -126,7 +126,7 @@ def build(
         sections = SectionWriter([stream, *shards], background)
         names = _Names(names_spool(), names_spool(), room.identifiers)
         runs = _sorted_runs(batches, names, progress, spool, room)
-        deal = Deal(len(shards), _padded_bytes(runs), BLOCK_BYTES)
+        deal = ShardAssigner(len(shards), _padded_bytes(runs), BLOCK_BYTES)
         blocks: list[BlockInfo] = []
         for targets in _blocks(runs, deal.size):
             blocks.append(write_block(sections, targets, blocks, deal.next(targets)))
@@ -184,7 +184,7 @@ class _Names:
             hashes.sort()
             twice = np.count_nonzero(hashes[1:] == hashes[:-1])
             if twice:
-                repeated = counted(
+                repeated = pluralize(
                     int(twice),
                     "record repeats the identifier of an earlier one; both",
                     "records repeat the identifier of an earlier one; all",
@@ -292,7 +292,7 @@ def _sorted_runs(
     names: _Names,
     progress: Callable[[int], None],
     spool: Callable[[], IO[bytes]],
-    room: Room,
+    room: BuildMemoryPlan,
 ) -> _Run | list[_StoredRun]:
     """Read everything; a single run is in memory, several are on disk."""
     runs: list[_StoredRun] = []
@@ -302,7 +302,7 @@ def _sorted_runs(
         if not run.holds(batch):
             if run.records:
                 runs.append(_StoredRun(run.blocks(_whole), spool()))
-            if len(runs) == MOST_RUNS:
+            if len(runs) == MAX_RUNS:
                 merged = _StoredRun(_blocks(runs, _whole), spool())
                 for stored in runs:
                     stored.close()

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.layout import (
-    LARGEST_NUMBER,
+    MAX_NUMBER,
     SECTION_TYPES,
     Manifest,
     read_digest,
@@ -38,7 +38,7 @@ from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import block_agrees, lengths_agree, manifest_fault
 from swdual.errors import DatabaseError, UnknownIdentifier
 from swdual.io import notebook
-from swdual.io.text import counted, harmless, quoted
+from swdual.io.text import pluralize, quoted, sanitize
 from swdual.runtime.memory import allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
@@ -97,7 +97,7 @@ class Database:
         self._folder = folder
         self._path = os.path.abspath(main.name)  # a pickle may be read in another folder
         self.manifest: Manifest = read_manifest(main.data, self.name)
-        fault = manifest_fault(self.manifest, LARGEST_NUMBER if outline else len(main.data))
+        fault = manifest_fault(self.manifest, MAX_NUMBER if outline else len(main.data))
         if fault is not None:
             raise DatabaseError(f"{fault}; build it again with 'swdual makedb'", file=self.name)
         self._storage = Storage(main, self.manifest, outline=outline, folder=folder)
@@ -215,7 +215,7 @@ class Database:
         one, many = "nucleotide sequence", "nucleotide sequences"
         if self.alphabet is PROTEIN:
             one, many = "protein", "proteins"
-        return counted(len(self), one, many)
+        return pluralize(len(self), one, many)
 
     def __repr__(self) -> str:
         m = self.manifest
@@ -543,7 +543,7 @@ class Database:
         manifest = self.manifest
         facts = {
             "file": self.name,
-            "title": harmless(manifest.title),
+            "title": sanitize(manifest.title),
             "type": manifest.alphabet,
             "sequences": manifest.sequences,
             "residues": manifest.residues,
@@ -552,7 +552,7 @@ class Database:
             "blocks": len(manifest.blocks),
             "bytes": len(self._main.data) + sum(shard.bytes for shard in manifest.shards),
             "format": read_format(self._main.data),
-            "written by": harmless(manifest.writer),
+            "written by": sanitize(manifest.writer),
         }
         if manifest.shards:
             facts["shards"] = len(manifest.shards)

@@ -50,8 +50,8 @@ PAGE_BYTES = 4096
 HEADER_BYTES = 256
 GUARD_BYTES = 64
 BLOCK_BYTES = 64 << 20
-LARGEST_NUMBER = 2**62
-MOST_SHARDS = 1000
+MAX_NUMBER = 2**62
+MAX_SHARDS = 1000
 _ENDIAN_MARK = 0x01020304
 
 HEADER = struct.Struct("<8sHHIQQQ16s")
@@ -162,7 +162,7 @@ def _known(kind: type[Kind], values: dict[str, Any]) -> Kind:
         found[name] = value = values[name]
         if type(value).__name__ != expected.partition("[")[0]:
             raise TypeError(f"{name} is {type(value).__name__}, not {expected}")
-        if isinstance(value, int) and not 0 <= value < LARGEST_NUMBER:
+        if isinstance(value, int) and not 0 <= value < MAX_NUMBER:
             raise ValueError(f"{name} is out of range")
     return kind(**found)
 

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from swdual.database.build import MOST_RUNS, build, most_room
+from swdual.database.build import MAX_RUNS, build, most_room
 from swdual.database.database import Database
-from swdual.database.layout import BLOCK_BYTES, MOST_SHARDS, SHARD_MAGIC
+from swdual.database.layout import BLOCK_BYTES, MAX_SHARDS, SHARD_MAGIC
 from swdual.database.memory import room_within
 from swdual.database.source import typed_batches
 from swdual.database.storage import shard_path
 from swdual.errors import InputError, OutputError
 from swdual.io.output import Output, replacing
 from swdual.io.progress import Bar, progress_bar
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.runtime.memory import allowance
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -88,8 +88,8 @@ def makedb(
     target = Path(path)
     if os.fspath(path) == "-":
         raise InputError("a database is a file: it cannot be written to standard output")
-    if shards is not None and not 1 <= shards <= MOST_SHARDS:
-        raise InputError(f"{shards} shards, but there may be 1 to {MOST_SHARDS}")
+    if shards is not None and not 1 <= shards <= MAX_SHARDS:
+        raise InputError(f"{shards} shards, but there may be 1 to {MAX_SHARDS}")
     places = [shard_path(target, number) for number in range(shards or 0)]
     for place in (target, *places):
         if os.path.exists(place) and not os.path.isfile(place):
@@ -99,13 +99,13 @@ def makedb(
     logger.debug("memory: at most %s MiB (%s)", f"{allowed.bytes / 2**20:,.0f}", allowed.source)
     room = room_within(most_room(), BLOCK_BYTES, allowed)
     batches, alphabet = typed_batches(paths, dbtype, on_invalid)
-    logger.debug("reading %s as %s", counted(len(paths), "file", "files"), alphabet.plural)
+    logger.debug("reading %s as %s", pluralize(len(paths), "file", "files"), alphabet.plural)
 
     def output(place: Path) -> AbstractContextManager[Output]:
         return replacing(place, force=force, inputs=paths)
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
-    with _open_files(len(places) + MOST_RUNS + OTHER_FILES), ExitStack() as files:
+    with _open_files(len(places) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
         from_stdin = any(os.fspath(path) == "-" for path in paths)
         typed = from_stdin and sys.stdin is not None and sys.stdin.isatty()
         shown = progress is True and not typed
@@ -131,7 +131,7 @@ def makedb(
         "database: %s, longest %s, in %s",
         database.counted_sequences(),
         f"{database.manifest.longest:,}",
-        counted(len(database.manifest.blocks), "block", "blocks"),
+        pluralize(len(database.manifest.blocks), "block", "blocks"),
     )
     return database
 
@@ -165,7 +165,7 @@ def _open_files(count: int) -> Iterator[None]:
 
 def _remove_shards(target: Path, first: int) -> None:
     """Remove the shards that a database of this name once had, from a number on."""
-    for number in range(first, MOST_SHARDS):
+    for number in range(first, MAX_SHARDS):
         path = shard_path(target, number)
         with suppress(OSError):
             with path.open("rb") as file:

@@ -43,7 +43,7 @@ MERGED_BYTES = 80 * MIB
 
 
 @dataclass(frozen=True)
-class Room:
+class BuildMemoryPlan:
     """What a database takes while it is built.
 
     Records are sorted in runs of so many `residues` and `records`; names are kept until they take
@@ -68,7 +68,7 @@ class Room:
         )
 
 
-def room_within(most: Room, block_bytes: int, allowed: Allowance) -> Room:
+def room_within(most: BuildMemoryPlan, block_bytes: int, allowed: Allowance) -> BuildMemoryPlan:
     """Return as much room as may be had.
 
     Parameters
@@ -86,8 +86,8 @@ def room_within(most: Room, block_bytes: int, allowed: Allowance) -> Room:
         If that is too little; says what would be enough.
     """
 
-    def of(part: float) -> Room:
-        return Room(
+    def of(part: float) -> BuildMemoryPlan:
+        return BuildMemoryPlan(
             between(min(32 * MIB, most.residues), most.residues, part),
             between(min(1 << 16, most.records), most.records, part),
             between(min(MIB, most.spooled), most.spooled, part),

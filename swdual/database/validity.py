@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from swdual.database._check import end_of_targets
 from swdual.database.layout import (
     GUARD_BYTES,
-    MOST_SHARDS,
+    MAX_SHARDS,
     PAGE_BYTES,
     SECTION_TYPES,
     BlockInfo,
@@ -23,7 +23,7 @@ from swdual.database.layout import (
 )
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD
 
-LONGEST_TARGET = 2**31 - 1 - GUARD_BYTES
+MAX_TARGET_LENGTH = 2**31 - 1 - GUARD_BYTES
 """Residues of a target: places in it are numbers of 32 bits."""
 
 TARGETS_AT_ONCE = 1 << 14
@@ -49,7 +49,7 @@ def manifest_fault(manifest: Manifest, end: int) -> str | None:
     if manifest.shards and (
         sorted(blocks) != [*range(len(manifest.blocks))]
         or not all(shard.blocks for shard in manifest.shards)
-        or len(manifest.shards) > MOST_SHARDS
+        or len(manifest.shards) > MAX_SHARDS
     ):
         return "the shards do not hold each block once"
     for section in manifest.sections:
@@ -86,7 +86,7 @@ def _blocks_fault(manifest: Manifest) -> str | None:
     blocks = manifest.blocks
     sound = all(
         info.sequences >= 1
-        and 1 <= info.shortest <= info.longest <= LONGEST_TARGET
+        and 1 <= info.shortest <= info.longest <= MAX_TARGET_LENGTH
         and info.sequences * info.shortest <= info.residues <= info.sequences * info.longest
         for info in blocks
     )

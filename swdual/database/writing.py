@@ -47,7 +47,7 @@ class Targets(NamedTuple):
     residues: NDArray[np.uint8]
 
 
-class Deal:
+class ShardAssigner:
     """How large blocks are, and which shard each goes to.
 
     There are as many blocks for each shard, of about as many bytes, by descending length. The one

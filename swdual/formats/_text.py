@@ -13,7 +13,7 @@ from swdual.hits.fields import FIELDS, STANDARD
 
 CHUNK_ROWS = 10_000
 
-LONGEST_ROW = 1 << 28
+MAX_ROW_LENGTH = 1 << 28
 """Bytes of a line: a row may hold whole sequences."""
 
 

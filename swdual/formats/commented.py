@@ -9,12 +9,12 @@ from typing import IO, NamedTuple
 
 from swdual.errors import InputError
 from swdual.format import Table, printed
-from swdual.formats._text import LONGEST_ROW, read_chunks
+from swdual.formats._text import MAX_ROW_LENGTH, read_chunks
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import lines
 from swdual.io.output import Output, Utf8
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.version import __version__
 
 FIELDS = STANDARD
@@ -102,8 +102,8 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
     names = f"# Fields: {', '.join(NAMES[field] for field in fields)}\n" if len(result) else ""
     return (
         f"# {program} swdual-{__version__}\n"
-        f"# Query: {harmless(result.query.title)}\n"
-        f"# Database: {harmless(result.targets.name)}\n"
+        f"# Query: {sanitize(result.query.title)}\n"
+        f"# Database: {sanitize(result.targets.name)}\n"
         f"{names}# {len(result)} hits found\n"
     )
 
@@ -137,7 +137,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 def _rows(stream: IO[bytes], name: str) -> Iterator[_Row]:
     fields: tuple[str, ...] = STANDARD
     number = expected = 0
-    for number, raw in enumerate(lines(stream, name, LONGEST_ROW), start=1):
+    for number, raw in enumerate(lines(stream, name, MAX_ROW_LENGTH), start=1):
         line = raw.decode(errors="replace").rstrip("\r\n")
         if expected:
             # Whatever it begins with: an identifier may well begin with '#'.

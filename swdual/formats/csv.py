@@ -9,7 +9,7 @@ from typing import IO
 
 from swdual.errors import InputError
 from swdual.format import Table, printed, table_of
-from swdual.formats._text import LONGEST_ROW, Row, read_rows
+from swdual.formats._text import MAX_ROW_LENGTH, Row, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import lines
@@ -17,7 +17,7 @@ from swdual.io.output import Output, Utf8
 
 FIELDS = STANDARD
 
-LARGEST_TEXT = 2**31 - 1
+MAX_TEXT_LENGTH = 2**31 - 1
 """Characters of a value; Python's own bound is shorter than a protein may be."""
 
 
@@ -47,9 +47,9 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 
 
 def _rows(stream: IO[bytes], name: str) -> Iterator[Row]:
-    csv.field_size_limit(max(csv.field_size_limit(), LARGEST_TEXT))
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT_LENGTH))
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-    reader = csv.reader(lines(text, name, LONGEST_ROW))
+    reader = csv.reader(lines(text, name, MAX_ROW_LENGTH))
     try:
         for row in reader:
             if row:

@@ -9,7 +9,7 @@ from typing import IO, Any
 from swdual.errors import InputError
 from swdual.format import Table, table_of
 from swdual.formats._objects import Place, objects, read_objects
-from swdual.formats._text import LONGEST_ROW
+from swdual.formats._text import MAX_ROW_LENGTH
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import lines
@@ -44,7 +44,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 
 
 def _objects(stream: IO[bytes], name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
-    for number, line in enumerate(lines(stream, name, LONGEST_ROW), start=1):
+    for number, line in enumerate(lines(stream, name, MAX_ROW_LENGTH), start=1):
         if not line.strip():
             continue
         try:

@@ -12,7 +12,7 @@ from swdual.formats._header import tags, target_cigar
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 
 FIELDS: tuple[str, ...] = ()
 UNKNOWN_QUALITY = "255"
@@ -33,12 +33,12 @@ def _line(hit: Hit) -> str:
     if not alignment.length:
         return ""
     values = [
-        harmless(hit.query.id),
+        sanitize(hit.query.id),
         str(len(hit.query.codes)),
         str(alignment.query_start),
         str(alignment.query_end),
         "+" if alignment.strand > 0 else "-",
-        harmless(hit.id),
+        sanitize(hit.id),
         str(hit.target_length),
         str(alignment.target_start),
         str(alignment.target_end),

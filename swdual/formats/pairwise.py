@@ -13,7 +13,7 @@ from swdual.formats._header import ahead
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import Table
 from swdual.version import __version__
@@ -55,13 +55,13 @@ def _preamble(first: QueryResult) -> str:
     targets = first.targets
     return (
         f"swdual {__version__}\n\n\n{REFERENCE}\n\n\n"
-        f"Database: {harmless(targets.name)}\n"
+        f"Database: {sanitize(targets.name)}\n"
         f"           {len(targets):,} sequences; {targets.residues:,} total letters\n\n"
     )
 
 
 def _query(result: QueryResult) -> str:
-    title = textwrap.wrap(harmless(result.query.title), LISTED_TITLE, break_on_hyphens=False)
+    title = textwrap.wrap(sanitize(result.query.title), LISTED_TITLE, break_on_hyphens=False)
     return "\n\nQuery= {}\n\nLength={}\n".format("\n".join(title), len(result.query.codes))
 
 
@@ -82,7 +82,7 @@ def _list(result: QueryResult) -> str:
         "",
     ]
     for title, score, evalue in zip(result.titles, scores, evalues, strict=True):
-        line = f"{_short(harmless(title)):{LISTED_TITLE}}  {score:{wide}}"
+        line = f"{_short(sanitize(title)):{LISTED_TITLE}}  {score:{wide}}"
         lines.append(f"{line}  {evalue:{wider}}" if evalue else line.rstrip())
     return "\n".join(lines) + "\n"
 
@@ -109,7 +109,7 @@ def _hit(hit: Hit) -> str:
     if not bases:
         counts.insert(1, ("Positives", alignment.positives))
     lines = [
-        f"\n\n>{_wrapped(harmless(hit.title))}",
+        f"\n\n>{_wrapped(sanitize(hit.title))}",
         f"Length={hit.target_length}",
         "",
         f" Score = {score}{chance}",
@@ -171,9 +171,9 @@ def _numbers(values: Iterable[str | int | float]) -> str:
 def _footer(first: QueryResult) -> str:
     targets, scheme = first.targets, first.params.scheme
     return (
-        f"\n\n  Database: {harmless(targets.name)}\n"
+        f"\n\n  Database: {sanitize(targets.name)}\n"
         f"  Number of letters in database: {targets.residues:,}\n"
         f"  Number of sequences in database:  {len(targets):,}\n\n\n\n"
-        f"Matrix: {harmless(scheme.matrix.name)}\n"
+        f"Matrix: {sanitize(scheme.matrix.name)}\n"
         f"Gap Penalties: Existence: {scheme.gap_open}, Extension: {scheme.gap_extend}\n"
     )

@@ -26,7 +26,7 @@ FIELDS: tuple[str, ...] = ()
 
 UNMAPPED, REVERSE, SECONDARY = 0x4, 0x10, 0x100
 UNKNOWN_QUALITY = 255
-LONGEST_QUERY_NAME = 254
+MAX_QUERY_NAME_LENGTH = 254
 
 _NO_QUERY_NAME = re.compile(r"[^!-?A-~]")
 _NO_TARGET_NAME = re.compile(r"^[*=]|[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
@@ -47,7 +47,7 @@ def write(
             text.write(f"@SQ\tSN:{name}\tLN:{length}\n")
     text.write(f"@PG\tID:swdual\tPN:swdual\tVN:{__version__}\n")
     for result in results:
-        name = _NO_QUERY_NAME.sub("?", result.query.id)[:LONGEST_QUERY_NAME] or "?"
+        name = _NO_QUERY_NAME.sub("?", result.query.id)[:MAX_QUERY_NAME_LENGTH] or "?"
         secondary = 0
         for hit in result.one_by_one():
             alignment = hit.alignment

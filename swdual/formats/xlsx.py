@@ -17,7 +17,7 @@ from swdual.hits.fields import FIELDS as KNOWN
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.runtime.extras import install_command
 
 FIELDS = (*STANDARD, "qcovhsp", "stitle")
@@ -101,7 +101,7 @@ def _write_row(sheet: Any, row: int, fields: Sequence[str], values: Sequence[Any
                     f"{field} has {len(value):,} letters in hit {row}, but a cell of Excel holds "
                     f"{MAX_LETTERS:,}; write .csv or .parquet, or leave this field out"
                 )
-            sheet.write_string(row, column, harmless(value))
+            sheet.write_string(row, column, sanitize(value))
         elif value is not None and math.isfinite(value):
             sheet.write_number(row, column, value)
 

@@ -17,7 +17,7 @@ from swdual.formats._header import ahead, number
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import BY_PLACE, QueryResult
 from swdual.io.output import Output, Utf8
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.table import Table
 from swdual.version import __version__
@@ -45,7 +45,7 @@ def write(
     for result in results:
         text.write(_iteration_head(result))
         for hit, (name, title) in zip(
-            result.one_by_one(), result.distinct_names(harmless), strict=True
+            result.one_by_one(), result.distinct_names(sanitize), strict=True
         ):
             text.write(_hit(hit, name, title))
         text.write(_iteration_tail(result))
@@ -53,7 +53,7 @@ def write(
 
 
 def _element(name: str, value: object, indent: int) -> str:
-    return f"{' ' * indent}<{name}>{escape(harmless(str(value)))}</{name}>\n"
+    return f"{' ' * indent}<{name}>{escape(sanitize(str(value)))}</{name}>\n"
 
 
 def _elements(prefix: str, values: dict[str, object], indent: int) -> str:
@@ -94,21 +94,21 @@ def _query(result: QueryResult) -> dict[str, object]:
 
 def _parameters(result: QueryResult) -> dict[str, object]:
     scheme = result.params.scheme
-    expect: dict[str, object] = {"expect": f"{result.params.evalue:g}"}
+    prefetch: dict[str, object] = {"prefetch": f"{result.params.evalue:g}"}
     return {
-        **_matrix(scheme, expect),
+        **_matrix(scheme, prefetch),
         "gap-open": scheme.gap_open,
         "gap-extend": scheme.gap_extend,
         "filter": "F",
     }
 
 
-def _matrix(scheme: ScoringScheme, expect: dict[str, object]) -> dict[str, object]:
+def _matrix(scheme: ScoringScheme, prefetch: dict[str, object]) -> dict[str, object]:
     """Return the E-value and the matrix in the order of the DTD; bases have reward and penalty."""
     reward, penalty = (int(score) for score in scheme.matrix.scores[0, :2])
     if scheme.matrix.name == f"{reward}/{penalty}":
-        return {**expect, "sc-match": reward, "sc-mismatch": penalty}
-    return {"matrix": scheme.matrix.name, **expect}
+        return {**prefetch, "sc-match": reward, "sc-mismatch": penalty}
+    return {"matrix": scheme.matrix.name, **prefetch}
 
 
 def _iteration_head(result: QueryResult) -> str:

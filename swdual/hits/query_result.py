@@ -17,7 +17,7 @@ from swdual.database.lookup import find_place
 from swdual.errors import InputError
 from swdual.hits.hit import Hit
 from swdual.hits.targets import KeptTargets, Targets
-from swdual.io.text import counted, quoted
+from swdual.io.text import pluralize, quoted
 from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description, first_word
@@ -177,7 +177,7 @@ class QueryResult(SequenceOf[Hit]):
 
     def __repr__(self) -> str:
         best = f", best score {self.scores[0]}" if len(self) else ""
-        hits = counted(len(self), "hit", "hits")
+        hits = pluralize(len(self), "hit", "hits")
         return f"<QueryResult {self.query.id!r}: {hits}{best}>"
 
     def _repr_html_(self) -> str:

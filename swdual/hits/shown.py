@@ -20,7 +20,7 @@ from swdual.io.notebook import (
     table,
     text,
 )
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.sequences.sequence import description, first_word
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def _group(result: QueryResult, count: int, evaluated: bool) -> Group:
 
 def query_line(result: QueryResult, shown: int) -> Markup:
     """Return the query's name, its length, and how many hits it has, of which some are shown."""
-    hits = counted(len(result), "hit", "hits")
+    hits = pluralize(len(result), "hit", "hits")
     if not len(result):
         limit = f" with an E-value of at most {result.params.evalue:g}"
         hits = f"no hits{limit if result.statistics is not None else ''}"
     if shown < len(result):
         hits = f"best {shown} of {len(result):,} hits"
-    size = f" · {counted(len(result.query), 'residue', 'residues')} · {hits}"
+    size = f" · {pluralize(len(result.query), 'residue', 'residues')} · {hits}"
     about = description(result.query.title)
     parts = [strong(result.query.id), *([cut(about, TITLE_WIDTH)] if about else [])]
     return Markup(f"{join(parts, ' ')}{faint(size)}")

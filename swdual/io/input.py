@@ -9,10 +9,10 @@ from typing import IO, Any, AnyStr
 
 from swdual.errors import InputError
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 
-def read_small(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
+def read_small(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
     """Return the content of a file that should not be long.
 
     Parameters
@@ -62,7 +62,7 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"is no TOML: {error}", file=path) from error
 
 
-def lines(stream: IO[AnyStr], name: str, most: int = MOST_BYTES) -> Iterator[AnyStr]:
+def lines(stream: IO[AnyStr], name: str, most: int = MAX_BYTES) -> Iterator[AnyStr]:
     """Yield the lines of a file, with what ends them.
 
     Parameters

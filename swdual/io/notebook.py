@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, NewType
 
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 
 Markup = NewType("Markup", str)
 
@@ -52,7 +52,7 @@ def text(value: object) -> Markup:
     """
     from html import escape
 
-    return Markup(escape(harmless(str(value))))
+    return Markup(escape(sanitize(str(value))))
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:

@@ -21,7 +21,7 @@ logger = logging.getLogger("swdual")
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
 """What a file system says that cannot lock files: then nothing is locked."""
 
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 """The compression that the ending of a file's name stands for."""
@@ -289,7 +289,7 @@ def _refuse_existing(target: Path, force: bool) -> None:
 def _part_name(name: str) -> str:
     """Return what a file is called while it is written."""
     part = f".{name}.part"
-    if len(os.fsencode(part)) <= LONGEST_NAME:
+    if len(os.fsencode(part)) <= MAX_NAME_LENGTH:
         return part
     import xxhash
 

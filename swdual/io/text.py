@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-LONGEST_QUOTE = 40
+MAX_QUOTE_LENGTH = 40
 
 NEAR = 0.7
 """How alike two names must be for one to be taken for a misspelling of the other (0 to 1)."""
@@ -22,7 +22,7 @@ _CONTROL = re.compile(
 )
 
 
-def harmless(text: str, tab: str = " ") -> str:
+def sanitize(text: str, tab: str = " ") -> str:
     r"""Return a text for one line: tabs become spaces, or `tab`, other control characters '?'.
 
     File names that are not UTF-8 have halves of characters in them, which become '?' too.
@@ -41,7 +41,7 @@ def quoted(text: str) -> str:
     >>> quoted("1\n"), quoted("9" * 5000)
     ("'1\\n'", "'9999999999999999999999999999999999999999...'")
     """
-    return repr(text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}...")
+    return repr(text if len(text) <= MAX_QUOTE_LENGTH else f"{text[:MAX_QUOTE_LENGTH]}...")
 
 
 def size(text: str, thousand: int) -> int | None:
@@ -74,7 +74,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return near[0] if near else None
 
 
-def counted(number: int, one: str, many: str) -> str:
+def pluralize(number: int, one: str, many: str) -> str:
     """Return a number with its noun.
 
     >>> counted(1, "record", "records"), counted(2000, "record", "records")

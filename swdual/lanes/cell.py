@@ -10,8 +10,8 @@ that a cell takes nine operations, none of them saturating::
     F = max(F - ge, H)          for the next row
 
 Nothing wraps at the bottom, because zero lies at least gx and the smallest score above the lowest
-number. Nothing wraps at the top unnoticed, because the first H above the rung's limit (the highest
-number less the largest score) still fits.
+number. Nothing wraps at the top unnoticed, because the first H above the width's limit (the
+highest number less the largest score) still fits.
 """
 
 from __future__ import annotations

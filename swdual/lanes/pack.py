@@ -2,7 +2,7 @@
 
 A batch is as many column groups as its longest target needs. Each lane takes the longest target
 left, then the longest that still fits behind it, and so on: where lengths are alike that is one
-target a lane, and beside a giant the others line up.
+target a lane, and beside a long target the others line up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from swdual.lanes.registers import COLUMNS
 from swdual.runtime.native import native
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
-LARGEST_PACK_BYTES = 4 << 30
+MAX_PACK_BYTES = 4 << 30
 """Memory for interleaved codes: lanes times the longest target, at least."""
 
 EMPTY, LARGE_BYTES = 32, 1 << 20
@@ -90,21 +90,23 @@ def occupied(
     return np.asarray(np.minimum(widths * COLUMNS * lanes, alone).sum(axis=-1))
 
 
-def pack(block: Block, targets: NDArray[np.int64], lanes: int, *, giants: bool = True) -> Pack:
+def pack(
+    block: Block, targets: NDArray[np.int64], lanes: int, *, long_targets: bool = True
+) -> Pack:
     """Lay targets of a block (indices in descending length) into lanes.
 
-    Without `giants`, large batches that would leave nearly all lanes idle are not laid out.
+    Without `long_targets`, large batches that would leave nearly all lanes idle are not laid out.
     """
     starts = block.starts[targets].astype(np.int64) * ALIGNMENT
     lengths = block.lengths[targets].astype(np.int64)
     batch, lane, group, widths = _assigned(lengths, lanes)
-    if not giants:
+    if not long_targets:
         columns = widths * COLUMNS * lanes
         empty = np.bincount(batch, lengths, len(widths)) * EMPTY < columns
         widths[empty & (columns > LARGE_BYTES)] = 0
     batch_starts = np.concatenate(([0], np.cumsum(widths)))
     size = int(batch_starts[-1]) * COLUMNS * lanes
-    if size > LARGEST_PACK_BYTES:
+    if size > MAX_PACK_BYTES:
         raise EngineError(
             f"a target of {int(lengths[0])} residues is too long for {lanes} lanes beside each "
             "other; split it into overlapping pieces"

@@ -46,10 +46,10 @@ def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidate
     """
     scores = candidates.scores
     if limit and len(scores) > limit:
-        bar = max(int(np.partition(scores, -limit)[-limit]), min_raw_score)
+        cutoff = max(int(np.partition(scores, -limit)[-limit]), min_raw_score)
     else:
-        bar = min_raw_score
-    chosen = np.flatnonzero(scores >= bar)
+        cutoff = min_raw_score
+    chosen = np.flatnonzero(scores >= cutoff)
     order = np.lexsort((candidates.ordinals[chosen], -scores[chosen].astype(np.int64)))
     chosen = chosen[order[:limit] if limit else order]
     return Candidates(*(column[chosen].astype(np.int64) for column in candidates))

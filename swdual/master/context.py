@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracer import Tracer
-from swdual.backend import LARGEST, ForesightedScorer, Scorer
+from swdual.backend import MAX_SCORE, PrefetchingScorer, Scorer
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters, score_cutoff
 from swdual.master.candidates import Candidates, Scored, best_of
@@ -23,7 +23,7 @@ from swdual.master.worker import Worker
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.model import Statistics
 
-BAR_MARGIN = 1.0
+CUTOFF_MARGIN = 1.0
 """Natural logarithm of the factor by which an E-value may be too large to be looked at closely."""
 
 FIRST_CUTOFF = 32
@@ -40,8 +40,8 @@ class SearchContext:
     `statistics` evaluates every query alike; where it is None and the parameters ask for a fit,
     each query is fitted to its own scores, and to those of `shuffled` if the database is small.
     `verification` compares a sample of the scores with the definition's, `checkpoint` keeps what
-    is done. `memory` says how much of everything there may be at a time. `failed_workers` are the numbers
-    of the workers that failed too often.
+    is done. `memory` says how much of everything there may be at a time. `failed_workers` are the
+    numbers of the workers that failed too often.
     """
 
     database: Database
@@ -58,7 +58,7 @@ class SearchContext:
     verification: Verification | None
     checkpoint: Checkpoint | None = None
     failed_workers: set[int] = field(default_factory=set)
-    bars: dict[int, int] = field(default_factory=dict)
+    cutoffs: dict[int, int] = field(default_factory=dict)
 
     def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
         """Return the strands to compare, each with its number and its codes."""
@@ -73,10 +73,10 @@ class SearchContext:
     ) -> Scored:
         """Score one query, `number` among all queries, against one range of targets."""
         codes, scorer = query.codes, worker.scorer
-        bar = self._bar(len(codes))
+        cutoff = self._cutoff(len(codes))
         counts = None
-        if isinstance(scorer, ForesightedScorer) and self.params.stats != "fit":
-            scores, strands, places = self._best(scorer, codes, place, bar, progress)
+        if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
+            scores, strands, places = self._best(scorer, codes, place, cutoff, progress)
         else:
             scores, strands = self._scores(scorer, codes, place, progress)
             places = np.arange(place.first, place.last)
@@ -85,17 +85,17 @@ class SearchContext:
         if self.verification is not None:
             sides = [codes for _, codes in self.strands(codes)]
             told = scores, places
-            self.verification.check(worker, query, number, sides, place, told, bar, progress)
+            self.verification.check(worker, query, number, sides, place, told, cutoff, progress)
         if self.params.stats == "fit":
             from swdual.statistics.fit import histogram
 
             counts = histogram(scores, block.lengths[place.first : place.last])
-        passing = np.flatnonzero(scores >= bar)
+        passing = np.flatnonzero(scores >= cutoff)
         scores, strands, places = scores[passing], strands[passing], places[passing]
         found = Candidates(scores, block.ordinals[places], block.lengths[places], strands)
         if self.statistics is not None and math.isfinite(self.params.evalue):
             found = self._significant(found, len(codes), self.statistics)
-        least = max(bar, self._top_cutoff(found))
+        least = max(cutoff, self._top_cutoff(found))
         return Scored(best_of(found, self.params.max_candidates, least), counts)
 
     def _significant(
@@ -119,14 +119,14 @@ class SearchContext:
             return 0
         return score_cutoff(int(found.scores.max()), params.top)
 
-    def _bar(self, query_length: int) -> int:
+    def _cutoff(self, query_length: int) -> int:
         """Return a score below which no target of a query is wanted."""
         least = self.params.min_raw_score
         if self.statistics is None or not math.isfinite(self.params.evalue):
             return least
-        if query_length not in self.bars:
-            self.bars[query_length] = self._significant_score(query_length, self.statistics)
-        return max(least, self.bars[query_length])
+        if query_length not in self.cutoffs:
+            self.cutoffs[query_length] = self._significant_score(query_length, self.statistics)
+        return max(least, self.cutoffs[query_length])
 
     def _significant_score(self, query_length: int, statistics: Statistics) -> int:
         """Return a score below which no target has a small enough E-value, whatever its length.
@@ -141,12 +141,12 @@ class SearchContext:
         def passes(score: int) -> bool:
             scores = np.full(len(lengths), score)
             _, log_evalues = statistics.evaluate(scores, query_length, lengths)
-            return bool(log_evalues.min() <= log_of(self.params.evalue) + BAR_MARGIN)
+            return bool(log_evalues.min() <= log_of(self.params.evalue) + CUTOFF_MARGIN)
 
         # Most cutoffs are small, and an evaluation takes 0.1 ms: double first, then bisect.
         low, high = 0, FIRST_CUTOFF
-        while high < LARGEST and not passes(high):
-            low, high = high + 1, min(2 * high, LARGEST)
+        while high < MAX_SCORE and not passes(high):
+            low, high = high + 1, min(2 * high, MAX_SCORE)
         while low < high:
             middle = (low + high) // 2
             if passes(middle):
@@ -171,15 +171,15 @@ class SearchContext:
 
     def _best(
         self,
-        scorer: ForesightedScorer,
+        scorer: PrefetchingScorer,
         codes: bytes,
         place: Range,
-        bar: int,
+        cutoff: int,
         progress: Progress,
     ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
-        """Return scores from the bar on, the better strand of each, and places in the block."""
+        """Return scores from the cutoff on, the better strand of each, and places in the block."""
         found = [
-            (strand, *scorer.best(query, place.block, place.first, place.last, bar, progress))
+            (strand, *scorer.best(query, place.block, place.first, place.last, cutoff, progress))
             for strand, query in self.strands(codes)
         ]
         strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in found])

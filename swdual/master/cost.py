@@ -45,10 +45,10 @@ from swdual.sequences.sequence import Sequence, batch_of
 KNOTS = np.array([4, 10, 32, 100, 320, 1000, 3200, 10_000, 32_000])
 """Query lengths at which the time of a cell is known."""
 
-LEAST_GCUPS, MOST_GCUPS, MOST_SECONDS = 1e-9, 1e12, 1e9
+MIN_GCUPS, MAX_GCUPS, MAX_SECONDS = 1e-9, 1e12, 1e9
 """Nothing is as slow or as fast, and times of all tasks stay numbers."""
 
-MOST_WIDTH = 1 << 20
+MAX_WIDTH = 1 << 20
 """Targets that a worker may compute side by side; a GPU computes some thousand."""
 
 MAX_SPARSE = 1e6
@@ -88,13 +88,13 @@ to cut a small search into many tasks makes it slower.
 PROBE_TARGETS, PROBE_LENGTH = 512, 304
 """The targets that are scored to measure a worker; more if it computes more side by side."""
 
-MOST_PROBE_TARGETS = 2048
+MAX_PROBE_TARGETS = 2048
 """Targets that are scored if the worker is so fast that fewer would take no time."""
 
 BRIEF_LENGTH = 80
 """Residues of the targets that are scored with queries too long for the others."""
 
-PROBE_SECONDS, MOST_PROBE_SECONDS = 0.004, 0.08
+PROBE_SECONDS, MAX_PROBE_SECONDS = 0.004, 0.08
 """How long one measurement should take, and how long it may."""
 
 MIN_ALONE_LENGTH = 320
@@ -277,17 +277,17 @@ class CostModel:
             width = int(facts.get("width", 1))
         except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"rates must be numbers: {error}") from error
-        if not ((speeds >= LEAST_GCUPS) & (speeds <= MOST_GCUPS)).all():
+        if not ((speeds >= MIN_GCUPS) & (speeds <= MAX_GCUPS)).all():
             raise InputError(
-                f"gcups must be from {LEAST_GCUPS:g} to {MOST_GCUPS:g}, at query lengths above 0"
+                f"gcups must be from {MIN_GCUPS:g} to {MAX_GCUPS:g}, at query lengths above 0"
             )
         if not ((sparse > 0) & (sparse <= MAX_SPARSE)).all():
             raise InputError(f"sparse must be above 0 and at most {MAX_SPARSE:g}")
         seconds = np.array([startup, layout])
-        if not 1 <= width <= MOST_WIDTH or not ((seconds >= 0) & (seconds <= MOST_SECONDS)).all():
+        if not 1 <= width <= MAX_WIDTH or not ((seconds >= 0) & (seconds <= MAX_SECONDS)).all():
             raise InputError(
-                f"startup and layout must be seconds from 0 to {MOST_SECONDS:g}, and width "
-                f"at least 1 and at most {MOST_WIDTH:,}"
+                f"startup and layout must be seconds from 0 to {MAX_SECONDS:g}, and width "
+                f"at least 1 and at most {MAX_WIDTH:,}"
             )
         return cls(startup, layout, 1e-9 / speeds, width, sparse)
 
@@ -389,7 +389,7 @@ def calibrated(
     cell = max(probe.seconds(some, lanes, 2) - startup, startup / 10) / (
         some * PROBE_LENGTH * width
     )
-    wanted = min(PROBE_SECONDS / (int(KNOTS[0]) * PROBE_LENGTH * cell), MOST_PROBE_TARGETS)
+    wanted = min(PROBE_SECONDS / (int(KNOTS[0]) * PROBE_LENGTH * cell), MAX_PROBE_TARGETS)
     doublings = int(math.log2(max(1.0, wanted / (2 * width))))
     long = _Probe(bind, 2 * width << doublings, PROBE_LENGTH, clock)
     spec = _Probe(bind, 2 * width, BRIEF_LENGTH, clock)
@@ -511,7 +511,7 @@ def _of_cells(
 
     Parameters
     ----------
-    long, brief
+    long, spec
         Many targets, and shorter ones for queries that would take too long with these. Queries
         that take too long with both have the time of the longest that does not.
     cell, startup
@@ -549,7 +549,7 @@ def _of_cells(
 
 def _fitting(long: _Probe, spec: _Probe, column: float) -> tuple[_Probe, int] | None:
     """Return the most targets that do not take too long, a column of each taking so long."""
-    for probe, most in ((long, PROBE_SECONDS), (spec, MOST_PROBE_SECONDS)):
+    for probe, most in ((long, PROBE_SECONDS), (spec, MAX_PROBE_SECONDS)):
         targets = probe.targets
         while targets >= 2 * probe.width:
             if targets * probe.length * column <= most:

@@ -18,7 +18,7 @@ CHOICES = "auto, cpu, cuda, cuda:0,1 or hybrid"
 
 REMEDY = "use `device='cpu'`"
 
-MOST_THREADS = 4096
+MAX_THREADS = 4096
 """More than any machine has processors."""
 
 
@@ -79,8 +79,8 @@ def devices_of(
     """
     if hasattr(registry.load(PACKAGE, backend), "devices"):
         raise InputError(f"backend {backend!r} is for GPUs: choose it with `device='cuda'`")
-    if threads > MOST_THREADS:
-        raise InputError(f"`threads` is {threads}, but it must be at most {MOST_THREADS:,}")
+    if threads > MAX_THREADS:
+        raise InputError(f"`threads` is {threads}, but it must be at most {MAX_THREADS:,}")
     cpus = [Device("cpu", backend)] * threads
     if text == "cpu":
         return cpus

@@ -9,7 +9,7 @@ from typing import Any
 from swdual.database.database import Database
 from swdual.database.source import check_dbtype, is_database, say_type
 from swdual.errors import InputError
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.master.memory import holdable
 from swdual.runtime.memory import allowance
 from swdual.sequences import matrices
@@ -68,7 +68,7 @@ def _told(database: Database) -> Database:
         "database: %s: %s of %s, longest %s, written by %s",
         database.name,
         database.counted_sequences(),
-        counted(database.residues, "residue", "residues"),
+        pluralize(database.residues, "residue", "residues"),
         f"{database.manifest.longest:,}",
         database.manifest.writer,
     )
@@ -102,8 +102,8 @@ def read_queries(
     residues = sum(len(query.codes) for query in queries)
     logger.debug(
         "queries: %s, %s",
-        counted(len(queries), "query", "queries"),
-        counted(residues, "residue", "residues"),
+        pluralize(len(queries), "query", "queries"),
+        pluralize(residues, "residue", "residues"),
     )
     return queries
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, replace
 
 from swdual.alignment.tracer import GRID_BYTES
-from swdual.backend import KEPT_BYTES, TARGET_WEIGHT, KeepingScorer, Scorer
+from swdual.backend import KEPT_BYTES, TARGET_COST, CachingScorer, Scorer
 from swdual.database.database import Database
 from swdual.database.memory import SEARCH_BYTES, index_bytes
 from swdual.hits.query_result import LATE_GRID_BYTES
@@ -58,10 +58,10 @@ HIT_BYTES, TITLE_BYTES, TRACED_BYTES = 128, 150, 250
 SHOWN_BYTES, LATE_BYTES = 24 * MIB, LATE_GRID_BYTES + 16 * MIB
 """What the hits take that are written at a time, and their alignments if found only then."""
 
-LEAST_RANGE = 1 << 21
+MIN_RANGE = 1 << 21
 """Weight of a range below which too many lanes idle beside long targets."""
 
-LEAST_GRID, LEAST_SHARE, MOST_SHARE = 16 * MIB, 1 * MIB, 16 * MIB
+MIN_GRID, MIN_SHARE, MAX_SHARE = 16 * MIB, 1 * MIB, 16 * MIB
 """Bytes for the lines of alignments, and weights of the targets of one job that finds them.
 
 With fewer lines, pairs of some thousand residues would already be too large for the lanes.
@@ -76,14 +76,14 @@ SHARE_BYTES = 8
 PAIR_BYTES = 480
 """What a pair too large for the lanes takes for each residue: lines of its matrices."""
 
-LEAST_COMPLETED = 2000
+MIN_COMPLETED = 2000
 """Hits of a query whose alignments and titles are all found before the first is shown."""
 
-LEAST_WAVE = 8
+MIN_BATCH_QUERIES = 8
 """Queries that are searched together if they have few hits, because workers share their targets.
 """
 
-LEAST_TASKS, MOST_TASKS = 2000, 20_000
+MIN_TASKS, MAX_TASKS = 2000, 20_000
 """Tasks beyond which a search is not cut further."""
 
 
@@ -112,8 +112,8 @@ class Needs:
 
     @property
     def weight(self) -> int:
-        """What all targets weigh: see `TARGET_WEIGHT`."""
-        return self.database.residues + TARGET_WEIGHT * len(self.database)
+        """What all targets weigh: see `TARGET_COST`."""
+        return self.database.residues + TARGET_COST * len(self.database)
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ class Memory:
     what the workers compute in; a database that is built in memory takes most while it is.
     `ranges` are targets laid out for the workers, `hits` what is kept of what was found.
 
-    A range weighs at most `heaviest`; `batch_queries` queries are searched together, in `most_tasks` tasks
-    if ranges are no smaller for it. A query's alignments are found at once if it has no more than
+    A range weighs at most `max_range_cost`; `batch_queries` queries are searched together, in
+    `most_tasks` tasks if ranges are no smaller for it. A query's alignments are found at once if it has no more than
     `most_completed` hits, in jobs whose targets weigh no more than `share`, with `grid` bytes
     each.
     """
@@ -137,7 +137,7 @@ class Memory:
     workers: int
     hits: int
     tasks: int
-    heaviest: int
+    max_range_cost: int
     batch_queries: int
     most_tasks: int
     most_completed: int
@@ -208,7 +208,7 @@ def holdable(queries: Iterable[Sequence], held: int, allowed: Allowance) -> Iter
 def _remedy(needs: Needs) -> str:
     if needs.database.held_bytes > MIN_RANGE_RESIDUES:
         return "a database that 'swdual makedb' wrote takes less, being a file"
-    if needs.kept > LEAST_COMPLETED:
+    if needs.kept > MIN_COMPLETED:
         return "fewer hits (-k) or threads take less"
     return "fewer threads take less"
 
@@ -222,29 +222,29 @@ def _memory(needs: Needs, part: float) -> Memory:
     database, pool = needs.database, len(needs.scorers)
     count = len(needs.query_lengths)
     batch_queries = size(
-        min(LEAST_WAVE, needs.together, max(1, MIB // (needs.kept * HIT_BYTES))),
+        min(MIN_BATCH_QUERIES, needs.together, max(1, MIB // (needs.kept * HIT_BYTES))),
         max(1, min(needs.together, count)),
     )
     blocks = database.manifest.blocks
-    largest = max(x.residues + TARGET_WEIGHT * x.sequences for x in blocks)
-    longest = database.manifest.longest + TARGET_WEIGHT
-    heaviest = max(longest, size(LEAST_RANGE, largest))
+    largest = max(x.residues + TARGET_COST * x.sequences for x in blocks)
+    longest = database.manifest.longest + TARGET_COST
+    max_range_cost = max(longest, size(MIN_RANGE, largest))
     lines = GRID_CELL_BYTES * needs.longest_query * database.manifest.longest
-    grid = size(min(LEAST_GRID, lines), min(GRID_BYTES, lines))
-    share = max(longest, size(min(LEAST_SHARE, needs.weight), min(MOST_SHARE, needs.weight)))
-    most_completed = size(min(LEAST_COMPLETED, needs.kept), needs.kept)
+    grid = size(min(MIN_GRID, lines), min(GRID_BYTES, lines))
+    share = max(longest, size(min(MIN_SHARE, needs.weight), min(MAX_SHARE, needs.weight)))
+    most_completed = size(min(MIN_COMPLETED, needs.kept), needs.kept)
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
     late = LATE_BYTES if needs.traced and most_completed < needs.kept else 0
-    most_tasks = size(LEAST_TASKS, MOST_TASKS)
+    most_tasks = size(MIN_TASKS, MAX_TASKS)
     finest = len(blocks) + math.ceil(needs.weight / MIN_RANGE_RESIDUES) + pool
-    coarsest = len(blocks) + math.ceil(needs.weight / heaviest)
+    coarsest = len(blocks) + math.ceil(needs.weight / max_range_cost)
     tasks = max(min(most_tasks, batch_queries * finest), batch_queries * coarsest)
-    shared, own = _scoring(needs, heaviest)
+    shared, own = _scoring(needs, max_range_cost)
     tracing = _tracing(needs, grid, share) if needs.traced else 0
     ranges = 0
-    if any(isinstance(scorer, KeepingScorer) for scorer in needs.scorers):
+    if any(isinstance(scorer, CachingScorer) for scorer in needs.scorers):
         width = max(scorer.width for scorer in needs.scorers)
-        laid = heaviest + min(2 * width * longest, 32 * heaviest)
+        laid = max_range_cost + min(2 * width * longest, 32 * max_range_cost)
         ranges = min(size(pool * laid, max(KEPT_BYTES, pool * laid)), needs.weight + laid)
     counts = _histogram_bytes() * (batch_queries + 2 * pool) if needs.fitted else 0
     places = 8 * len(database) if needs.traced else 0
@@ -260,7 +260,7 @@ def _memory(needs: Needs, part: float) -> Memory:
         + SHOWN_BYTES
         + late,
         tasks=tasks * (TASK_BYTES + WORKER_TASK_BYTES * pool),
-        heaviest=heaviest,
+        max_range_cost=max_range_cost,
         batch_queries=batch_queries,
         most_tasks=most_tasks,
         most_completed=most_completed,
@@ -271,9 +271,11 @@ def _memory(needs: Needs, part: float) -> Memory:
     return replace(memory, database=memory.database + max(0, missing))
 
 
-def _scoring(needs: Needs, heaviest: int) -> tuple[int, list[int]]:
+def _scoring(needs: Needs, max_range_cost: int) -> tuple[int, list[int]]:
     """Return what all workers share, and what each takes besides."""
-    told = {id(scorer): scorer.memory(needs.longest_query, heaviest) for scorer in needs.scorers}
+    told = {
+        id(scorer): scorer.memory(needs.longest_query, max_range_cost) for scorer in needs.scorers
+    }
     return sum(shared for shared, _ in told.values()), [
         told[id(scorer)][1] for scorer in needs.scorers
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.backend import TARGET_WEIGHT
+from swdual.backend import TARGET_COST
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult
 from swdual.master.candidates import Candidates, Scored, merge
@@ -21,7 +21,7 @@ from swdual.sequences.sequence import Sequence
 
 logger = logging.getLogger("swdual")
 
-MOST_PARTS = 16
+MAX_PARTS = 16
 """Ranges whose candidates are kept apart before they are merged."""
 
 TRACE_CELLS = 500_000_000
@@ -47,14 +47,14 @@ class HitMerger:
         The queries.
     first_number
         The place of the first of them among all queries.
-    means
+    context
         What they share.
     """
 
     def __init__(self, queries: list[Sequence], first_number: int, context: SearchContext) -> None:
         self._queries = queries
         self._first_number = first_number
-        self._means = context
+        self._context = context
         self._parts: list[list[Candidates]] = [[] for _ in queries]
         self._counts: dict[int, NDArray[np.int64]] = {}
         self._settled: dict[int, QueryResult] = {}
@@ -72,17 +72,17 @@ class HitMerger:
         """Note the ranges that each query is scored against; return the cells that are done."""
         self.ranges = ranges
         self._ranges_left = np.full(len(self._queries), len(ranges))
-        if self._means.checkpoint is not None:
+        if self._context.checkpoint is not None:
             end = self._first_number + len(self._queries)
-            self._means.checkpoint.begin(self._first_number, end, ranges)
+            self._context.checkpoint.begin(self._first_number, end, ranges)
         residues = [ranges[task.place].residues for task in self.done]
         lengths = [len(self._queries[task.query].codes) for task in self.done]
-        sides = len(self._means.strands(b""))
+        sides = len(self._context.strands(b""))
         return sides * sum(m * n for m, n in zip(residues, lengths, strict=True))
 
     def take_known(self) -> Iterator[tuple[int, QueryResult]]:
         """Take what an earlier search has found; return queries that are to be aligned now."""
-        checkpoint = self._means.checkpoint
+        checkpoint = self._context.checkpoint
         for task, number in self.done.items():
             assert checkpoint is not None
             result = self.take(task.query, checkpoint.read(number))
@@ -96,13 +96,13 @@ class HitMerger:
         parts = self._parts[number]
         parts.append(scored.candidates)
         self._ranges_left[number] -= 1
-        limit = self._means.params.max_candidates
-        if self._ranges_left[number] == 0 or (limit and len(parts) == MOST_PARTS):
+        limit = self._context.params.max_candidates
+        if self._ranges_left[number] == 0 or (limit and len(parts) == MAX_PARTS):
             parts[:] = [merge(parts, limit)]
         if self._ranges_left[number] > 0:
             return None
         result = self._settled[number] = self._evaluated(number, parts.pop())
-        aligned = self._means.tracer is not None and self._are_few(result)
+        aligned = self._context.tracer is not None and self._are_few(result)
         self._traced[number] = []
         self._hits_left[number] = len(result) if aligned else 0
         return result if aligned else None
@@ -119,7 +119,7 @@ class HitMerger:
     def finished(self, number: int) -> QueryResult:
         """Return the result of a complete query, its alignments put in, and forget it."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
-        if self._means.tracer is not None and self._are_few(result):
+        if self._context.tracer is not None and self._are_few(result):
             places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
             joined = Tracebacks.joined([part.tracebacks for part in parts])
             result = result.with_tracebacks(joined.take(np.argsort(places)))
@@ -130,8 +130,8 @@ class HitMerger:
         return result
 
     def _evaluated(self, number: int, found: Candidates) -> QueryResult:
-        """Return the hits of a query that pass every bar that needs no alignment."""
-        context, query = self._means, self._queries[number]
+        """Return the hits of a query that pass every score cutoff that needs no alignment."""
+        context, query = self._context, self._queries[number]
         scores, ordinals, lengths, strands = found
         try:
             statistics = context.statistics_of(query.codes, self._counts.pop(number, None))
@@ -167,18 +167,18 @@ class HitMerger:
 
     def _are_few(self, result: QueryResult) -> bool:
         """Return whether alignments are found now; those of too many hits are when looked at."""
-        return len(result) <= self._means.memory.most_completed
+        return len(result) <= self._context.memory.most_completed
 
 
-def alignment_jobs(result: QueryResult, heaviest: int) -> list[NDArray[np.int64]]:
+def alignment_jobs(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int64]]:
     """Cut the hits of a query into jobs: those of like length together, as lanes like them.
 
-    The targets of a job weigh about `heaviest` at most, each twice what it would in a range.
+    The targets of a job weigh about `max_range_cost` at most, each twice what it would in a range.
     """
     order = np.argsort(-result.target_lengths, kind="stable")
     residues = np.cumsum(result.target_lengths[order])
     cells = residues * len(result.query.codes)
-    weights = residues + 2 * TARGET_WEIGHT * np.arange(1, len(order) + 1)
-    jobs = np.maximum(cells // TRACE_CELLS, weights // heaviest)
+    weights = residues + 2 * TARGET_COST * np.arange(1, len(order) + 1)
+    jobs = np.maximum(cells // TRACE_CELLS, weights // max_range_cost)
     cuts = np.flatnonzero(np.diff(jobs)) + 1
     return [share for share in np.split(order, cuts) if len(share)]

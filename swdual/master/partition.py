@@ -41,7 +41,7 @@ PATIENCE = 2
 DRIFT = 1.1
 """How much the workers' speeds may change against each other before they are planned again."""
 
-MOST_TASKS = 20_000
+MAX_TASKS = 20_000
 """Tasks beyond which a search is not cut further."""
 
 DUAL = "dual"
@@ -76,8 +76,8 @@ def divide(
     failed_workers: Collection[int] = (),
     ranges: list[Range] | None = None,
     done: Collection[Task] = (),
-    heaviest: int | None = None,
-    most_tasks: int = MOST_TASKS,
+    max_range_cost: int | None = None,
+    most_tasks: int = MAX_TASKS,
     within: Range | None = None,
 ) -> Division:
     """Return the division with the shortest predicted makespan, among ever finer ones.
@@ -100,7 +100,7 @@ def divide(
         How the targets are cut already.
     done
         Tasks of these ranges that need not be done again.
-    heaviest
+    max_range_cost
         What a range weighs at most: see `cut`.
     most_tasks
         Tasks beyond which a search is not cut further.
@@ -118,7 +118,12 @@ def divide(
 
     def attempt(parts: int) -> Division:
         ranges = cut(
-            database, parts, shares=len(pool), width=width, heaviest=heaviest, within=within
+            database,
+            parts,
+            shares=len(pool),
+            width=width,
+            max_range_cost=max_range_cost,
+            within=within,
         )
         return _planned(lengths, database, ranges, pool, costs, planner, sides)
 
@@ -314,19 +319,19 @@ class Replanning:
         self._division = division
         self._numbers = {id(job): number for number, job in enumerate(jobs)}
         self._jobs = jobs
-        self._drifts = np.ones(len(division.plan.kinds))
+        self._slowdowns = np.ones(len(division.plan.kinds))
         self.plans = 0
 
     def look(self, scheduler: WorkStealingScheduler) -> None:
         """Give the scheduler new queues if a worker has drifted against the others."""
         slowdowns = scheduler.slowdowns
-        change = slowdowns / self._drifts
+        change = slowdowns / self._slowdowns
         if change.max() <= DRIFT * change.min():
             return
         waiting = [self._numbers[id(job)] for job in scheduler.waiting()]
         if not waiting:
             return
-        self._drifts = slowdowns
+        self._slowdowns = slowdowns
         self.plans += 1
         numbers = np.sort(waiting)
         seconds = self._division.seconds[:, numbers] * slowdowns[:, None]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.hits.query_result import QueryResult
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.master.candidates import Scored
 from swdual.master.context import SearchContext
 from swdual.master.merge import HitMerger, Traced, alignment_jobs
@@ -33,15 +33,15 @@ class QueryBatch:
         The queries.
     first_number
         The place of the first of them among all queries.
-    means
+    context
         What they share.
     """
 
     def __init__(self, queries: list[Sequence], first_number: int, context: SearchContext) -> None:
         self._queries = queries
         self._first_number = first_number
-        self._means = context
-        self._gathering = merger = HitMerger(queries, first_number, context)
+        self._context = context
+        self._merger = merger = HitMerger(queries, first_number, context)
         self._scoring = ScoringStage(
             queries,
             range(first_number, first_number + len(queries)),
@@ -53,7 +53,7 @@ class QueryBatch:
 
     def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:
         """Return the results in the order of the queries; `progress` is told the cells done."""
-        merger = self._gathering
+        merger = self._merger
         for number, result in merger.take_known():
             self._have_aligned(number, result)
         with self._scoring as scoring:
@@ -66,29 +66,29 @@ class QueryBatch:
                 logger.debug(
                     "query %s: %s%s",
                     result.query.id,
-                    counted(len(result), "hit", "hits"),
-                    "" if self._means.tracer is None else ", aligned",
+                    pluralize(len(result), "hit", "hits"),
+                    "" if self._context.tracer is None else ", aligned",
                 )
                 yield result
-        self._means.record.learn(self._means.workers)
+        self._context.record.learn(self._context.workers)
 
     def _take(self, report: Report) -> None:
         """Keep what came out of a turn."""
         job = report.attempt.job
         if not isinstance(report.value, Scored):
-            self._gathering.take_traced(job.query, report.value)
+            self._merger.take_traced(job.query, report.value)
             return
-        if self._means.checkpoint is not None and job.place is not None:
+        if self._context.checkpoint is not None and job.place is not None:
             number = self._first_number + job.query
-            self._means.checkpoint.keep(pack(number, job.place, report.value))
-        result = self._gathering.take(job.query, report.value)
+            self._context.checkpoint.keep(pack(number, job.place, report.value))
+        result = self._merger.take(job.query, report.value)
         if result is not None:
             self._have_aligned(job.query, result)
 
     def _have_aligned(self, number: int, result: QueryResult) -> None:
         """Have the hits of a query aligned by whoever has nothing planned left."""
-        for places in alignment_jobs(result, self._means.memory.share):
-            run = partial(_trace, result, places, self._means)
+        for places in alignment_jobs(result, self._context.memory.share):
+            run = partial(_trace, result, places, self._context)
             self._scoring.scheduler.add(Job(number, result.query.id, None, run))
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swdual.backend import TARGET_WEIGHT
+from swdual.backend import TARGET_COST
 from swdual.database.layout import Manifest
 from swdual.lanes.pack import SPARSE, occupied
 
@@ -77,7 +77,7 @@ def cut(
     *,
     shares: int = 1,
     width: int = 1,
-    heaviest: int | None = None,
+    max_range_cost: int | None = None,
     within: Range | None = None,
 ) -> list[Range]:
     """Return ranges that cover all targets once, large ones first.
@@ -99,8 +99,8 @@ def cut(
         Targets that are computed side by side. So that none idles, a range holds a multiple of
         them, and enough others to fill up what is left beside its longest: the ranges of the
         longest targets are larger.
-    heaviest
-        What a range of several targets weighs at most: its residues, and `TARGET_WEIGHT` for each
+    max_range_cost
+        What a range of several targets weighs at most: its residues, and `TARGET_COST` for each
         target. By default that does not matter.
     within
         The targets to cut, if not all.
@@ -123,8 +123,8 @@ def cut(
             last = min(first + max(1, (targets + width // 2) // width) * width, end)
             if ends[end] - ends[last] < size // 2:
                 last = end
-            if heaviest is not None:
-                last = min(last, _within(ends, first, heaviest))
+            if max_range_cost is not None:
+                last = min(last, _within(ends, first, max_range_cost))
             ranges.append(Range(number, first, last, int(ends[last] - ends[first]), longest))
             left -= ranges[-1].residues
             first = last
@@ -132,13 +132,13 @@ def cut(
     return ranges
 
 
-def _within(ends: NDArray[np.int64], first: int, heaviest: int) -> int:
+def _within(ends: NDArray[np.int64], first: int, max_range_cost: int) -> int:
     """Return where a range ends that begins with target `first` and is not too heavy."""
 
     def weight(last: int) -> int:
-        return int(ends[last] - ends[first]) + TARGET_WEIGHT * (last - first)
+        return int(ends[last] - ends[first]) + TARGET_COST * (last - first)
 
-    return max(first + 1, bisect_right(range(len(ends)), heaviest, lo=first, key=weight) - 1)
+    return max(first + 1, bisect_right(range(len(ends)), max_range_cost, lo=first, key=weight) - 1)
 
 
 def covering(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge
 from swdual.master.context import SearchContext
 from swdual.master.partition import Division, Replanning, divide
@@ -34,7 +34,7 @@ class ScoringStage:
         The queries.
     numbers
         The place of each among all queries.
-    means
+    context
         What they share.
     ranges
         How the targets are cut already.
@@ -56,7 +56,7 @@ class ScoringStage:
     ) -> None:
         self._queries = queries
         self._numbers = numbers
-        self._means = context
+        self._context = context
         workers = context.workers
         self.division: Division = divide(
             [len(query.codes) for query in queries],
@@ -68,15 +68,15 @@ class ScoringStage:
             context.failed_workers,
             ranges,
             done,
-            context.memory.heaviest,
+            context.memory.max_range_cost,
             context.memory.most_tasks,
             within,
         )
         logger.debug(
             "plan (%s): %s in %s of targets, predicted %.3g s, lower bound %.3g s",
             self.division.plan.planner,
-            counted(len(self.division.tasks), "task", "tasks"),
-            counted(len(self.division.ranges), "range", "ranges"),
+            pluralize(len(self.division.tasks), "task", "tasks"),
+            pluralize(len(self.division.ranges), "range", "ranges"),
             self.division.plan.makespan,
             self.division.plan.lower_bound,
         )
@@ -88,12 +88,12 @@ class ScoringStage:
             common = [jobs[k] for k in np.argsort(plan.starts, kind="stable")]
             queues = [[] for _ in workers]
         self.scheduler = WorkStealingScheduler(workers, queues, common, context.failed_workers)
-        self._crew = WorkerPool(workers, self.scheduler)
+        self._pool = WorkerPool(workers, self.scheduler)
         self._replanning = Replanning(self.division, jobs) if context.replan else None
 
     def _job(self, number: int) -> Job:
         """Return the job of a task."""
-        division, context = self.division, self._means
+        division, context = self.division, self._context
         query, place = division.tasks[number]
         codes, where = self._queries[query].codes, division.ranges[place]
         return Job(
@@ -109,17 +109,17 @@ class ScoringStage:
 
     def __enter__(self) -> Self:
         queries = [self._numbers[task.query] for task in self.division.tasks]
-        self._means.record.begin(self.division.plan, queries)
-        self._crew.__enter__()
+        self._context.record.begin(self.division.plan, queries)
+        self._pool.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._crew.__exit__(*error)
+        self._pool.__exit__(*error)
 
     def report(self, progress: Callable[[int], None]) -> Report | None:
         """Return what came out of a turn, None if of none for a while; tell the cells done."""
         try:
-            report = self._crew.reports.get(timeout=POLL_SECONDS)
+            report = self._pool.reports.get(timeout=POLL_SECONDS)
         except queue.Empty:
             self.scheduler.look()
             return None
@@ -129,7 +129,7 @@ class ScoringStage:
             raise report
         job = report.attempt.job
         length = len(self._queries[job.query].codes)
-        self._means.record.add(report, self._numbers[job.query], length)
+        self._context.record.add(report, self._numbers[job.query], length)
         if report.outcome != "done":
             return None
         if self._replanning is not None and isinstance(report.value, Scored):
@@ -152,7 +152,7 @@ def scored_within(
         The queries, and the place of each among all queries.
     place
         The targets.
-    means
+    context
         What they share.
     progress
         Is told the cells done so far, now and then; may raise to stop the work.

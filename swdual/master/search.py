@@ -15,7 +15,7 @@ from swdual import registry
 from swdual.errors import InputError, OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.io.progress import progress_bar
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity, identity
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
@@ -119,7 +119,7 @@ class Search:
             raise InputError("`resume` needs the `journal` of the search")
         registry.require(planners, planner)
         self._journal, self._resume, self._task = journal, resume, task
-        self._manner = execution = ExecutionOptions(
+        self._execution = execution = ExecutionOptions(
             device if isinstance(device, str) else tuple(device),
             threads,
             backend,
@@ -179,11 +179,11 @@ class Search:
         What has been read and checked before is enough to tell which search it is. The first use of
         anything else engages too.
         """
-        _ = self._means
+        _ = self._context
 
     @cached_property
-    def _means(self) -> SearchContext:
-        context = self._engaged(self._manner, self._held)
+    def _context(self) -> SearchContext:
+        context = self._engaged(self._execution, self._held)
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, self._task
         )
@@ -193,7 +193,7 @@ class Search:
         logger.debug(
             "journal: %s, with %s done before",
             self._journal,
-            counted(checkpoint.tasks, "task", "tasks"),
+            pluralize(checkpoint.tasks, "task", "tasks"),
         )
         return replace(context, checkpoint=checkpoint)
 
@@ -219,12 +219,12 @@ class Search:
     @property
     def workers(self) -> list[Worker]:
         """Who computes."""
-        return self._means.workers
+        return self._context.workers
 
     @property
     def memory(self) -> Memory:
         """How much of everything there may be at a time."""
-        return self._means.memory
+        return self._context.memory
 
     @contextmanager
     def journalled(self, left: Callable[[], bytes | None] | None = None) -> Iterator[None]:
@@ -232,7 +232,7 @@ class Search:
 
         Where `left` then returns a record of the complete output, the journal keeps that instead.
         """
-        checkpoint = self._means.checkpoint
+        checkpoint = self._context.checkpoint
         if checkpoint is None:
             yield
             return
@@ -257,14 +257,14 @@ class Search:
         """Return what has been done so far, in so many seconds, and by whom."""
         from swdual.planning.timing import Timing
 
-        record = self._means.record
+        record = self._context.record
         names = tuple(query.id for query in self.queries)
         cells = self.cells - self._cells_known
         return Timing(cells, seconds, record.timeline, tuple(record.plans), names)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""
-        statistics = self._means.statistics
+        statistics = self._context.statistics
         if statistics is not None:
             return statistics.facts()
         if self.params.stats == "none":
@@ -274,7 +274,7 @@ class Search:
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search, batch by batch so that memory stays bounded."""
-        size, checkpoint = self.memory.batch_queries, self._means.checkpoint
+        size, checkpoint = self.memory.batch_queries, self._context.checkpoint
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
         with bar as shown:
             tell = self._progress if callable(self._progress) else shown
@@ -286,10 +286,10 @@ class Search:
                     end = min(end, begun[0])
                 logger.debug(
                     "batch: %s, of %s in all",
-                    counted(end - start, "query", "queries"),
+                    pluralize(end - start, "query", "queries"),
                     f"{len(self.queries):,}",
                 )
-                query_batch = QueryBatch(self.queries[start:end], start, self._means)
+                query_batch = QueryBatch(self.queries[start:end], start, self._context)
                 self._cells_known += query_batch.cells_known
                 shown.skip(self._cells_known)
                 before = sum(self._cells[:start])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from swdual.alignment.tracer import Tracer
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache
 from swdual.master.devices import Device, available_threads, devices_of, what_computes
@@ -85,7 +85,7 @@ def build_context(
         What is searched, and what for.
     lengths
         Residues of each query.
-    manner
+    execution
         How it is done.
     held
         Bytes of memory that are taken already.
@@ -165,8 +165,8 @@ def _tell(
         "memory: %s of %s; batches of at most %s, tasks of at most %s cells",
         f"{memory.total / 2**20:,.0f} MiB",
         limit,
-        counted(memory.batch_queries, "query", "queries"),
-        f"{memory.heaviest:,}",
+        pluralize(memory.batch_queries, "query", "queries"),
+        f"{memory.max_range_cost:,}",
     )
 
 

@@ -54,7 +54,7 @@ class Verification:
         strands: list[bytes],
         place: Range,
         found: tuple[NDArray[np.int32], NDArray[np.int64]],
-        bar: int,
+        cutoff: int,
         progress: Progress,
     ) -> None:
         """Compare the drawn targets of a range with what a worker found there.
@@ -71,7 +71,7 @@ class Verification:
             With which targets.
         found
             Scores, and the places in the block of the targets that have them.
-        bar
+        cutoff
             What is not among them must score less than this.
         progress
             Called between two targets, so that a search that ends need not wait for all.
@@ -91,10 +91,10 @@ class Verification:
                 for codes in strands
             )
             told = scores[places == target].tolist()
-            if told != [right] and (told or right >= bar):
+            if told != [right] and (told or right >= cutoff):
                 ordinals = self.database.block(place.block).ordinals
                 name = first_word(self.database.headers([int(ordinals[target])])[0])
-                claim = f"scores {told[0]}" if told else f"scores less than {bar}"
+                claim = f"scores {told[0]}" if told else f"scores less than {cutoff}"
                 raise EngineError(
                     f"{worker.name} ({worker.device.name}) computes wrong: it says that target "
                     f"{name} {claim} with query {query.id}, but by the definition it scores "

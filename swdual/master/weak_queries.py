@@ -10,7 +10,7 @@ import numpy as np
 
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.model import Statistics
@@ -45,7 +45,7 @@ def warn_of_weak_queries(
     other = "" if task == short else f"`task={short!r}` or "
     logger.warning(
         "%s that only nearly perfect matches reach an E-value of %g: %s; use %sa larger `evalue`",
-        counted(
+        pluralize(
             len(weak),
             "query is so short, or has so many unknown letters,",
             "queries are so short, or have so many unknown letters,",

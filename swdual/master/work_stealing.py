@@ -23,7 +23,7 @@ from swdual.master.worker import Worker
 
 logger = logging.getLogger("swdual")
 
-MOST_FAILURES = 3
+MAX_FAILURES = 3
 """Failures of one job that end the search, and of one worker in a row that end its service."""
 
 LOOK_SECONDS = 0.05
@@ -38,7 +38,7 @@ HANGS = 20.0
 SILENT_SECONDS = 3600.0
 """A worker of which nothing is heard for so long is given up: no step of a task takes as long."""
 
-LONGEST_LOOK = 1.0
+MAX_LOOK_SECONDS = 1.0
 """Seconds between two looks that count as silence: beyond, the whole process was suspended."""
 
 REMEDY = "search again on another `device` or `backend`"
@@ -108,8 +108,8 @@ class WorkStealingScheduler:
         self._common = deque(common)
         self._unplanned: deque[Job] = deque()
         self._running: list[TaskAttempt | None] = [None] * len(workers)
-        self._absent = set() if failed_workers is None else failed_workers
-        self._in_service = [number not in self._absent for number in range(len(workers))]
+        self._failed_workers = set() if failed_workers is None else failed_workers
+        self._in_service = [number not in self._failed_workers for number in range(len(workers))]
         self._failures = [0] * len(workers)
         self._expected = np.zeros(len(workers))
         self._observed = np.zeros(len(workers))
@@ -209,7 +209,7 @@ class WorkStealingScheduler:
 
         Parameters
         ----------
-        turn
+        attempt
             What failed.
         error
             With what.
@@ -229,16 +229,16 @@ class WorkStealingScheduler:
             worker, job = attempt.worker, attempt.job
             self._running[worker] = None
             self._failures[worker] += 1
-            self._in_service[worker] = not dead and self._failures[worker] < MOST_FAILURES
+            self._in_service[worker] = not dead and self._failures[worker] < MAX_FAILURES
             left_over = [job]
             job.failed_on.append(worker)
             name, words = self._workers[worker].name, _words(error)
             end = "" if self._in_service[worker] else f"; {name} does nothing more in this search"
             logger.warning("%s failed at %s: %s%s", name, job, words, end)
-            if len(job.failed_on) >= MOST_FAILURES and not job.done:
+            if len(job.failed_on) >= MAX_FAILURES and not job.done:
                 _end(error, f"{job} failed {len(job.failed_on)} times; the last time {words}")
             if not self._in_service[worker]:
-                self._absent.add(worker)
+                self._failed_workers.add(worker)
                 left_over += self._queues[worker].emptied()
             if not any(self._in_service):
                 _end(error, f"no worker is left; the last one failed at {job}: {words}")
@@ -256,7 +256,7 @@ class WorkStealingScheduler:
         """
         with self._changed:
             now = time.perf_counter()
-            step, self._looked = min(now - self._looked, LONGEST_LOOK), now
+            step, self._looked = min(now - self._looked, MAX_LOOK_SECONDS), now
             for attempt in [attempt for attempt in self._running if attempt is not None]:
                 attempt.silent = attempt.silent + step if attempt.told == attempt.heard else 0.0
                 attempt.heard = attempt.told

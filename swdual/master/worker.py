@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from swdual import registry
-from swdual.backend import ForesightedScorer, KeepingScorer, Scorer
+from swdual.backend import CachingScorer, PrefetchingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
 from swdual.master.cost import CalibrationCache, CostModel, calibrated, clock_of
@@ -77,7 +77,7 @@ def register(
     for device in dict.fromkeys(devices):
         try:
             scorer = bind(device, database, scheme)
-            if isinstance(scorer, ForesightedScorer):
+            if isinstance(scorer, PrefetchingScorer):
                 _warm_up(scorer, database)
             together = devices.count(device) if device.kind == "cpu" else 1
             scorer_of = partial(bind, device, scheme=scheme)
@@ -116,7 +116,7 @@ def cpu_scorers(
 def keep(workers: Sequence[Worker], most: int) -> None:
     """Have the scorers keep no more than so many bytes of targets for the next query, together."""
     scorers = {id(each.scorer): each.scorer for each in workers}.values()
-    keeping = [scorer for scorer in scorers if isinstance(scorer, KeepingScorer)]
+    keeping = [scorer for scorer in scorers if isinstance(scorer, CachingScorer)]
     for scorer in keeping:
         scorer.keep(most // len(keeping))
 

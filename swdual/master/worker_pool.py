@@ -1,4 +1,4 @@
-"""The worker pool: a thread for each worker, which does what the scheduler says and reports what came out."""
+"""The worker pool: a thread for each worker does what the scheduler says, and reports on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
-from swdual.backend import ForesightedScorer
+from swdual.backend import PrefetchingScorer
 from swdual.errors import DeviceMemoryError
 from swdual.master.cost import clock_of
 from swdual.master.task import Stopped, Superseded, TaskAttempt
@@ -45,7 +45,7 @@ class WorkerPool:
 
     def __init__(self, workers: Sequence[Worker], scheduler: WorkStealingScheduler) -> None:
         self.reports: SimpleQueue[Report | BaseException] = SimpleQueue()
-        self._board = scheduler
+        self._scheduler = scheduler
         self._threads = [
             threading.Thread(
                 target=self._work, args=(worker,), name=f"swdual {worker.name}", daemon=True
@@ -59,14 +59,14 @@ class WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._board.stop()
+        self._scheduler.stop()
         deadline = time.monotonic() + STOP_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self, worker: Worker) -> None:
         try:
-            while (attempt := self._board.take(worker.number)) is not None:
+            while (attempt := self._scheduler.take(worker.number)) is not None:
                 self._do(worker, attempt)
         except Stopped:
             return
@@ -75,11 +75,11 @@ class WorkerPool:
 
     def _do(self, worker: Worker, attempt: TaskAttempt) -> None:
         """Do one turn; whatever ends the search gets out."""
-        scheduler, clock = self._board, clock_of(worker.device.kind)
+        scheduler, clock = self._scheduler, clock_of(worker.device.kind)
         started = clock()
         try:
-            if isinstance(worker.scorer, ForesightedScorer):
-                worker.scorer.expect(
+            if isinstance(worker.scorer, PrefetchingScorer):
+                worker.scorer.prefetch(
                     [task for job in scheduler.upcoming(attempt) for task in job.tasks]
                 )
             value = attempt.job.run(worker, partial(scheduler.progressed, attempt))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from swdual.planning.instance import ROUNDING
 from swdual.runtime.jit import kernel
 
-LARGEST_PRICE = 2.0**60
+MAX_PRICE = 2.0**60
 """If the GPUs' work is too large even at this price, it always is."""
 
 
@@ -134,7 +134,7 @@ def _cross(
         smalls = np.searchsorted(ratios, price)
         work += added[0] + works[smalls]
         relief += added[1] + reliefs[smalls]
-        if work + price * (need - relief) > most or high > LARGEST_PRICE:
+        if work + price * (need - relief) > most or high > MAX_PRICE:
             return np.inf, 0, 0
         if relief >= need:
             high = price

@@ -9,7 +9,7 @@ from swdual.errors import InputError
 from swdual.planning.instance import ROUNDING
 from swdual.runtime.jit import kernel
 
-LARGEST_TABLE_BYTES = 1 << 30
+MAX_TABLE_BYTES = 1 << 30
 """Memory for the decisions, one byte for each task and state."""
 
 
@@ -68,7 +68,7 @@ def _cheapest(
 ) -> tuple[float, NDArray[np.bool_]]:
     """Return the least work for the CPUs, and which tasks then go to the GPUs."""
     size = len(p) * states[0] * states[1] * states[2]
-    if size > LARGEST_TABLE_BYTES:
+    if size > MAX_TABLE_BYTES:
         raise InputError(
             f"the planner dual_dp would need {size / (1 << 30):.1f} GiB for {len(p):,} tasks; "
             "use `planner='dual'`"

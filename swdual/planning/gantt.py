@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.output import replacing
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.planning.time_axis import time_ticks
 from swdual.runtime.extras import install_command
 
@@ -60,7 +60,7 @@ PITCH, HEAD, FOOT, BAR = 18, 24, 34, 14
 ROW, TALLEST, NAME = 0.26, 11.0, 0.15
 """Inches of a figure: of a row, of all rows at most, and that the name of a row needs."""
 
-MOST_ROWS = 60
+MAX_ROWS = 60
 """Rows of an inline drawing that have their full height; more are thinner."""
 
 NOTEBOOK_DPI = 80
@@ -274,7 +274,7 @@ def _legend(panels: Sequence[Panel]) -> list[_Entry]:
         return []
     if names and len(set(colours)) == len(colours):
         entries = [
-            _Entry([colour], _short(harmless(names[number])))
+            _Entry([colour], _short(sanitize(names[number])))
             for number, colour in zip(shown, colours, strict=True)
         ]
     else:
@@ -330,7 +330,7 @@ def svg(panels: Sequence[Panel], width: int = 720) -> str:
     right = 62 if any(panel.idle is not None for panel in panels) else 12
     scale = max(1.0, width - left - right) / horizon
     rows = sum(len(panel.rows) for panel in panels)
-    thinner = max(1.0, rows / MOST_ROWS)
+    thinner = max(1.0, rows / MAX_ROWS)
     parts: list[str] = []
     y = 0.0
     for panel, bars in zip(panels, _merged_for_page(panels, scale), strict=True):
@@ -557,7 +557,7 @@ def _svg_legend(
 
 def _escaped(text: str) -> str:
     """Return a text for a page: no markup, and nothing that XML could not hold."""
-    return html.escape(harmless(text))
+    return html.escape(sanitize(text))
 
 
 def _short(name: str) -> str:

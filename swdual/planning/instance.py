@@ -17,7 +17,7 @@ from swdual.errors import InputError
 PRECISION = 1e-4
 """How near, relative to each other, the two ends of a search for the right guess must come."""
 
-SHORTEST, LONGEST = 1e-300, 1e150
+MIN_SECONDS, MAX_SECONDS = 1e-300, 1e150
 """Seconds that can be added, multiplied and halved without an end of the numbers being near."""
 
 ROUNDING = 1e-9
@@ -60,12 +60,12 @@ class Instance:
             if len(wrong):
                 raise InputError(f"task {wrong[0]} has a time that is negative or no number")
             extreme = np.flatnonzero(
-                ((times > 0) & (times < SHORTEST)) | ((times > LONGEST) & (times < np.inf))
+                ((times > 0) & (times < MIN_SECONDS)) | ((times > MAX_SECONDS) & (times < np.inf))
             )
             if len(extreme):
                 raise InputError(
                     f"task {extreme[0]} takes {times[extreme[0]]:g} seconds, but what is not 0 "
-                    f"must lie between {SHORTEST:g} and {LONGEST:g}"
+                    f"must lie between {MIN_SECONDS:g} and {MAX_SECONDS:g}"
                 )
             if len(getattr(self, f"{kind}_speeds")) == 0:
                 object.__setattr__(self, f"{kind}_times", np.full(len(self), np.inf))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "swdual.planners"
 
-MOST_WORKERS = 100_000
+MAX_WORKERS = 100_000
 """CPUs, or GPUs, that a plan is made for at most."""
 
 
@@ -243,6 +243,6 @@ def _speeds(name: str, given: int | Sequence[float]) -> NDArray[np.float64]:
     if np.ndim(given):
         return np.asarray(given, np.float64)
     count = int(given)  # type: ignore[arg-type]
-    if not 0 <= count <= MOST_WORKERS:
-        raise InputError(f"{name} is {count}, but it must be from 0 to {MOST_WORKERS}")
+    if not 0 <= count <= MAX_WORKERS:
+        raise InputError(f"{name} is {count}, but it must be from 0 to {MAX_WORKERS}")
     return np.ones(count)

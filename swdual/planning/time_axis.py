@@ -19,7 +19,7 @@ STEPS = (
 )
 """Seconds between two ticks, from a second to some years."""
 
-MOST, MOST_DATES, MOST_INSTANTS = 10, 9, 7
+MAX_TICKS, MAX_DATES, MAX_INSTANTS = 10, 9, 7
 """Ticks of an axis, at most: numbers, dates, and dates with times, which are longest."""
 
 LATEST = 200_000_000_000.0
@@ -58,7 +58,7 @@ labels=['0', '15', '30', '45', '60', '75', '90', '105', '120'], name='minutes')
         return _dates(low, high, unix_start)
     span = high - low
     origin = low if low > span else 0.0
-    step = _step(span, MOST)
+    step = _step(span, MAX_TICKS)
     length, unit = next(
         (size, name) for size, name in UNITS if size == 1 or (span >= 3 * size <= 12 * step)
     )
@@ -71,9 +71,9 @@ labels=['0', '15', '30', '45', '60', '75', '90', '105', '120'], name='minutes')
 
 
 def _dates(low: float, high: float, unix_start: float) -> Ticks:
-    step = _step(high - low, MOST_DATES)
+    step = _step(high - low, MAX_DATES)
     if step < DAY:
-        step = _step(high - low, MOST_INSTANTS)
+        step = _step(high - low, MAX_INSTANTS)
     first = math.ceil((unix_start + low) / step)
     count = math.floor((unix_start + high) / step) - first
     instants = [step * (first + number) for number in range(count + 1)]

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.planning.timeline import Planned, Timeline, chrome_trace, panels
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Timing:
     def __repr__(self) -> str:
         return (
             f"<Timing: {self.seconds:.3g} s, "
-            f"{counted(len(self.timeline.workers), 'worker', 'workers')}, "
+            f"{pluralize(len(self.timeline.workers), 'worker', 'workers')}, "
             f"{self.cells / 1e9:,.1f} Gcells, {self.gcups:.1f} GCUPS>"
         )
 

@@ -23,7 +23,7 @@ from swdual.scheduling.workload.planned import of_plan
 if TYPE_CHECKING:
     import matplotlib.figure
 
-MOST_DRAWN = 500
+MAX_DRAWN = 500
 """Nodes whose rows fit on a drawing."""
 
 
@@ -61,7 +61,7 @@ class Forecast:
     ----------
     cluster
         The nodes, in the order of its kinds.
-    sharing
+    partition
         The shares, and the plan, which knows of no transfers.
     sizes
         (blocks,) bytes of each block of the database.
@@ -198,9 +198,9 @@ class Forecast:
         InputError, OutputError
             If there are too many nodes, matplotlib is missing, or the file cannot be written.
         """
-        if len(self.names) > MOST_DRAWN:
+        if len(self.names) > MAX_DRAWN:
             raise InputError(
-                f"a drawing has room for {MOST_DRAWN} nodes, not {len(self.names):,}; leave it out"
+                f"a drawing has room for {MAX_DRAWN} nodes, not {len(self.names):,}; leave it out"
             )
         plan, took = self.plan, self.plan.ends - self.plan.starts
         colour = np.array([share.group for share in self.partition.shares], np.int64)

@@ -34,24 +34,24 @@ from typing import Any
 
 from swdual.errors import InputError
 from swdual.io.input import read_toml
-from swdual.io.text import LONGEST_QUOTE, harmless, quoted, size
+from swdual.io.text import MAX_QUOTE_LENGTH, quoted, sanitize, size
 from swdual.prediction.synthetic_database import DescribedDatabase
 from swdual.registry import unknown
 from swdual.sequences.alphabet import ALPHABETS
 
-MOST_NODES = 10_000
+MAX_NODES = 10_000
 """Nodes of a cluster."""
 
-MOST_CPUS, MOST_GPUS = 4096, 64
+MAX_CPUS, MAX_GPUS = 4096, 64
 """Workers of a node."""
 
-LEAST_BYTES, MOST_BYTES = 1000, 10**15
+MIN_BYTES, MAX_BYTES = 1000, 10**15
 """Bytes of memory, or that a network moves in a second."""
 
-LONGEST_PATH = 255
+MAX_PATH_LENGTH = 255
 """Characters of the path of a file with rates."""
 
-LONGEST_LATENCY = 60.0
+MAX_LATENCY = 60.0
 """Seconds."""
 
 
@@ -147,8 +147,8 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
         raise InputError("has no [[nodes]]: say how many there are, and their cpus", file=file)
     kinds = tuple(_kind(table, number, file) for number, table in enumerate(given, 1))
     total = sum(kind.count for kind in kinds)
-    if total > MOST_NODES:
-        raise InputError(f"has {total:,} nodes, but at most {MOST_NODES:,} can be", file=file)
+    if total > MAX_NODES:
+        raise InputError(f"has {total:,} nodes, but at most {MAX_NODES:,} can be", file=file)
     names = [kind.name for kind in kinds]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -159,7 +159,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
         kinds,
         Network(
             network.size("bandwidth", 1000, Network.bandwidth),
-            network.number("latency", LONGEST_LATENCY, Network.latency),
+            network.number("latency", MAX_LATENCY, Network.latency),
         ),
         _database(whole.values["database"], file) if "database" in whole.values else None,
     )
@@ -170,15 +170,15 @@ def _kind(given: object, number: int, file: str) -> NodeKind:
     table = _Table(given, f"node kind {number}", file, keys)
     name = table.text("name", f"node {number}")
     rates = table.values.get("rates")
-    if isinstance(rates, str) and rates.isprintable() and 0 < len(rates) <= LONGEST_PATH:
+    if isinstance(rates, str) and rates.isprintable() and 0 < len(rates) <= MAX_PATH_LENGTH:
         rates = str(Path(file).parent / rates)
     elif rates is not None and not isinstance(rates, Mapping):
         raise table.wrong("rates", "{cpu = ..., gpu = ...} in GCUPS, or the name of a file")
     kind = NodeKind(
-        harmless(name),
-        table.whole("count", 1, MOST_NODES, 1),
-        table.whole("cpus", 0, MOST_CPUS),
-        table.whole("gpus", 0, MOST_GPUS, 0),
+        sanitize(name),
+        table.whole("count", 1, MAX_NODES, 1),
+        table.whole("cpus", 0, MAX_CPUS),
+        table.whole("gpus", 0, MAX_GPUS, 0),
         rates,
         table.flag("database", True),
         int(table.size("memory", 1024)) if "memory" in table.values else None,
@@ -214,13 +214,15 @@ class _Table:
         self.values: dict[str, Any] = given
         for key in given:
             if key not in keys:
-                raise InputError(f"{where}: {unknown('key', key[:LONGEST_QUOTE], keys)}", file=file)
+                raise InputError(
+                    f"{where}: {unknown('key', key[:MAX_QUOTE_LENGTH], keys)}", file=file
+                )
 
     def wrong(self, key: str, wanted: str) -> InputError:
         """Return the error of a value that cannot be."""
         if key not in self.values:
             return InputError(f"{self.where} lacks {key}, which is {wanted}", file=self._file)
-        shown = quoted(str(self.values[key])[: LONGEST_QUOTE + 1])
+        shown = quoted(str(self.values[key])[: MAX_QUOTE_LENGTH + 1])
         return InputError(f"{self.where}: {key} must be {wanted}, not {shown}", file=self._file)
 
     def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
@@ -243,9 +245,9 @@ class _Table:
         found = size(value, thousand) if isinstance(value, str) else value
         if isinstance(found, bool) or not isinstance(found, (int, float)):
             found = 0
-        if not LEAST_BYTES <= found <= MOST_BYTES:
+        if not MIN_BYTES <= found <= MAX_BYTES:
             raise self.wrong(
-                key, f'from {LEAST_BYTES} to {MOST_BYTES:,} bytes, such as "200M" or "1G"'
+                key, f'from {MIN_BYTES} to {MAX_BYTES:,} bytes, such as "200M" or "1G"'
             )
         return found
 
@@ -259,6 +261,6 @@ class _Table:
     def text(self, key: str, default: str) -> str:
         """Return a text, not empty and not long."""
         value = self.values.get(key, default)
-        if not isinstance(value, str) or not 0 < len(value) <= LONGEST_QUOTE:
-            raise self.wrong(key, f"a text of 1 to {LONGEST_QUOTE} characters")
+        if not isinstance(value, str) or not 0 < len(value) <= MAX_QUOTE_LENGTH:
+            raise self.wrong(key, f"a text of 1 to {MAX_QUOTE_LENGTH} characters")
         return value

@@ -19,11 +19,11 @@ from swdual.master.memory import Memory, Needs, least_memory, most_memory
 from swdual.master.partition import Division, divide
 from swdual.master.setup import most_together
 from swdual.master.worker import bind
-from swdual.planning.planner import MOST_WORKERS, PACKAGE, Plan
+from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 
-MOST_RATES_BYTES = 1 << 28
+MAX_RATES_BYTES = 1 << 28
 """Of a file with rates: ``swdual plan --json`` prints all tasks, too."""
 
 
@@ -148,8 +148,8 @@ def default_scheme(database: Database) -> ScoringScheme:
 def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
     """Return how many workers of each kind: as asked, or as this machine has."""
     for name, count in (("cpus", cpus), ("gpus", gpus_wanted)):
-        if count is not None and not 0 <= count <= MOST_WORKERS:
-            raise InputError(f"`{name}` is {count}, but it must be from 0 to {MOST_WORKERS:,}")
+        if count is not None and not 0 <= count <= MAX_WORKERS:
+            raise InputError(f"`{name}` is {count}, but it must be from 0 to {MAX_WORKERS:,}")
     here = gpus_wanted if gpus_wanted is not None else len(gpus())
     return {"cpu": max(1, available_threads() - here) if cpus is None else cpus, "gpu": here}
 
@@ -211,7 +211,7 @@ def rates_of(
 
 def _read(path: str | os.PathLike[str]) -> Any:
     try:
-        return json.loads(read_small(path, MOST_RATES_BYTES))
+        return json.loads(read_small(path, MAX_RATES_BYTES))
     except InputError:
         raise
     except json.JSONDecodeError as error:

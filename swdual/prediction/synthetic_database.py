@@ -13,10 +13,10 @@ from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
 from swdual.version import __version__
 
-MOST_RESIDUES = 10**12
+MAX_RESIDUES = 10**12
 """Residues of a database that is described; UniRef90 has 6 * 10^10 of them."""
 
-MOST_SEQUENCES, LONGEST = 10**10, 10**9
+MAX_SEQUENCES, MAX_LENGTH = 10**10, 10**9
 """Its targets, and the residues of the longest of them, at most."""
 
 LENGTHS = 4096
@@ -51,9 +51,9 @@ class DescribedDatabase:
 
     def __init__(self, residues: int, sequences: int, longest: int, alphabet: str = "prot") -> None:
         for name, value, most in (
-            ("residues", residues, MOST_RESIDUES),
-            ("sequences", sequences, min(residues, MOST_SEQUENCES)),
-            ("longest", longest, min(residues, LONGEST)),
+            ("residues", residues, MAX_RESIDUES),
+            ("sequences", sequences, min(residues, MAX_SEQUENCES)),
+            ("longest", longest, min(residues, MAX_LENGTH)),
         ):
             if not 1 <= value <= most:
                 raise InputError(f"{name} is {value:,}, but it must be from 1 to {most:,}")

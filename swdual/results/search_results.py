@@ -19,7 +19,7 @@ from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.hits.shown import hits_table
 from swdual.io import notebook
 from swdual.io.output import Utf8, replacing
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
 from swdual.results.file_types import output_format
 from swdual.runtime.keywords import takes_keywords_of
@@ -113,8 +113,8 @@ class SearchResults:
         return f"<SearchResults: {self._summary()}>"
 
     def _summary(self) -> str:
-        hits = counted(len(self.scores), "hit", "hits")
-        queries = counted(len(self), "query", "queries")
+        hits = pluralize(len(self.scores), "hit", "hits")
+        queries = pluralize(len(self), "query", "queries")
         return f"{hits} of {queries}, {self.timing.seconds:.3g} s"
 
     @cached_property
@@ -338,6 +338,6 @@ class SearchResults:
         each = max(SHOWN_HITS_EACH, SHOWN_HITS // max(1, len(shown)))
         page = [notebook.paragraph(notebook.text(self._summary())), hits_table(shown, each)]
         if len(self) > len(shown):
-            more = counted(len(self) - len(shown), "more query", "more queries")
+            more = pluralize(len(self) - len(shown), "more query", "more queries")
             page.append(notebook.paragraph(notebook.faint(f"and {more}")))
         return notebook.join(page)

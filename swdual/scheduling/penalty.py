@@ -30,7 +30,7 @@ KINDS: Mapping[str, tuple[Callable[[float, int, float], float], float]] = {
 }
 """The formula of each kind of penalty, and its least factor: the one that changes no run time."""
 
-MOST = 1e6
+MAX_PENALTY = 1e6
 """The largest factor: run times stay finite on any tree."""
 
 
@@ -64,9 +64,9 @@ class Penalty:
         if self.kind not in KINDS:
             raise InputError(unknown("penalty", self.kind, KINDS))
         least = KINDS[self.kind][1]
-        if not least <= self.factor <= MOST:
+        if not least <= self.factor <= MAX_PENALTY:
             raise InputError(
-                f"the factor of a {self.kind} penalty must be {least:g} to {MOST:g}, "
+                f"the factor of a {self.kind} penalty must be {least:g} to {MAX_PENALTY:g}, "
                 f"not {self.factor:g}"
             )
 

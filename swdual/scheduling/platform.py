@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.input import read_small, read_toml
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.registry import unknown
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
@@ -36,7 +36,7 @@ Metacentrum was 812 processors there and 806 in table 3.1: its last cluster is s
 is the 1024 of table 5.2, where table 3.1 has 4096.
 """
 
-MOST = 4_000_000
+MAX_PLATFORM_PROCESSORS = 4_000_000
 """Processors that a platform may have; what is known of free ones takes memory by their number."""
 
 KEYS = ("name", "processors", "block_sizes", "cluster_size")
@@ -83,8 +83,10 @@ class Platform:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.processors <= MOST:
-            raise InputError(f"a platform has 1 to {MOST:,} processors, not {self.processors}")
+        if not 1 <= self.processors <= MAX_PLATFORM_PROCESSORS:
+            raise InputError(
+                f"a platform has 1 to {MAX_PLATFORM_PROCESSORS:,} processors, not {self.processors}"
+            )
         sizes = tuple(map(operator.index, self.block_sizes)) or (self.processors,)
         if sizes[-1] != self.processors:
             raise InputError(
@@ -105,7 +107,7 @@ class Platform:
         object.__setattr__(self, "processors", operator.index(self.processors))
         object.__setattr__(self, "block_sizes", sizes)
         object.__setattr__(self, "cluster_size", operator.index(self.cluster_size) or sizes[0])
-        name = harmless(self.name) or f"{self.processors:,} processors"
+        name = sanitize(self.name) or f"{self.processors:,} processors"
         object.__setattr__(self, "name", name)
         if not 1 <= self.cluster_size <= self.processors:
             raise InputError(
@@ -254,14 +256,19 @@ def _checked(values: Any, path: Path) -> dict[str, Any]:
     if "processors" not in values:
         raise InputError("does not say how many processors there are", file=path)
     for key in ("processors", "cluster_size"):
-        if key in values and (type(values[key]) is not int or not 1 <= values[key] <= MOST):
-            raise InputError(f"{key} must be a whole number from 1 to {MOST:,}", file=path)
+        if key in values and (
+            type(values[key]) is not int or not 1 <= values[key] <= MAX_PLATFORM_PROCESSORS
+        ):
+            raise InputError(
+                f"{key} must be a whole number from 1 to {MAX_PLATFORM_PROCESSORS:,}", file=path
+            )
     sizes = values.get("block_sizes", [])
     if not isinstance(sizes, list) or not all(
-        type(size) is int and 1 <= size <= MOST for size in sizes
+        type(size) is int and 1 <= size <= MAX_PLATFORM_PROCESSORS for size in sizes
     ):
         raise InputError(
-            f"block_sizes must be a list of whole numbers from 1 to {MOST:,}", file=path
+            f"block_sizes must be a list of whole numbers from 1 to {MAX_PLATFORM_PROCESSORS:,}",
+            file=path,
         )
     if not isinstance(values.get("name", ""), str):
         raise InputError("name must be a text", file=path)

@@ -69,7 +69,7 @@ class Traits(NamedTuple):
     jobs: str = "rigid"
 
 
-LONGEST_VALUE = 100
+MAX_VALUE_LENGTH = 100
 """Characters of an option's value beyond which it is none, so that no number is without bounds."""
 
 
@@ -102,7 +102,7 @@ class Option(NamedTuple):
             return self.default
         kind, text = type(self.default), str(value)
         try:
-            if len(text) > LONGEST_VALUE:
+            if len(text) > MAX_VALUE_LENGTH:
                 raise ValueError
             known = kind(text)
         except ValueError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
@@ -254,8 +254,8 @@ class Schedule:
         from swdual.scheduling.reports.comparison import shown
 
         facts = [
-            counted(len(self), "job", "jobs"),
-            counted(self.platform.processors, "processor", "processors"),
+            pluralize(len(self), "job", "jobs"),
+            pluralize(self.platform.processors, "processor", "processors"),
             *(
                 f"{name.replace('_', ' ')} {shown(METRICS[name](self), METRICS[name].unit)}"
                 for name in ("mean_waiting_time", "makespan", "utilisation")

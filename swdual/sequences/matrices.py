@@ -21,10 +21,10 @@ from swdual.io.text import quoted
 from swdual.registry import unknown
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN, Alphabet
 
-LARGEST_SCORE = 32767
+MAX_MATRIX_SCORE = 32767
 """The largest absolute value of a matrix entry; the kernels read entries as two bytes."""
 
-MOST_DIGITS = 9
+MAX_DIGITS = 9
 _WHOLE = re.compile(r"([+-]?[0-9]+)(\.0)?")
 
 
@@ -45,7 +45,7 @@ class SubstitutionMatrix:
     Raises
     ------
     MatrixError
-        If the scores have another shape, are no whole numbers, or lie beyond `LARGEST_SCORE`.
+        If the scores have another shape, are no whole numbers, or lie beyond `MAX_MATRIX_SCORE`.
     """
 
     name: str
@@ -59,8 +59,8 @@ class SubstitutionMatrix:
                 f"matrix {self.name}: expected {CODES} x {CODES} whole numbers, found "
                 f"{scores.dtype} of shape {scores.shape}"
             )
-        if np.abs(scores.astype(np.int64)).max() > LARGEST_SCORE:
-            raise MatrixError(f"matrix {self.name}: scores must lie within +-{LARGEST_SCORE}")
+        if np.abs(scores.astype(np.int64)).max() > MAX_MATRIX_SCORE:
+            raise MatrixError(f"matrix {self.name}: scores must lie within +-{MAX_MATRIX_SCORE}")
         scores = scores.astype(np.int16)
         scores.setflags(write=False)
         object.__setattr__(self, "scores", scores)
@@ -142,10 +142,10 @@ def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
     >>> [int(scores[a, x]) for x in (a, r, n)]
     [2, -1, -2]
     """
-    if not (0 < reward <= LARGEST_SCORE and -LARGEST_SCORE <= penalty < 0):
+    if not (0 < reward <= MAX_MATRIX_SCORE and -MAX_MATRIX_SCORE <= penalty < 0):
         raise MatrixError(
             f"reward {reward} and penalty {penalty}: the reward must be positive, the penalty "
-            f"negative, and neither beyond +-{LARGEST_SCORE}"
+            f"negative, and neither beyond +-{MAX_MATRIX_SCORE}"
         )
     letters = NUCLEOTIDE.letters
     scores = np.full((len(letters), len(letters)), penalty, dtype=np.int64)
@@ -229,8 +229,8 @@ def _whole_number(text: str, path: str, line: int) -> int:
         raise MatrixError(
             f"{quoted(text)} is no whole number; scale the matrix first", file=path, line=line
         )
-    if len(match[1]) > MOST_DIGITS or abs(int(match[1])) > LARGEST_SCORE:
-        raise MatrixError(f"{quoted(text)} lies beyond +-{LARGEST_SCORE}", file=path, line=line)
+    if len(match[1]) > MAX_DIGITS or abs(int(match[1])) > MAX_MATRIX_SCORE:
+        raise MatrixError(f"{quoted(text)} lies beyond +-{MAX_MATRIX_SCORE}", file=path, line=line)
     return int(match[1])
 
 

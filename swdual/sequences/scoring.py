@@ -8,7 +8,7 @@ from typing import NamedTuple
 from swdual.errors import InputError
 from swdual.sequences.matrices import SubstitutionMatrix
 
-LARGEST_GAP = 2**28
+MAX_GAP_COST = 2**28
 """The largest gap price; anything near it forbids gaps altogether."""
 
 
@@ -109,8 +109,8 @@ class ScoringScheme:
     def __post_init__(self) -> None:
         for name in ("gap_open", "gap_extend"):
             price = getattr(self, name)
-            if not 0 <= price <= LARGEST_GAP:
+            if not 0 <= price <= MAX_GAP_COST:
                 raise InputError(
                     f"`{name}` is {price}, but gap penalties are positive numbers up to "
-                    f"{LARGEST_GAP:,} that are subtracted: 11 and 1, not -11 and -1"
+                    f"{MAX_GAP_COST:,} that are subtracted: 11 and 1, not -11 and -1"
                 )

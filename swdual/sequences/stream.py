@@ -23,7 +23,7 @@ Source = str | os.PathLike[str]
 CHUNK_BYTES = 4 << 20
 READ_BYTES = 1 << 16
 
-LONGEST_RECORD = 1 << 30
+MAX_RECORD_LENGTH = 1 << 30
 """Bytes of a record, and of a line of FASTQ: a few bytes of zstd may unpack to any number."""
 
 WINDOW_BYTES = 256 << 20
@@ -181,9 +181,10 @@ def lines_bounded(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def _refuse_endless(size: int, name: str) -> None:
-    if size > LONGEST_RECORD:
+    if size > MAX_RECORD_LENGTH:
         raise InputError(
-            f"a record is longer than {LONGEST_RECORD >> 20} MiB; cut it into overlapping pieces",
+            f"a record is longer than {MAX_RECORD_LENGTH >> 20} MiB; "
+            "cut it into overlapping pieces",
             file=name,
         )
 

@@ -28,7 +28,7 @@ COMPOSITION = (
 MEDIAN_LENGTH, MEAN_LENGTH = 295, 360
 """Of the log-normal distribution that the ancestors' lengths come from."""
 
-SHORTEST, LONGEST = 30, 35_000
+MIN_LENGTH, MAX_LENGTH = 30, 35_000
 """Limits of a sequence's length."""
 
 _LAMBDA = 0.3176  # scale of ungapped BLOSUM62 scores (Karlin and Altschul 1990)
@@ -151,7 +151,7 @@ def _batch(
 
     spread = math.sqrt(2 * math.log(MEAN_LENGTH / MEDIAN_LENGTH))
     drawn = rng.lognormal(math.log(MEDIAN_LENGTH), spread, families)
-    lengths = drawn.clip(SHORTEST, LONGEST).astype(np.int64)
+    lengths = drawn.clip(MIN_LENGTH, MAX_LENGTH).astype(np.int64)
     ancestors = _draw(rng, np.full(lengths.sum(), _NEW, dtype=np.uint8))
     starts, lengths = _starts(lengths)[family], lengths[family]
     codes = ancestors[np.arange(lengths.sum()) + np.repeat(starts - _starts(lengths), lengths)]
@@ -159,11 +159,11 @@ def _batch(
     codes, lengths = _evolve(rng, codes, lengths, divergence)
 
     text = PROTEIN.decode(codes.tobytes())
-    starts, lengths = _starts(lengths), lengths.clip(max=LONGEST)
+    starts, lengths = _starts(lengths), lengths.clip(max=MAX_LENGTH)
     columns = (family + 1, member + 1, divergence, starts, starts + lengths)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for number, place, share, start, stop in rows:
-        if stop - start >= SHORTEST:
+        if stop - start >= MIN_LENGTH:
             yield number, place, share, text[start:stop]
 
 

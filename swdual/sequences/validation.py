@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from swdual.errors import InputError
-from swdual.io.text import counted, harmless
+from swdual.io.text import pluralize, sanitize
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
 
@@ -37,7 +37,7 @@ class Validator:
         self.records = 0
         self._on_invalid = on_invalid
         self._residues = self._replaced = self._skipped = 0
-        self._shown = harmless(name)
+        self._shown = sanitize(name)
         self._empty: list[str] = []
 
     def count(self, batch: Batch) -> Batch:
@@ -70,7 +70,7 @@ class Validator:
             if invalid and self._on_invalid == "skip":
                 self._skipped += 1
             elif not codes:
-                self._empty.append(harmless(first_word(title)))
+                self._empty.append(sanitize(first_word(title)))
             else:
                 self._replaced += invalid
                 codes = codes.replace(bytes([INVALID]), wildcard)
@@ -118,13 +118,13 @@ class Validator:
         """
         if self._empty:
             shown = ", ".join(self._empty[:3]) + (", ..." if len(self._empty) > 3 else "")
-            records = counted(len(self._empty), "empty record", "empty records")
+            records = pluralize(len(self._empty), "empty record", "empty records")
             logger.warning("%s: %s left out (%s)", self._shown, records, shown)
         if self._replaced:
-            residues = counted(self._replaced, "invalid residue", "invalid residues")
+            residues = pluralize(self._replaced, "invalid residue", "invalid residues")
             logger.warning("%s: %s replaced", self._shown, residues)
         if self._skipped:
-            records = counted(self._skipped, "record", "records")
+            records = pluralize(self._skipped, "record", "records")
             logger.warning("%s: %s with invalid residues left out", self._shown, records)
         kind = "amino acids" if self.alphabet is PROTEIN else "nucleotides"
         if self._replaced > _SUSPICIOUS_SHARE * self._residues:

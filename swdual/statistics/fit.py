@@ -29,7 +29,7 @@ EXACT_SCORES = 128
 BINS_A_DOUBLING = 64
 SCORE_BINS = EXACT_SCORES + 24 * BINS_A_DOUBLING
 
-SHORTEST_TARGET = 10
+MIN_TARGET_LENGTH = 10
 """Shorter targets are not fitted: their scores are cut off by the targets' ends."""
 
 FEWEST_SCORES = 10
@@ -41,7 +41,7 @@ RELATED = 0.1
 ROUNDS = 30
 """Of trimming and fitting; a few settle it."""
 
-SMALLEST_VARIANCE = 1e-9
+MIN_VARIANCE = 1e-9
 
 EULER = float(np.euler_gamma)
 SPREAD = math.pi / math.sqrt(6)
@@ -188,7 +188,7 @@ def fit(
     StatisticsUnavailable
         If there are too few scores, or all are alike.
     """
-    first = round(10 * math.log(SHORTEST_TARGET))
+    first = round(10 * math.log(MIN_TARGET_LENGTH))
     rows, columns = np.nonzero(histogram[first:])
     cells = Cells(
         (rows + first) / 10, _middles()[columns], histogram[rows + first, columns].astype(float)
@@ -197,7 +197,7 @@ def fit(
     if total < FEWEST_SCORES:
         raise StatisticsUnavailable(
             f"`stats='fit'` needs the scores of at least {FEWEST_SCORES} targets of "
-            f"{SHORTEST_TARGET} or more residues, but there are {total}; {ADVICE}"
+            f"{MIN_TARGET_LENGTH} or more residues, but there are {total}; {ADVICE}"
         )
     line, kept = _start(cells), cells
     for _ in range(ROUNDS):
@@ -282,7 +282,7 @@ def _line(cells: Cells) -> Line:
         slope = max(0.0, float(cells.counts @ (x * y) / (cells.counts @ (x * x))))
     residuals = y - slope * x
     variance = float(cells.counts @ residuals**2) / (float(total) - (2 if slope else 1))
-    if variance < SMALLEST_VARIANCE:
+    if variance < MIN_VARIANCE:
         raise _alike()
     return Line(slope, float(mean_y - slope * mean_x), math.sqrt(variance))
 

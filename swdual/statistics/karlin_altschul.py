@@ -23,11 +23,11 @@ ROBINSON = {
 }
 """Amino acids in a thousand residues (Robinson and Robinson 1991, PNAS 88, 8880-8884)."""
 
-LARGEST_TRANSFORM = 2**21
+MAX_TRANSFORM = 2**21
 """Points of the Fourier transform in `_log_ladder`; more would be a matter of seconds."""
 
-SMALLEST_TERM = 1e-4
-MOST_TERMS = 100
+MIN_TERM = 1e-4
+MAX_TERMS = 100
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def ungapped(matrix: SubstitutionMatrix) -> KarlinAltschul:
     divisor = int(np.gcd.reduce(values))
     steps = values // divisor
     slope = _lambda(steps, probabilities)
-    if 60 / slope > LARGEST_TRANSFORM:
+    if 60 / slope > MAX_TRANSFORM:
         raise _undefined(matrix, "expected score is too close to zero")
     entropy = slope * float(steps @ (probabilities * np.exp(slope * steps)))
     sigma = _log_ladder(steps, probabilities, slope)
@@ -179,7 +179,7 @@ def _log_ladder(
         return float(-np.log1p(-transform).real @ kernel)
     power = np.ones_like(transform)
     sigma, term, j = 0.0, 1.0, 0
-    while term > SMALLEST_TERM and j < MOST_TERMS:
+    while term > MIN_TERM and j < MAX_TERMS:
         j += 1
         power *= transform
         term = float(power.real @ kernel)

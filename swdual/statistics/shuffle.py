@@ -11,14 +11,14 @@ from swdual.sequences.sequence import Sequence, batch_of
 
 SEED = 20_120_607
 
-MOST_RESIDUES = 20_000_000
+MAX_RESIDUES = 20_000_000
 """Of all copies together: a database of a few genomes has fewer copies than one of genes."""
 
 
 def shuffled(database: Database, at_least: int = 500) -> Database | None:
     """Return shuffled copies of targets: as many as the database lacks of `at_least`.
 
-    There are fewer if they would have more than `MOST_RESIDUES` residues.
+    There are fewer if they would have more than `MAX_RESIDUES` residues.
 
     Targets take turns. A copy has the length and the residues of its target in an order that only
     its number decides, so that two searches of one database, on whatever machine, see the same
@@ -52,7 +52,7 @@ def shuffled(database: Database, at_least: int = 500) -> Database | None:
 
 
 def _copies(database: Database, number: int) -> Iterator[Sequence]:
-    left = MOST_RESIDUES
+    left = MAX_RESIDUES
     for copy in range(number):
         codes = np.frombuffer(database[copy % len(database)].codes, np.uint8)
         left -= len(codes)

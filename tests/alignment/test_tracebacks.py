@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from swdual.alignment.tracebacks import COLUMNS, PAIR, QUERY_ONLY, TARGET_ONLY, Tracebacks
 
-LONGEST = 1000
+MAX_LENGTH = 1000
 """Residues of the query whose other strand is told of."""
 
 run_lists = st.lists(
@@ -18,7 +18,7 @@ run_lists = st.lists(
 ).map(lambda drawn: np.array([count << 4 | kind for kind, count in drawn], np.uint32))
 alignments = st.lists(
     st.tuples(
-        st.lists(st.integers(0, LONGEST), min_size=len(COLUMNS), max_size=len(COLUMNS)),
+        st.lists(st.integers(0, MAX_LENGTH), min_size=len(COLUMNS), max_size=len(COLUMNS)),
         run_lists,
     ),
     max_size=7,
@@ -75,11 +75,11 @@ def test_the_other_strand_turns_the_query_only(drawn):
     """Its places are counted from the other end, the operations run backwards; the target's places
     and all counts stay, and turning twice changes nothing."""
     found = tracebacks(drawn)
-    turned = found.of_other_strand(LONGEST)
+    turned = found.of_other_strand(MAX_LENGTH)
     for k, (numbers, runs) in enumerate(plain(drawn)):
         start, end, *others = numbers
-        assert told(turned)[k] == ([LONGEST - end, LONGEST - start, *others], runs[::-1])
-    assert told(turned.of_other_strand(LONGEST)) == told(found) == plain(drawn)
+        assert told(turned)[k] == ([MAX_LENGTH - end, MAX_LENGTH - start, *others], runs[::-1])
+    assert told(turned.of_other_strand(MAX_LENGTH)) == told(found) == plain(drawn)
 
 
 def test_a_column_has_a_name():

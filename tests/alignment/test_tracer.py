@@ -18,15 +18,15 @@ from oracles.alignment import best_alignment, gapped, rescore, runs, statistics_
 from swdual.alignment import long, tracer
 from swdual.alignment.tracer import Tracer
 from swdual.errors import EngineError
-from swdual.lanes.ladder import ladder
+from swdual.lanes.score_widths import score_widths
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN
-from swdual.sequences.scoring import LARGEST_GAP, ScoringScheme
+from swdual.sequences.scoring import MAX_GAP_COST, ScoringScheme
 
 ROOT = Path(__file__).parents[2]
 TITIN = ROOT.parent / "shared" / "proteins" / "titin_human.fasta.gz"
 
-PRICES = [(11, 1), (0, 0), (0, 2), (2, 0), (1, 1), (3, 9), (LARGEST_GAP, LARGEST_GAP)]
+PRICES = [(11, 1), (0, 0), (0, 2), (2, 0), (1, 1), (3, 9), (MAX_GAP_COST, MAX_GAP_COST)]
 """Usual, free, linear, flat, cheap, extension dearer than opening, forbidden."""
 
 
@@ -129,7 +129,9 @@ def only_bits(monkeypatch):
 
     def leave(bits):
         monkeypatch.setattr(
-            tracer, "ladder", lambda *given: [r for r in ladder(*given) if r.bits == bits]
+            tracer,
+            "score_widths",
+            lambda *given: [r for r in score_widths(*given) if r.bits == bits],
         )
 
     return leave
@@ -178,8 +180,8 @@ def test_the_widths_of_numbers_share_the_work():
     few, many = PROTEIN.encode("MKVLAWGG"), PROTEIN.encode("MKVLAWGGHE" * 12)
     targets = [many, few[:3], many[7:], few, many[:9], PROTEIN.encode("P"), many[::-1]]
     scores = agree(many, targets, scheme)
-    rungs = ladder(scheme, 16)
-    assert {bool(score > rungs[0].limit - rungs[0].zero) for score in scores} == {True, False}
+    narrowest = score_widths(scheme, 16)[0]
+    assert {bool(score > narrowest.limit - narrowest.zero) for score in scores} == {True, False}
     scheme = ScoringScheme(uniform(5000, -4000), 3000, 2000)
     scores = agree(few, [few, few[:6], few[2:] + few[:2], few[::-1]], scheme)
     assert scores.max() == 40_000
@@ -220,7 +222,7 @@ def test_the_same_target_has_the_same_alignment_wherever_it_stands():
 @pytest.mark.parametrize("prices", [(2, 1), (0, 0), (11, 1)], ids=str)
 def test_tiles_of_any_size_give_the_same(tile, prices, monkeypatch):
     """Alignments that cross many lines, at and beside them: lengths around multiples of a tile."""
-    monkeypatch.setattr(tracer, "SMALLEST_TILE", tile)
+    monkeypatch.setattr(tracer, "MIN_TILE", tile)
     scheme = ScoringScheme(uniform(3, -2), *prices)
     for length in (tile - 1, tile, tile + 1, 50):
         lengths = [tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 2, 1, 70, 5, 6, 7]
@@ -274,7 +276,7 @@ def test_giants_have_other_strands_and_huge_prices_too(monkeypatch):
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
     monkeypatch.setattr(Tracer, "_grids", None)
     query, targets = problem(6, 30, [30, 20, 41, 7, 9, 28])
-    for prices in ((5, 2), (0, 0), (LARGEST_GAP, LARGEST_GAP)):
+    for prices in ((5, 2), (0, 0), (MAX_GAP_COST, MAX_GAP_COST)):
         agree(query, targets, ScoringScheme(MATRICES["1/-1"], *prices), [1, -1, -1, 1, -1, -1])
         agree(query, targets, ScoringScheme(asymmetric(5, factor=5000), *prices))
 
@@ -282,18 +284,18 @@ def test_giants_have_other_strands_and_huge_prices_too(monkeypatch):
 def test_giants_and_others_stand_in_their_places(monkeypatch):
     """In one call some pairs are giants and some are not."""
     query, targets = problem(14, 60, [9, 90, 3, 60, 200, 12, 150, 33])
-    giants = []
-    giant = Tracer._giant
+    long_targets = []
+    giant = Tracer._align_long
 
     def seen(self, query, targets, k, *others):
-        giants.append(int(targets.lengths[k]))
+        long_targets.append(int(targets.lengths[k]))
         return giant(self, query, targets, k, *others)
 
-    monkeypatch.setattr(Tracer, "_giant", seen)
-    rung = ladder(HARD, tracer.register_bytes())[0]
-    monkeypatch.setattr(tracer, "GRID_BYTES", 4 * 60 * 100 * rung.lanes // tracer.LARGEST_TILE)
+    monkeypatch.setattr(Tracer, "_align_long", seen)
+    score_width = score_widths(HARD, tracer.register_bytes())[0]
+    monkeypatch.setattr(tracer, "GRID_BYTES", 4 * 60 * 100 * score_width.lanes // tracer.MAX_TILE)
     agree(query, targets, HARD)
-    assert giants == [200, 150]
+    assert long_targets == [200, 150]
 
 
 def test_the_end_is_the_smallest_place_in_the_target_then_in_the_query():

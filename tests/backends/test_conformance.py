@@ -22,7 +22,7 @@ from swdual.database.database import Database
 from swdual.errors import EngineError
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
-from swdual.sequences.scoring import LARGEST_GAP, ScoringScheme
+from swdual.sequences.scoring import MAX_GAP_COST, ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 
 LETTERS = len(PROTEIN.letters)
@@ -67,9 +67,9 @@ PRICES = [
     (255, 1),
     (32767, 1),
     (65535, 65535),
-    (0, LARGEST_GAP),
-    (LARGEST_GAP, 0),
-    (LARGEST_GAP, LARGEST_GAP),
+    (0, MAX_GAP_COST),
+    (MAX_GAP_COST, 0),
+    (MAX_GAP_COST, MAX_GAP_COST),
 ]
 """Usual, free, linear, flat, extension dearer than opening, at the widths of numbers, forbidden."""
 
@@ -264,7 +264,7 @@ def test_a_matrix_of_positive_scores_alone_is_exact(bind, low):
     rng = np.random.default_rng(low)
     query, targets = families(rng, 10, 25)
     scores = np.minimum(asymmetric(rng, 0, 9) + low, 32767)
-    for gap in ((11, 1), (0, 0), (1, 2), (LARGEST_GAP, 0)):
+    for gap in ((11, 1), (0, 0), (1, 2), (MAX_GAP_COST, 0)):
         check(bind, query, targets, scheme_of(scores, *gap))
 
 
@@ -318,7 +318,7 @@ def test_no_score_is_below_the_best_ungapped_diagonal(bind_any, query, target, g
     scores = asymmetric(np.random.default_rng(seed), -7, 6)
     bound = best_ungapped(list(query), list(target), scores)
     assert scores_of(bind_any, query, [target], scheme_of(scores, *gaps))[0] >= bound
-    assert scores_of(bind_any, query, [target], scheme_of(scores, LARGEST_GAP)) == [bound]
+    assert scores_of(bind_any, query, [target], scheme_of(scores, MAX_GAP_COST)) == [bound]
 
 
 def test_a_range_of_targets_scores_like_the_whole(bind, monkeypatch):

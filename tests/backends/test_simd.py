@@ -63,9 +63,9 @@ class Recording(simd.SimdScorer):
         super().__init__(self.database, scheme, lanes)
         self.widths = []
 
-    def _score(self, query, packed, rung, progress):
-        self.widths.append((rung.bits, len(packed.event_targets)))
-        return super()._score(query, packed, rung, progress)
+    def _score(self, query, packed, score_width, progress):
+        self.widths.append((score_width.bits, len(packed.event_targets)))
+        return super()._score(query, packed, score_width, progress)
 
     def scores(self, query):
         """Return the scores of all targets, in the order given."""
@@ -88,7 +88,9 @@ def expected(query, targets, scheme):
 
 
 def rung_of(scheme, bits):
-    return next(rung for rung in simd.ladder(scheme, LANES) if rung.bits == bits)
+    return next(
+        score_width for score_width in simd.score_widths(scheme, LANES) if score_width.bits == bits
+    )
 
 
 def sequence_scoring(score, match):
@@ -108,13 +110,20 @@ def edges():
         for bits in (8, 16)
         for match in matches[bits]
         for other in others
-        if bits in [rung.bits for rung in simd.ladder(counting(match, 1, *other), LANES)]
+        if bits
+        in [
+            score_width.bits for score_width in simd.score_widths(counting(match, 1, *other), LANES)
+        ]
     ]
 
 
 def test_the_usual_schemes_begin_with_8_bits():
     """The narrowest numbers hold some scores of BLOSUM62 11/1 and of all matches up to 64."""
-    assert [rung.bits for rung in simd.ladder(usual_scheme(), LANES)] == [8, 16, 32]
+    assert [score_width.bits for score_width in simd.score_widths(usual_scheme(), LANES)] == [
+        8,
+        16,
+        32,
+    ]
     cases = edges()
     assert {match for bits, match, *_ in cases if bits == 8} >= {1, 2, 7, 11, 40, 64}
     assert {match for bits, match, *_ in cases if bits == 16} >= {40, 127, 128, 1000, 16000}
@@ -123,8 +132,8 @@ def test_the_usual_schemes_begin_with_8_bits():
 @pytest.mark.parametrize(("bits", "match", "mismatch", "gap_open", "gap_extend"), edges())
 def test_scores_at_the_limit_of_a_width_are_exact(bits, match, mismatch, gap_open, gap_extend):
     """A score at a width's limit less one, at it and one above is exact; only the last climbs."""
-    rung = rung_of(counting(match, 1, mismatch, gap_open, gap_extend), bits)
-    limit = rung.limit - rung.zero
+    score_width = rung_of(counting(match, 1, mismatch, gap_open, gap_extend), bits)
+    limit = score_width.limit - score_width.zero
     for score in (limit - 1, limit, limit + 1):
         sequence, remainder = sequence_scoring(score, match)
         scheme = counting(match, remainder, mismatch, gap_open, gap_extend)
@@ -168,13 +177,15 @@ def test_limits_depend_on_the_scheme_so_that_nothing_wraps_unseen():
     for match, mismatch, gap_open, gap_extend in [
         (5, -4, 11, 1), (1, -1, 0, 0), (127, -127, 9, 9), (50, -32767, 2**28, 2**28), (0, 0, 0, 0)
     ]:  # fmt: skip
-        for rung in simd.ladder(counting(match, match, mismatch, gap_open, gap_extend), LANES):
-            lowest, highest = -(2 ** (rung.bits - 1)), 2 ** (rung.bits - 1) - 1
-            assert rung.limit + match <= highest
-            assert rung.zero - rung.first_gap >= lowest
-            assert rung.next_gap <= rung.first_gap
-            assert rung.bits * rung.lanes == 8 * LANES
-            assert rung.limit - rung.zero >= match
+        for score_width in simd.score_widths(
+            counting(match, match, mismatch, gap_open, gap_extend), LANES
+        ):
+            lowest, highest = -(2 ** (score_width.bits - 1)), 2 ** (score_width.bits - 1) - 1
+            assert score_width.limit + match <= highest
+            assert score_width.zero - score_width.first_gap >= lowest
+            assert score_width.next_gap <= score_width.first_gap
+            assert score_width.bits * score_width.lanes == 8 * LANES
+            assert score_width.limit - score_width.zero >= match
 
 
 def test_two_overflows_in_one_vector_are_both_exact():
@@ -270,7 +281,7 @@ def test_a_giant_protein_against_itself_is_exact_in_32_bits():
 def test_a_score_beyond_the_last_width_is_an_error(monkeypatch):
     """What does not fit the widest numbers is refused rather than returned wrong."""
     scorer = Recording([bytes([A]) * 500], counting(1, 1))
-    scorer.rungs = scorer.rungs[:1]
+    scorer.score_widths = scorer.score_widths[:1]
     with pytest.raises(EngineError, match="smaller scores"):
         scorer.scores(bytes([A]) * 500)
 
@@ -332,13 +343,16 @@ def test_few_targets_are_scored_one_by_one_and_many_side_by_side():
 def test_giants_take_no_lanes(residues):
     """Three in 128 lanes, and what stands beside them, are read where they lie."""
     rng = np.random.default_rng(12)
-    giants = [rng.integers(0, 20, n, np.uint8).tobytes() for n in (9000, 8000, 7001)]
-    query = giants[1][100 : 100 + residues]
+    long_targets = [rng.integers(0, 20, n, np.uint8).tobytes() for n in (9000, 8000, 7001)]
+    query = long_targets[1][100 : 100 + residues]
     for others in (0, 20):
-        targets = [*giants, *(rng.integers(0, 20, 30, np.uint8).tobytes() for _ in range(others))]
+        targets = [
+            *long_targets,
+            *(rng.integers(0, 20, 30, np.uint8).tobytes() for _ in range(others)),
+        ]
         scorer = Recording(targets, usual_scheme(), 128)
         everything = np.arange(len(targets))
-        packed = pack(scorer.database.block(0), everything, 128, giants=False)
+        packed = pack(scorer.database.block(0), everything, 128, long_targets=False)
         assert packed.columns == 0
         assert pack(scorer.database.block(0), everything, 128).columns == 9000 * 128
         assert scorer.scores(query) == expected(query, targets, usual_scheme())

@@ -16,7 +16,7 @@ import pytest
 from cluster.moments import OPTIONS
 
 import swdual
-from swdual.cluster import partition as partition
+from swdual.cluster import partition
 from swdual.database import build
 
 PATIENCE = 150.0

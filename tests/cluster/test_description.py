@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from swdual.errors import InputError
-from swdual.prediction.nodes_file import MOST_NODES, Network, NodeKind, read_cluster
+from swdual.prediction.nodes_file import MAX_NODES, Network, NodeKind, read_cluster
 
 FULL = """
 [[nodes]]
@@ -92,7 +92,7 @@ def test_little_is_enough(write):
         ("[[nodes]]\ncpus = 4097\n", None, "cpus must be a whole number from 0 to 4,096"),
         (NODE + "gpus = 65\n", None, "gpus must be a whole number from 0 to 64"),
         (NODE + "gpu = 1\n", None, "node kind 1: unknown key 'gpu'; did you mean gpus"),
-        (NODE + "count = 0\n", None, f"count must be a whole number from 1 to {MOST_NODES:,}"),
+        (NODE + "count = 0\n", None, f"count must be a whole number from 1 to {MAX_NODES:,}"),
         (NODE + "count = 9999\n" + NODE * 2, None, "has 10,001 nodes, but at most 10,000"),
         (NODE + 'name = "a"\n' + NODE + 'name = "a"\n', None, "two kinds of nodes are called 'a'"),
         (NODE + "name = 3\n", None, "name must be a text of 1 to 40 characters"),

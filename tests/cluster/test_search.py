@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import swdual
-from swdual.cluster import partition as partition
+from swdual.cluster import partition
 from swdual.master import setup as engagement
 
 dask = pytest.importorskip("dask", reason="needs Dask")

@@ -220,7 +220,7 @@ def test_what_is_done_is_not_done_again(small):
 
 def test_no_range_is_heavier_than_allowed(small):
     """As when a single machine cuts."""
-    found = shared([300], small, [PLAIN] * 3, heaviest=100_000)
+    found = shared([300], small, [PLAIN] * 3, max_range_cost=100_000)
     check(found, [300], small, [PLAIN] * 3)
     assert max(each.residues for each in found.ranges) <= 100_000
 
@@ -228,7 +228,7 @@ def test_no_range_is_heavier_than_allowed(small):
 @pytest.mark.parametrize("most", [40, 100])
 def test_there_are_never_too_many_shares(monkeypatch, forty, most):
     """Finer sharings are not looked at beyond a number."""
-    monkeypatch.setattr(module, "MOST_SHARES", most)
+    monkeypatch.setattr(module, "MAX_SHARES", most)
     found = shared(drawn(3000, 5).tolist(), forty, [PLAIN, SLOWER] * 20)
     assert len(found.shares) <= most + len(found.ranges)
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from swdual.api import search
 from swdual.formats import xml
 from swdual.io.output import Output
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.version import __version__
 
 HOSTILE = "<b>&amp;</b> ]]> \"'\x00 \x1b[31m\x0b\x9b2J \ufffe \u202e tab\there é漢\U0001f9ec"
@@ -207,7 +207,7 @@ def test_hostile_titles_are_escaped():
 
 def test_half_a_surrogate_pair_is_no_character():
     """XML forbids it; it becomes '?' like the control characters."""
-    assert harmless("a\ud800b\uffff") == "a?b?"
+    assert sanitize("a\ud800b\uffff") == "a?b?"
 
 
 def test_hits_that_share_an_identifier_stay_apart():

@@ -21,7 +21,7 @@ from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
 from swdual.sequences.synthesis import COMPOSITION
 
-LONGEST_QUERY, LONGEST_TARGET, MOST_TARGETS = 4000, 8000, 600
+MAX_QUERY_LENGTH, MAX_TARGET_LENGTH, MAX_TARGETS = 4000, 8000, 600
 EDGES = sorted(
     {
         *(n + off for n in (4, *LANES, 256, 512) for off in (-1, 0, 1)),
@@ -34,7 +34,7 @@ COUNTS = sorted({1, 2, 3, *(n * k + off for n in LANES for k in (1, 2) for off i
 """Numbers of targets about those of lanes."""
 
 STYLES = ("uniform", "every letter", "natural", "repeats", "two letters", "one letter")
-LENGTHS = ("dwarfs", "edges", "giants", "logarithmic", "natural")
+LENGTHS = ("dwarfs", "edges", "long_targets", "logarithmic", "natural")
 STAIRS = 0.1
 """How often the targets are the beginnings of a query, each a residue longer than the last."""
 
@@ -87,12 +87,12 @@ def draw(seed, number, size):
     query_lengths, target_lengths = rng.choice(LENGTHS, 2)
     queries = [
         letters(rng, rng.choice(styles), length, alphabet)
-        for length in lengths(rng, query_lengths, int(rng.integers(1, 4)), LONGEST_QUERY)
+        for length in lengths(rng, query_lengths, int(rng.integers(1, 4)), MAX_QUERY_LENGTH)
     ]
     kinship = rng.choice([0.0, 0.3, 0.9])
-    count = rng.choice(COUNTS) if rng.random() < 0.5 else 2 ** rng.uniform(0, np.log2(MOST_TARGETS))
+    count = rng.choice(COUNTS) if rng.random() < 0.5 else 2 ** rng.uniform(0, np.log2(MAX_TARGETS))
     targets = []
-    for length in lengths(rng, target_lengths, int(count), LONGEST_TARGET):
+    for length in lengths(rng, target_lengths, int(count), MAX_TARGET_LENGTH):
         if rng.random() < kinship:
             targets.append(copy(rng, queries[rng.integers(len(queries))], length, alphabet))
         else:
@@ -135,8 +135,8 @@ def drawn_scheme(rng):
         matrix = matrices.match_mismatch(reward, -penalty)
         about = f"bases {matrix.name}"
     else:
-        most = int(rng.choice([size for size in SIZES if size <= matrices.LARGEST_SCORE]))
-        scores = np.maximum(matrix_of(rng, most), -matrices.LARGEST_SCORE)
+        most = int(rng.choice([size for size in SIZES if size <= matrices.MAX_MATRIX_SCORE]))
+        scores = np.maximum(matrix_of(rng, most), -matrices.MAX_MATRIX_SCORE)
         symmetric = rng.random() < 0.3
         scores = np.minimum(scores, scores.T) if symmetric else scores
         matrix = matrices.SubstitutionMatrix("drawn", PROTEIN, scores)
@@ -160,7 +160,7 @@ def lengths(rng, style, count, longest):
         drawn = rng.geometric(0.3, count)
     elif style == "edges":
         drawn = rng.choice(EDGES, count)
-    elif style == "giants":
+    elif style == "long_targets":
         drawn = rng.geometric(0.1, count)
         drawn[rng.integers(0, count, 1 + count // 100)] = rng.integers(longest // 4, longest)
     elif style == "logarithmic":

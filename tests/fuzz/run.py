@@ -18,9 +18,9 @@ import warnings
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
-LONGEST_INPUT = 1 << 14
-LONGEST_SECONDS = 10
-MOST_MEMORY = 12_288
+MAX_INPUT_LENGTH = 1 << 14
+MAX_SECONDS = 10
+MAX_MEMORY = 12_288
 """Bytes of an input, seconds that one may take, and MiB of the process."""
 
 
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("target", choices=targets)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--timeout", type=int, default=LONGEST_SECONDS, help="Of one input.")
+    parser.add_argument("--timeout", type=int, default=MAX_SECONDS, help="Of one input.")
     parser.add_argument("--replay", type=Path, nargs="*", help="Only try these inputs.")
     given = parser.parse_args()
 
@@ -70,9 +70,9 @@ def main():
         (given.corpus / f"seed-{number:03}").write_bytes(seed)
     options = [
         f"-max_total_time={given.seconds}",
-        f"-max_len={LONGEST_INPUT}",
+        f"-max_len={MAX_INPUT_LENGTH}",
         f"-timeout={given.timeout}",
-        f"-rss_limit_mb={MOST_MEMORY}",
+        f"-rss_limit_mb={MAX_MEMORY}",
         "-print_final_stats=1",
     ]
 

@@ -31,7 +31,7 @@ from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import cirne, lublin, moldable, sequential, threads
 from swdual.scheduling.workload.workload import Workload
 
-MOST_JOBS, MOST_PROCESSORS = 90, 64
+MAX_JOBS, MAX_PROCESSORS = 90, 64
 ORACLES = {**BY_COUNT, **BY_PROCESSORS}
 ORACLE_SHARE = 0.2
 """How often the schedule is one that an oracle knows, too."""
@@ -140,7 +140,7 @@ def drawn_options(rng, policy, workload, platform):
 
 def drawn_platform(rng, *, whole_clusters):
     """Return a platform of two processors or more, with a tree of one to four levels."""
-    processors = int(rng.integers(2, MOST_PROCESSORS + 1))
+    processors = int(rng.integers(2, MAX_PROCESSORS + 1))
     sizes = [int(rng.integers(1, 9))]
     while len(sizes) < rng.integers(1, 4):
         sizes.append(sizes[-1] * int(rng.integers(2, 5)))
@@ -153,7 +153,7 @@ def drawn_platform(rng, *, whole_clusters):
 
 def drawn_workload(rng, policy, platform):
     """Return jobs that a policy takes."""
-    count, m = int(rng.integers(1, MOST_JOBS + 1)), platform.processors
+    count, m = int(rng.integers(1, MAX_JOBS + 1)), platform.processors
     seed = int(rng.integers(1 << 31))
     if policy == "shelves":
         return rigid(rng, seed, count, platform.cluster_size).offline()

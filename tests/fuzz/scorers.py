@@ -20,7 +20,7 @@ from backends.test_conformance import LANES, Alone, Together
 from kernels.batch import Scheme
 
 from kernels import emulator, oracle
-from swdual.backend import ForesightedScorer
+from swdual.backend import PrefetchingScorer
 from swdual.backends import reference, simd
 from swdual.backends.cuda import CudaScorer
 from swdual.database import build
@@ -116,8 +116,8 @@ def by_backend(bind, drawn, rng):
             tasks += [(query, number, first, last) for query in drawn.queries]
     found = np.full((len(drawn.queries), len(drawn.targets)), -1, np.int64)
     for place, task in enumerate(tasks):
-        if isinstance(scorer, ForesightedScorer):
-            scorer.expect(tasks[place:])
+        if isinstance(scorer, PrefetchingScorer):
+            scorer.prefetch(tasks[place:])
         _, number, first, last = task
         ordinals = database.block(number).ordinals[first:last].astype(np.int64)
         found[place % len(drawn.queries), ordinals] = scorer(*task, ignore)

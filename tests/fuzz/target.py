@@ -20,7 +20,7 @@ from pathlib import Path
 
 from swdual.errors import SwdualError
 
-LONGEST_MESSAGE = 1000
+MAX_MESSAGE_LENGTH = 1000
 """Characters of a message beyond which it repeats the file rather than tells about it."""
 
 UNSHOWN = ("Cc", "Cs", "Zl", "Zp")
@@ -50,7 +50,7 @@ def explained():
     if failure is not None:
         text = str(failure)
         assert failure.message.strip(), f"{type(failure).__name__} explains nothing"
-        assert len(text) <= LONGEST_MESSAGE, f"{len(text)} characters: {text[:200]!r}"
+        assert len(text) <= MAX_MESSAGE_LENGTH, f"{len(text)} characters: {text[:200]!r}"
         assert not unshown(text), f"cannot be shown: {text!r}"
 
 

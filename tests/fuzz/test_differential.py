@@ -18,7 +18,7 @@ from swdual.backends import simd
 from swdual.scheduling import policy as policies
 
 SEED, SIZE, ROUNDS = 1, 400_000, 100
-LEAST_CELLS = {
+MIN_CELLS = {
     ORACLE: 15_000_000,
     **{f"simd {lanes}": 15_000_000 for lanes in LANES},
     "parasail": 15_000_000,
@@ -49,7 +49,7 @@ def test_random_rounds_score_alike_everywhere(monkeypatch):
     assert set(tally) == {*found, *searches.PARTS}
     for name, work in tally.items():
         assert work.differences == 0, name
-        assert work.cells >= LEAST_CELLS[name], name
+        assert work.cells >= MIN_CELLS[name], name
         if name in found:
             assert min(work.beyond) >= 5, name
 

@@ -12,9 +12,9 @@ from kernels import emulator
 
 EDGES_16 = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF]
 EDGES_32 = [0, 1, 0x7FFF, 0x8000, 2**31 - 2, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1]
-ONE, LARGEST, INFINITY, NO_NUMBER, MINUS = 0x3C00, 0x7BFF, 0x7C00, 0x7FFF, 0x8000
+ONE, MAX_HALF, INFINITY, NO_NUMBER, MINUS = 0x3C00, 0x7BFF, 0x7C00, 0x7FFF, 0x8000
 POSITIVE = [0, 1, 2, 0x3FF, 0x400, 0x1400, ONE - 1, ONE, ONE + 1, 0x4248, 0x5BFF, 0x67FF, 0x6800,
-            0x6801, 0x77FF, 0x7BFE, LARGEST]  # fmt: skip
+            0x6801, 0x77FF, 0x7BFE, MAX_HALF]  # fmt: skip
 """Halves: 0, subnormals, the least normal, 1, 2048 and their neighbours, odd ones, the largest."""
 HALVES = POSITIVE + [bits | MINUS for bits in POSITIVE]
 
@@ -194,9 +194,11 @@ def test_maxima_of_halves():
 @by_both_ways
 def test_halves_that_are_not_finite(flags):
     asked = {
-        "half2_add(a, b)": [(INFINITY, LARGEST, INFINITY), (INFINITY, INFINITY | MINUS, NO_NUMBER)],
+        "half2_add(a, b)": [
+            (INFINITY, MAX_HALF, INFINITY), (INFINITY, INFINITY | MINUS, NO_NUMBER),
+        ],
         "half2_fma_relu(a, b, c)": [
-            (LARGEST, LARGEST, 0, INFINITY), (INFINITY | MINUS, ONE, LARGEST, 0),
+            (MAX_HALF, MAX_HALF, 0, INFINITY), (INFINITY | MINUS, ONE, MAX_HALF, 0),
             (0xFE00, ONE, ONE, NO_NUMBER), (INFINITY, 0, ONE, NO_NUMBER),
             (INFINITY, ONE | MINUS, INFINITY, NO_NUMBER),
         ],

@@ -9,14 +9,14 @@ import pytest
 
 from kernels.batch import exact, keys_library
 
-MOST = 2**32 - 1
+MAX_KEY = 2**32 - 1
 
 
-def select(scores, ordinals, bar, capacity, ctas=2, threads=64):
+def select(scores, ordinals, cutoff, capacity, ctas=2, threads=64):
     """Return the keys that there was room for, and how many there would have been."""
     found = exact(np.full(capacity, 7, np.uint64))
     count = exact(np.zeros(1, np.uint32))
-    numbers = ctypes.c_uint(len(scores)), ctypes.c_int(bar)
+    numbers = ctypes.c_uint(len(scores)), ctypes.c_int(cutoff)
     given = exact(np.array(scores, np.int32)), exact(np.array(ordinals, np.uint32))
     room = ctypes.c_uint(capacity)
     keys_library()(
@@ -27,17 +27,17 @@ def select(scores, ordinals, bar, capacity, ctas=2, threads=64):
 
 
 @pytest.mark.parametrize(("ctas", "threads"), [(1, 32), (2, 64), (7, 256)])
-@pytest.mark.parametrize("bar", [1, 40, 99, 100])
-def test_keys_sort_by_score_and_then_by_place(ctas, threads, bar):
+@pytest.mark.parametrize("cutoff", [1, 40, 99, 100])
+def test_keys_sort_by_score_and_then_by_place(ctas, threads, cutoff):
     """Descending keys are descending scores, and ascending places among equal ones."""
-    rng = np.random.default_rng(bar)
+    rng = np.random.default_rng(cutoff)
     scores = rng.integers(0, 100, 1000)
     ordinals = rng.permutation(1000)
-    keys, count = select(scores, ordinals, bar, 1000, ctas, threads)
-    expected = sorted((-s, o) for s, o in zip(scores, ordinals, strict=True) if s >= bar)
+    keys, count = select(scores, ordinals, cutoff, 1000, ctas, threads)
+    expected = sorted((-s, o) for s, o in zip(scores, ordinals, strict=True) if s >= cutoff)
     assert count == len(expected)
     keys = np.sort(keys)[::-1]
-    found = [(-int(key >> 32), MOST - int(key & MOST)) for key in keys.tolist()]
+    found = [(-int(key >> 32), MAX_KEY - int(key & MAX_KEY)) for key in keys.tolist()]
     assert found == expected
 
 
@@ -52,9 +52,11 @@ def test_all_are_counted_when_room_is_short(capacity):
 
 
 def test_the_outermost_scores_and_places():
-    scores, ordinals = [2**31 - 1, 0, 5, 2**31 - 1], [0, MOST, MOST, MOST]
+    scores, ordinals = [2**31 - 1, 0, 5, 2**31 - 1], [0, MAX_KEY, MAX_KEY, MAX_KEY]
     keys, _ = select(scores, ordinals, 0, 4)
-    expected = [score << 32 | MOST - place for score, place in zip(scores, ordinals, strict=True)]
+    expected = [
+        score << 32 | MAX_KEY - place for score, place in zip(scores, ordinals, strict=True)
+    ]
     assert sorted(keys.tolist()) == sorted(expected)
 
 

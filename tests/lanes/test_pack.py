@@ -119,12 +119,14 @@ def test_there_are_no_more_batches_than_targets_over_lanes(lengths, lanes):
 
 
 @pytest.mark.parametrize("lanes", [16, 32, 64, 128])
-@pytest.mark.parametrize("giants", [[], [34_350], [34_350, 20_000, 18_141]])
-def test_lanes_hardly_idle_where_lengths_are_like_a_proteome(lanes, giants):
+@pytest.mark.parametrize("long_targets", [[], [34_350], [34_350, 20_000, 18_141]])
+def test_lanes_hardly_idle_where_lengths_are_like_a_proteome(lanes, long_targets):
     """Of 20,000 proteins of usual lengths, at most 3 % of the cells are padding or idle."""
     rng = np.random.default_rng(1)
     lengths = np.clip(rng.lognormal(np.log(300), 0.65, 20_000), 20, 9000).astype(int)
-    packed = pack(block_of([*lengths, *giants]), np.arange(len(lengths) + len(giants)), lanes)
+    packed = pack(
+        block_of([*lengths, *long_targets]), np.arange(len(lengths) + len(long_targets)), lanes
+    )
     assert packed.residues / packed.columns > 0.97
 
 
@@ -144,8 +146,8 @@ def test_a_single_target_is_a_batch_of_its_own_length():
 def test_a_pack_too_large_for_memory_is_refused(monkeypatch):
     """The longest target times the lanes sets the size; just that much is allowed, no more."""
     block = block_of([40, 8])
-    monkeypatch.setattr(packing, "LARGEST_PACK_BYTES", 40 * 16)
+    monkeypatch.setattr(packing, "MAX_PACK_BYTES", 40 * 16)
     assert pack(block, np.arange(2), 16).columns == 40 * 16
-    monkeypatch.setattr(packing, "LARGEST_PACK_BYTES", 40 * 16 - 1)
+    monkeypatch.setattr(packing, "MAX_PACK_BYTES", 40 * 16 - 1)
     with pytest.raises(EngineError, match="40 residues"):
         pack(block, np.arange(2), 16)

@@ -51,7 +51,7 @@ case = json.load(sys.stdin)
 targets = [Sequence("t", bytes(codes)) for codes in case["targets"]]
 database = Database.from_batches([batch_of(targets)], PROTEIN, "test")
 ordinals = database.block(0).ordinals.astype(int)
-scores, ladders = {}, {}
+scores, widths = {}, {}
 for name, scheme in case["schemes"].items():
     matrix = np.array(scheme["matrix"], np.int16)
     matrix = matrices.SubstitutionMatrix("test", PROTEIN, matrix)
@@ -60,12 +60,12 @@ for name, scheme in case["schemes"].items():
         found = np.empty(len(targets), int)
         found[ordinals] = scorer(bytes(query), 0, 0, len(targets), lambda cells: None)
         scores[f"{name} {number}"] = found.tolist()
-    ladders[name] = [(rung.bits, rung.lanes) for rung in scorer.rungs]
-code = "".join(_gotoh.score_kernel(*ladders["8"][0]).dispatcher.inspect_asm().values())
+    widths[name] = [(rung.bits, rung.lanes) for rung in scorer.rungs]
+code = "".join(_gotoh.score_kernel(*widths["8"][0]).dispatcher.inspect_asm().values())
 json.dump(
     {
         "instructions": registers.instruction_set(),
-        "ladders": ladders,
+        "widths": widths,
         "mnemonics": sorted(set(re.findall(r"^\\t(v?pshufb|vperm[bit2]+)\\b", code, re.M))),
         "registers": sorted(set(re.findall(r"%([xyz]mm)", code))),
         "scores": scores,
@@ -155,9 +155,9 @@ def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
     """With the instructions of older machines, 8, 16 and 32 bits score as the oracle does."""
     found = run_as(case, name, None, tmp_path)
     assert found["instructions"] == name
-    lanes = found["ladders"]["8"][0][1]
-    assert found["ladders"]["8"] == [[8, lanes], [16, lanes // 2], [32, lanes // 4]]
-    assert found["ladders"]["16 and 32"] == [[16, lanes // 2], [32, lanes // 4]]
+    lanes = found["widths"]["8"][0][1]
+    assert found["widths"]["8"] == [[8, lanes], [16, lanes // 2], [32, lanes // 4]]
+    assert found["widths"]["16 and 32"] == [[16, lanes // 2], [32, lanes // 4]]
     assert lanes == DEFAULT_LANES[name]
     assert found["scores"] == expected
     if name in LOOK_UPS:
@@ -175,7 +175,7 @@ def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name
     """Vectors of many registers, or of a part of one, score the same."""
     found = run_as(case, name, lanes, tmp_path)
     assert found["instructions"] == name
-    assert found["ladders"]["8"][0] == [8, lanes]
+    assert found["widths"]["8"][0] == [8, lanes]
     assert found["scores"] == expected
 
 

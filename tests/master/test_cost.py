@@ -22,10 +22,10 @@ from swdual.master.cost import (
     KNOTS,
     MAX_COMMON_CORRECTION,
     MAX_CORRECTION,
+    MAX_PROBE_SECONDS,
     MAX_SEEN,
     MIN_ALONE_LENGTH,
     MIN_SEEN_SECONDS,
-    MOST_PROBE_SECONDS,
     PROBE_LENGTH,
     PROBE_TARGETS,
     TASK_SECONDS,
@@ -451,7 +451,7 @@ def test_the_speed_of_a_worker_is_measured(speeds, width):
         wrong = np.flatnonzero(abs(1e-9 / found.cell_seconds / truth - 1) > 0.04)
         assert (np.diff(found.cell_seconds[wrong[0] - 1 :]) == 0).all()
         longest = 2 * width * BRIEF_LENGTH * KNOTS[wrong[0]] / truth[wrong[0] - 1] * 1e-9
-        assert longest > MOST_PROBE_SECONDS
+        assert longest > MAX_PROBE_SECONDS
     assert found.width == width
     if width >= 8:
         tells = KNOTS >= MIN_ALONE_LENGTH

@@ -17,7 +17,7 @@ from swdual.master import partition as module
 from swdual.master import ranges as task
 from swdual.master.cost import CostModel
 from swdual.master.devices import Device
-from swdual.master.partition import DRIFT, MOST_TASKS, Replanning, divide
+from swdual.master.partition import DRIFT, MAX_TASKS, Replanning, divide
 from swdual.master.ranges import EDGE, SMALL_EDGE, columns_of
 from swdual.master.task import Job
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -186,7 +186,7 @@ def test_one_query_is_shared_by_all_workers(large, pool):
     found = divided([300], large, CREWS[pool])
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
     assert found.plan.makespan <= 1.02 * found.divisible
-    assert len(found.tasks) <= MOST_TASKS
+    assert len(found.tasks) <= MAX_TASKS
 
 
 @pytest.mark.parametrize("pool", ["cpus", "two", "eight", "24"])
@@ -237,7 +237,7 @@ def test_tasks_are_bounded(monkeypatch, swiss, count):
     monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
     lengths = np.random.default_rng(6).integers(50, 1500, count).tolist()
     found = divided(lengths, swiss, CREWS["24"])
-    assert len(found.tasks) <= MOST_TASKS
+    assert len(found.tasks) <= MAX_TASKS
 
 
 # Range by range.
@@ -421,9 +421,9 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
 def test_one_worker_has_the_plan_of_the_planner(monkeypatch, small, kind, lengths):
     """The same tasks in the same order at the same times, without asking the planner."""
     given = lengths, small, [kind], [CPU], "dual"
-    found = divide(*given, heaviest=50_000)
+    found = divide(*given, max_range_cost=50_000)
     monkeypatch.setattr(module, "DUAL", "")
-    same = divide(*given, heaviest=50_000)
+    same = divide(*given, max_range_cost=50_000)
     assert len(found.ranges) > 10
     assert (found.ranges, found.tasks) == (same.ranges, same.tasks)
     assert found.cells.tolist() == same.cells.tolist()

@@ -238,7 +238,7 @@ def test_a_search_whose_workers_were_measured_finds_the_same(database, same, kep
 # Workers that fail.
 
 
-def nothing(longest_query, heaviest):
+def nothing(longest_query, max_range_cost):
     """Return what a scorer that needs no memory says of it."""
     return 0, 0
 

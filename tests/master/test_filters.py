@@ -127,7 +127,7 @@ def test_threads_and_ranges_change_nothing(pair, monkeypatch, options):
     """Nor whether alignments are known, are found when asked for, or only some at a time."""
     usual = swdual.search(*pair, max_target_seqs=5, **STATS["table"], **options)
     monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
-    monkeypatch.setattr(merger, "MOST_PARTS", 2)
+    monkeypatch.setattr(merger, "MAX_PARTS", 2)
     for threads in (1, 3):
         more = {**STATS["table"], **options, "threads": threads}
         assert swdual.search(*pair, max_target_seqs=5, **more) == usual

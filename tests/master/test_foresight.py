@@ -28,22 +28,22 @@ class Ahead:
         self._score = simd.bind(database, scheme)
         self.told = []
         self.asked = []
-        self.bars = []
+        self.cutoffs = []
 
-    def memory(self, longest_query, heaviest):
+    def memory(self, longest_query, max_range_cost):
         return 0, 0
 
-    def expect(self, upcoming):
+    def prefetch(self, upcoming):
         self.told.append(list(upcoming))
 
     def __call__(self, query, block, first, last, progress):
         self.asked.append((query, block, first, last))
         return self._score(query, block, first, last, progress)
 
-    def best(self, query, block, first, last, bar, progress):
-        self.bars.append(bar)
+    def best(self, query, block, first, last, cutoff, progress):
+        self.cutoffs.append(cutoff)
         scores = self(query, block, first, last, progress)
-        places = np.flatnonzero(scores >= bar)
+        places = np.flatnonzero(scores >= cutoff)
         ordinals = self._database.block(block).ordinals[first:last][places]
         order = np.lexsort((ordinals, -scores[places].astype(np.int64)))
         return scores[places[order]], places[order] + first
@@ -110,7 +110,7 @@ def table(results):
 def test_the_best_are_those_among_all_scores(ahead, small_ranges, options, workers):
     """The same hits in the same order as from a scorer that gives all scores."""
     found = table(swdual.search(QUERIES, PROTEINS, device=[AHEAD] * workers, **options))
-    assert bool(used(ahead).bars) == (options.get("stats") != "fit")
+    assert bool(used(ahead).cutoffs) == (options.get("stats") != "fit")
     assert found == table(swdual.search(QUERIES, PROTEINS, device="cpu", **options))
     assert any(found)
 
@@ -120,7 +120,7 @@ def test_of_two_strands_the_better_counts_and_plus_of_equals(ahead, strand):
     """As where all scores of both are compared."""
     options = {"dbtype": "nucl", "strand": strand, "max_target_seqs": 5}
     found = table(swdual.search(GENES, REVERSED, device=[AHEAD], **options))
-    assert used(ahead).bars
+    assert used(ahead).cutoffs
     assert found == table(swdual.search(GENES, REVERSED, device="cpu", **options))
     strands = {hit[2] for hits in found for hit in hits}
     assert strands == {"both": {1, -1}, "plus": {1}, "minus": {-1}}[strand]
@@ -160,6 +160,6 @@ def test_an_error_of_the_hint_ends_the_search_like_one_of_the_call(ahead, monkey
     def broken(self, upcoming):
         raise DeviceError("lost")
 
-    monkeypatch.setattr(Ahead, "expect", broken)
+    monkeypatch.setattr(Ahead, "prefetch", broken)
     with pytest.raises(DeviceError, match="lost"):
         swdual.search(QUERIES, PROTEINS, device=[AHEAD])

@@ -14,14 +14,14 @@ from swdual.api import iter_search
 from swdual.backends import simd
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
-from swdual.database.memory import Room, indexable, room_within
+from swdual.database.memory import BuildMemoryPlan, indexable, room_within
 from swdual.errors import InputError, MemoryLimitError
 from swdual.hits import query_result
 from swdual.master import memory
 from swdual.master import ranges as task
 from swdual.master import setup as engagement
 from swdual.master.memory import Needs, holdable, least_memory, most_memory, planned_memory
-from swdual.master.ranges import TARGET_WEIGHT, cut
+from swdual.master.ranges import TARGET_COST, cut
 from swdual.master.search import Search
 from swdual.runtime.memory import MIB, Allowance
 from swdual.sequences import matrices
@@ -122,28 +122,28 @@ def test_a_database_that_is_a_file_takes_nothing_by_itself(needs, tmp_path):
     st.integers(1, 4),
     st.sampled_from([1, 4, 16]),
 )
-def test_ranges_are_no_heavier_than_they_may_be(lengths, heaviest, parts, width):
+def test_ranges_are_no_heavier_than_they_may_be(lengths, max_range_cost, parts, width):
     """Only a single target may be; all targets are covered, in order, once."""
     database = database_of(sequences(lengths))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(task, "MIN_RANGE_RESIDUES", 50)
-        ranges = cut(database, parts, shares=2, width=width, heaviest=heaviest)
+        ranges = cut(database, parts, shares=2, width=width, max_range_cost=max_range_cost)
         usual = cut(database, parts, shares=2, width=width)
     for each in ranges:
         count = each.last - each.first
-        assert count == 1 or each.residues + TARGET_WEIGHT * count <= heaviest
+        assert count == 1 or each.residues + TARGET_COST * count <= max_range_cost
     ends = [each.last for each in ranges]
     assert [each.first for each in ranges] == [0, *ends[:-1]]
     assert ends[-1] == len(lengths)
-    if database.residues + TARGET_WEIGHT * len(lengths) <= heaviest:
+    if database.residues + TARGET_COST * len(lengths) <= max_range_cost:
         assert ranges == usual
 
 
 def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     """Small ranges, waves and packs: the results are those of a search with all it wants."""
-    monkeypatch.setattr(memory, "LEAST_RANGE", 4000)
-    monkeypatch.setattr(memory, "LEAST_WAVE", 2)
-    monkeypatch.setattr(memory, "LEAST_COMPLETED", 40)
+    monkeypatch.setattr(memory, "MIN_RANGE", 4000)
+    monkeypatch.setattr(memory, "MIN_BATCH_QUERIES", 2)
+    monkeypatch.setattr(memory, "MIN_COMPLETED", 40)
     monkeypatch.setattr(query_result, "PIECE_WEIGHT", 20_000)
     targets = database_of(sequences(np.random.default_rng(6).integers(20, 300, 900), seed=7))
     queries = {f"q{k}": PROTEIN.decode(targets[k].codes) for k in range(0, 50, 10)}
@@ -152,7 +152,7 @@ def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     monkeypatch.setattr(engagement, "planned_memory", lambda needs, allowed: least_memory(needs))
     whole = Search(queries, targets, **options)
     assert whole.memory.batch_queries < len(queries)
-    assert whole.memory.heaviest < targets.residues // 4
+    assert whole.memory.max_range_cost < targets.residues // 4
     found = list(whole.results())
     assert found == list(usual)
     assert all(result.traced is None for result in found if len(result) > 40)
@@ -183,7 +183,7 @@ def test_hits_come_in_pieces_that_make_up_the_whole(monkeypatch):
     assert [len(piece) for piece in nothing.pieces()] == [0]
 
 
-MOST = Room(residues=384 * MIB, records=1 << 20, spooled=64 * MIB, identifiers=32 << 20)
+MOST = BuildMemoryPlan(residues=384 * MIB, records=1 << 20, spooled=64 * MIB, identifiers=32 << 20)
 
 
 @pytest.mark.parametrize("spare", [0, 50, 300, 5000])

@@ -113,7 +113,7 @@ def drawn(rng, kind, number):
     shortest, longest = 5, 35_000
     if kind == "peptides" and number < 100:
         longest = 15
-    if kind == "giants" and number < 100:
+    if kind == "long_targets" and number < 100:
         shortest = 10_000
     if kind == "one protein" and number < 100:
         shortest, longest = 464, 465
@@ -153,7 +153,7 @@ def folder(tmp_path, monkeypatch):
     cache_folder.cache_clear()
 
 
-@pytest.mark.parametrize("kind", ["any", "peptides", "giants", "one protein"])
+@pytest.mark.parametrize("kind", ["any", "peptides", "long_targets", "one protein"])
 @pytest.mark.parametrize(("together", "seed"), [(1, 0), (2, 1), (2, 2)])
 def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together, seed):
     """Two hundred searches, and periods in which everything takes twice as long."""

@@ -285,7 +285,7 @@ def test_an_interrupt_stops_a_worker_between_calls_of_the_kernel(monkeypatch, da
                 time.sleep(0.001)
             return np.ones(last - first, np.int32)
 
-        scorer.memory = lambda longest_query, heaviest: (0, 0)
+        scorer.memory = lambda longest_query, max_range_cost: (0, 0)
         return scorer
 
     def interrupt(done, total):

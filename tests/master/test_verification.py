@@ -40,12 +40,12 @@ class Liar(simd.SimdScorer):
 class Foresighted(Liar):
     """Gives the best scores only."""
 
-    def expect(self, upcoming):
+    def prefetch(self, upcoming):
         pass
 
-    def best(self, query, block, first, last, bar, progress):
+    def best(self, query, block, first, last, cutoff, progress):
         scores = self(query, block, first, last, progress)
-        places = np.flatnonzero(scores >= bar)
+        places = np.flatnonzero(scores >= cutoff)
         order = np.lexsort((places, -scores[places].astype(np.int64)))
         return scores[places[order]], places[order] + first
 
@@ -117,12 +117,12 @@ def test_a_wrong_score_ends_the_search(liar, kind, place, difference):
 
 
 def test_a_lost_hit_ends_the_search(liar):
-    """What is not among the best must score less than the bar; how much less is of no account."""
+    """What is not among the best must score less than the cutoff; how much less does not matter."""
     device = liar(Foresighted, 0, -70)
     options = {"device": [device], "stats": "none", "verify": ALL}
-    for bar in (8, 77):
-        with pytest.raises(EngineError, match=f"t1 scores less than {bar} with .* scores 77;"):
-            swdual.search(QUERIES, TARGETS, min_raw_score=bar, **options)
+    for cutoff in (8, 77):
+        with pytest.raises(EngineError, match=f"t1 scores less than {cutoff} with .* scores 77;"):
+            swdual.search(QUERIES, TARGETS, min_raw_score=cutoff, **options)
     assert len(swdual.search(QUERIES, TARGETS, min_raw_score=78, **options).scores) == 1
 
 

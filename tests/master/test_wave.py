@@ -131,7 +131,7 @@ def test_hits_and_alignments_are_the_same_for_any_threads_ranges_and_shares(
 @pytest.mark.parametrize("parts", [2, 3, 1000])
 def test_parts_may_be_merged_at_any_number(monkeypatch, kind, database, everything, parts):
     """Candidates of a range are merged with the others at once, in between, or at the end."""
-    monkeypatch.setattr(merger, "MOST_PARTS", parts)
+    monkeypatch.setattr(merger, "MAX_PARTS", parts)
     monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 50)
     for stats in ("table", "fit"):
         options = {"max_target_seqs": 5, "evalue": math.inf, "stats": stats}

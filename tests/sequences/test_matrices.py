@@ -14,7 +14,7 @@ from swdual import search
 from swdual.errors import InputError, MatrixError
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.matrices import (
-    LARGEST_SCORE,
+    MAX_MATRIX_SCORE,
     SubstitutionMatrix,
     load,
     match_mismatch,
@@ -140,13 +140,13 @@ def test_a_matrix_without_positive_scores_finds_nothing(run, here, score):
 def test_scores_up_to_the_limit_are_exact(run, here):
     """The largest score that a file may hold is added up exactly by every backend."""
     (here / "m").write_text(
-        written("ACDE", lambda a, b: LARGEST_SCORE if a == b else -LARGEST_SCORE)
+        written("ACDE", lambda a, b: MAX_MATRIX_SCORE if a == b else -MAX_MATRIX_SCORE)
     )
     (here / "x.fa").write_text(">x\n" + "ACDE" * 10 + "\n")
     for backend in ("simd", "reference"):
         options = ("--matrix", "m", "-f", "6 score", "--backend", backend, "--stats", "none")
         outcome = run("search", "x.fa", "x.fa", *options)
-        assert outcome.out == f"{40 * LARGEST_SCORE}\n"
+        assert outcome.out == f"{40 * MAX_MATRIX_SCORE}\n"
 
 
 def changed(number, change):

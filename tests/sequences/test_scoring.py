@@ -7,7 +7,7 @@ import pytest
 from swdual import search
 from swdual.errors import InputError
 from swdual.sequences import matrices
-from swdual.sequences.scoring import LARGEST_GAP, PREFERRED_GAPS, ScoringScheme
+from swdual.sequences.scoring import MAX_GAP_COST, PREFERRED_GAPS, ScoringScheme
 
 BLAST = {
     "BLOSUM45": (14, 2),
@@ -65,11 +65,11 @@ def test_nucleotides_take_5_and_2(here):
 
 
 @pytest.mark.parametrize("name", ["gap_open", "gap_extend"])
-@pytest.mark.parametrize("price", [-1, -11, LARGEST_GAP + 1])
+@pytest.mark.parametrize("price", [-1, -11, MAX_GAP_COST + 1])
 def test_prices_beyond_the_limits_are_refused(name, price):
     """The message says which, and how prices are written; the limits themselves are fine."""
     matrix = matrices.load("BLOSUM62")
     with pytest.raises(InputError, match=rf"`{name}` is {price}, .* 11 and 1, not -11 and -1"):
         ScoringScheme(matrix, **{name: price})
-    for limit in (0, LARGEST_GAP):
+    for limit in (0, MAX_GAP_COST):
         assert getattr(ScoringScheme(matrix, **{name: limit}), name) == limit

@@ -41,7 +41,7 @@ def bomb(first, letter, blocks):
 @pytest.fixture
 def small(monkeypatch):
     """Bounds that are reached at once, and a count of the bytes that are read."""
-    monkeypatch.setattr(stream, "LONGEST_RECORD", LIMIT)
+    monkeypatch.setattr(stream, "MAX_RECORD_LENGTH", LIMIT)
     monkeypatch.setattr(stream, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setattr(stream, "DRAINED_BYTES", LIMIT)
     monkeypatch.setattr(fasta, "HEAD_BYTES", LIMIT)

@@ -20,10 +20,10 @@ from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
 from swdual.sequences.synthesis import (
     COMPOSITION,
-    LONGEST,
+    MAX_LENGTH,
     MEAN_LENGTH,
     MEDIAN_LENGTH,
-    SHORTEST,
+    MIN_LENGTH,
     synthesize,
     synthesize_queries,
     write_fasta,
@@ -108,8 +108,8 @@ def test_lengths_are_those_of_swiss_prot(records):
     lengths = [len(sequence) for _, sequence in records]
     assert np.median(lengths) == pytest.approx(MEDIAN_LENGTH, rel=0.08)
     assert np.mean(lengths) == pytest.approx(MEAN_LENGTH, rel=0.08)
-    assert min(lengths) >= SHORTEST
-    assert max(lengths) <= LONGEST
+    assert min(lengths) >= MIN_LENGTH
+    assert max(lengths) <= MAX_LENGTH
 
 
 def test_few_sequences_are_singletons_and_families_have_the_size_asked_for(records):

@@ -10,7 +10,7 @@ from oracles.statistics import entropy, k_by_convolution, lambda_by_bisection
 
 from swdual.errors import InputError, StatisticsUnavailable
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN
-from swdual.sequences.matrices import LARGEST_SCORE, SubstitutionMatrix, load, match_mismatch
+from swdual.sequences.matrices import MAX_MATRIX_SCORE, SubstitutionMatrix, load, match_mismatch
 from swdual.statistics.karlin_altschul import background, ungapped
 
 PUBLISHED = {
@@ -110,7 +110,9 @@ def test_turning_a_matrix_over_changes_nothing():
     assert ungapped(matrix_of(block)) == ungapped(matrix_of(block.T))
 
 
-@pytest.mark.parametrize("scores", [(LARGEST_SCORE, 1 - LARGEST_SCORE), (1, -LARGEST_SCORE)])
+@pytest.mark.parametrize(
+    "scores", [(MAX_MATRIX_SCORE, 1 - MAX_MATRIX_SCORE), (1, -MAX_MATRIX_SCORE)]
+)
 def test_the_widest_scores_take_no_convolution(scores):
     """Their hundredfold sums span millions of values; the answer is there all the same."""
     found = ungapped(match_mismatch(*scores))

@@ -57,7 +57,7 @@ def test_nucleotides_and_single_residues_are_shuffled_too():
 
 def test_copies_of_giants_are_few(monkeypatch):
     """All copies together stay below a bound; a target beyond it has none."""
-    monkeypatch.setattr(shuffle, "MOST_RESIDUES", 50)
+    monkeypatch.setattr(shuffle, "MAX_RESIDUES", 50)
     copies = shuffle.shuffled(database_of(PROTEINS))
     assert 0 < copies.residues <= 50
     assert texts(copies) == texts(shuffle.shuffled(database_of(PROTEINS), 3 + len(copies)))

@@ -14,7 +14,7 @@ from swdual.backends.cuda.kernels import KERNELS, sources
 from swdual.backends.cuda.launch import kernels_on
 from swdual.runtime.extras import install_command
 
-LOWEST_CAPABILITY = (7, 5)
+MIN_CAPABILITY = (7, 5)
 
 WHEELS = {"cupy-cuda13x": 13, "cupy-cuda12x": 12}
 """CuPy's packages, and the oldest major version of CUDA that a driver must work with for each."""
@@ -62,7 +62,7 @@ def why_not() -> str | None:
         gpu = driver.gpus[0]
         return (
             f"the GPU {gpu.name} is too old: its compute capability is {dotted(gpu.capability)}, "
-            f"but the kernels need {dotted(LOWEST_CAPABILITY)}"
+            f"but the kernels need {dotted(MIN_CAPABILITY)}"
         )
     return _cupy_lacks(driver.version) or _kernels_lack()
 
@@ -117,7 +117,7 @@ def _installed(package: str) -> bool:
 
 def new_enough(gpu: Gpu) -> bool:
     """Return whether the kernels run on a GPU."""
-    return gpu.capability >= LOWEST_CAPABILITY
+    return gpu.capability >= MIN_CAPABILITY
 
 
 def dotted(version: tuple[int, int]) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import LARGEST
+from swdual.backend import MAX_SCORE
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
 from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
@@ -33,7 +33,7 @@ WARP = 32
 """Threads of the smallest CTA."""
 
 KEYS = Program("keys.cu", "keys")
-KEYS_THREADS, MOST_KEYS_CTAS = 256, 1024
+KEYS_THREADS, MAX_KEYS_CTAS = 256, 1024
 
 
 def kernels_on(capability: tuple[int, int]) -> list[Kernel]:
@@ -119,7 +119,7 @@ class Launcher:
         short, long = sorted((len(query), len(partner)))
         return self._pair is not None and long - short <= 2 * UNLIKE * long
 
-    def launch(self, slot: Slot, queries: Sequence[bytes], part: Part, bar: int | None) -> Event:
+    def launch(self, slot: Slot, queries: Sequence[bytes], part: Part, cutoff: int | None) -> Event:
         """Queue the scoring of a query, or of two, against some targets.
 
         Parameters
@@ -130,7 +130,7 @@ class Launcher:
             One or two.
         part
             The targets.
-        bar
+        cutoff
             The lowest score that is wanted; None if all are.
 
         Returns
@@ -166,10 +166,10 @@ class Launcher:
         slot.send(stream)
         self._queue(runs, border)
         place.used = stream.record()
-        if bar is not None:
+        if cutoff is not None:
             for number in range(len(queries)):
-                self._gather(slot, number, work, len(lengths), bar)
-        slot.fetch(stream, scores=bar is None)
+                self._gather(slot, number, work, len(lengths), cutoff)
+        slot.fetch(stream, scores=cutoff is None)
         return stream.record()
 
     def _search(self, slot: Slot, queries: Sequence[bytes], work: Work) -> NDArray[np.void]:
@@ -301,18 +301,18 @@ class Launcher:
             self._border = self._shelf.budget.allocate(padded(max(size, 1)))
         return self._border
 
-    def _gather(self, slot: Slot, number: int, work: Work, targets: int, bar: int) -> None:
-        """Queue the search for scores that reach the bar."""
+    def _gather(self, slot: Slot, number: int, work: Work, targets: int, cutoff: int) -> None:
+        """Queue the search for scores that reach the score cutoff."""
         arguments = [
             np.uint64(slot.address("scores", number)),
             np.uint64(work.address(4)),
             np.uint32(targets),
-            np.int32(min(max(bar, 0), LARGEST)),
+            np.int32(min(max(cutoff, 0), MAX_SCORE)),
             np.uint64(slot.address("keys", number)),
             np.uint32(slot.most_keys),
             np.uint64(slot.address("key_count", number)),
         ]
-        grid = min(-(-targets // KEYS_THREADS), MOST_KEYS_CTAS)
+        grid = min(-(-targets // KEYS_THREADS), MAX_KEYS_CTAS)
         self._stream.launch(KEYS, grid, KEYS_THREADS, 0, arguments)
 
 

@@ -30,7 +30,7 @@ STAGE_BYTES = 8 << 20
 STRETCH_PART, WORKING_PART, BORDER_PART, TABLE_PART = 8, 2, 8, 8
 """A stretch, all that is no target, borders and tables may take one of so many parts."""
 
-MOST_WORKING, MOST_BORDER, MOST_TABLES = 2 << 30, 1 << 30, 512 << 20
+MAX_WORKING, MAX_BORDER, MAX_TABLES = 2 << 30, 1 << 30, 512 << 20
 """More than that they never need."""
 
 FINENESS = 256
@@ -139,7 +139,7 @@ class Shelf:
     def __init__(self, card: Card, database: Database, limit: int) -> None:
         self.card = card
         self.budget = Budget(card, limit)
-        self.border_bytes = min(limit // BORDER_PART, MOST_BORDER)
+        self.border_bytes = min(limit // BORDER_PART, MAX_BORDER)
         self.uploaded: dict[Stretch, int] = {}
         self._database = database
         sizes = [
@@ -148,14 +148,14 @@ class Shelf:
             if section.name.startswith("residues/")
         ]
         self._stretch_bytes = min(max(sizes), limit // STRETCH_PART)
-        room = limit - min(limit // WORKING_PART, MOST_WORKING)
+        room = limit - min(limit // WORKING_PART, MAX_WORKING)
         if sum(padded(size) for size in sizes) > room:
             room -= BAYS * padded(self._stretch_bytes + GUARD_BYTES)
         self._room = room
         self._staying: dict[Stretch, Place] = {}
         self._ring: dict[Stretch, Place] = {}
         self._tables: dict[Any, Place] = {}
-        self._table_bytes = min(limit // TABLE_PART, MOST_TABLES)
+        self._table_bytes = min(limit // TABLE_PART, MAX_TABLES)
         self._copies: Stream = card.stream()
         self._stage_bytes = min(STAGE_BYTES, padded(max(sizes)))
         self._stages = [_Stage(card.pinned(self._stage_bytes)) for _ in range(2)]

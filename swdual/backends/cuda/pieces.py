@@ -32,7 +32,7 @@ CHUNKS_A_CTA = 64
 """About how many chunks a CTA takes: with more it waits for more beginnings, with fewer all wait
 longer for the last."""
 
-MOST_CHUNK_ROWS = 1024
+MAX_CHUNK_ROWS = 1024
 """Rows of a group in one chunk beyond which chunks of many short pieces gain nothing."""
 
 MANY_WAVES = 8
@@ -162,7 +162,7 @@ def chunk(
     waves = -(-count // (ctas * granule))
     unit = granule if waves > MANY_WAVES else -(-count // (ctas * waves * each)) * each
     share = int(lengths.sum(dtype=np.int64)) // (ctas * granule)
-    wanted = min(share // CHUNKS_A_CTA, MOST_CHUNK_ROWS)
+    wanted = min(share // CHUNKS_A_CTA, MAX_CHUNK_ROWS)
     edges, rows = [0], 0
     while edges[-1] < count:
         first = edges[-1]

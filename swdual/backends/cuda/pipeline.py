@@ -29,24 +29,24 @@ HORIZON = 16
 """Tasks that are looked at in advance."""
 
 LOWER = 0.75
-"""How much lower a bar is taken, because the next query's may be lower, and is not known yet."""
+"""How much lower a cutoff is taken: the next query's may be lower, and is not known yet."""
 
 
 class Found(NamedTuple):
-    """All scores of some targets, or those that reach a bar and the targets' places."""
+    """All scores of some targets, or those that reach a score cutoff and the targets' places."""
 
     scores: NDArray[np.int32]
     targets: NDArray[np.int64] | None = None
-    bar: int = 0
+    cutoff: int = 0
 
-    def best(self, bar: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the scores that reach a bar, and the targets' places."""
-        chosen = np.flatnonzero(self.scores >= bar)
+    def best(self, cutoff: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the scores that reach a score cutoff, and the targets' places."""
+        chosen = np.flatnonzero(self.scores >= cutoff)
         return self.scores[chosen], chosen if self.targets is None else self.targets[chosen]
 
-    def answers(self, bar: int | None) -> bool:
-        """Return whether nothing is missing of what reaches a bar, or of all if it is None."""
-        return self.targets is None or (bar is not None and bar >= self.bar)
+    def answers(self, cutoff: int | None) -> bool:
+        """Return whether nothing is missing of what reaches a cutoff, or of all if it is None."""
+        return self.targets is None or (cutoff is not None and cutoff >= self.cutoff)
 
 
 @dataclass(eq=False)
@@ -55,7 +55,7 @@ class Flight:
 
     queries: Sequence[bytes]
     part: Part
-    bar: int | None
+    cutoff: int | None
     slot: Slot
     done: Event
 
@@ -97,26 +97,28 @@ class Pipeline:
         lengths = self.shelf.block(part.stretch.block).lengths
         return int(lengths[part.first : part.last].sum(dtype=np.int64))
 
-    def scored(self, tasks: Sequence[ScoringTask], bar: int | None) -> Iterator[tuple[Part, Found]]:
+    def scored(
+        self, tasks: Sequence[ScoringTask], cutoff: int | None
+    ) -> Iterator[tuple[Part, Found]]:
         """Return what is found for the first task, part by part.
 
         Parameters
         ----------
         tasks
             The task, and those that will probably come next.
-        bar
+        cutoff
             The lowest score that is wanted; None if all are.
         """
         tasks = tasks[:HORIZON]
-        if bar is None:
+        if cutoff is None:
             self._lowest_bar = None
-        elif self._lowest_bar is None or bar < self._lowest_bar:
-            self._lowest_bar = int(bar * LOWER)
+        elif self._lowest_bar is None or cutoff < self._lowest_bar:
+            self._lowest_bar = int(cutoff * LOWER)
         self._keep_what_is_wanted(tasks)
         query, *place = tasks[0]
         plan = self._plan(tasks)
         for part in self.shelf.parts(*place):
-            while (found := self._found.get((query, part))) is None or not found.answers(bar):
+            while (found := self._found.get((query, part))) is None or not found.answers(cutoff):
                 self._found.pop((query, part), None)
                 if not self._flying((query, part)):
                     first = plan and plan[0][1] == part and query in plan[0][0]
@@ -171,9 +173,9 @@ class Pipeline:
         if not self._free:
             first = self._flights[0]
             self._land((first.queries[0], first.part))
-        slot, bar = self._free[-1], self._lowest_bar
-        done = self.launcher.launch(slot, queries, part, bar)
-        self._flights.append(Flight(queries, part, bar, self._free.pop(), done))
+        slot, cutoff = self._free[-1], self._lowest_bar
+        done = self.launcher.launch(slot, queries, part, cutoff)
+        self._flights.append(Flight(queries, part, cutoff, self._free.pop(), done))
 
     def _look_ahead(self, plan: deque[tuple[tuple[bytes, ...], Part]]) -> None:
         """Queue what comes next, and have the targets of what comes then copied to the card."""
@@ -201,10 +203,10 @@ class Pipeline:
 
     def _fetched(self, flight: Flight, number: int) -> Found:
         """Return what a launch has found for one of its queries."""
-        if flight.bar is not None:
+        if flight.cutoff is not None:
             keys = flight.slot.keys(number)
             if keys is not None:
                 scores, places = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
-                return Found(scores.astype(np.int32), places.astype(np.int64), flight.bar)
+                return Found(scores.astype(np.int32), places.astype(np.int64), flight.cutoff)
             self.launcher.fetch_scores(flight.slot)
         return Found(flight.slot.scores(number))

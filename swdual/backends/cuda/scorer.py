@@ -1,7 +1,7 @@
 """GPUs of NVIDIA's, compute capability 7.5 and later: exact scores from kernels in CUDA C++.
 
 The card is told what to do before it is done with what it does. What that may be, a scorer knows
-from `CudaScorer.expect`; without, it does one query after the other.
+from `CudaScorer.prefetch`; without, it does one query after the other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import LARGEST, Progress, Scorer, ScoringTask
+from swdual.backend import MAX_SCORE, Progress, Scorer, ScoringTask
 from swdual.backends.cuda.card import Card, CardError, CardMemory
 from swdual.backends.cuda.cupy_card import open_card
 from swdual.backends.cuda.memory import STAGE_BYTES, OverBudget, Part, Stretch
@@ -30,7 +30,7 @@ FREE_PART = 0.9
 SMALLER = 0.75
 """How much of the memory is tried next where it was too much."""
 
-LEAST_BYTES = 4 << 20
+MIN_BYTES = 4 << 20
 """With less nothing is tried."""
 
 SHARES_A_PROCESSOR = 16
@@ -95,12 +95,12 @@ class CudaScorer:
         self._pipeline: Pipeline | None = None
         self._cpu: Scorer | None = None
 
-    def memory(self, longest_query: int, heaviest: int) -> tuple[int, int]:
+    def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
         """Return bytes of the host: see `Scorer`. All callers share what is copied from."""
         largest = max(block.sequences for block in self._database.manifest.blocks)
-        return 2 * STAGE_BYTES + 2 * SLOTS * (4 * largest + longest_query), 4 * heaviest
+        return 2 * STAGE_BYTES + 2 * SLOTS * (4 * largest + longest_query), 4 * max_range_cost
 
-    def expect(self, upcoming: Sequence[ScoringTask]) -> None:
+    def prefetch(self, upcoming: Sequence[ScoringTask]) -> None:
         """Take note of the tasks that will probably come, in their order, the next one first.
 
         That makes the same scores come sooner: two queries against one range are computed together,
@@ -127,16 +127,16 @@ class CudaScorer:
         return np.concatenate([each.scores for _, each in found])
 
     def best(
-        self, query: bytes, block: int, first: int, last: int, bar: int, progress: Progress
+        self, query: bytes, block: int, first: int, last: int, cutoff: int, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the scores that reach a bar, and the targets' places in the block.
+        """Return the scores that reach a score cutoff, and the targets' places in the block.
 
         The highest come first, equal ones in the order of the database's input. Parameters and
         errors are otherwise those of a call, which returns all scores.
         """
-        bar = max(bar, 0)
-        found = self._scored((query, block, first, last), bar, progress)
-        best = [each.best(bar) for _, each in found]
+        cutoff = max(cutoff, 0)
+        found = self._scored((query, block, first, last), cutoff, progress)
+        best = [each.best(cutoff) for _, each in found]
         scores = np.concatenate([each for each, _ in best])
         targets = np.concatenate(
             [part.first + places for (part, _), (_, places) in zip(found, best, strict=True)]
@@ -146,7 +146,7 @@ class CudaScorer:
         return scores[order], targets[order]
 
     def _scored(
-        self, task: ScoringTask, bar: int | None, progress: Progress
+        self, task: ScoringTask, cutoff: int | None, progress: Progress
     ) -> list[tuple[Part, Found]]:
         """Return what is found for a task, part by part."""
         with self._lock:
@@ -154,24 +154,24 @@ class CudaScorer:
                 raise DeviceError(self._broken)
             try:
                 with self._card.selected():
-                    return self._scored_here(task, bar, progress)
+                    return self._scored_here(task, cutoff, progress)
             except CardMemory as error:
                 raise self._too_little(str(error), free=0) from error
             except CardError as error:
                 raise self._lost(error) from error
 
     def _scored_here(
-        self, task: ScoringTask, bar: int | None, progress: Progress
+        self, task: ScoringTask, cutoff: int | None, progress: Progress
     ) -> list[tuple[Part, Found]]:
         """Return what is found for a task; with less memory if it was too much."""
         tasks, told = self._tasks(task), 0
         while True:
             try:
                 pipeline = self._ready()
-                if pipeline.most(task) > LARGEST:
+                if pipeline.most(task) > MAX_SCORE:
                     return self._on_cpu(task, progress)
                 found, done = [], 0
-                for part, each in pipeline.scored(tasks, bar):
+                for part, each in pipeline.scored(tasks, cutoff):
                     found.append((part, each))
                     done += len(task[0]) * pipeline.residues(part)
                     if done > told:
@@ -208,7 +208,7 @@ class CudaScorer:
         """
         free, allowed = self._let_go(), self._bytes or 0
         smaller = int(min(allowed, free) * SMALLER)
-        if smaller < LEAST_BYTES:
+        if smaller < MIN_BYTES:
             raise self._too_little(str(error), free) from error
         logger.info(
             "%s: %s; trying with %d MiB instead of %d",

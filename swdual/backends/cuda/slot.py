@@ -11,7 +11,7 @@ from swdual.backends.cuda.card import Buffer, Stream
 from swdual.backends.cuda.memory import Shelf, padded
 from swdual.backends.cuda.pieces import rounded_up
 
-MOST_KEYS = 1 << 15
+MAX_KEYS = 1 << 15
 """Candidates of one query; where there are more, all scores are fetched."""
 
 COUNTERS = {"next": 0, "rescue_count": 1, "rescue_next": 3, "key_count": 5}
@@ -35,7 +35,7 @@ class Slot:
         self._buffer: Buffer | None = None
         self._host = np.empty(0, np.uint8)
         self._offsets: dict[tuple[str, int], int] = {}
-        self.most_keys = MOST_KEYS
+        self.most_keys = MAX_KEYS
         self._targets = 0
 
     def lay_out(self, queries: Sequence[bytes], targets: int, rows: int) -> None:

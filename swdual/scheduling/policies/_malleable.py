@@ -56,7 +56,7 @@ OPTIONS = {
     "seed": Option(0, "Seed of random overheads."),
 }
 
-MOST_PROCESSES = 2
+MAX_PROCESSES = 2
 """Processes on a processor, at most: the multiprogramming level of a shrunk job."""
 
 Key = tuple[float, int]
@@ -205,12 +205,12 @@ class Malleable:
             overhead = np.random.default_rng(self._seed).random(len(utilisation))
         else:
             overhead = self._overhead
-        return 1.0 / np.maximum(1.0, MOST_PROCESSES * utilisation + overhead)
+        return 1.0 / np.maximum(1.0, MAX_PROCESSES * utilisation + overhead)
 
 
 def least(job: Job) -> int:
     """Return how many processors a job has at least: half, rounded up."""
-    return -(-job.processors // MOST_PROCESSES)
+    return -(-job.processors // MAX_PROCESSES)
 
 
 def _how(whole: bool, shrunk: int) -> str:

@@ -57,7 +57,7 @@ OPTIONS = {
 EXACT = 1e-9
 """By so much a product of a part and the processors may miss a whole number."""
 
-LARGEST = 2.0**62
+MAX_VALUE = 2.0**62
 """A budget that is above all others."""
 
 
@@ -83,7 +83,7 @@ class Policy(Moldable):
             raise InputError(f"alpha is {alpha}, but it must be 0 or more")
         if not 0 < threshold <= 1:
             raise InputError(f"the threshold is {threshold}, but it must be above 0, and at most 1")
-        budget = math.floor(min(alpha * platform.processors + EXACT, LARGEST))
+        budget = math.floor(min(alpha * platform.processors + EXACT, MAX_VALUE))
         limit = math.floor(threshold * platform.processors + EXACT)
         choice = _Budget(
             platform.processors, None if adaptive == "yes" else budget, limit, renewal == "start"

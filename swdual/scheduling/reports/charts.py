@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io.output import replacing
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.planning.gantt import LINE, PALETTE, encoded, need_matplotlib, showable
 from swdual.planning.time_axis import DAY, HOUR, MINUTE, time_ticks
 from swdual.scheduling import metrics
@@ -39,7 +39,7 @@ POINTS = 1_000
 NUMBERED = 400
 """Rectangles that have the number of their job in them, at most."""
 
-WIDEST, NARROWEST, STRIPE = 4.5, 1.4, 4.0
+MAX_LINE_WIDTH, MIN_LINE_WIDTH, STRIPE = 4.5, 1.4, 4.0
 """Points: widths of the curves of a distribution, and the stripes of those that coincide."""
 
 LONG_TIMES = {
@@ -159,7 +159,7 @@ def _with_tooltips(content: bytes, schedule: Schedule) -> bytes:
             f"job {job.number}: {count}, submitted at {seconds(job.submit_time)}, ran from "
             f"{seconds(starts[place])} to {seconds(ends[place])}"
         )
-        return f"<g><title>{html.escape(harmless(text))}</title>".encode()
+        return f"<g><title>{html.escape(sanitize(text))}</title>".encode()
 
     return re.sub(rb'<a xlink:href="#([0-9]+)"[^>]*>', title, content).replace(b"</a>", b"</g>")
 
@@ -325,7 +325,9 @@ def _distributions(
     figure = Figure(figsize=(5 * len(quantities), 4.5), layout="constrained")
     charts = figure.subplots(1, len(quantities), squeeze=False, sharey=True)[0]
     groups = _coinciding(curves)
-    widths = np.linspace(min(WIDEST, NARROWEST + 0.8 * (len(groups) - 1)), NARROWEST, len(groups))
+    widths = np.linspace(
+        min(MAX_LINE_WIDTH, MIN_LINE_WIDTH + 0.8 * (len(groups) - 1)), MIN_LINE_WIDTH, len(groups)
+    )
     looks: dict[int, dict[str, Any]] = {}
     for group, width in zip(groups, widths.tolist(), strict=True):
         for place, number in enumerate(group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from swdual.io.text import counted
+from swdual.io.text import pluralize
 from swdual.scheduling.metrics import STATISTICS, Metric, quantities
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.reports.comparison import Row, human_time, shown
@@ -19,7 +19,7 @@ def headline(workload: Workload, platform: Platform) -> str:
     """Return a line about what was simulated."""
     size = f"{platform.processors:,} processors"
     size = "" if platform.name == size else f" ({size})"
-    jobs = counted(len(workload), "job", "jobs")
+    jobs = pluralize(len(workload), "job", "jobs")
     return f"{workload.name}: {jobs} in {workload.span / DAY:,.1f} days on {platform.name}{size}"
 
 

@@ -30,7 +30,7 @@ POWER_OF_TWO = 0.75
 ACCURACY = (0.6, 0.6)
 """Shape and scale of the gamma-distributed part of the requested time that a job runs."""
 
-LEAST_ACCURACY = 1e-5
+MIN_ACCURACY = 1e-5
 """Smaller parts count as this one, those above 1 as 1."""
 
 CANCELLED = 0.15
@@ -141,7 +141,7 @@ def generate(
     rounded = rng.random(jobs) < POWER_OF_TWO
     sizes[rounded] = 2 ** np.floor(np.log2(sizes[rounded]) + 0.5)
     requests = np.floor(log_uniform(rng, REQUEST, jobs))
-    accuracy = np.clip(rng.gamma(*ACCURACY, jobs), LEAST_ACCURACY, 1.0)
+    accuracy = np.clip(rng.gamma(*ACCURACY, jobs), MIN_ACCURACY, 1.0)
     patience = np.floor(log_uniform(rng, PATIENCE, jobs))
     return Workload(
         number=np.arange(1, jobs + 1),

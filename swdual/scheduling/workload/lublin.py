@@ -34,10 +34,10 @@ SLOT = 1800.0
 FIRST_SLOT = 11
 """The cycle is a gamma distribution over half hours 11 to 58: it begins at five in the morning."""
 
-LONGEST_RUN = 12.0
+MAX_RUN_SECONDS = 12.0
 """Largest logarithm of a run time: longer ones (45 hours) are drawn anew."""
 
-LONGEST_GAP = 13.0
+MAX_GAP_SECONDS = 13.0
 """Largest logarithm of a gap between submissions at the rush hours: likewise (five days)."""
 
 MACHINE = 128
@@ -100,14 +100,14 @@ class JobClass:
         distributions = (self.run_short, self.run_long, self.gap, self.cycle, (self.gap_ratio, 1))
         if not all(0 < value < math.inf for pair in distributions for value in pair):
             raise InputError("shapes, scales and gap_ratio must be positive and finite")
-        if max(math.prod(self.run_short), math.prod(self.run_long)) >= LONGEST_RUN:
+        if max(math.prod(self.run_short), math.prod(self.run_long)) >= MAX_RUN_SECONDS:
             raise InputError(
-                f"logarithms of run times must be below {LONGEST_RUN} in the mean, for larger "
+                f"logarithms of run times must be below {MAX_RUN_SECONDS} in the mean, for larger "
                 "ones are drawn anew"
             )
-        if math.prod(self.gap) * self.gap_ratio >= LONGEST_GAP:
+        if math.prod(self.gap) * self.gap_ratio >= MAX_GAP_SECONDS:
             raise InputError(
-                f"logarithms of gaps must be below {LONGEST_GAP} in the mean, for larger ones "
+                f"logarithms of gaps must be below {MAX_GAP_SECONDS} in the mean, for larger ones "
                 "are drawn anew"
             )
 
@@ -295,7 +295,7 @@ def _submit_times(one: JobClass, rng: np.random.Generator, count: int) -> NDArra
     the program's walk through the half hours amounts to. It rounds each gap down, not each time.
     """
     shape, scale = one.gap[0] * one.gap_ratio, one.gap[1]
-    gaps = _redrawn(count, LONGEST_GAP, lambda who: rng.gamma(shape, scale, len(who)))
+    gaps = _redrawn(count, MAX_GAP_SECONDS, lambda who: rng.gamma(shape, scale, len(who)))
     passed = np.append(0.0, np.cumsum(one.weights()))
     days, rest = np.divmod(np.cumsum(np.exp(gaps)) / SLOT, passed[-1])
     within = np.interp(rest, passed, np.arange(SLOTS + 1) * SLOT)
@@ -335,7 +335,7 @@ def _run_times(
         exponents: NDArray[np.float64] = rng.gamma(shape, scale)
         return exponents
 
-    return np.floor(np.exp(_redrawn(len(sizes), LONGEST_RUN, drawn)))
+    return np.floor(np.exp(_redrawn(len(sizes), MAX_RUN_SECONDS, drawn)))
 
 
 def _redrawn(

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from swdual.errors import InputError
-from swdual.scheduling.workload.trace import LARGEST
+from swdual.scheduling.workload.trace import MAX_VALUE
 
 
 class Rule(NamedTuple):
@@ -109,7 +109,7 @@ def _seconds(chosen: str | float) -> float | None:
         seconds = float(chosen)
     except ValueError:
         return None
-    return seconds if 0 < seconds <= LARGEST else None
+    return seconds if 0 < seconds <= MAX_VALUE else None
 
 
 RULE_SETS = MappingProxyType(

@@ -27,13 +27,13 @@ from swdual.io.output import replacing
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs
-from swdual.scheduling.workload.trace import FIELDS, LARGEST, MEASURED, MISSING, Trace
+from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, MISSING, Trace
 from swdual.scheduling.workload.workload import Workload
 
 BLOCK_BYTES = 1 << 20
 """How much is read at a time, and how long a line and the header may be: memory stays bounded."""
 
-MOST_JOBS = 10_000_000
+MAX_JOBS = 10_000_000
 """A few bytes of gzip may hold any number of lines; these take some 3 GB of memory. The longest log
 of the Parallel Workloads Archive has some nine million."""
 
@@ -102,8 +102,8 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
             if sum(map(len, header)) > BLOCK_BYTES:
                 raise InputError("the comments at the top do not end; is this a trace?", file=name)
             jobs += len(texts)
-            if jobs > MOST_JOBS:
-                raise InputError(f"has more than {MOST_JOBS:,} jobs; cut it in parts", file=name)
+            if jobs > MAX_JOBS:
+                raise InputError(f"has more than {MAX_JOBS:,} jobs; cut it in parts", file=name)
             if texts:
                 values.append(_parsed(texts, numbers, name))
                 lines.append(np.array(numbers, np.int64))
@@ -226,7 +226,7 @@ def _fields(text: bytes, line: int, name: str) -> list[float]:
 def _checked(values: NDArray[np.float64], numbers: list[int], name: str) -> NDArray[np.float64]:
     """Return the fields of job lines if each of them may be what it is."""
     whole = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
-    wrong = np.abs(values) > LARGEST
+    wrong = np.abs(values) > MAX_VALUE
     wrong[:, whole] |= values[:, whole] != np.floor(values[:, whole])
     times = [FIELDS.index(field) for field in TIMES]
     wrong[:, times] |= (values[:, times] < 0) & (values[:, times] != MISSING)
@@ -238,8 +238,8 @@ def _checked(values: NDArray[np.float64], numbers: list[int], name: str) -> NDAr
 
 def _bad_value(place: int, value: float, name: str, line: int) -> InputError:
     field = FIELDS[place]
-    if abs(value) > LARGEST:
-        remedy = f"write a number up to {LARGEST:.0e}, -1 if it is not known"
+    if abs(value) > MAX_VALUE:
+        remedy = f"write a number up to {MAX_VALUE:.0e}, -1 if it is not known"
     elif field == "submit_time":
         remedy = "write seconds since the beginning of the trace, -1 if it is not known"
     elif field in TIMES:

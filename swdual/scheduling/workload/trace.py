@@ -26,7 +26,7 @@ MEASURED = frozenset(
 MISSING = -1
 """What stands in a field that is not known."""
 
-LARGEST = 1e15
+MAX_VALUE = 1e15
 """The largest number of a field: times up to here add up without rounding."""
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
-from swdual.io.text import harmless
+from swdual.io.text import sanitize
 from swdual.scheduling.job import Job
 from swdual.scheduling.reports.frames import data_frame
-from swdual.scheduling.workload.trace import LARGEST
+from swdual.scheduling.workload.trace import MAX_VALUE
 
 if TYPE_CHECKING:
     import pandas
@@ -106,7 +106,7 @@ class Workload:
     unix_start_time: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", harmless(self.name))
+        object.__setattr__(self, "name", sanitize(self.name))
         for name, kind in COLUMNS.items():
             object.__setattr__(self, name, self._column(name, getattr(self, name), kind))
         extra = {name: self._column(name, values) for name, values in self.extra.items()}
@@ -116,8 +116,8 @@ class Workload:
         for name in ("submit_time", "run_time", "requested_time"):
             # The comparison is false for not-a-number, too.
             self._refuse(
-                ~(np.abs(getattr(self, name)) <= LARGEST),
-                f"has a {name} that is no number or above {LARGEST:.0e} seconds; leave it out",
+                ~(np.abs(getattr(self, name)) <= MAX_VALUE),
+                f"has a {name} that is no number or above {MAX_VALUE:.0e} seconds; leave it out",
             )
         self._refuse(self.run_time < 0, "has a negative run_time; leave it out")
         self._refuse(

@@ -37,7 +37,7 @@ class Emulated(StandIn):
             seed=int(self.rng.integers(1 << 31)),
         )
 
-    def gather(self, scores, ordinals, targets, bar, keys, capacity, count):
+    def gather(self, scores, ordinals, targets, cutoff, keys, capacity, count):
         addresses = (ctypes.c_void_p(int(each)) for each in (scores, ordinals, keys, count))
         first, second, third, fourth = addresses
         keys_library()(
@@ -45,7 +45,7 @@ class Emulated(StandIn):
             first,
             second,
             ctypes.c_uint(int(targets)),
-            ctypes.c_int(int(bar)),
+            ctypes.c_int(int(cutoff)),
             third,
             ctypes.c_uint(int(capacity)),
             fourth,

@@ -59,9 +59,9 @@ def small_parts(block_bytes=2048):
     """Have everything in proportion to databases of some kilobytes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "BLOCK_BYTES", block_bytes)
-        patch.setattr(_cuda_slot, "MOST_KEYS", 8)
+        patch.setattr(_cuda_slot, "MAX_KEYS", 8)
         patch.setattr(_cuda_memory, "STAGE_BYTES", 700)
-        patch.setattr(cuda, "LEAST_BYTES", 1 << 10)
+        patch.setattr(cuda.scorer, "MIN_BYTES", 1 << 10)
         yield
 
 
@@ -93,18 +93,18 @@ def in_turn(scorer, tasks, *, hints=True):
     found = []
     for number, task in enumerate(tasks):
         if hints:
-            scorer.expect(tasks[number:])
+            scorer.prefetch(tasks[number:])
         found.append(scorer(*task, ignore).tolist())
     return found
 
 
-def best_of(database, task, scores, bar):
+def best_of(database, task, scores, cutoff):
     """Return what `best` should make of the scores of a task."""
     _, block, first, _ = task
     ordinals = database.block(block).ordinals
     chosen = sorted(
         (-score, int(ordinals[first + k]), first + k)
         for k, score in enumerate(scores)
-        if score >= bar
+        if score >= cutoff
     )
     return [-score for score, _, _ in chosen], [place for _, _, place in chosen]

@@ -240,13 +240,13 @@ class StandIn:
         address = int(search["residues"]) + 16 * int(start)
         return self.view(address, np.uint8, int(length) + extra).tobytes()
 
-    def gather(self, scores, ordinals, targets, bar, keys, capacity, count):
+    def gather(self, scores, ordinals, targets, cutoff, keys, capacity, count):
         """Do what the kernel `keys` does."""
         counter = self.view(int(count), np.uint32, 1)
         assert counter[0] == 0
         values = self.view(int(scores), np.int32, targets)
         places = self.view(int(ordinals), np.uint32, targets)
-        chosen = self.rng.permutation(np.flatnonzero(values >= bar))
+        chosen = self.rng.permutation(np.flatnonzero(values >= cutoff))
         counter[0] = len(chosen)
         chosen = chosen[: int(capacity)]
         high = values[chosen].astype(np.uint64) << np.uint64(32)

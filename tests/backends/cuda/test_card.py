@@ -171,7 +171,7 @@ def test_a_card_that_cannot_be_opened_is_a_device_error(monkeypatch):
     def fail(number):
         raise CardError("cudaErrorInsufficientDriver")
 
-    monkeypatch.setattr(cuda, "open_card", fail)
+    monkeypatch.setattr(cuda.scorer, "open_card", fail)
     with pytest.raises(DeviceError, match=r"GPU 3 .*InsufficientDriver.*device='cpu'"):
         cuda.bind(database_of([bytes(5)]), BLOSUM62, 3)
 

@@ -61,11 +61,11 @@ def test_candidates_are_gathered_on_the_card(capability):
         card = Emulated(total=MEBIBYTE, capability=capability)
         scorer = CudaScorer(database, BLOSUM62, card)
         tasks = tasks_of(database, [query, query[:55]])
-        for number, (task, bar) in enumerate(zip(tasks, (90, 80, 120, 0, 95, 60), strict=False)):
-            scorer.expect(tasks[number:])
+        for number, (task, cutoff) in enumerate(zip(tasks, (90, 80, 120, 0, 95, 60), strict=False)):
+            scorer.prefetch(tasks[number:])
             (scores,) = expected(database, BLOSUM62, [task])
-            found = tuple(each.tolist() for each in scorer.best(*task, bar, ignore))
-            assert found == best_of(database, task, scores, bar)
+            found = tuple(each.tolist() for each in scorer.best(*task, cutoff, ignore))
+            assert found == best_of(database, task, scores, cutoff)
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)

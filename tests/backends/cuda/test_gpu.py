@@ -39,9 +39,9 @@ def check(database, scheme, queries, **settings):
     assert in_turn(scorer, tasks) == scores
     assert in_turn(scorer, tasks[:3], hints=False) == scores[:3]
     for number, task in enumerate(tasks[:3]):
-        bar = sorted(scores[number])[-10:][0]
-        found = tuple(each.tolist() for each in scorer.best(*task, bar, ignore))
-        assert found == best_of(database, task, scores[number], bar)
+        cutoff = sorted(scores[number])[-10:][0]
+        found = tuple(each.tolist() for each in scorer.best(*task, cutoff, ignore))
+        assert found == best_of(database, task, scores[number], cutoff)
 
 
 @pytest.fixture(scope="module")

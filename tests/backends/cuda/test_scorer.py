@@ -47,7 +47,7 @@ def kernels_of(card):
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
-    """Ranges, queries, bars, hints that are right, wrong or missing, memory from tight to ample."""
+    """Ranges, queries, cutoffs, hints that are right, wrong or missing, memory tight to ample."""
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     draw = data.draw
     with small_parts(draw(st.sampled_from([700, 2048, 1 << 20]))):
@@ -70,15 +70,15 @@ def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
         for number, task in enumerate(tasks):
             hint = draw(st.sampled_from(["right", "wrong", "none"]))
             if hint != "none":
-                scorer.expect(tasks[number:] if hint == "right" else tasks[::-1])
+                scorer.prefetch(tasks[number:] if hint == "right" else tasks[::-1])
             (scores,) = expected(database, BLOSUM62, [task])
             if draw(st.booleans()):
                 assert scorer(*task, ignore).tolist() == scores
             else:
-                bar = draw(st.integers(0, 120))
-                found = scorer.best(*task, bar, ignore)
+                cutoff = draw(st.integers(0, 120))
+                found = scorer.best(*task, cutoff, ignore)
                 assert tuple(each.tolist() for each in found) == best_of(
-                    database, task, scores, bar
+                    database, task, scores, cutoff
                 )
 
 
@@ -107,7 +107,7 @@ def test_the_nearest_in_length_is_the_partner(small):
     card = StandIn(total=8 * MEBIBYTE)
     scorer = CudaScorer(database, BLOSUM62, card)
     tasks = tasks_of(database, queries)
-    scorer.expect(tasks)
+    scorer.prefetch(tasks)
     scorer(*tasks[0], ignore)
     assert [len(query) for query, _ in scorer._pipeline._found] == [100, 99]
     (flight,) = scorer._pipeline._flights
@@ -137,7 +137,7 @@ def test_the_next_launch_is_queued_before_scores_are_returned(small):
     card = StandIn(total=8 * MEBIBYTE, eagerness=0.0)
     scorer = CudaScorer(database, BLOSUM62, card)
     for number, task in enumerate(tasks):
-        scorer.expect(tasks[number:])
+        scorer.prefetch(tasks[number:])
         scorer(*task, ignore)
         left = len(tasks) - (number // 2 + 1) * 2
         assert len(scorer._pipeline._flights) == min(2, left // 2)
@@ -151,7 +151,7 @@ def test_the_next_block_is_copied_while_this_one_is_computed(small):
     database = database_of(family(rng, whole, 400))
     tasks = tasks_of(database, queries)
     scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
-    scorer.expect(tasks)
+    scorer.prefetch(tasks)
     scorer(*tasks[0], ignore)
     assert {stretch.block for stretch in scorer._pipeline.shelf.uploaded} == {0, 1}
 
@@ -163,10 +163,10 @@ def test_a_partner_that_never_comes_is_forgotten(small):
     database = database_of(family(rng, query, 40))
     here, there = (query, 0, 0, 5), (query[:59], 0, 0, 5)
     scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
-    scorer.expect([here, there])
+    scorer.prefetch([here, there])
     scorer(*here, ignore)
     assert {task for task, _ in scorer._pipeline._found} == {query, query[:59]}
-    scorer.expect([(query, 1, 0, 3)])
+    scorer.prefetch([(query, 1, 0, 3)])
     scorer(query, 1, 0, 3, ignore)
     assert {part.stretch.block for _, part in scorer._pipeline._found} == {1}
 
@@ -250,7 +250,7 @@ def test_each_allocation_in_turn_may_fail(limit):
             card.failing_allocations = {number, number + 4}
             scorer = CudaScorer(database, BLOSUM62, card, limit)
             for k, task in enumerate(tasks):
-                scorer.expect(tasks[k:])
+                scorer.prefetch(tasks[k:])
                 told = []
                 assert scorer(*task, told.append).tolist() == scores[k]
                 residues = database.lengths(task[1])[task[2] : task[3]].sum()
@@ -326,7 +326,7 @@ def test_no_memory_is_kept_by_a_scorer_that_is_gone(small):
     tasks = tasks_of(database, [query, query[1:], query[30:]])
     card = StandIn(total=8 * MEBIBYTE)
     scorer = CudaScorer(database, BLOSUM62, card)
-    scorer.expect(tasks)
+    scorer.prefetch(tasks)
     scorer(*tasks[0], ignore)
     assert card.used > 0
     del scorer
@@ -341,7 +341,7 @@ def test_a_scorer_that_is_gone_leaves_nothing_to_do(small):
     tasks = tasks_of(database, [query])
     card = StandIn(total=8 * MEBIBYTE, eagerness=0.0)
     scorer = CudaScorer(database, BLOSUM62, card)
-    scorer.expect(tasks)
+    scorer.prefetch(tasks)
     scorer(*tasks[0], ignore)
     assert any(stream.tasks for stream in card.streams)
     del scorer
@@ -476,7 +476,7 @@ def test_a_query_too_large_for_the_memory_spoils_no_other():
         database = database_of(family(rng, query, 20, longest=1500))
         scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 60_000)
         tasks = [(query, 0, 0, 5), (giant, 0, 0, 5), (query, 0, 0, 4)]
-        scorer.expect(tasks)
+        scorer.prefetch(tasks)
         assert [scorer(*tasks[0], ignore).tolist()] == expected(database, BLOSUM62, tasks[:1])
         with pytest.raises(DeviceMemoryError, match="border"):
             scorer(*tasks[1], ignore)
@@ -492,14 +492,14 @@ def test_best_takes_all_scores_where_many_pass(small):
     scorer = CudaScorer(database, BLOSUM62, card)
     task = tasks_of(database, [query])[0]
     (scores,) = expected(database, BLOSUM62, [task])
-    for bar in (200, 100, 60, 30, 0, -5, 2**31 - 1, 2**40):
-        found = tuple(each.tolist() for each in scorer.best(*task, bar, ignore))
-        assert found == best_of(database, task, scores, bar)
+    for cutoff in (200, 100, 60, 30, 0, -5, 2**31 - 1, 2**40):
+        found = tuple(each.tolist() for each in scorer.best(*task, cutoff, ignore))
+        assert found == best_of(database, task, scores, cutoff)
     assert kernels_of(card)["keys"] >= 1
 
 
 def test_a_higher_bar_needs_no_new_launch(small):
-    """What was gathered for a lower bar holds what a higher one asks for."""
+    """What was gathered for a lower score cutoff holds what a higher one asks for."""
     rng = np.random.default_rng(22)
     query = random_codes(rng, 60)
     database = database_of(family(rng, query, 20))
@@ -507,10 +507,12 @@ def test_a_higher_bar_needs_no_new_launch(small):
     scorer = CudaScorer(database, BLOSUM62, card)
     tasks = tasks_of(database, [query, query[:58], query[:50], query[:49]])[:4]
     scores = expected(database, BLOSUM62, tasks)
-    for number, (task, bar) in enumerate(zip(tasks, (60, 70, 80, 90), strict=True)):
-        scorer.expect(tasks[number:])
-        found = scorer.best(*task, bar, ignore)
-        assert [each.tolist() for each in found] == [*best_of(database, task, scores[number], bar)]
+    for number, (task, cutoff) in enumerate(zip(tasks, (60, 70, 80, 90), strict=True)):
+        scorer.prefetch(tasks[number:])
+        found = scorer.best(*task, cutoff, ignore)
+        assert [each.tolist() for each in found] == [
+            *best_of(database, task, scores[number], cutoff)
+        ]
     card.synchronize()
     assert kernels_of(card) == {"q2_s16": 2, "keys": 4}
 
@@ -527,7 +529,7 @@ def test_progress_that_raises_stops_the_call_and_spoils_nothing(small):
         raise KeyError("stop")
 
     for number, task in enumerate(tasks):
-        scorer.expect(tasks[number:])
+        scorer.prefetch(tasks[number:])
         with pytest.raises(KeyError):
             scorer(*task, stop)
     assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
@@ -543,7 +545,7 @@ def test_a_range_in_several_stretches_is_told_part_by_part(small):
     scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 60_000)
     told = []
     task = (query, 0, 3, info.sequences)
-    scorer.expect([task, (query[1:], 0, 3, info.sequences)])
+    scorer.prefetch([task, (query[1:], 0, 3, info.sequences)])
     assert [scorer(*task, told.append).tolist()] == expected(database, BLOSUM62, [task])
     assert len(told) > 2
     assert sum(told) == 30 * database.lengths(0)[3:].sum()
@@ -558,7 +560,7 @@ def test_several_threads_may_share_a_scorer(small):
     scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
 
     def score(number):
-        scorer.expect(tasks[number:])
+        scorer.prefetch(tasks[number:])
         return scorer(*tasks[number], ignore).tolist()
 
     with ThreadPoolExecutor(4) as pool:
@@ -580,7 +582,7 @@ def test_two_cards_do_not_disturb_each_other(small):
 
 def test_what_31_bits_might_not_hold_is_scored_on_the_cpu(monkeypatch):
     """Where it is noticed; what cannot be too large goes to the card, whatever the scheme."""
-    monkeypatch.setattr(cuda, "LARGEST", 999)
+    monkeypatch.setattr(cuda.scorer, "MAX_SCORE", 999)
     rng = np.random.default_rng(28)
     query = random_codes(rng, 60)
     database = database_of([query, query[:9], *family(rng, query, 9)])

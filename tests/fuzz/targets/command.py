@@ -24,7 +24,7 @@ from swdual import cli
 CODES = {0, 1, 2, 3, 4, 6, 141}
 """Documented exit codes; nobody interrupts these commands."""
 
-MOST_WORDS = 12
+MAX_WORDS = 12
 
 FILES = {
     "q.fa": b">q1 first\nMKVLAWGGHERMKVLAWDEF\n>q2\nACDEFGHIKLMNPQRSTVWY\n",
@@ -141,7 +141,7 @@ def words_of(data):
     values = SIZES if words[0] == "synth" else VALUES
     choices = iter(data[1:])
     for kind in choices:
-        if len(words) > MOST_WORDS:
+        if len(words) > MAX_WORDS:
             break
         value = pick(values, next(choices, 0))
         option, valued = pick(options(words[0]), kind // 2 + 128 * next(choices, 0))

@@ -18,14 +18,14 @@ from swdual.planning.planner import PACKAGE, make_plan
 from swdual.prediction.cluster_preview import forecast
 from swdual.prediction.nodes_file import read_cluster
 from swdual.prediction.preview import Preview
-from swdual.scheduling.platform import MOST, Platform
+from swdual.scheduling.platform import MAX_PLATFORM_PROCESSORS, Platform
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
-MOST_TASKS = 40
+MAX_TASKS = 40
 """Tasks beyond which no plan is made: some planners take long."""
 
-MOST_NODES, MOST_RESIDUES = 30, 10**9
+MAX_NODES, MAX_RESIDUES = 30, 10**9
 """Nodes, and residues of a described database, beyond which no plan is made."""
 
 
@@ -46,7 +46,7 @@ def _nodes(text, choice):
     cluster = read_cluster(path)
     described = cluster.database
     assert not any(unshown(kind.name) for kind in cluster.kinds)
-    if cluster.nodes <= MOST_NODES and (described is None or described.residues <= MOST_RESIDUES):
+    if cluster.nodes <= MAX_NODES and (described is None or described.residues <= MAX_RESIDUES):
         queries = {"q": "MKVLAW" * 20, "r": "MKV"}
         found = forecast(queries, None if described else _database(), path, max_target_seqs=3)
         _plan(found.plan)
@@ -59,7 +59,7 @@ def _json(text, choice):
 
 
 def _platform(platform):
-    assert 1 <= platform.cluster_size <= platform.processors <= MOST
+    assert 1 <= platform.cluster_size <= platform.processors <= MAX_PLATFORM_PROCESSORS
     assert platform.block_sizes[-1] == platform.processors
     assert platform.name.isprintable()
     assert platform.minimum_level(platform.processors) == len(platform.block_sizes)
@@ -76,7 +76,7 @@ def _rates(text, choice):
 def _times(text, choice):
     cpu, gpu = read_times(stored(text, "input.csv"))
     assert len(cpu) == len(gpu)
-    if len(cpu) <= MOST_TASKS:
+    if len(cpu) <= MAX_TASKS:
         names = registry.available(PACKAGE)
         _plan(make_plan(cpu, gpu, cpus=2, gpus=choice % 3, planner=pick(names, choice // 3)))
 

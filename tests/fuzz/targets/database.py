@@ -34,7 +34,7 @@ SIGNED_SECTIONS, SIGNED_MANIFEST, SIGNED_HEADER = 1, 2, 4
 HEAD = struct.Struct("<BH")
 """The flags, and the bytes of the manifest."""
 
-MOST_BYTES, MOST_CELLS, MOST_RECORDS = 1 << 20, 200_000, 100
+MAX_BYTES, MAX_CELLS, MAX_RECORDS = 1 << 20, 200_000, 100
 
 
 def target(data):
@@ -55,7 +55,7 @@ def used(path):
                 _use(database)
             raise
         _use(database)
-        again = [database.codes(range(min(len(database), MOST_RECORDS))) for _ in range(2)]
+        again = [database.codes(range(min(len(database), MAX_RECORDS))) for _ in range(2)]
         assert again[0] == again[1]
 
 
@@ -63,16 +63,16 @@ def _use(database):
     repr(database), database._repr_html_(), json.dumps(database.facts(letters=True))
     sizes = list(database.sizes())
     assert len(sizes) == len(database)
-    for ordinal in range(min(len(database), MOST_RECORDS)):
+    for ordinal in range(min(len(database), MAX_RECORDS)):
         record = database[ordinal]
         assert sizes[ordinal] == (record.title, len(record))
         assert "?" not in str(record)
-    titles = [title for title, _ in sizes[:MOST_RECORDS]]
+    titles = [title for title, _ in sizes[:MAX_RECORDS]]
     found = database.lookup(map(first_word, titles))
     for ordinal, title in enumerate(titles):
         if title.isascii() and title.isprintable() and title.strip():
             assert ordinal in found[first_word(title)].exact
-    if database.residues <= MOST_CELLS // len(QUERY):
+    if database.residues <= MAX_CELLS // len(QUERY):
         _search(database)
 
 
@@ -128,9 +128,9 @@ def _with_another_value(manifest, rng):
             old = holder[key]
             near = [old + k for k in (-1, 1, 4096, -4096)] if type(old) is int else []
             holder[key] = rng.choice([*near, *VALUES])
-        return json.dumps(fields, separators=(",", ":")).encode()[:MOST_MANIFEST]
+        return json.dumps(fields, separators=(",", ":")).encode()[:MAX_MANIFEST]
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
-        return mutation.mutated(manifest, [manifest], rng)[:MOST_MANIFEST]
+        return mutation.mutated(manifest, [manifest], rng)[:MAX_MANIFEST]
 
 
 VALUES = (
@@ -151,7 +151,7 @@ VALUES = (
     [1],
     {"a": 1},
 )
-MOST_MANIFEST = (1 << 16) - 1
+MAX_MANIFEST = (1 << 16) - 1
 
 
 def _with_other_numbers(content, rng):
@@ -202,7 +202,7 @@ def _places(manifest):
 def sensible(offset, size):
     """Return whether a section may lie there in a file that is made for this."""
     numbers = type(offset) is type(size) is int
-    return numbers and layout.HEADER_BYTES <= offset <= offset + size <= MOST_BYTES
+    return numbers and layout.HEADER_BYTES <= offset <= offset + size <= MAX_BYTES
 
 
 def _signed(manifest, content):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fuzz.target import explained, pick, stored
 
 from swdual.sequences.alphabet import ALPHABETS
-from swdual.sequences.matrices import LARGEST_SCORE, load
+from swdual.sequences.matrices import MAX_MATRIX_SCORE, load
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.karlin_altschul import require_negative_mean
 
@@ -21,7 +21,7 @@ def target(data):
     path = stored(data[1:], "input.matrix")
     with explained():
         matrix = load(path, alphabet)
-        assert abs(matrix.scores.astype(int)).max() <= LARGEST_SCORE
+        assert abs(matrix.scores.astype(int)).max() <= MAX_MATRIX_SCORE
         lines = data[1:].decode(errors="replace").splitlines()
         columns, *rows = filter(None, (line.partition("#")[0].split() for line in lines))
         assert len(columns) == len(rows)

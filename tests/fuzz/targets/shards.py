@@ -22,8 +22,8 @@ from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
-MOST_FILES = 8
-MOST_BLOCKS = 20
+MAX_FILES = 8
+MAX_BLOCKS = 20
 
 
 def target(data):
@@ -41,7 +41,7 @@ def target(data):
         part.unlink()
     with explained(), Database.open(folder() / "input.db") as database:
         remote = Database.from_outline(database.outline, "remote", parts)
-        for number in range(min(len(database.manifest.blocks), MOST_BLOCKS)):
+        for number in range(min(len(database.manifest.blocks), MAX_BLOCKS)):
             _sent(database, remote, number)
 
 
@@ -61,14 +61,14 @@ def _sent(database, remote, number):
             assert block is None
             raise
         assert all(np.array_equal(a, b) for a, b in zip(block, other, strict=True))
-        places = range(min(len(block.lengths), whole.MOST_RECORDS))
+        places = range(min(len(block.lengths), whole.MAX_RECORDS))
         assert database.codes_at(number, places) == remote.codes_at(number, places)
 
 
 def _homes(manifest):
     """Return how many shards a manifest has, if that is sensible, and where its sections lie."""
     try:
-        shards = json.loads(manifest)["shards"][: MOST_FILES - 1]
+        shards = json.loads(manifest)["shards"][: MAX_FILES - 1]
         homes = {
             f"{kind}/{block}": 1 + number
             for number, shard in enumerate(shards)

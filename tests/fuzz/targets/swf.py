@@ -9,7 +9,7 @@ import zlib
 import numpy as np
 from fuzz.target import explained, folder, pick, stored
 
-from swdual.scheduling.platform import MOST, Platform
+from swdual.scheduling.platform import MAX_PLATFORM_PROCESSORS, Platform
 from swdual.scheduling.workload import repair
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.swf import read_trace, write_swf
@@ -21,7 +21,7 @@ RULES = [
     repair.rules(name, [] if choice is None else [choice])
     for name, choice in itertools.product(SETS, [None, *CHOICES])
 ]
-SIZES = (None, 1, 7, MOST)
+SIZES = (None, 1, 7, MAX_PLATFORM_PROCESSORS)
 
 
 def target(data):
@@ -35,7 +35,7 @@ def target(data):
         assert np.isfinite(trace.values).all()
         assert (np.diff(trace.lines) > 0).all()
         machine = trace.machine_processors
-        if machine is not None and machine <= MOST:
+        if machine is not None and machine <= MAX_PLATFORM_PROCESSORS:
             Platform(machine)
         again = folder() / "again.swf"
         write_swf(trace, again, force=True)

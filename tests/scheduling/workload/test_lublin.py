@@ -134,13 +134,13 @@ def test_run_times_have_the_distribution_of_the_model(sample):
         return chance * short + (1 - chance) * gamma_distribution(exponents, *one.run_long)
 
     # What is cut is so little that it hardly matters how much of it which size has.
-    whole = both(np.array([lublin.LONGEST_RUN]))[0]
+    whole = both(np.array([lublin.MAX_RUN_SECONDS]))[0]
     assert whole > 0.99
     run_times = workload.run_time
     found = stray(run_times, lambda points: both(np.log(points + 1)) / whole)
     assert found < STRAY / math.sqrt(JOBS) + (1 - whole) * 0.1
     assert run_times.min() >= 1
-    assert run_times.max() < math.exp(lublin.LONGEST_RUN)
+    assert run_times.max() < math.exp(lublin.MAX_RUN_SECONDS)
 
 
 def test_logarithms_of_run_times_have_the_moments_of_a_gamma_mixture():

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from swdual.errors import InputError, OutputError
 from swdual.scheduling.workload import swf
 from swdual.scheduling.workload.swf import read_swf, read_trace, write_swf
-from swdual.scheduling.workload.trace import FIELDS, LARGEST, MEASURED, Trace
+from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, Trace
 from swdual.scheduling.workload.workload import Workload
 
 GOOD = "1 0 -1 60 4 -1 -1 4 100 -1 1 7 -1 -1 -1 -1 -1 -1"
@@ -45,8 +45,8 @@ DAMAGE = {
 }
 """What the traces are known to hold, counted by other means."""
 
-WHOLE = st.integers(-1, int(LARGEST))
-REAL = WHOLE.map(float) | st.floats(0, LARGEST) | st.just(-1.0)
+WHOLE = st.integers(-1, int(MAX_VALUE))
+REAL = WHOLE.map(float) | st.floats(0, MAX_VALUE) | st.just(-1.0)
 ROWS = st.lists(
     st.tuples(*(REAL if field in MEASURED else WHOLE for field in FIELDS)), min_size=1, max_size=8
 )
@@ -237,7 +237,7 @@ def test_the_first_of_bad_lines_is_named_across_blocks(monkeypatch):
 def test_what_does_not_end_is_given_up(content, cause, monkeypatch):
     """Lines, headers and files that are far too long are refused before they fill the memory."""
     monkeypatch.setattr(swf, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(swf, "MOST_JOBS", 30)
+    monkeypatch.setattr(swf, "MAX_JOBS", 30)
     with pytest.raises(InputError, match=cause):
         trace_in(content)
 

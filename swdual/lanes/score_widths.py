@@ -1,4 +1,4 @@
-"""The ladder: numbers of 8, 16 and 32 bits, and which scores each can hold."""
+"""The score widths: numbers of 8, 16 and 32 bits, and which scores each can hold."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from swdual.lanes.registers import TABLE_BYTES
 from swdual.sequences.alphabet import CODES, PAD
-from swdual.sequences.matrices import LARGEST_SCORE
+from swdual.sequences.matrices import MAX_MATRIX_SCORE
 from swdual.sequences.scoring import ScoringScheme
 
 
 @dataclass(frozen=True)
-class Rung:
+class ScoreWidth:
     """One width of numbers: how scores and prices look in it (see `cell` for the terms).
 
     `low` and `high` hold the bytes of the scores of each query letter with all target letters,
@@ -34,7 +34,7 @@ class Rung:
     target_high: NDArray[np.int8]
 
 
-def ladder(scheme: ScoringScheme, lanes: int) -> list[Rung]:
+def score_widths(scheme: ScoringScheme, lanes: int) -> list[ScoreWidth]:
     """Return the widths of numbers that can hold at least some scores, narrowest first.
 
     A price or a negative score beyond what the width can hold is as good as forbidden, and is cut
@@ -42,7 +42,7 @@ def ladder(scheme: ScoringScheme, lanes: int) -> list[Rung]:
     """
     matrix = scheme.matrix.scores.astype(np.int64)
     largest = max(int(matrix.max()), 0)
-    rungs = []
+    score_widths = []
     for bits in (8, 16, 32):
         lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
         forbidding = -(-(highest - lowest - largest) // 2)
@@ -53,11 +53,13 @@ def ladder(scheme: ScoringScheme, lanes: int) -> list[Rung]:
         limit = highest - largest
         if largest > highest or limit - zero < largest:
             continue
-        table[:, PAD] = table[PAD] = max(lowest - zero, -LARGEST_SCORE)
+        table[:, PAD] = table[PAD] = max(lowest - zero, -MAX_MATRIX_SCORE)
         wide = lanes * 8 // bits
         tables = (*_tables(table), *_tables(table.T))
-        rungs.append(Rung(bits, wide, zero, first_gap, next_gap, limit, table, *tables))
-    return rungs
+        score_widths.append(
+            ScoreWidth(bits, wide, zero, first_gap, next_gap, limit, table, *tables)
+        )
+    return score_widths
 
 
 def _tables(table: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
