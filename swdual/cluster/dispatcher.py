@@ -1,8 +1,8 @@
 """The dispatcher: remote tasks, and the node that each is done on.
 
 Dask queues remote tasks on the node that the plan has chosen, runs them and tries again what
-failed. To a node that has hardly anything left some of the busiest one's are given, and what a lost node was
-given, others are. Where nodes lack blocks of the database these are brought to them first.
+failed. A node that has hardly anything left gets some of the busiest one's tasks; tasks of a lost
+node go to others. Where a node has not all blocks of the database, they are sent to it first.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Dispatcher:
         self._reassign(remote_task, node)
 
     def _reassign(self, remote_task: RemoteTask, node: Node | None) -> None:
-        """Have a node do a remote task; by default the one with the least to do that can do it now."""
+        """Submit a task to a node; by default to the one with the least to do that can do it now."""
         if remote_task.future is not None:
             self._nodes.withdraw(remote_task.future)
             remote_task.future = None
@@ -152,7 +152,7 @@ class Dispatcher:
         )
 
     def _take(self, remote_task: RemoteTask, found: Any) -> None:
-        """Hand on what came out of a remote task; if blocks were missing, have it done elsewhere."""
+        """Hand on the result of a remote task; if blocks were missing, have it done elsewhere."""
         if isinstance(found, BlockMissing):
             self._take_lack(remote_task, found)
             return

@@ -125,9 +125,9 @@ class Memory:
     `ranges` are targets laid out for the workers, `hits` what is kept of what was found.
 
     A range weighs at most `max_range_cost`; `batch_queries` queries are searched together, in
-    `most_tasks` tasks if ranges are no smaller for it. A query's alignments are found at once if it has no more than
-    `most_completed` hits, in jobs whose targets weigh no more than `share`, with `grid` bytes
-    each.
+    `most_tasks` tasks if ranges are no smaller for it. A query's alignments are found at once if
+    it has no more than `most_completed` hits, in jobs whose targets weigh no more than `share`,
+    with `grid` bytes each.
     """
 
     program: int
