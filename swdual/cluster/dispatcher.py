@@ -102,7 +102,7 @@ class Dispatcher:
         self._reassign(remote_task, node)
 
     def _reassign(self, remote_task: RemoteTask, node: Node | None) -> None:
-        """Submit a task to a node; by default to the one with the least to do that can do it now."""
+        """Submit a task to a node; by default to the one with the least to do."""
         if remote_task.future is not None:
             self._nodes.withdraw(remote_task.future)
             remote_task.future = None
