@@ -15,7 +15,7 @@ from swdual.cli._options import Command, bounded_threads, option, output_options
 
 GROUPS = {
     "Output": "out outfmt header force",
-    "ScoringStage": "task matrix gap_open gap_extend reward penalty strand dbtype stats on_invalid",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand dbtype stats on_invalid",
     "Speed": "threads",
 }
 

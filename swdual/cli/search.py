@@ -43,7 +43,7 @@ GROUPS = {
     "Input": "query db dbtype on_invalid",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
-    "ScoringStage": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "align planner replan verify backend trace gantt",
 }

@@ -94,21 +94,21 @@ def _query(result: QueryResult) -> dict[str, object]:
 
 def _parameters(result: QueryResult) -> dict[str, object]:
     scheme = result.params.scheme
-    prefetch: dict[str, object] = {"prefetch": f"{result.params.evalue:g}"}
+    expect: dict[str, object] = {"expect": f"{result.params.evalue:g}"}
     return {
-        **_matrix(scheme, prefetch),
+        **_matrix(scheme, expect),
         "gap-open": scheme.gap_open,
         "gap-extend": scheme.gap_extend,
         "filter": "F",
     }
 
 
-def _matrix(scheme: ScoringScheme, prefetch: dict[str, object]) -> dict[str, object]:
+def _matrix(scheme: ScoringScheme, expect: dict[str, object]) -> dict[str, object]:
     """Return the E-value and the matrix in the order of the DTD; bases have reward and penalty."""
     reward, penalty = (int(score) for score in scheme.matrix.scores[0, :2])
     if scheme.matrix.name == f"{reward}/{penalty}":
-        return {**prefetch, "sc-match": reward, "sc-mismatch": penalty}
-    return {"matrix": scheme.matrix.name, **prefetch}
+        return {**expect, "sc-match": reward, "sc-mismatch": penalty}
+    return {"matrix": scheme.matrix.name, **expect}
 
 
 def _iteration_head(result: QueryResult) -> str:

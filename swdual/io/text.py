@@ -27,7 +27,7 @@ def sanitize(text: str, tab: str = " ") -> str:
 
     File names that are not UTF-8 have halves of characters in them, which become '?' too.
 
-    >>> harmless("a\tb \x1b[31mred")
+    >>> sanitize("a\tb \x1b[31mred")
     'a b ?[31mred'
     """
     if text.isprintable():
@@ -77,7 +77,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 def pluralize(number: int, one: str, many: str) -> str:
     """Return a number with its noun.
 
-    >>> counted(1, "record", "records"), counted(2000, "record", "records")
+    >>> pluralize(1, "record", "records"), pluralize(2000, "record", "records")
     ('1 record', '2,000 records')
     """
     return f"{number:,} {one if number == 1 else many}"

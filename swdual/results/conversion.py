@@ -51,7 +51,7 @@ def convert(
     by_default = output_format(target, name).header
     rows = 0
 
-    def pluralize(table: Table) -> Iterator[list[Column]]:
+    def count_rows(table: Table) -> Iterator[list[Column]]:
         nonlocal rows
         for chunk in table.chunks:
             rows += len(chunk[0]) if chunk else 0
@@ -62,7 +62,7 @@ def convert(
         if header is None:
             header = by_default or table.fields != STANDARD
         with replacing(target, force=force, compress=True) as output:
-            writer.write_table(Table(table.fields, pluralize(table)), output, header=header)
+            writer.write_table(Table(table.fields, count_rows(table)), output, header=header)
     return rows
 
 
