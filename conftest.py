@@ -14,7 +14,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from support.properties import register_profiles
+
+pytest_plugins = ["support.tiers"]
 
 OTHER_FOLDERS = (
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),
@@ -63,11 +65,7 @@ def _own_folders() -> Path:
 _folder = None if "PYTEST_XDIST_WORKER" in os.environ else _own_folders()
 
 
-# How long an example takes depends on what else the machine does.
-settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("any machine")
+register_profiles()
 
 
 @pytest.hookimpl(trylast=True)

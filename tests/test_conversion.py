@@ -14,8 +14,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 import swdual
 from swdual.errors import InputError, OutputError
@@ -145,7 +146,7 @@ def test_more_rows_than_a_chunk_are_kept(tmp_path):
     assert rows == [[("qseqid", f"q{k}"), ("score", k), ("evalue", k / 7)] for k in range(count)]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_any_table_survives(tmp_path_factory, data):
     """Any fields in any order, any text, any number: exact through the three, and text through

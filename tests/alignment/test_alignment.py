@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.alignment import (
     best_alignment,
@@ -21,6 +21,7 @@ from oracles.alignment import (
     spans,
     statistics_of,
 )
+from support.properties import examples
 
 import swdual
 from swdual.errors import InputError
@@ -106,7 +107,7 @@ def consistent(alignment):
     assert alignment.identity == counts.identities / counts.length
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(query=few_amino_acids, target=few_amino_acids, costs=prices)
 def test_a_pair_of_proteins_aligns_as_the_rule_says(query, target, costs):
     """Few letters, many ties: the alignment is the oracle's, and agrees with itself."""
@@ -121,7 +122,7 @@ def test_a_pair_of_proteins_aligns_as_the_rule_says(query, target, costs):
         assert getattr(found, name) == getattr(expected, name), name
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(query=amino_acids, targets=st.lists(amino_acids, min_size=1, max_size=5), costs=prices)
 def test_hits_of_proteins_are_priced_anew(query, targets, costs):
     """Every letter of the alphabet, the rare ones and the stop too."""
@@ -138,7 +139,7 @@ def test_hits_of_proteins_are_priced_anew(query, targets, costs):
         consistent(hit.alignment)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     query=st.one_of(bases, any_bases),
     targets=st.lists(st.one_of(bases, any_bases), min_size=1, max_size=5),
@@ -177,7 +178,7 @@ def test_hits_of_nucleotides_are_priced_anew(query, targets, costs, rewards, str
         assert hit.strand == strands[scores.index(max(scores))]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(data=st.data(), width=st.integers(1, 70))
 def test_lines_are_the_rows_cut_up(data, width):
     """Joined again they are the rows; the numbers count the residues of each line, up, or down on
@@ -226,7 +227,7 @@ def drawn_alignment(data):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_text_has_the_lines_of_blast(data):
     """Three lines for each 60 columns, numbers before and behind, the letters below each other."""
@@ -276,7 +277,7 @@ def parsed(page):
     return tags
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_html_has_every_row_in_colours(data):
     """Without its tags it has the rows, below each other, with names and numbers."""
@@ -396,7 +397,7 @@ def test_what_is_no_pair_is_refused(query, target, options, words):
         swdual.align(query, target, **options)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data())
 def test_biopython_shows_the_same_letters_at_the_same_places(data):
     """The target first; on the other strand the target runs up and the query down."""
@@ -427,7 +428,7 @@ def test_biopython_shows_the_same_letters_at_the_same_places(data):
     assert counts.gaps == alignment.gaps
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_biopython_writes_our_cigar_and_strand(data):
     """As SAM: the read is the query, clipped; on the other strand all runs along the target."""

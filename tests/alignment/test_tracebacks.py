@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.alignment.tracebacks import COLUMNS, PAIR, QUERY_ONLY, TARGET_ONLY, Tracebacks
 
@@ -69,7 +70,7 @@ def test_any_are_taken_in_any_order(drawn, data):
     assert told(found) == plain([drawn[k] for k in places])
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(drawn=alignments)
 def test_the_other_strand_turns_the_query_only(drawn):
     """Its places are counted from the other end, the operations run backwards; the target's places

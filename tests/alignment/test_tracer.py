@@ -11,9 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.alignment import best_alignment, gapped, rescore, runs, statistics_of
+from support.properties import examples
 
 from swdual.alignment import long, tracer
 from swdual.alignment.tracer import Tracer
@@ -151,7 +152,7 @@ def test_alignments_are_the_oracles(name, prices):
         agree(query, targets, scheme, strands)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_alignments_of_anything_small_are_the_oracles(data):
     """Sequences over two to four letters, any small table of scores, any small price."""

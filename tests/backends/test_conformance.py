@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from backends.cuda.emulated import Emulated
 from backends.cuda.standin import StandIn
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from oracles.smith_waterman import best_ungapped, local_score_gotoh
+from support.properties import examples
 
 from kernels import emulator
 from swdual import registry
@@ -73,9 +74,7 @@ PRICES = [
 ]
 """Usual, free, linear, flat, extension dearer than opening, at the widths of numbers, forbidden."""
 
-quick = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = examples(80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 residues = st.integers(0, LETTERS - 1)
 few_residues = st.integers(0, 3)
 sequences = st.one_of(

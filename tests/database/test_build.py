@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.database import build as building
 from swdual.database import writing
@@ -57,7 +58,7 @@ def stored_order(database):
     return [int(k) for block in database.blocks() for k in block.ordinals]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     records,
     st.integers(1, 5),
@@ -72,7 +73,7 @@ def test_an_external_sort_gives_the_file_of_a_single_run(sequences, batch, run, 
     assert merged == built(sequences, BLOCK_BYTES=block)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records, st.integers(1, 5), st.integers(1, 7), st.sampled_from([64, 400, 1 << 20]))
 def test_targets_lie_by_descending_length_and_ties_in_input_order(sequences, batch, run, block):
     """However the input is cut into runs and blocks, the order is the same."""
@@ -82,7 +83,7 @@ def test_targets_lie_by_descending_length_and_ties_in_input_order(sequences, bat
     assert list(database) == sequences
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records, st.sampled_from([64, 400, 1 << 20]))
 def test_a_block_is_laid_out_as_documented(sequences, block):
     """Starts are aligned, gaps and guard are PAD, blocks follow each other and keep their size."""
@@ -104,7 +105,7 @@ def test_a_block_is_laid_out_as_documented(sequences, block):
     assert database.residues == sum(len(sequence.codes) for sequence in sequences)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(records, st.integers(1, 50))
 def test_the_bytes_do_not_depend_on_the_batches(sequences, batch):
     """Equal records give equal bytes, in whatever pieces they arrive."""

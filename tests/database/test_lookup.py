@@ -8,8 +8,9 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.database import lookup
 from swdual.database.database import Database
@@ -158,7 +159,7 @@ def by_definition(words, titles):
     }
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(TITLE, min_size=1, max_size=12), st.lists(WORD, max_size=8), st.integers(1, 40))
 def test_every_way_finds_what_the_definition_says(titles, words, chunk_bytes):
     """By bytes and by hashes, in pieces of any size."""

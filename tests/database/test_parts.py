@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.backends import simd
 from swdual.database import build as building
@@ -63,7 +64,7 @@ def same(one, other):
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(records, st.sampled_from([64, 400]), st.integers(0, 3))
 def test_blocks_that_were_sent_are_the_blocks(sequences, block, shards):
     """All four arrays, the lengths by themselves, and codes by their places."""

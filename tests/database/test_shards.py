@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 import swdual
 from swdual.database import build as building
@@ -76,7 +77,7 @@ def path(here):
     return here / "t.db"
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     records,
     st.integers(1, 6),
@@ -113,7 +114,7 @@ def test_shards_hold_the_targets_of_one_file(sequences, shards, batch, run, bloc
             assert [each.bytes for each in database.manifest.shards] == [*map(len, files[1:])]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.integers(1, 90), min_size=200, max_size=300), st.integers(1, 5))
 def test_shards_are_of_a_size(lengths, shards):
     """They have as many blocks, and hardly differ in residues."""

@@ -8,8 +8,9 @@ import re
 import numpy as np
 import pytest
 from Bio import Align
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.api import search
 from swdual.formats import sam
@@ -165,7 +166,7 @@ def test_results_are_written_one_by_one():
     assert stream.getvalue().decode() == written(results)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.text("ACGTN", min_size=1, max_size=60), st.lists(st.text("ACGTR", min_size=1), max_size=3)
 )

@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from Bio import BiopythonParserWarning, Blast, Entrez, SearchIO
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.api import search
 from swdual.formats import xml
@@ -327,7 +328,7 @@ letters = st.text("ARNDCQEGHILKMFPSTWYVBZXUO*", min_size=1, max_size=60)
 names = st.from_regex(r"[A-Za-z0-9|_.<&>;:#'\"-]{1,12}", fullmatch=True)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.dictionaries(names, letters, min_size=1, max_size=3),
     st.dictionaries(names, letters, min_size=1, max_size=6),
@@ -340,7 +341,7 @@ def test_random_searches_survive_the_way_through_searchio(queries, targets):
     check_against_searchio(results)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.text("ACGTN", min_size=1, max_size=60), st.text("ACGTR", min_size=1, max_size=60))
 def test_random_bases_survive_the_way_through_searchio(query, target):
     """On both strands."""

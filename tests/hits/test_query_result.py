@@ -8,8 +8,9 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 import swdual
 from swdual.errors import InputError
@@ -131,7 +132,7 @@ BARS = {
 """What each bar asks of a hit."""
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_a_filter_keeps_what_passes_all_bars(found, lazy_results, data):
     """Any bars together; the columns are those of the hits that pass, in their order."""

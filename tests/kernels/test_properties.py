@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from kernels import cases
 from kernels.batch import Run, Scheme
@@ -26,7 +27,7 @@ runs = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     st.sampled_from(TILES),
     st.lists(sequences, min_size=2, max_size=2),

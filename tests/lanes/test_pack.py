@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.database.database import Block
 from swdual.errors import EngineError
@@ -58,7 +59,7 @@ def events_of(packed, batch):
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(lengths=length_lists, lanes=lane_counts)
 def test_every_target_stands_in_one_place_and_is_found_back(lengths, lanes):
     """Read down each lane from event to event: the targets' codes, padded to whole groups, then
@@ -86,7 +87,7 @@ def test_every_target_stands_in_one_place_and_is_found_back(lengths, lanes):
     assert sorted(seen) == list(range(len(lengths)))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(lengths=length_lists, lanes=lane_counts)
 def test_the_events_of_a_batch_are_in_the_order_of_their_groups(lengths, lanes):
     """The kernel walks through them once, so groups ascend, and a lane ends once in a group."""
@@ -97,7 +98,7 @@ def test_the_events_of_a_batch_are_in_the_order_of_their_groups(lengths, lanes):
         assert events[-1][0] == packed.batch_starts[batch + 1] - packed.batch_starts[batch] - 1
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(lengths=length_lists, lanes=lane_counts, data=st.data())
 def test_some_targets_alone_are_laid_out_alike(lengths, lanes, data):
     """Any ascending choice of targets is packed; event_targets count within the choice."""
@@ -110,7 +111,7 @@ def test_some_targets_alone_are_laid_out_alike(lengths, lanes, data):
     assert np.array_equal(np.sort(packed.codes[packed.codes != PAD]), letters)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(lengths=length_lists, lanes=lane_counts)
 def test_there_are_no_more_batches_than_targets_over_lanes(lengths, lanes):
     """Lanes are filled before a further batch is begun."""

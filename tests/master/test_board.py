@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
 from swdual.master import work_stealing as module
@@ -714,7 +715,7 @@ def simulate(scheduler, workers, takes, faults):
     return done
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.data(), workers=st.integers(1, 4), faulty=st.booleans())
 def test_whatever_happens_every_job_is_done_once(data, workers, faulty):
     """Whatever was predicted and planned, whoever fails twice or dies, and at whatever speeds."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.master.candidates import Candidates, best_of, merge
 
 limits = st.sampled_from([0, 1, 2, 3, 5, 30])
 scores = st.lists(st.one_of(st.integers(0, 3), st.integers(0, 2**31 - 1)), max_size=30)
-quick = settings(max_examples=200, deadline=None)
+quick = examples(200)
 
 
 def candidates(scores, ordinals):

@@ -9,8 +9,9 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.backends import simd
 from swdual.errors import InputError
@@ -65,7 +66,7 @@ def interpolated(length):
     return CELLS[-1]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     length=st.one_of(st.sampled_from([1, *KNOTS.tolist(), 10**6]), st.integers(1, 100_000)),
     residues=st.integers(1, 10**10),
@@ -232,7 +233,7 @@ seen_by_searches = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(seen=seen_by_searches, random=st.randoms())
 def test_the_order_of_searches_does_not_matter(seen, random):
     """As long as none is forgotten."""
@@ -240,7 +241,7 @@ def test_the_order_of_searches_does_not_matter(seen, random):
     assert correction(mixed) == pytest.approx(correction(seen), rel=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(seen=seen_by_searches)
 def test_corrections_are_bounded(seen):
     """Those of lengths that nobody searched much closer than the others."""
@@ -257,7 +258,7 @@ def test_corrections_are_bounded(seen):
             assert found[each.knot] <= 1.0 + 1e-9
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     searches=st.lists(
         st.lists(

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 import swdual
 from swdual.api import iter_search
@@ -115,7 +116,7 @@ def test_a_database_that_is_a_file_takes_nothing_by_itself(needs, tmp_path):
         )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.integers(1, 300), min_size=1, max_size=120),
     st.integers(1, 20_000),

@@ -6,8 +6,9 @@ from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.database import build
 from swdual.database.database import Database
@@ -46,7 +47,7 @@ def cut_with(database, parts, smallest, **options):
         return cut(database, parts, **options)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     queries=lengths_of_queries,
     targets=lengths_of_targets,
@@ -65,7 +66,7 @@ def test_every_query_meets_every_target_once(queries, targets, parts, smallest, 
     assert all((count == 1).all() for count in counts)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     targets=lengths_of_targets,
     parts=st.integers(1, 3000),
@@ -90,7 +91,7 @@ def test_ranges_tile_each_block_and_say_what_is_in_them(targets, parts, smallest
             assert all(type(number) is int for number in each)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(queries=lengths_of_queries, targets=lengths_of_targets, parts=st.integers(1, 100))
 def test_the_queries_of_a_range_follow_each_other_longest_first(queries, targets, parts):
     """A worker keeps a range interleaved for the next query, so ranges are not visited twice."""
@@ -108,7 +109,7 @@ MANY = 10_000
 """Shares beyond which every range is as small as may be."""
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(targets=st.lists(st.integers(1, 300), min_size=1, max_size=60), parts=st.integers(1, 20))
 def test_parts_are_alike_in_residues(targets, parts):
     """None differs from an even share by more than the longest target, but for the last."""
@@ -192,7 +193,7 @@ def test_equal_queries_stay_in_their_order():
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(targets=lengths_of_targets, width=st.sampled_from([1, 16, 64]))
 def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(targets, width):
     """As they are laid out batch by batch, and never fewer than the residues."""
@@ -234,7 +235,7 @@ class Targets:
         return self._lengths
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(targets=lengths_of_targets, parts=st.integers(1, 3000), smallest=st.integers(1, 2000))
 def test_ranges_are_known_by_their_bounds(targets, parts, smallest):
     """What `cut` made is told by blocks, first and last targets, and nothing less covers all."""

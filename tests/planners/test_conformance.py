@@ -25,9 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from oracles.makespan import check, optimum
+from support.properties import examples
 
 from swdual import registry
 from swdual.errors import InputError
@@ -287,9 +288,7 @@ def test_a_guarantee_is_kept_where_large_tasks_decide(planner, shape):
         assert plan.makespan <= GUARANTEES[planner] * SEARCHED * optimum(*problem[:4]), problem
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(problem=problems())
 @example(problem=Problem([1.0] * 5, [INF] * 5, 4, 1))
 def test_any_few_tasks_are_planned_well(planner, problem):

@@ -6,8 +6,9 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.scheduling.profile import AvailabilityProfile
 
@@ -43,7 +44,7 @@ def found(profile, jobs, starts, latest, weights, step):
     return profile.cheapest(step, *columns, np.array(weights, float)).tolist()
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.integers(0, 2**32 - 1), st.integers(2, 40), st.integers(2, 20), st.integers(1, 5),
 )  # fmt: skip

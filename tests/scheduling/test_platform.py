@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swdual.errors import InputError
@@ -52,7 +52,6 @@ def flat(chosen):
     return offsets, np.concatenate([np.empty((0, 2), np.int64), *chosen])
 
 
-@settings(deadline=None)
 @given(case=many_sets())
 def test_levels_and_clusters_are_those_of_the_definitions(case):
     """Counted processor by processor; one at a time and all at once."""
@@ -73,7 +72,6 @@ def test_levels_and_clusters_are_those_of_the_definitions(case):
         assert clusters[k] >= platform.clusters_needed(len(used))
 
 
-@settings(deadline=None)
 @given(case=many_sets())
 def test_the_least_level_and_clusters_can_be_had(case):
     """The first processors of a platform have them, whatever their number."""

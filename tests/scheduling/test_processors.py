@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swdual.errors import InputError
@@ -34,7 +34,6 @@ def canonical(found):
     return bool((np.diff(flat) > 0).all())
 
 
-@settings(deadline=None)
 @given(some)
 def test_a_set_is_counted_and_written_and_read_again(chosen):
     given_ = ranges(chosen)
@@ -42,7 +41,6 @@ def test_a_set_is_counted_and_written_and_read_again(chosen):
     assert sets.parse(sets.text(given_)).tolist() == given_.tolist()
 
 
-@settings(deadline=None)
 @given(some, some)
 def test_union_and_minus_are_those_of_sets(one, other):
     one = one - other
@@ -54,14 +52,12 @@ def test_union_and_minus_are_those_of_sets(one, other):
     assert canonical(left)
 
 
-@settings(deadline=None)
 @given(some, some)
 def test_nothing_can_be_taken_from_a_set_that_does_not_hold_it(one, other):
     left = sets.minus(ranges(one), ranges(other))
     assert (left is None) == (not other <= one)
 
 
-@settings(deadline=None)
 @given(some, st.integers(0, 50), st.integers(0, 50))
 def test_what_is_within_bounds_is_left(chosen, first, stop):
     found = sets.within(ranges(chosen), first, stop)
@@ -69,7 +65,6 @@ def test_what_is_within_bounds_is_left(chosen, first, stop):
     assert canonical(found)
 
 
-@settings(deadline=None)
 @given(some.filter(bool), st.data())
 def test_the_lowest_processors_come_first(chosen, data):
     number = data.draw(st.integers(1, len(chosen)))

@@ -7,9 +7,10 @@ from operator import and_
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduling.test_processors import numbers, ranges
+from support.properties import examples
 
 from swdual.scheduling import processors as sets
 from swdual.scheduling.profile import AvailabilityProfile
@@ -70,7 +71,7 @@ def suits_even(free, count):
 RULES = {"lowest": (lowest, suits_lowest), "forced": (even_begin, suits_even)}
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.sampled_from(["count", *RULES]), st.integers(1, 70), st.data())
 def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, data):
     """Through submissions, early ends and the passing of time."""
@@ -129,7 +130,7 @@ def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, dat
                 assert free == len(table.free[second])
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.integers(1, 8), st.booleans(), st.data())
 def test_a_job_that_is_passed_over_could_not_start_earlier(processors, now_only, data):
     """And one that is named could, in a profile that counts."""
@@ -186,7 +187,7 @@ def most_before(free, start, duration, held):
     return max((together.bit_count() for together in found), default=0)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(seed=st.integers(0, 2**32 - 1), processors=st.integers(1, 12) | st.integers(60, 140))
 def test_a_job_lacks_no_more_than_is_said(seed, processors):
     """However much is freed and taken since; and it is named if it lacks none."""

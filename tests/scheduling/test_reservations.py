@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scheduling.test_profile import RULES
+from support.properties import examples
 
 from swdual.scheduling.job import Job
 from swdual.scheduling.profile import AvailabilityProfile
@@ -61,7 +62,7 @@ class Plan:
 
 
 @pytest.mark.parametrize("rule", ["count", *RULES])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(seed=st.integers(0, 2**32 - 1), processors=st.integers(1, 200))
 def test_no_job_is_missed_and_none_placed_otherwise(rule, seed, processors):
     """Through submissions, starts and early ends, in the order of conservative backfilling."""

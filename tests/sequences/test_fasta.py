@@ -12,8 +12,9 @@ import sys
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.sequences import fasta, stream
@@ -101,7 +102,7 @@ def files(draw):
     return text.encode()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(files(), st.integers(1, 40))
 def test_both_parsers_read_any_fasta_as_the_format_is_defined(text, chunk):
     """The compiled parser, dnaio's and a naive one find the same records, wherever cut."""
@@ -112,7 +113,7 @@ def test_both_parsers_read_any_fasta_as_the_format_is_defined(text, chunk):
     assert read(text, bulk=0, chunk=chunk) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(1, 30), st.integers(0, 29), st.integers(1, 60), st.sampled_from([0, NEVER]))
 def test_an_invalid_letter_is_reported_with_its_own_line(records, at, chunk, bulk):
     """Whatever the parser and the pieces, the message counts lines from the file's first."""

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.statistics import extreme_value_probability, least_squares
+from support.properties import examples
 
 from swdual.errors import StatisticsUnavailable
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
@@ -21,7 +22,7 @@ from swdual.statistics.fit import (
     histogram,
 )
 
-quick = settings(max_examples=60, deadline=None)
+quick = examples(60)
 
 
 def chance(seed, number=3000, scale=3.75, mean=300):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracles.statistics import entropy, k_by_convolution, lambda_by_bisection
+from support.properties import examples
 
 from swdual.errors import InputError, StatisticsUnavailable
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN
@@ -75,7 +76,7 @@ def test_transforms_sum_the_same_series_as_convolutions(name):
     assert pytest.approx(k_by_convolution(distribution, slope, 1e-4), rel=1e-9) == found.K
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     block=st.lists(st.lists(st.integers(-12, 9), min_size=4, max_size=4), min_size=4, max_size=4),
     scale=st.sampled_from([1, 2, 3]),

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles.statistics import adjusted_length, finite_size_evalue
+from support.properties import examples
 
 from swdual.errors import StatisticsUnavailable
 from swdual.sequences.matrices import load, match_mismatch
@@ -20,7 +21,7 @@ BLOSUM62 = ScoringScheme(load("BLOSUM62"), 11, 1)
 ROW, UNGAPPED = (0.267, 0.041, 1.9, 42.6028, 43.6362), (0.7916, 4.96466)
 PAM30 = ScoringScheme(load("PAM30"), 9, 1)
 PAM30_ROW, PAM30_UNGAPPED = (0.294, 0.11, 0.48, 2.46392, 3.18615), (0.1938, 0.161818)
-quick = settings(max_examples=150, deadline=None)
+quick = examples(150)
 
 
 def evalue(table, score, query_length, target_length):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernels.batch import Scheme
+from support.properties import examples
 
 from kernels import oracle
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.kernels import KERNELS, Tile
 
-quick = settings(max_examples=150, deadline=None)
+quick = examples(150)
 lengths_of_targets = st.lists(st.integers(1, 5000), min_size=1, max_size=40)
 
 
@@ -68,7 +69,7 @@ def test_targets_that_no_window_is_shorter_than_stay_whole():
     assert found.targets.tolist() == [0, 1, 2, 3]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(0, 12), st.integers(1, 4))
 def test_the_best_window_scores_what_the_target_scores(seed, length, gap_open, gap_next):
     """Windows as short as the span allows find the optimum of the whole, gaps and all."""

@@ -20,8 +20,9 @@ from backends.cuda.searches import (
     tasks_of,
 )
 from backends.cuda.standin import StandIn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
@@ -44,7 +45,7 @@ def kernels_of(card):
     return {name: names.count(name) for name in names}
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.data())
 def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
     """Ranges, queries, cutoffs, hints that are right, wrong or missing, memory tight to ample."""

@@ -14,8 +14,9 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual import registry
 from swdual.scheduling import processors as sets
@@ -113,7 +114,7 @@ def situations(draw):
     return frozenset(free), draw(st.integers(1, platform.processors)), platform
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(situation=situations())
 def test_a_forced_allocator_refuses_only_what_cannot_be_had(situation):
     """What it gives has its property, and where any choice has it, it gives one."""
@@ -128,7 +129,7 @@ def test_a_forced_allocator_refuses_only_what_cannot_be_had(situation):
         assert chosen is None or measure(chosen, platform) == wanted, name
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(situation=situations())
 def test_a_best_effort_is_the_best_that_there_is(situation):
     """No choice among the free processors has fewer ranges, clusters or levels."""
@@ -140,7 +141,7 @@ def test_a_best_effort_is_the_best_that_there_is(situation):
         assert measure(chosen, platform) == fewest(measure, free, count, platform), name
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(situation=situations())
 def test_only_a_forced_allocator_refuses_while_enough_are_free(situation):
     """And none gives processors that are not there."""
@@ -272,7 +273,7 @@ def test_the_choice_is_that_of_the_rule(rule):
     assert (refused > 0) == allocator.FORCED
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(situation=situations())
 def test_the_choice_is_that_of_the_rule_on_any_small_platform(situation):
     """Short blocks, clusters that cut across blocks, single processors."""

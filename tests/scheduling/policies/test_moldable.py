@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import moldable as oracle
+from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
@@ -162,7 +163,7 @@ def test_its_rivals_do_what_the_oracle_does(policy, backfilling):
         assert violations(schedule) == []
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.data())
 def test_where_each_processor_gains_less_algorithm_1_is_literal(data):
     """One by one to the highest revenue, equal ones to the first in the queue."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.scheduling.job import Job
 from swdual.scheduling.policies._partitions import Counted
@@ -46,7 +47,7 @@ class Table:
         self.give(start, end, -np.array(shares))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.integers(0, 2**32 - 1),
     st.lists(st.integers(0, 9), min_size=1, max_size=4).filter(sum),

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.scheduling import processors as sets
@@ -61,7 +62,7 @@ def checked(widths, times, clusters, size):
 # The plan.
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(instances())
 @example(([], [], 2, 3))
 @example(([1], [5.0], 1, 1))
@@ -75,7 +76,7 @@ def test_the_plan_keeps_its_bound(instance):
     assert end <= (2 * area / (clusters * size) + max(times, default=0.0)) * ROUNDED
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(instances())
 def test_jobs_of_a_shelf_start_together_and_shelves_are_tight(instance):
     """By next fit, decreasing height: the first job of a shelf did not fit on the one before."""
@@ -132,7 +133,7 @@ def platform(clusters, size):
     return Platform(clusters * size, sizes, cluster_size=size)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(instances(most_jobs=25), st.randoms(use_true_random=False))
 def test_the_engine_runs_the_plan(instance, random):
     """Every job starts when and where it is planned, even if jobs end before their requests."""

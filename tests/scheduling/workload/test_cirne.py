@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.scheduling.workload.cirne import PATTERNS, generate
@@ -114,7 +115,7 @@ def test_some_users_cancel_after_a_log_uniform_time(workload):
     assert abs(mean - 0.82 / 0.065) < 5 * deviation / math.sqrt(some.sum())
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(1, 5000), st.sampled_from(sorted(PATTERNS)), st.integers(0, 2**32))
 def test_no_job_is_larger_than_the_machine(processors, pattern, seed):
     """On any machine; on larger ones jobs only come more often."""

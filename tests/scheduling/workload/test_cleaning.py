@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.scheduling.workload.cleaning import clean
@@ -99,7 +100,7 @@ ALL_REPAIRS = st.builds(
 
 
 @given(st.lists(JOBS, max_size=12), ALL_REPAIRS, st.integers(1, 5))
-@settings(max_examples=400)
+@examples(400)
 def test_each_combination_of_rules_does_what_they_say(jobs, repairs, machine):
     """The workload is the one that follows from looking at one job after the other."""
     trace = trace_of(*jobs)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.scheduling.workload.downey import Downey, largest_useful, speedup, speedups
@@ -32,7 +33,7 @@ def test_values_are_those_of_the_formulas(n, parallelism, sigma, expected):
     assert speedups([n], parallelism, sigma)[0] == speedup(n, parallelism, sigma)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(parallelisms, sigmas)
 def test_a_job_is_never_slower_on_more_processors_and_gains_less_by_each(parallelism, sigma):
     """From 1 on a single one to the parallelism, and not beyond the processors."""
@@ -49,7 +50,6 @@ def test_a_job_is_never_slower_on_more_processors_and_gains_less_by_each(paralle
     assert (np.diff(saved) <= 1e-12).all()
 
 
-@settings(deadline=None)
 @given(parallelisms, sigmas)
 def test_the_formulas_meet_where_they_change(parallelism, sigma):
     """At A, at 2A - 1 or A + A sigma - sigma, and at sigma = 1."""
@@ -66,7 +66,6 @@ def test_the_formulas_meet_where_they_change(parallelism, sigma):
         assert low == pytest.approx(high, rel=1e-9)
 
 
-@settings(deadline=None)
 @given(parallelisms, st.floats(1, 1e6))
 def test_sigma_zero_is_linear_up_to_the_parallelism(parallelism, length):
     """Then the job runs its length divided by the processors."""

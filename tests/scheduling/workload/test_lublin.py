@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.scheduling.workload import lublin
@@ -102,7 +103,7 @@ def test_logarithms_of_parallel_sizes_have_the_mean_of_two_stages():
     assert exponents.std() == pytest.approx(deviation, rel=0.03)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(1, 100_000), st.sampled_from(sorted(KINDS)), st.integers(0, 2**32))
 def test_no_job_is_larger_than_the_machine(processors, kind, seed):
     """On any machine, jobs need 1 processor or more, up to all."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from swdual.errors import InputError, OutputError
@@ -271,7 +271,6 @@ def test_standard_input_is_read(monkeypatch):
 
 
 @given(ROWS, st.lists(TEXT.map(";{}".format), max_size=4), st.sampled_from(["t.swf", "t.swf.gz"]))
-@settings(deadline=None)
 def test_a_trace_is_read_as_it_was_written(rows, header, name):
     """Every number and every comment comes back, through gzip and plain."""
     trace = Trace(np.array(rows, float), tuple(header))

@@ -1,0 +1,39 @@
+"""How many examples Hypothesis tries: a number for the whole suite, scaled by the profile.
+
+The profile is `quick` for ``pytest`` alone, and `ci` for all other runs. ``pytest -m ""
+--hypothesis-profile=nightly`` tries twenty times as many examples.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+PERCENT = {"quick": 20, "ci": 100, "nightly": 2000}
+"""Examples in each profile. 100 is the number of examples of a test that sets none."""
+
+
+def register_profiles() -> None:
+    """Register the profiles, and load `ci`."""
+    for name, percent in PERCENT.items():
+        settings.register_profile(
+            name,
+            max_examples=percent,
+            deadline=None,  # how long an example takes depends on what else the machine does
+            derandomize=name == "quick",
+            suppress_health_check=[HealthCheck.too_slow],
+        )
+    settings.load_profile("ci")
+
+
+def examples(count: int, **options: object) -> settings:
+    """Return settings of Hypothesis with a number of examples.
+
+    Parameters
+    ----------
+    count
+        The number of examples in the profile `ci`. Others scale it.
+    options
+        Other settings of Hypothesis.
+    """
+    scaled = round(count * settings().max_examples / PERCENT["ci"])
+    return settings(max_examples=max(1, scaled), **options)

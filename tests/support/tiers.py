@@ -1,0 +1,149 @@
+"""A pytest plugin: which tests a run takes.
+
+``pytest`` alone runs the quick tests. Slow tests have the marker of a tier: `cluster`, `process`,
+`fuzz`, `bench` or `exhaustive`. They run with ``pytest -m ""``, and where the command line names
+their file or folder. A smoke test of each tier runs in any case.
+
+A test with many cases has the marker ``sample``: the quick tests are a sample of its cases. The
+other cases are in the tier `exhaustive`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+TIERS = ("cluster", "process", "fuzz", "bench", "exhaustive")
+SIZES = {"values": 1, "pairs": 2}
+"""How many parameters are combined in each kind of sample."""
+
+
+class _LeftOut:
+    """The number of tests of slow tiers that this run leaves out."""
+
+    count = 0
+
+
+_left_out = _LeftOut()
+
+
+def sample(cases: list[dict[str, int]], keep: int | str) -> set[int]:
+    """Choose cases of a test.
+
+    Parameters
+    ----------
+    cases
+        Of each case, the index of the value of each parameter.
+    keep
+        The number of cases, which are then evenly spaced; or ``"values"``: each value of each
+        parameter is in a case that is kept; or ``"pairs"``: each pair of values of two parameters.
+
+    Returns
+    -------
+    Indices of the cases that are kept.
+    """
+    if isinstance(keep, int):
+        last = len(cases) - 1
+        return {round(k * last / max(keep - 1, 1)) for k in range(min(keep, last + 1))}
+    covered_by = [
+        set(combinations(sorted(case.items()), min(SIZES[keep], len(case)))) for case in cases
+    ]
+    missing = set().union(*covered_by)
+    chosen = set()
+    while missing:
+        best = max(range(len(cases)), key=lambda k: len(covered_by[k] & missing))
+        chosen.add(best)
+        missing -= covered_by[best]
+    return chosen
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Return whether a test is left out of the quick tests."""
+    return item.get_closest_marker("smoke") is None and _tier_of(item) is not None
+
+
+def _tier_of(item: pytest.Item) -> str | None:
+    return next((tier for tier in TIERS if item.get_closest_marker(tier)), None)
+
+
+def _is_quick(config: pytest.Config) -> bool:
+    """Return whether the run is of the quick tests: the expression is the one of pyproject.toml."""
+    return config.option.markexpr in config.getini("addopts")
+
+
+def _names_a_part(config: pytest.Config) -> bool:
+    """Return whether the command line names files or folders within those of all tests."""
+    roots = {config.rootpath, *(config.rootpath / path for path in config.getini("testpaths"))}
+    paths = (Path(argument.partition("::")[0]) for argument in config.args)
+    return any((config.invocation_params.dir / path).resolve() not in roots for path in paths)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the tests and, for properties, the number of examples."""
+    is_worker = hasattr(config, "workerinput")  # its options are those of the first process
+    if not is_worker and _is_quick(config) and _names_a_part(config):
+        config.option.markexpr = ""
+    if not config.getoption("--hypothesis-profile", default=None):
+        settings.load_profile("quick" if _is_quick(config) else "ci")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the cases of a test that are not in its sample into the tier `exhaustive`."""
+    tests = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample") and hasattr(item, "callspec") and not is_slow(item):
+            tests[item.parent, item.originalname].append(item)
+    for cases in tests.values():
+        (keep,) = cases[0].get_closest_marker("sample").args
+        chosen = sample([case.callspec.indices for case in cases], keep)
+        for index, case in enumerate(cases):
+            if index not in chosen:
+                case.add_marker("exhaustive")
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Count what is left out for its tier, not what ``-k`` leaves out."""
+    if all(map(is_slow, items)):
+        _left_out.count += len(items)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the first process the count; each worker has seen all tests."""
+    if hasattr(session.config, "workerinput"):
+        session.config.workeroutput["left_out"] = _left_out.count
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    """Take the count of a worker."""
+    _left_out.count = max(_left_out.count, getattr(node, "workeroutput", {}).get("left_out", 0))
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    """Say how many tests were left out, and how to run them."""
+    if _left_out.count and _is_quick(config):
+        terminalreporter.write_line(
+            f"{_left_out.count:,} slow tests were not run. All tests: pytest -m ''. "
+            "All tests of a file or folder: pytest PATH."
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """Fail a quick test that takes longer than ``SWDUAL_TEST_SECONDS``, if that is set."""
+    report = yield
+    limit = float(os.environ.get("SWDUAL_TEST_SECONDS", "inf"))
+    if report.when == "call" and report.passed and not _tier_of(item) and call.duration > limit:
+        report.outcome = "failed"
+        report.longrepr = (
+            f"took {call.duration:.0f} s, more than SWDUAL_TEST_SECONDS={limit:g}: make it faster, "
+            f"or give it the marker of a tier ({', '.join(TIERS)})"
+        )
+    return report
