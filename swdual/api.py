@@ -11,7 +11,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Identity
 from swdual.master.devices import Device
 from swdual.master.search import Progress, Search
-from swdual.runtime.keywords import refuse_unknown, share_help, signature_with
+from swdual.runtime.keywords import merge_signatures, refuse_unknown, share_help
 from swdual.sequences import matrices
 from swdual.sequences.validation import OnInvalid
 
@@ -213,6 +213,6 @@ def _handed_on(whole: Search) -> Iterator[QueryResult]:
 for _function in (search, iter_search):
     share_help(
         _function,
-        signature_with(_function, Search.__init__, prepared),
+        merge_signatures(_function, Search.__init__, prepared),
         iter_search if _function is search else _function,
     )

@@ -70,7 +70,7 @@ class TableFormat(Format, Protocol):
         ...
 
 
-class Chosen(NamedTuple):
+class ChosenFormat(NamedTuple):
     """A format and its fields."""
 
     format: Format
@@ -91,7 +91,7 @@ def is_format(name: str) -> bool:
     return NUMBERS.get(name.lower(), name.lower()) in registry.available("swdual.formats")
 
 
-def parse_format(text: str) -> Chosen:
+def parse_format(text: str) -> ChosenFormat:
     """Return the format and the fields that ``-f`` names, such as "6 qseqid sseqid score".
 
     Raises
@@ -115,16 +115,16 @@ def parse_format(text: str) -> Chosen:
     module = cast(Format, registry.load("swdual.formats", NUMBERS.get(name, name)))
     if names and not module.FIELDS:
         raise InputError(f"format {name} has no fields to choose, but {' '.join(names)} was given")
-    return Chosen(module, parse_fields(names or module.FIELDS))
+    return ChosenFormat(module, parse_fields(names or module.FIELDS))
 
 
-def table_of(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
+def make_table(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
     """Return the hits of all queries as a table, a chunk a query or less."""
     pieces = (piece for found in results for piece in found.pieces())
     return Table(tuple(fields), (columns(piece, fields) for piece in pieces))
 
 
-def checked(field: str, value: object, file: str, line: int | None) -> Any:
+def check_value(field: str, value: object, file: str, line: int | None) -> Any:
     """Return a value that was read, as a column of its field holds it.
 
     Raises
@@ -148,7 +148,7 @@ def checked(field: str, value: object, file: str, line: int | None) -> Any:
     raise InputError(f"{field} is {repr(value)[:50]}, not a {kind} value", file=file, line=line)
 
 
-def printed(field: str, column: Column, tab: str = " ") -> list[str]:
+def print_column(field: str, column: Column, tab: str = " ") -> list[str]:
     """Return a column as BLAST prints it; `tab` stands for the tabs of texts.
 
     >>> printed("evalue", [3.14159e-20, 0.0123, 2.5]), printed("bitscore", [31.23, 131.9])

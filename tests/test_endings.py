@@ -15,7 +15,13 @@ import swdual
 from swdual.errors import InputError
 from swdual.format import NUMBERS
 from swdual.hits.fields import DATA, STANDARD
-from swdual.results.file_types import ENDINGS, OTHER_ENDINGS, TEXT_ENDINGS, format_of, output_format
+from swdual.results.file_types import (
+    ENDINGS,
+    OTHER_ENDINGS,
+    TEXT_ENDINGS,
+    choose_format,
+    detect_format,
+)
 
 
 @pytest.fixture(scope="module")
@@ -31,19 +37,19 @@ def results():
 def test_the_name_says_the_format(ending):
     """In any case of letters; the ending of a compression is passed over."""
     for name in (f"a.b{ending}", f"A{ending.upper()}"):
-        assert format_of(name) == output_format(name).name == ENDINGS[ending]
+        assert detect_format(name) == choose_format(name).name == ENDINGS[ending]
     if ENDINGS[ending] not in ("arrow", "parquet", "xlsx"):
-        assert output_format(f"a{ending}.gz").name == ENDINGS[ending]
+        assert choose_format(f"a{ending}.gz").name == ENDINGS[ending]
 
 
 @pytest.mark.parametrize(
     "name", ["-", "hits", "hits.1", "a.csv/hits", *map("x{}".format, TEXT_ENDINGS)]
 )
 def test_a_name_that_says_nothing_gives_the_default(name):
-    assert format_of(name) is None
-    assert output_format(name).name == "tabular"
-    assert output_format(name, default="pairwise").name == "pairwise"
-    assert output_format(name, "5").name == "xml"
+    assert detect_format(name) is None
+    assert choose_format(name).name == "tabular"
+    assert choose_format(name, default="pairwise").name == "pairwise"
+    assert choose_format(name, "5").name == "xml"
 
 
 @pytest.mark.parametrize("ending", OTHER_ENDINGS)
@@ -52,7 +58,7 @@ def test_what_is_not_written_is_refused_with_what_is(ending, outfmt):
     """Whatever is asked for: whoever opens it by its name would get something else."""
     words = rf"x{ending}.gz: swdual does not write .*; known endings: \.tsv .* \.txt .*\.gz"
     with pytest.raises(InputError, match=words):
-        output_format(f"x{ending}.gz", outfmt)
+        choose_format(f"x{ending}.gz", outfmt)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +81,7 @@ def test_what_is_not_written_is_refused_with_what_is(ending, outfmt):
 def test_a_file_that_could_not_be_read_by_its_name_is_refused(path, outfmt, words):
     """The message says both, and what to do."""
     with pytest.raises(InputError, match=re.escape(words)):
-        output_format(path, outfmt)
+        choose_format(path, outfmt)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +99,7 @@ def test_a_file_that_could_not_be_read_by_its_name_is_refused(path, outfmt, word
 )
 def test_what_was_asked_for_stands_above_the_name(path, outfmt, name):
     """Among formats that are read alike, and where the name says none."""
-    assert output_format(path, outfmt).name == name
+    assert choose_format(path, outfmt).name == name
 
 
 @pytest.mark.parametrize(
@@ -112,16 +118,16 @@ def test_what_was_asked_for_stands_above_the_name(path, outfmt, name):
 )
 def test_csv_has_a_header_but_not_by_the_number_of_blast(path, outfmt, has_header):
     """And what was asked for, if anything was."""
-    assert output_format(path, outfmt).header == has_header
-    assert output_format(path, outfmt, True).header
-    assert not output_format(path, outfmt, False).header
+    assert choose_format(path, outfmt).header == has_header
+    assert choose_format(path, outfmt, True).header
+    assert not choose_format(path, outfmt, False).header
 
 
 def test_numbers_and_fields_are_those_of_the_format():
-    assert output_format("x.json").fields == DATA
-    assert output_format("x.csv").fields == STANDARD
+    assert choose_format("x.json").fields == DATA
+    assert choose_format("x.csv").fields == STANDARD
     for number, name in NUMBERS.items():
-        assert output_format("x", number).name == name
+        assert choose_format("x", number).name == name
 
 
 def test_results_are_written_as_the_name_says(results, tmp_path):

@@ -54,7 +54,7 @@ def test_annotations_that_do_not_exist_at_run_time_are_left_as_they_are():
     def draw(*, figure: matplotlib.figure.Figure = None):  # noqa: F821
         """Return nothing."""
 
-    shown = keywords.signature_with(lambda **options: None, draw)
+    shown = keywords.merge_signatures(lambda **options: None, draw)
     assert "matplotlib.figure.Figure" in str(shown)
 
 

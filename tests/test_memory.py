@@ -8,7 +8,14 @@ import pytest
 
 from swdual.errors import InputError, MemoryLimitError
 from swdual.runtime import memory
-from swdual.runtime.memory import MIB, allowance, between, largest_part, refuse_below, resident
+from swdual.runtime.memory import (
+    MIB,
+    find_allowance,
+    find_largest_part,
+    interpolate,
+    refuse_below,
+    resident_bytes,
+)
 
 RAM = 64 * MIB
 
@@ -34,12 +41,12 @@ def least(size):
 
 def test_what_was_asked_for_is_allowed_whatever_the_system_says(system):
     """A limit set by hand is taken as it is."""
-    assert allowance(5, root=system(), environment={}) == (5, "`memory_limit`")
+    assert find_allowance(5, root=system(), environment={}) == (5, "`memory_limit`")
 
 
 def test_a_tenth_of_the_machine_is_left_to_others(system):
     """Nobody set a limit: the machine's memory, less a tenth."""
-    assert allowance(root=system(), environment={}) == (least(RAM), "this machine's memory")
+    assert find_allowance(root=system(), environment={}) == (least(RAM), "this machine's memory")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +69,7 @@ def test_the_tightest_of_the_cgroups_counts(system, group, files):
         for path, n in files.items()
     }
     root = system({"proc/self/cgroup": f"5:freezer:/x\n{group}\n", **written})
-    found = allowance(root=root, environment={})
+    found = find_allowance(root=root, environment={})
     assert found == (least(20 * MIB), "the limit of this process's cgroup")
 
 
@@ -70,7 +77,7 @@ def test_the_tightest_of_the_cgroups_counts(system, group, files):
 def test_a_cgroup_without_a_limit_does_not_count(system, text):
     """Version 2 says max, version 1 a huge number."""
     files = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": text}
-    assert allowance(root=system(files), environment={}).bytes == least(RAM)
+    assert find_allowance(root=system(files), environment={}).bytes == least(RAM)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +90,7 @@ def test_a_cgroup_without_a_limit_does_not_count(system, text):
 )
 def test_slurm_s_limit_counts(system, variables, expected):
     """MiB of the node, or of each CPU."""
-    found = allowance(root=system(), environment=variables)
+    found = find_allowance(root=system(), environment=variables)
     assert found == (least(expected * MIB), "SLURM's limit for this job")
 
 
@@ -99,7 +106,7 @@ def test_slurm_s_limit_counts(system, variables, expected):
 )
 def test_what_slurm_leaves_open_does_not_count(system, variables):
     """All of the node, no number, or more than there is."""
-    found = allowance(root=system(), environment=variables)
+    found = find_allowance(root=system(), environment=variables)
     assert found == (least(RAM), "this machine's memory")
 
 
@@ -111,22 +118,22 @@ def test_limits_of_the_process_count(system, monkeypatch, which, source):
     limits = {getattr(resource, which): 10 * MIB}
     none = resource.RLIM_INFINITY
     monkeypatch.setattr(resource, "getrlimit", lambda asked: (limits.get(asked, none), none))
-    assert allowance(root=system(), environment={}) == (least(10 * MIB), source)
+    assert find_allowance(root=system(), environment={}) == (least(10 * MIB), source)
 
 
 def test_a_system_that_says_nothing_limits_nothing(tmp_path, monkeypatch):
     """No proc, no sys, no variables."""
     monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY,) * 2)
-    assert allowance(root=tmp_path, environment={}).bytes > 1 << 50
-    assert resident(root=tmp_path) == 0
+    assert find_allowance(root=tmp_path, environment={}).bytes > 1 << 50
+    assert resident_bytes(root=tmp_path) == 0
 
 
 def test_what_the_process_holds_is_told():
     """More than an interpreter, less than the machine; it follows what is touched."""
-    before = resident()
-    assert 10 * MIB < before < allowance().bytes
+    before = resident_bytes()
+    assert 10 * MIB < before < find_allowance().bytes
     touched = bytearray(b"x") * (64 * MIB)
-    assert 60 * MIB < resident() - before < 70 * MIB
+    assert 60 * MIB < resident_bytes() - before < 70 * MIB
     del touched
 
 
@@ -148,8 +155,8 @@ def test_too_little_is_refused_with_what_would_be_enough():
 
 def test_sizes_grow_by_like_factors_between_their_bounds():
     """The least at 0, the most at 1; where the least is more, it stays."""
-    assert [between(10, 1000, part) for part in (0, 0.5, 1)] == [10, 100, 1000]
-    assert between(50, 10, 0.5) == 50
+    assert [interpolate(10, 1000, part) for part in (0, 0.5, 1)] == [10, 100, 1000]
+    assert interpolate(50, 10, 0.5) == 50
 
 
 @pytest.mark.parametrize("most", [0, 10, 137, 999, 1000, 5000])
@@ -159,6 +166,6 @@ def test_the_largest_part_costs_no_more_than_there_is(most):
     def cost(part):
         return round(1000 * part)
 
-    part = largest_part(cost, most)
+    part = find_largest_part(cost, most)
     assert cost(part) <= most
     assert cost(part) >= min(most, 1000) - 1

@@ -449,7 +449,7 @@ def test_completion_shows_what_users_need(evaluated):
     shown = dir(evaluated[0])
     assert all(hasattr(evaluated[0], name) for name in shown)
     assert {"query", "scores", "evalues", "filter", "top", "titles"} <= set(shown)
-    assert not {"pieces", "before", "traced", "one_by_one", "subset"} & set(shown)
+    assert not {"pieces", "before", "traced", "iter_hits", "subset"} & set(shown)
 
 
 def test_html_shows_hits_without_statistics_and_without_alignment():

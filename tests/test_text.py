@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from swdual.errors import DatabaseError, InputError
-from swdual.io.text import quoted, sanitize
+from swdual.io.text import quote, sanitize
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_tabs_may_be_kept():
 
 def test_a_long_quotation_is_cut():
     """A message tells about a file and does not repeat it."""
-    assert quoted("x" * 40) == repr("x" * 40)
-    assert quoted("\x1b" + "x" * 9999) == repr("\x1b" + "x" * 39 + "...")
+    assert quote("x" * 40) == repr("x" * 40)
+    assert quote("\x1b" + "x" * 9999) == repr("\x1b" + "x" * 39 + "...")
 
 
 @pytest.mark.parametrize("kind", [InputError, DatabaseError])

@@ -86,7 +86,7 @@ class TimedCard(CupyCard):
 
     def stream(self) -> TimedStream:
         """Return a new stream."""
-        with self.caught():
+        with self.translate_errors():
             return TimedStream(self, self._cupy, self._cupy.cuda.Stream(non_blocking=True))
 
     def launched(self) -> list[Launched]:
@@ -98,7 +98,7 @@ class TimedCard(CupyCard):
 
     def attribute(self, number: int) -> int:
         """Return what CUDA says of it under a number."""
-        with self.caught():
+        with self.translate_errors():
             return int(self._runtime.deviceGetAttribute(number, self.number))
 
     @property

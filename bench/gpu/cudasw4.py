@@ -160,7 +160,7 @@ def compared(
     codes = [query.codes for query in asked]
     found: dict[str, list[Times]] = {}
     database, clocks = Database.open(files.swdual), Clocks(card)
-    with card.selected(), clocks:
+    with card.select(), clocks:
         scan = Scan(database, card, TOP)
         best = scan.everything(codes)
         expected = scan.expected(codes, best)

@@ -143,7 +143,9 @@ class Bench:
         self._values = card.allocate(4 * THREADS * card.processors)
         self._spans = card.allocate(SPAN.itemsize * WARPS * card.processors)
         self._places = card.allocate(4 * THREADS * PLACES)
-        self._pinned = card.pinned(max(self._spans.size, self._places.size, self._values.size))
+        self._pinned = card.allocate_pinned(
+            max(self._spans.size, self._places.size, self._values.size)
+        )
         numbers = np.random.default_rng(2).integers(0, 256, self._values.size)
         self._send(self._values, numbers.astype(np.uint8))
 
@@ -192,7 +194,7 @@ def main(number: int, rounds: int, keep: bool) -> None:
     capability = card.capability_number
     known = capability in CAPABILITIES
     rows, figures, hertz = [], {}, []
-    with card.selected():
+    with card.select():
         bench = Bench(card, rounds)
         for stream in streams(capability):
             measured, spread, clock = bench.measure(stream)

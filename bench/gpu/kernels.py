@@ -131,7 +131,7 @@ def main(
     pairs = {n: codes_of([*queries([n]), *queries([n], seed=2)]) for n in wanted}
     known = {n: np.stack([checked.scores(query) for query in pairs[n]]) for n in wanted}
     measured: dict[tuple[str, Tile, int], list[float]] = {}
-    with card.selected(), Clocks(card) as clocks:
+    with card.select(), Clocks(card) as clocks:
         sweep = Sweep(card, database)
         for kernel in kernels_for(card, names):
             for tile in tiles_for(kernel, card, tiles):

@@ -67,7 +67,7 @@ def main(
         f"swdual on {card.name}: {len(database)} sequences, {database.residues} residues, "
         f"memory limit {limit / 1e6:.0f} MB"
     )
-    with card.selected(), Clocks(card) as clocks:
+    with card.select(), Clocks(card) as clocks:
         copied, sent = rates_of_copies(card)
         click.echo(f"to pinned memory {copied / 1e9:.1f} GB/s, from there to the card "
                    f"{sent / 1e9:.1f} GB/s")  # fmt: skip
@@ -96,7 +96,7 @@ def main(
 def rates_of_copies(card: TimedCard) -> tuple[float, float]:
     """Return the bytes a second from the host's memory to pinned memory, and from there on."""
     size = min(SENT_BYTES, card.memory()[0] // 4)
-    stage, source = card.pinned(STAGE_BYTES), np.ones(STAGE_BYTES, np.uint8)
+    stage, source = card.allocate_pinned(STAGE_BYTES), np.ones(STAGE_BYTES, np.uint8)
     buffer, stream = card.allocate(size), card.stream()
     rounds = max(1, size // STAGE_BYTES)
 

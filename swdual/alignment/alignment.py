@@ -272,18 +272,18 @@ class Alignment:
         worth
             Names and values of what else is known, such as an E-value.
         """
-        names = (_introduced(query, self.query), _introduced(target, self.target))
+        names = (_describe(query, self.query), _describe(target, self.target))
         return notebook.join(
             (
                 "<div>",
                 notebook.paragraph(notebook.join(names, "<br/>")),
                 notebook.facts(worth | self.facts()),
-                self.coloured(),
+                self.colour_rows(),
                 "</div>",
             )
         )
 
-    def coloured(self) -> notebook.Markup:
+    def colour_rows(self) -> notebook.Markup:
         """Return the rows for a notebook: residues on the colour of their kind, with places."""
         if not self.length:
             return notebook.paragraph(notebook.text("No residues align with a positive score."))
@@ -301,7 +301,7 @@ class Alignment:
                 notebook.join(
                     (
                         notebook.faint(f"{name:<{wide}} {first:>{digits}}  "),
-                        _coloured(row, kinds),
+                        _colour_row(row, kinds),
                         notebook.faint(f"  {last}"),
                     )
                 )
@@ -312,7 +312,7 @@ class Alignment:
             ]
             between = notebook.text(f"{'':<{wide + digits + 3}}{middle}".rstrip())
             text += (rows[0], between, rows[1], notebook.Markup(""))
-        legend = (notebook.shaded(f" {name} ", _SHADES[kind]) for kind, name in _KINDS.items())
+        legend = (notebook.shade(f" {name} ", _SHADES[kind]) for kind, name in _KINDS.items())
         return notebook.columns([*text, notebook.join(legend, " ")])
 
     def to_biopython(self) -> Bio.Align.Alignment:
@@ -350,15 +350,15 @@ class Alignment:
         return alignment
 
 
-def _coloured(row: str, kinds: list[str]) -> notebook.Markup:
+def _colour_row(row: str, kinds: list[str]) -> notebook.Markup:
     """Return a row with runs of one kind in one colour."""
     runs = itertools.groupby(zip(row, kinds, strict=True), key=lambda pair: pair[1])
     return notebook.join(
-        notebook.shaded("".join(letter for letter, _ in run), _SHADES[kind]) for kind, run in runs
+        notebook.shade("".join(letter for letter, _ in run), _SHADES[kind]) for kind, run in runs
     )
 
 
-def _introduced(role: str, sequence: Sequence) -> notebook.Markup:
+def _describe(role: str, sequence: Sequence) -> notebook.Markup:
     """Return a line with name, length and title of a sequence."""
     size = pluralize(len(sequence), "residue", "residues")
     parts = [notebook.faint(role), notebook.strong(sequence.id), notebook.faint(f"· {size}")]

@@ -78,13 +78,13 @@ class Walk:
         self.row, self.column = rows - 1, columns - 1
         lines = self._fill(0, 0, borders, goal)
         self.row, self.column = end = lines.found
-        self._through(0, 0, borders, lines)
+        self._walk_between(0, 0, borders, lines)
         return end[0] + 1, end[1] + 1
 
-    def _rectangle(self, top: int, left: int, borders: Borders) -> None:
+    def _walk_rectangle(self, top: int, left: int, borders: Borders) -> None:
         """Walk through a rectangle that ends where the walk stands."""
         if (self.row + 1 - top) * (self.column + 1 - left) > SMALL_CELLS:
-            self._through(top, left, borders, self._fill(top, left, borders, -1))
+            self._walk_between(top, left, borders, self._fill(top, left, borders, -1))
             return
         query, target = self._query[top : self.row + 1], self._target[left : self.column + 1]
         directions = np.empty(len(query) * len(target), np.uint8)
@@ -154,7 +154,7 @@ class Walk:
             for first in range(line, end, most):
                 yield first, min(first + most, end)
 
-    def _through(self, top: int, left: int, borders: Borders, lines: _Lines) -> None:
+    def _walk_between(self, top: int, left: int, borders: Borders, lines: _Lines) -> None:
         """Walk through the rectangles between the lines of a filled one."""
         while self.state != DONE and self.row >= top and self.column >= left:
             band = (self.row - top) // lines.steps[0]
@@ -169,7 +169,7 @@ class Walk:
             else:
                 corner = int(borders.above_H[x - 1]) if strip else borders.corner
             inner = Borders(corner, above[0][x:], above[1][x:], beside[0][y:], beside[1][y:])
-            self._rectangle(top + y, left + x, inner)
+            self._walk_rectangle(top + y, left + x, inner)
 
 
 class _Lines(NamedTuple):

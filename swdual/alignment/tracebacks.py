@@ -79,7 +79,7 @@ class Tracebacks(NamedTuple):
         runs = self.runs[np.arange(len(shifts)) + shifts]
         return type(self)(self.numbers[:, places], starts, runs)
 
-    def of_other_strand(self, query_length: int) -> Tracebacks:
+    def reverse_strand(self, query_length: int) -> Tracebacks:
         """Return the same alignments, told along the reverse strand of the query."""
         numbers = self.numbers.copy()
         numbers[:2] = query_length - self.numbers[1::-1]

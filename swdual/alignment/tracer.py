@@ -78,13 +78,13 @@ class Tracer:
             here = np.flatnonzero((strands == strand) & (scores > 0))
             lengths = np.array([len(targets[k]) for k in here.tolist()], np.int64)
             here = here[np.argsort(-lengths, kind="stable")]
-            block = _block_of([targets[k] for k in here.tolist()])
+            block = _make_block([targets[k] for k in here.tolist()])
             if strand > 0:
                 parts.append(self._one_strand(query, block, scores[here], progress))
             elif len(here):
                 reverse = self._scheme.matrix.alphabet.reverse_complement(query)
                 traced = self._one_strand(reverse, block, scores[here], progress)
-                parts.append(traced.of_other_strand(len(query)))
+                parts.append(traced.reverse_strand(len(query)))
             places.append(here)
         empty = np.flatnonzero(scores <= 0)
         numbers = np.zeros((len(COLUMNS), len(empty)), np.int64)
@@ -135,7 +135,7 @@ class Tracer:
         )
         query_end, target_end = walk.whole(score)
         if query_end == 0:
-            raise _unreached(k, score)
+            raise _score_error(k, score)
         ends[:, k] = walk.row + 1, query_end, walk.column + 1, target_end
         runs[k] = walk.runs[: walk.count][::-1].copy()
 
@@ -172,7 +172,7 @@ class Tracer:
             progress(0)
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
             here = slice(*packed.event_starts[batch : batch + 2].tolist())
-            order, firsts, following = _lanes_of(packed, here)
+            order, firsts, following = _locate_targets(packed, here)
             tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, score_width, self._grid_bytes)
             blocks = -(-len(query) // tile)
             kept_rows, kept_columns = self._lines(
@@ -207,7 +207,7 @@ class Tracer:
             for place, lane, first_group in order:
                 k = int(chosen[place])
                 if end_groups[place] < 0:
-                    raise _unreached(k, int(scores[k]))
+                    raise _score_error(k, int(scores[k]))
                 target = _residues(targets, k)
                 buffer = np.empty(len(query) + len(target), np.uint32)
                 *found, count = walk_grid(
@@ -230,7 +230,7 @@ class Tracer:
                     buffer,
                 )
                 if count == 0:
-                    raise _unreached(k, int(scores[k]))
+                    raise _score_error(k, int(scores[k]))
                 ends[:, k] = found
                 runs[k] = buffer[:count][::-1].copy()
 
@@ -253,7 +253,7 @@ class Tracer:
         return lines[:row_size], lines[row_size:]
 
 
-def _unreached(k: int, score: int) -> EngineError:
+def _score_error(k: int, score: int) -> EngineError:
     return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
@@ -266,7 +266,7 @@ def _tile(rows: int, columns: int, score_width: ScoreWidth, room: int) -> int:
     return tile
 
 
-def _block_of(targets: list[bytes]) -> Block:
+def _make_block(targets: list[bytes]) -> Block:
     """Return targets, in descending length, as a block of their own."""
     lengths = np.array([len(codes) for codes in targets], np.int64)
     ends = np.cumsum(-(-lengths // ALIGNMENT))
@@ -287,7 +287,7 @@ def _residues(targets: Block, k: int) -> NDArray[np.uint8]:
     return targets.residues[start : start + int(targets.lengths[k])]
 
 
-def _lanes_of(
+def _locate_targets(
     packed: Pack, events: slice
 ) -> tuple[list[tuple[int, int, int]], NDArray[np.int64], NDArray[np.int64]]:
     """Return where the targets of a batch lie, those that begin the lanes, and their successors.

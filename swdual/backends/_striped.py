@@ -26,7 +26,7 @@ from swdual.runtime.native import native_family
 from swdual.sequences.alphabet import CODES, PAD
 
 
-def striped(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
+def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
     """Return the query's codes vector by vector, filled up with `PAD`.
 
     >>> striped(np.arange(3), 2).tolist()
@@ -47,7 +47,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         maximum,
         reaches,
         scores,
-        shifted,
+        shift_lanes,
         splat,
         store,
         subtract,
@@ -70,7 +70,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         lane_best: NDArray[np.signedinteger],
         out: NDArray[np.int32],
     ) -> None:
-        """Score a query, as `striped` gave it, against some targets of a pack.
+        """Score a query, as `stripe_query` gave it, against some targets of a pack.
 
         `low` and `high`: the tables of the target's letters; H, E: len(query) numbers; profile: 32
         times as many; lane_best: one vector. ``out[targets]`` are set, -1 beyond the limit.
@@ -92,7 +92,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
             best = zero
             for place in range(starts[target], starts[target] + lengths[target]):
                 at = np.int64(residues[place]) * size
-                diagonal = shifted(load(H, size - LANES, LANES), zero)
+                diagonal = shift_lanes(load(H, size - LANES, LANES), zero)
                 f = zero
                 for v in range(0, size, LANES):
                     e = load(E, v, LANES)
@@ -105,7 +105,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
                     store(E, v, maximum(subtract(e, ge), h))
                     best = maximum(best, h)
                 for _ in range(LANES):
-                    f = shifted(f, zero)
+                    f = shift_lanes(f, zero)
                     v = 0
                     while v < size:
                         h = load(H, v, LANES)

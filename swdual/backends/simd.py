@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress
 from swdual.backends._gotoh import score_kernel
-from swdual.backends._striped import striped, target_kernel
+from swdual.backends._striped import stripe_query, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, pack
@@ -101,7 +101,7 @@ class SimdScorer:
             overflowed = np.flatnonzero(scores < 0)
             if len(overflowed) == 0:
                 return scores
-            again = _packed_again(
+            again = _repack(
                 self._database.block(block), overflowed + first, score_width, len(query)
             )
             self._database.release()
@@ -187,9 +187,7 @@ def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDA
     return columns * (rows * cells), residues * (TARGET_COLUMN + TARGET_VECTOR * vectors)
 
 
-def _packed_again(
-    block: Block, targets: NDArray[np.int64], score_width: ScoreWidth, rows: int
-) -> Pack:
+def _repack(block: Block, targets: NDArray[np.int64], score_width: ScoreWidth, rows: int) -> Pack:
     """Return targets laid out for wider numbers, in half as many lanes if these are fuller."""
     packed = pack(block, targets, score_width.lanes, long_targets=False)
     if score_width.lanes * score_width.bits // 8 <= register_bytes():
@@ -251,7 +249,7 @@ def _score_each(
 ) -> Iterator[int]:
     """Score targets one by one; the cells of each call come out."""
     kind = np.dtype(f"i{score_width.bits // 8}")
-    codes = striped(query, lanes)
+    codes = stripe_query(query, lanes)
     scratch = [aligned(n, kind) for n in (len(codes), len(codes), CODES * len(codes), lanes)]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     cells = packed.lengths[targets] * len(query)

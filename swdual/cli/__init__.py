@@ -125,10 +125,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = _run(sys.argv[1:] if arguments is None else arguments)
     except (KeyboardInterrupt, Terminated) as again:  # while the first was being answered
         code = 143 if isinstance(again, Terminated) else 130
-    _heed_nothing()
+    _ignore_signals()
     lost = _close_messages()
     if lost is not None:
-        code = _say(str(lost), code or lost.exit_code, lost)
+        code = _print_error(str(lost), code or lost.exit_code, lost)
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -156,28 +156,28 @@ def _run(arguments: list[str]) -> int:
         click.echo("\n".join(map(sanitize, shown.getvalue().split("\n"))), err=True, nl=False)
         return 1
     except (KeyboardInterrupt, click.Abort) as stop:
-        _heed_nothing()
-        return _say("interrupted", 130, stop)
+        _ignore_signals()
+        return _print_error("interrupted", 130, stop)
     except Terminated as stop:
-        _heed_nothing()
-        return _say("terminated", 143, stop)
+        _ignore_signals()
+        return _print_error("terminated", 143, stop)
     except BrokenPipeError:
         return 141
     except SwdualError as error:
-        return _say(str(error), error.exit_code, error)
+        return _print_error(str(error), error.exit_code, error)
     except MemoryError as error:
-        return _say(
+        return _print_error(
             "out of memory; give it less at a time: fewer queries, part of a database or trace",
             4,
             error,
         )
     except OSError as error:  # of standard output, where click writes by itself
         place = error.filename or "standard output"
-        return _say(f"{place}: {error.strerror or error}", OutputError.exit_code, error)
+        return _print_error(f"{place}: {error.strerror or error}", OutputError.exit_code, error)
     except Exception as error:
         if verbose:
             traceback.print_exc()
-        return _say(
+        return _print_error(
             f"internal error: {type(error).__name__}: {error}; run again with -v for the details "
             "and please report it",
             255,
@@ -186,14 +186,14 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _say(message: str, code: int, error: BaseException) -> int:
+def _print_error(message: str, code: int, error: BaseException) -> int:
     click.echo(f"swdual: error: {sanitize(message)}", err=True)
     for note in getattr(error, "__notes__", ()):
         click.echo(f"swdual: {sanitize(note)}", err=True)
     return code
 
 
-def _heed_nothing() -> None:
+def _ignore_signals() -> None:
     """Ignore what would end the command: it has ended, and its exit code is to stay."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -302,7 +302,7 @@ class _Messages(logging.Formatter):
         """Return the message of a record, on one line."""
         message = record.getMessage()
         if self._context is not None and isinstance(self._context.command, Command):
-            message = self._context.command.in_options(message, self._context)
+            message = self._context.command.name_options(message, self._context)
         return sanitize(message)
 
 

@@ -88,7 +88,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Answer BLAST's options that swdual does not have, then read the others."""
-        words = [*self._without_blast(ctx, args)]
+        words = [*self._translate_blast(ctx, args)]
         ctx.meta[_WRITTEN] = self._written(words)
         try:
             return super().parse_args(ctx, words)
@@ -104,12 +104,12 @@ class Command(click.Command):
             return super().invoke(ctx)
         except BaseException as error:
             if isinstance(error, SwdualError):
-                error.message = self.in_options(error.message, ctx)
+                error.message = self.name_options(error.message, ctx)
             notes = getattr(error, "__notes__", [])
-            notes[:] = [self.in_options(note, ctx) for note in notes]
+            notes[:] = [self.name_options(note, ctx) for note in notes]
             raise
 
-    def in_options(self, message: str, ctx: click.Context) -> str:
+    def name_options(self, message: str, ctx: click.Context) -> str:
         """Return a message with options for the parameters that it names between backquotes."""
 
         def option(match: re.Match[str]) -> str:
@@ -119,7 +119,7 @@ class Command(click.Command):
             parameter = next((each for each in self.params if each.name == name), None)
             if not isinstance(parameter, click.Option):
                 return match[0].strip("`")
-            written = name_of(parameter, ctx)
+            written = option_name(parameter, ctx)
             if value is None or parameter.is_flag:
                 return written
             if isinstance(parameter.type, Size):
@@ -162,7 +162,7 @@ class Command(click.Command):
         with formatter.section("Exit codes"):
             formatter.write_text(EXIT_CODES)
 
-    def _without_blast(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
+    def _translate_blast(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
         """Yield the words of a command line, without the options that ask for what is so anyway."""
         known = self._names()
         shown: dict[str, str] = {}
@@ -204,7 +204,7 @@ class Command(click.Command):
                 ctx.fail(f"-{match[1]} is not supported: {answer.reason}.")
             else:
                 near = nearest(name, [each.lstrip("-") for each in known])
-                hint = f" Did you mean {_dashed(near, known)}?" if near else ""
+                hint = f" Did you mean {_add_dashes(near, known)}?" if near else ""
                 ctx.fail(f"No such option -{match[1]}.{hint}")
 
     def _names(self) -> list[str]:
@@ -231,14 +231,14 @@ _TERM = 28
 """Columns for the options of a help; longer ones have a line for themselves."""
 
 
-def name_of(parameter: click.Parameter, ctx: click.Context | None) -> str:
+def option_name(parameter: click.Parameter, ctx: click.Context | None) -> str:
     """Return the name of an option as the user wrote it, else the longest of swdual's own."""
     written = {} if ctx is None else ctx.meta.get(_WRITTEN, {})
     own = [name for name in parameter.opts if not _ONE_DASH.fullmatch(name)] or parameter.opts
     return str(written.get(parameter.name) or max(own, key=len))
 
 
-def _dashed(name: str, known: Sequence[str]) -> str:
+def _add_dashes(name: str, known: Sequence[str]) -> str:
     """Return the option of a name without its dashes."""
     return max((each for each in known if each.lstrip("-") == name), key=len)
 
@@ -267,7 +267,7 @@ class _Option(click.Option):
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """Return what messages call the option."""
-        return f"'{name_of(self, ctx)}'"
+        return f"'{option_name(self, ctx)}'"
 
 
 def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
@@ -275,7 +275,7 @@ def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
     return click.option(*names, cls=_Option, **settings)
 
 
-def _together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def declare(function: Any) -> Any:
         for each in reversed(options):
             function = each(function)
@@ -284,7 +284,7 @@ def _together(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return declare
 
 
-output_options = _together(
+output_options = _combine(
     option(
         "-o",
         "--out",
@@ -321,7 +321,7 @@ strand_option = option(
     help="Strand of a nucleotide query to compare. The better of both counts.  [default: both]",
 )
 
-scheme_options = _together(
+scheme_options = _combine(
     option(
         "--task",
         blast="-task",
@@ -390,7 +390,7 @@ def cpus() -> int:
     return available_threads()
 
 
-def bounded_threads(threads: int | None) -> int | None:
+def limit_threads(threads: int | None) -> int | None:
     """Return the threads to use: no more than there are CPUs, with a warning as blastp's."""
     if threads is None:
         return None

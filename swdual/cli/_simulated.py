@@ -15,7 +15,7 @@ from swdual import registry
 from swdual.cli._replayed import Part
 from swdual.errors import InputError, OutputError, SwdualError
 from swdual.planning.gantt import check_path
-from swdual.results.file_types import format_of
+from swdual.results.file_types import detect_format
 from swdual.scheduling import penalty as penalties
 from swdual.scheduling import plugins
 from swdual.scheduling.engine import simulate
@@ -360,7 +360,7 @@ class Files:
 def _check_csv(name: str) -> None:
     """Check that the name of a file does not promise another format than CSV."""
     try:
-        known = format_of(name)
+        known = detect_format(name)
     except InputError:
         known = "another"
     if known not in (None, "csv"):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.input import lines
-from swdual.io.text import quoted
+from swdual.io.text import quote
 
 MAX_TASKS = 10_000_000
 """They take some 2 GB of memory."""
@@ -73,7 +73,7 @@ def _columns(reader: Any, file: str) -> tuple[NDArray[np.float64], NDArray[np.fl
             except ValueError:
                 seconds = math.nan
             if not seconds >= 0:
-                words = f"{quoted(text)} is no number of seconds"
+                words = f"{quote(text)} is no number of seconds"
                 raise InputError(words, file=file, line=reader.line_num)
             column.append(seconds)
     return np.array(times[0]), np.array(times[1])

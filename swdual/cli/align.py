@@ -11,7 +11,7 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option, set_up_messages
 from swdual.cli._complete import complete_format
-from swdual.cli._options import Command, bounded_threads, option, output_options, scheme_options
+from swdual.cli._options import Command, limit_threads, option, output_options, scheme_options
 
 GROUPS = {
     "Output": "out outfmt header force",
@@ -75,15 +75,15 @@ def command(
     not with their product.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    from swdual.io.output import replacing
+    from swdual.io.output import replace_file
     from swdual.master.search import Search
-    from swdual.results.file_types import output_format
+    from swdual.results.file_types import choose_format
 
     if a == b == "-":
         raise click.UsageError("Only one of A and B can be standard input.")
-    options["threads"] = bounded_threads(options["threads"])
-    chosen = output_format(out, outfmt, header, default="pairwise")
-    with replacing(out, force=force, inputs=(a, b), compress=True) as stream:
+    options["threads"] = limit_threads(options["threads"])
+    chosen = choose_format(out, outfmt, header, default="pairwise")
+    with replace_file(out, force=force, inputs=(a, b), compress=True) as stream:
         whole = Search(
             _source(a),
             _source(b, "target"),

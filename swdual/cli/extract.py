@@ -135,7 +135,7 @@ def command(
         raise click.UsageError("Give identifiers, or --ids FILE, or --all by itself.")
     from swdual.database.database import Database
     from swdual.errors import InputError
-    from swdual.io.output import Utf8, replacing
+    from swdual.io.output import Utf8, replace_file
 
     with Database.open(db) as database:
         if strand == "minus" and not database.alphabet.complements:
@@ -144,10 +144,10 @@ def command(
         if everything:
             chosen, failures = range(len(database)), []
         else:
-            chosen, errors = database.select([*names, *_words_of(ids)])
+            chosen, errors = database.select([*names, *_read_words(ids)])
             failures = [str(error) for error in errors.values()]
         if chosen:
-            with replacing(out, force=force, compress=True, inputs=[db]) as stream:
+            with replace_file(out, force=force, compress=True, inputs=[db]) as stream:
                 text = Utf8(stream)
                 for record in database.records(chosen):
                     try:
@@ -165,7 +165,7 @@ def command(
         raise missing
 
 
-def _words_of(path: str | None) -> Iterator[str]:
+def _read_words(path: str | None) -> Iterator[str]:
     """Yield the first word of each line of a file, if there is one."""
     from swdual.errors import InputError
     from swdual.io.input import lines

@@ -107,7 +107,7 @@ def _about(what: str) -> Iterator[str]:
 
         for name, rule in RULES.items():
             yield f"{name}={'|'.join(rule.choices)}  [default: {rule.choices[0]}]"
-            yield from _wrapped(rule.help)
+            yield from _wrap(rule.help)
 
 
 def _modules(package: str) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _modules(package: str) -> Iterator[str]:
     for name in registry.available(package):
         text = inspect.cleandoc(registry.load(package, name).__doc__ or "").partition("\n\n")[0]
         about = " ".join(text.split())
-        first, *more = _wrapped(about, " " * COLUMN)
+        first, *more = _wrap(about, " " * COLUMN)
         yield f"{name:<{COLUMN}}{first.strip()}"
         yield from more
 
@@ -163,11 +163,11 @@ def _policies() -> Iterator[str]:
         yield f"\n{name}" if number else name
         yield from _paragraphs(sys.modules[found.make.__module__].__doc__ or found.make.__doc__)
         if found.traits.jobs != "rigid":
-            yield from _wrapped(f"For {JOB_KINDS[found.traits.jobs]}.")
+            yield from _wrap(f"For {JOB_KINDS[found.traits.jobs]}.")
         for option, about in found.options.items():
             values = f" ({'|'.join(about.choices)})" if about.choices else ""
             yield f"    --option {option}={about.default}{values}"
-            yield from _wrapped(about.help, "        ")
+            yield from _wrap(about.help, "        ")
     yield "\nA policy may also be a Python file of your own: swdual simulate --policy mine.py"
 
 
@@ -182,8 +182,8 @@ def _allocators() -> Iterator[str]:
 
 def _paragraphs(text: str | None) -> Iterator[str]:
     for paragraph in inspect.cleandoc(text or "").split("\n\n"):
-        yield from _wrapped(" ".join(paragraph.split()))
+        yield from _wrap(" ".join(paragraph.split()))
 
 
-def _wrapped(text: str, indent: str = "    ") -> list[str]:
+def _wrap(text: str, indent: str = "    ") -> list[str]:
     return textwrap.wrap(text, 98, initial_indent=indent, subsequent_indent=indent)

@@ -129,7 +129,7 @@ def command(
         logger.info(
             "%s: %s, %s, %s",
             target,
-            database.counted_sequences(),
+            database.describe_sequences(),
             pluralize(database.residues, "residue", "residues"),
             duration(seconds),
         )

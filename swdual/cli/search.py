@@ -18,7 +18,7 @@ from swdual.cli._options import (
     Command,
     Count,
     Real,
-    bounded_threads,
+    limit_threads,
     option,
     output_options,
     scheme_options,
@@ -270,7 +270,7 @@ def command(
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     if cluster is None:
-        options["threads"] = bounded_threads(options["threads"])
+        options["threads"] = limit_threads(options["threads"])
     names = list(files)
     query = query if query is not None else names.pop(0) if names else None
     db = db if db is not None else names.pop(0) if names else None
@@ -281,11 +281,11 @@ def command(
     from pathlib import Path
 
     from swdual.api import identified, prepared
-    from swdual.io.output import replacing
+    from swdual.io.output import replace_file
     from swdual.master.completion import Completion
-    from swdual.results.file_types import output_format
+    from swdual.results.file_types import choose_format
 
-    chosen = output_format(out, outfmt, header)
+    chosen = choose_format(out, outfmt, header)
     filtered = options["min_identity"] > 0 or options["min_query_cover"] > 0
     if filtered and align == "none":
         raise click.UsageError(
@@ -325,7 +325,7 @@ def command(
     with ExitStack() as kept, ExitStack() as outputs:
         stream, *drawn = (
             outputs.enter_context(
-                replacing(
+                replace_file(
                     path,
                     force=replaced,
                     inputs=inputs,
@@ -354,9 +354,9 @@ def command(
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = whole.timing(time.perf_counter() - started)
         if gantt is not None:
-            from swdual.planning.gantt import rendered
+            from swdual.planning.gantt import render
 
-            drawn.pop().write(rendered(timing.panels(), gantt))
+            drawn.pop().write(render(timing.panels(), gantt))
         if trace is not None:
             drawn.pop().write(json.dumps(timing.trace()).encode())
     _report(timing, results.hits, whole, on_nodes=cluster is not None)
@@ -408,7 +408,7 @@ def _report(timing: Timing, hits: int, search: Search, *, on_nodes: bool) -> Non
         "%s of %s in %s, %s",
         pluralize(hits, "hit", "hits") if hits else "no hits",
         queries,
-        search.database.counted_sequences(),
+        search.database.describe_sequences(),
         duration(timing.seconds),
     )
     logger.debug(

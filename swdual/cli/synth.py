@@ -75,7 +75,7 @@ def command(
     member and its divergence: the fraction of residues that were replaced since the ancestor.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    from swdual.io.output import Utf8, replacing
+    from swdual.io.output import Utf8, replace_file
     from swdual.sequences import synthesis
 
     logger.debug(
@@ -90,7 +90,7 @@ def command(
         records = synthesis.synthesize_queries(
             residues, count=queries, seed=seed, family_size=family_size
         )
-    with replacing(out, force=force, compress=True) as stream:
+    with replace_file(out, force=force, compress=True) as stream:
         sequences, written = synthesis.write_fasta(records, Utf8(stream))
     if out != "-":
         found = pluralize(sequences, "sequence", "sequences")

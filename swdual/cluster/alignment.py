@@ -78,7 +78,7 @@ class Aligning:
         """Have the hits of a query aligned, those of a block by a node that has it."""
         anywhere = self._dispatcher.anywhere
         for hits in alignment_jobs(result, self._heaviest):
-            blocks, within = self._database.located(result.ordinals[hits])
+            blocks, within = self._database.locate(result.ordinals[hits])
             whose = np.zeros(len(hits), np.int64) if anywhere else blocks
             for key in np.unique(whose).tolist():
                 here = np.flatnonzero(whose == key)

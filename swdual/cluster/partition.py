@@ -20,7 +20,7 @@ from swdual.master.cost import CostModel
 from swdual.master.partition import GOOD_ENOUGH, PATIENCE, instance_of
 from swdual.master.ranges import Range, Targets, columns_of, cut
 from swdual.planning.instance import divisible_bound
-from swdual.planning.planner import PACKAGE, Plan, plan_for
+from swdual.planning.planner import PACKAGE, Plan, plan_instance
 
 SHARE_SECONDS = 0.01
 """What a share takes besides: the way to the node and back."""
@@ -234,7 +234,7 @@ def _planned(
     query_residues = np.array([costs.lengths[each].sum() for each in groups], np.int64)
     cells = costs.sides * query_residues[group] * residues[place]
     instance = instance_of(seconds, kinds)
-    plan = plan_for(instance, planner)
+    plan = plan_instance(instance, planner)
     # The planner numbers CPUs before GPUs.
     order = np.argsort([kind == "gpu" for kind in kinds], kind="stable")
     plan = replace(plan, kinds=tuple(kinds), workers=order[plan.workers])

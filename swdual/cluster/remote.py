@@ -31,7 +31,7 @@ from swdual.master.scoring_stage import scored_within
 from swdual.master.serialization import pack
 from swdual.master.setup import ExecutionOptions, build_context
 from swdual.master.task import Stopped
-from swdual.runtime.memory import allowance
+from swdual.runtime.memory import find_allowance
 from swdual.sequences.sequence import Sequence as Query
 
 SLOT = "swdual turn"
@@ -146,7 +146,7 @@ class WorkerState:
         limit = spec.execution.memory_limit
         if limit is None and worker.memory_manager.memory_limit:
             limit = min(
-                int(USED_MEMORY * worker.memory_manager.memory_limit), allowance(None).bytes
+                int(USED_MEMORY * worker.memory_manager.memory_limit), find_allowance(None).bytes
             )
         execution = replace(spec.execution, threads=threads, memory_limit=limit)
         execution = replace(execution, device=self._devices(spec, execution, worker))
@@ -170,7 +170,7 @@ class WorkerState:
                 self.notes.append(f"{spec.name} is another database there; it is not used")
             except (DatabaseError, OSError) as error:
                 self.notes.append(f"{error}; it is not used")
-        return Database.from_outline(spec.outline, spec.name, folder)
+        return Database.from_metadata(spec.outline, spec.name, folder)
 
     def _devices(
         self, spec: SearchSpec, execution: ExecutionOptions, worker: Worker

@@ -28,8 +28,8 @@ from swdual.master.memory import planned_memory
 from swdual.master.search import Search
 from swdual.master.setup import MAX_BATCH_CANDIDATES, ExecutionOptions, evaluation, needed
 from swdual.master.worker import bind
-from swdual.runtime.memory import allowance
-from swdual.statistics.shuffle import shuffled
+from swdual.runtime.memory import find_allowance
+from swdual.statistics.shuffle import shuffle_targets
 
 logger = logging.getLogger("swdual")
 
@@ -90,8 +90,8 @@ class ClusterSearch(Search):
         self._say(nodes.here)
         needs = needed(database, lengths, params, execution, held)
         needs = replace(needs, together=max(needs.together, self._worth_a_wave(nodes.here)))
-        memory = planned_memory(needs, allowance(None))
-        copies = shuffled(database) if params.stats == "fit" else None
+        memory = planned_memory(needs, find_allowance(None))
+        copies = shuffle_targets(database) if params.stats == "fit" else None
         kinds = {kind for node in nodes.here for kind in node.facts.kinds}
         return SearchContext(
             database,
@@ -134,7 +134,7 @@ class ClusterSearch(Search):
                     query_batch = ahead
                     ahead = next(waves, None)
                     for result in query_batch.results():
-                        with shown.handing_on():
+                        with shown.pause():
                             yield result
                         del result
                     del query_batch  # so that no more than two are held

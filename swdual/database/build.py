@@ -33,7 +33,7 @@ from swdual.database.writing import (
     ShardAssigner,
     Target,
     Targets,
-    padded_lengths,
+    pad_lengths,
     write_block,
 )
 from swdual.errors import InputError
@@ -70,7 +70,7 @@ Size = Callable[[int, int], int]
 logger = logging.getLogger("swdual")
 
 
-def most_room() -> BuildMemoryPlan:
+def largest_memory_plan() -> BuildMemoryPlan:
     """Return all the room that is of use to the building of a database."""
     return BuildMemoryPlan(RUN_RESIDUES, RUN_RECORDS, SPOOL_BYTES, CHECKED_IDS)
 
@@ -102,7 +102,8 @@ def build(
     scratch
         Folder for what memory has no room for; None takes the system's.
     room
-        How much to hold in memory; by default `most_room`. The file does not depend on it.
+        How much to hold in memory; by default `largest_memory_plan`. The file does not
+        depend on it.
     shards
         Streams like the first, for the residues of a database in shards.
     progress
@@ -113,7 +114,7 @@ def build(
     InputError
         If there are no records, or too few for so many shards.
     """
-    room = most_room() if room is None else room
+    room = largest_memory_plan() if room is None else room
     with ThreadPoolExecutor(1) as background, ExitStack() as files:
         folder = None if scratch is None else os.fspath(scratch)
 
@@ -221,7 +222,7 @@ class _Run:
     @property
     def padded_bytes(self) -> int:
         """The bytes of all records, each filled up to the next one's begin."""
-        return int(sum(padded_lengths(lengths).sum() for lengths in self._lengths))
+        return int(sum(pad_lengths(lengths).sum() for lengths in self._lengths))
 
     def blocks(self, block_bytes: Size) -> Iterator[Targets]:
         """Return the records by descending length, ties in input order, cut into blocks.
@@ -231,7 +232,7 @@ class _Run:
         from swdual.database._gather import gather
 
         lengths = np.concatenate(self._lengths)
-        words = padded_lengths(lengths) // ALIGNMENT
+        words = pad_lengths(lengths) // ALIGNMENT
         starts = np.cumsum(words) - words
         order = np.argsort(-lengths, kind="stable")
         ends = np.cumsum(words[order])
@@ -265,7 +266,7 @@ class _StoredRun:
         self.padded_bytes = 0
         for targets in blocks:
             self.padded_bytes += len(targets.residues) - GUARD_BYTES
-            ends = np.concatenate(([0], np.cumsum(padded_lengths(targets.lengths))))
+            ends = np.concatenate(([0], np.cumsum(pad_lengths(targets.lengths))))
             for first in range(0, len(targets.lengths), STORED_RECORDS):
                 part = slice(first, first + STORED_RECORDS)
                 table = np.stack((targets.lengths[part], targets.ordinals[part]))
@@ -337,15 +338,15 @@ def _blocks(runs: _Run | list[_StoredRun], block_bytes: Size) -> Iterator[Target
         if lengths and (len(codes) + len(padded) > most or len(lengths) >= BLOCK_RECORDS):
             number, used = number + 1, used + len(codes)
             most = block_bytes(number, used)
-            yield _collected(lengths, ordinals, codes)
+            yield _make_targets(lengths, ordinals, codes)
             lengths, ordinals, codes = array("q"), array("q"), bytearray()
         lengths.append(-shortness)
         ordinals.append(ordinal)
         codes += padded
-    yield _collected(lengths, ordinals, codes)
+    yield _make_targets(lengths, ordinals, codes)
 
 
-def _collected(lengths: array[int], ordinals: array[int], codes: bytearray) -> Targets:
+def _make_targets(lengths: array[int], ordinals: array[int], codes: bytearray) -> Targets:
     codes += bytes([PAD]) * GUARD_BYTES
     return Targets(
         np.frombuffer(lengths, np.int64),

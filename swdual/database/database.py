@@ -22,7 +22,7 @@ from swdual.database.layout import (
     read_digest,
     read_format,
     read_manifest,
-    read_outline,
+    read_metadata,
 )
 from swdual.database.lookup import (
     MAX_SUGGESTIONS,
@@ -31,15 +31,15 @@ from swdual.database.lookup import (
     find_records,
     similar_identifiers,
 )
-from swdual.database.mapping import FileState, Held, MappedFile, Piece
-from swdual.database.memory import indexable
-from swdual.database.source import typed_batches
+from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
+from swdual.database.memory import limit_batches
+from swdual.database.source import read_typed_batches
 from swdual.database.storage import Storage, piece_state
-from swdual.database.validity import block_agrees, lengths_agree, manifest_fault
+from swdual.database.validity import block_agrees, find_manifest_fault, lengths_agree
 from swdual.errors import DatabaseError, UnknownIdentifier
 from swdual.io import notebook
-from swdual.io.text import pluralize, quoted, sanitize
-from swdual.runtime.memory import allowance
+from swdual.io.text import pluralize, quote, sanitize
+from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
 from swdual.sequences.stream import Source
@@ -97,7 +97,7 @@ class Database:
         self._folder = folder
         self._path = os.path.abspath(main.name)  # a pickle may be read in another folder
         self.manifest: Manifest = read_manifest(main.data, self.name)
-        fault = manifest_fault(self.manifest, MAX_NUMBER if outline else len(main.data))
+        fault = find_manifest_fault(self.manifest, MAX_NUMBER if outline else len(main.data))
         if fault is not None:
             raise DatabaseError(f"{fault}; build it again with 'swdual makedb'", file=self.name)
         self._storage = Storage(main, self.manifest, outline=outline, folder=folder)
@@ -148,7 +148,7 @@ class Database:
         return database
 
     @classmethod
-    def from_outline(cls, outline: bytes, name: str, folder: Path) -> Self:
+    def from_metadata(cls, outline: bytes, name: str, folder: Path) -> Self:
         """Return a database of which blocks are kept in a folder, and nothing else is here.
 
         Parameters
@@ -165,7 +165,7 @@ class Database:
         DatabaseError
             If that is no outline, or one of another version.
         """
-        return cls(Held(outline, name), outline=True, folder=folder)
+        return cls(MemoryFile(outline, name), outline=True, folder=folder)
 
     @classmethod
     def from_batches(cls, batches: Iterable[Batch], alphabet: Alphabet, name: str) -> Self:
@@ -175,7 +175,7 @@ class Database:
         stream = io.BytesIO()
         writer = f"swdual {__version__}"
         build(batches, stream, alphabet, title=name, writer=writer, scratch=None)
-        return cls(Held(stream.getbuffer(), name))
+        return cls(MemoryFile(stream.getbuffer(), name))
 
     @classmethod
     def from_fasta(
@@ -193,8 +193,8 @@ class Database:
         MemoryLimitError
             If that takes more memory than may be used; says what would be enough.
         """
-        batches, alphabet = typed_batches([path], dbtype, on_invalid)
-        batches = indexable(batches, allowance(memory_limit))
+        batches, alphabet = read_typed_batches([path], dbtype, on_invalid)
+        batches = limit_batches(batches, find_allowance(memory_limit))
         return cls.from_batches(batches, alphabet, "-" if path == "-" else os.fspath(path))
 
     @cached_property
@@ -210,7 +210,7 @@ class Database:
     def __len__(self) -> int:
         return self.manifest.sequences
 
-    def counted_sequences(self) -> str:
+    def describe_sequences(self) -> str:
         """Return how many sequences of which kind there are: "19,570 proteins"."""
         one, many = "nucleotide sequence", "nucleotide sequences"
         if self.alphabet is PROTEIN:
@@ -252,10 +252,10 @@ class Database:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a file as its path and digest, and what is in memory as its bytes."""
         piece_state(self._main)
-        if not isinstance(self._main, Held):
-            return _reopened, (type(self), self._path, self._folder, self.digest)
+        if not isinstance(self._main, MemoryFile):
+            return _reopen, (type(self), self._path, self._folder, self.digest)
         data = bytes(self._main.data)
-        return _restored, (type(self), data, self.name, self._outline, self._folder)
+        return _restore, (type(self), data, self.name, self._outline, self._folder)
 
     def close(self) -> None:
         """Let go of the files, or leave that to the last of their arrays that is still in use."""
@@ -265,7 +265,9 @@ class Database:
     @property
     def held_bytes(self) -> int:
         """The bytes of memory that it takes however little is looked at: none if it is a file."""
-        return len(self._main.data) if isinstance(self._main, Held) and not self._outline else 0
+        return (
+            len(self._main.data) if isinstance(self._main, MemoryFile) and not self._outline else 0
+        )
 
     def release(self) -> None:
         """Let go of the memory that files have been read into; what is needed is read again."""
@@ -279,7 +281,7 @@ class Database:
     @property
     def outline(self) -> bytes:
         """What another process needs to open the same database, which then lacks all blocks."""
-        return read_outline(self._main.data)
+        return read_metadata(self._main.data)
 
     def has_block(self, number: int) -> bool:
         """Return whether a block is here, in a file of the right size; that is not verified yet."""
@@ -334,13 +336,13 @@ class Database:
         }
         block = Block(info.first, **arrays)  # type: ignore[arg-type]
         if not block_agrees(*block[1:], self.manifest, info, release):
-            raise self._contradiction(f"block {number}")
+            raise self._contradiction_error(f"block {number}")
         release()
         return block
 
     def codes(self, ordinals: Iterable[int]) -> list[bytes]:
         """Return the residue codes of some records of the input."""
-        numbers, places = self.located(ordinals)
+        numbers, places = self.locate(ordinals)
         found = [b""] * len(places)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
             here = np.flatnonzero(numbers == number)
@@ -349,7 +351,7 @@ class Database:
                 found[place] = codes
         return found
 
-    def located(self, ordinals: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def locate(self, ordinals: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the block of each of some records of the input, and its place in that block."""
         places = self._places[np.asarray(list(ordinals), np.int64)].astype(np.int64)
         firsts = np.array([info.first for info in self.manifest.blocks])
@@ -377,7 +379,7 @@ class Database:
             lengths[self._ordinals(number)] = self.lengths(number)
             self._main.release()
         if not lengths.all():
-            raise self._contradiction("the order of the input")
+            raise self._contradiction_error("the order of the input")
         for first in range(0, len(self), SIZES_AT_ONCE):
             here = range(first, min(first + SIZES_AT_ONCE, len(self)))
             yield from zip(
@@ -388,7 +390,7 @@ class Database:
         """Return the lengths of one block's targets, without touching their residues."""
         lengths: NDArray[np.uint32] = self._array(f"lengths/{number}", "<u4")  # type: ignore[assignment]
         if not lengths_agree(lengths, self.manifest.blocks[number]):
-            raise self._contradiction(f"block {number}")
+            raise self._contradiction_error(f"block {number}")
         return lengths
 
     def blocks(self) -> Iterator[Block]:
@@ -460,7 +462,7 @@ class Database:
         try:
             return find_records(identifiers, self._names)
         except ValueError as error:
-            raise self._contradiction("section 'offsets'") from error
+            raise self._contradiction_error("section 'offsets'") from error
 
     def select(self, identifiers: Iterable[str]) -> tuple[list[int], dict[str, UnknownIdentifier]]:
         """Return the records that some identifiers name, each once, and errors for the other ones.
@@ -483,13 +485,13 @@ class Database:
             first = [first_word(title) for title in self.headers(partial[:MAX_SUGGESTIONS])]
             more = ", ..." if len(partial) > len(first) else ""
             return UnknownIdentifier(
-                f"{quoted(identifier)} is part of {len(partial):,} identifiers: "
+                f"{quote(identifier)} is part of {len(partial):,} identifiers: "
                 f"{', '.join(first)}{more}; give the whole identifier",
                 file=self.name,
             )
         near = similar_identifiers(identifier, self._names)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
-        return UnknownIdentifier(f"has no record {quoted(identifier)}{hint}", file=self.name)
+        return UnknownIdentifier(f"has no record {quote(identifier)}{hint}", file=self.name)
 
     @property
     def _names(self) -> Names:
@@ -508,7 +510,7 @@ class Database:
             here = places[first : first + RECORDS_AT_ONCE]
             starts, ends = offsets[here].tolist(), offsets[here + 1].tolist()
             if not all(a <= b <= len(names) for a, b in zip(starts, ends, strict=True)):
-                raise self._contradiction("section 'offsets'")
+                raise self._contradiction_error("section 'offsets'")
             found += [decode_header(bytes(names[a:b])) for a, b in zip(starts, ends, strict=True)]
             self._main.release()
         return found
@@ -522,14 +524,14 @@ class Database:
             places[ordinals] = np.arange(info.first, info.first + len(ordinals))
             self._main.release()
         if len(places) and int(places.max()) == len(self):  # so another record comes twice
-            raise self._contradiction("the order of the input")
+            raise self._contradiction_error("the order of the input")
         return places
 
     def _ordinals(self, number: int) -> NDArray[np.int64]:
         """Return which records of the input the targets of a block are."""
         ordinals = self._array(f"ordinals/{number}", "<u8")
         if int(ordinals.max()) >= len(self):
-            raise self._contradiction(f"section 'ordinals/{number}'")
+            raise self._contradiction_error(f"section 'ordinals/{number}'")
         return ordinals.astype(np.int64)
 
     def facts(self, *, letters: bool = False) -> dict[str, Any]:
@@ -582,9 +584,9 @@ class Database:
         offsets: NDArray[np.uint64] = self._array("offsets", "<u8")  # type: ignore[assignment]
         size = self._storage.sections["names"].bytes
         if int(offsets[-1]) != size or (offsets[1:] < offsets[:-1]).any():
-            raise self._contradiction("section 'offsets'")
+            raise self._contradiction_error("section 'offsets'")
 
-    def _contradiction(self, what: str) -> DatabaseError:
+    def _contradiction_error(self, what: str) -> DatabaseError:
         return DatabaseError(
             f"{what} contradicts itself; build it again with 'swdual makedb'", file=self.name
         )
@@ -595,7 +597,7 @@ class Database:
         return array
 
 
-def _reopened(kind: type[Database], path: str, folder: Path | None, digest: str) -> Database:
+def _reopen(kind: type[Database], path: str, folder: Path | None, digest: str) -> Database:
     """Return the database in a file, of which another process has sent the path.
 
     Raises
@@ -613,8 +615,8 @@ def _reopened(kind: type[Database], path: str, folder: Path | None, digest: str)
     return database
 
 
-def _restored(
+def _restore(
     kind: type[Database], data: bytes, name: str, outline: bool, folder: Path | None
 ) -> Database:
     """Return a database that was in the memory of another process."""
-    return kind(Held(data, name), outline=outline, folder=folder)
+    return kind(MemoryFile(data, name), outline=outline, folder=folder)

@@ -179,7 +179,7 @@ def read_digest(data: memoryview) -> bytes:
     return digest
 
 
-def read_outline(data: memoryview) -> bytes:
+def read_metadata(data: memoryview) -> bytes:
     """Return header and manifest of a file, as a file that has nothing else."""
     _, major, _, _, offset, size, *_ = HEADER.unpack_from(data)
     manifest = bytes(data[offset : offset + size])
@@ -201,7 +201,7 @@ def checksum(parts: Iterable[bytes | memoryview]) -> str:
 
 def pack_header(manifest_offset: int, manifest: bytes, *, shards: bool = False) -> bytes:
     """Return the header of a file that ends with this manifest at this offset."""
-    return _signed(
+    return _sign(
         HEADER.pack(
             MAGIC,
             MAJOR_WITH_SHARDS if shards else MAJOR,
@@ -219,10 +219,12 @@ def pack_shard_header(number: int, manifest: Manifest, digest: bytes) -> bytes:
     """Return the header of a shard of the database with this manifest, whose XXH3-128 is given."""
     shards = manifest.shards
     fields = (SHARD_MAGIC, number, len(shards), shards[number].bytes, digest)
-    return _signed(SHARD_HEADER.pack(*fields))
+    return _sign(SHARD_HEADER.pack(*fields))
 
 
-def shard_fault(data: memoryview, number: int, manifest: Manifest, digest: bytes) -> str | None:
+def find_shard_fault(
+    data: memoryview, number: int, manifest: Manifest, digest: bytes
+) -> str | None:
     """Return why a file is not the shard that it should be, if it is not."""
     header, promised = bytes(data[:HEADER_BYTES]), manifest.shards[number].bytes
     if header[: len(SHARD_MAGIC)] != SHARD_MAGIC or len(header) < HEADER_BYTES:
@@ -236,7 +238,7 @@ def shard_fault(data: memoryview, number: int, manifest: Manifest, digest: bytes
     return None
 
 
-def _signed(fields: bytes) -> bytes:
+def _sign(fields: bytes) -> bytes:
     fields = fields.ljust(HEADER_BYTES - 8, b"\0")
     return fields + xxhash.xxh3_64_digest(fields)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import UnknownIdentifier
-from swdual.io.text import nearest, quoted
+from swdual.io.text import nearest, quote
 from swdual.sequences.sequence import decode_header, first_word
 
 CHUNK_BYTES = 4 << 20
@@ -33,7 +33,7 @@ _BEFORE_A_PART = b"| \t"
 _VERSION = re.compile(r"\.[0-9]+\Z")
 
 
-def find_place(word: str, identifiers: Sequence[str], what: str) -> int:
+def find_index(word: str, identifiers: Sequence[str], what: str) -> int:
     """Return the place of the first identifier that a word names, as `Database.find` does.
 
     Raises
@@ -52,12 +52,12 @@ def find_place(word: str, identifiers: Sequence[str], what: str) -> int:
     if partial:
         names = ", ".join(identifiers[k] for k in partial[:MAX_SUGGESTIONS])
         raise UnknownIdentifier(
-            f"{quoted(word)} is part of {len(partial):,} identifiers: {names}; "
+            f"{quote(word)} is part of {len(partial):,} identifiers: {names}; "
             "give the whole identifier"
         )
     near = nearest(word, identifiers)
     hint = f"; did you mean {near}?" if near else ""
-    raise UnknownIdentifier(f"there is no {what} {quoted(word)}{hint}")
+    raise UnknownIdentifier(f"there is no {what} {quote(word)}{hint}")
 
 
 class Names(NamedTuple):

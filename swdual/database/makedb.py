@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from swdual.database.build import MAX_RUNS, build, most_room
+from swdual.database.build import MAX_RUNS, build, largest_memory_plan
 from swdual.database.database import Database
 from swdual.database.layout import BLOCK_BYTES, MAX_SHARDS, SHARD_MAGIC
-from swdual.database.memory import room_within
-from swdual.database.source import typed_batches
+from swdual.database.memory import fit_memory_plan
+from swdual.database.source import read_typed_batches
 from swdual.database.storage import shard_path
 from swdual.errors import InputError, OutputError
-from swdual.io.output import Output, replacing
+from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
-from swdual.runtime.memory import allowance
+from swdual.runtime.memory import find_allowance
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.version import __version__
@@ -95,14 +95,14 @@ def makedb(
         if os.path.exists(place) and not os.path.isfile(place):
             kind = "Is a directory" if os.path.isdir(place) else "Not a regular file"
             raise OutputError(f"{kind}, but a database is a regular file", file=place)
-    allowed = allowance(memory_limit)
+    allowed = find_allowance(memory_limit)
     logger.debug("memory: at most %s MiB (%s)", f"{allowed.bytes / 2**20:,.0f}", allowed.source)
-    room = room_within(most_room(), BLOCK_BYTES, allowed)
-    batches, alphabet = typed_batches(paths, dbtype, on_invalid)
+    room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed)
+    batches, alphabet = read_typed_batches(paths, dbtype, on_invalid)
     logger.debug("reading %s as %s", pluralize(len(paths), "file", "files"), alphabet.plural)
 
     def output(place: Path) -> AbstractContextManager[Output]:
-        return replacing(place, force=force, inputs=paths)
+        return replace_file(place, force=force, inputs=paths)
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
     with _open_files(len(places) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
@@ -129,7 +129,7 @@ def makedb(
     database = Database.open(target)
     logger.debug(
         "database: %s, longest %s, in %s",
-        database.counted_sequences(),
+        database.describe_sequences(),
         f"{database.manifest.longest:,}",
         pluralize(len(database.manifest.blocks), "block", "blocks"),
     )

@@ -33,7 +33,7 @@ class Piece(Protocol):
         """Let go of the bytes."""
 
 
-class Held:
+class MemoryFile:
     """Bytes in memory that stand for a file."""
 
     def __init__(self, data: bytes | memoryview, name: str) -> None:

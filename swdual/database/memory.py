@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from swdual.database.layout import BLOCK_BYTES
-from swdual.runtime.memory import MIB, READ_ANYWAY, Allowance, between, largest_part, refuse_below
+from swdual.runtime.memory import (
+    MIB,
+    READ_ANYWAY,
+    Allowance,
+    find_largest_part,
+    interpolate,
+    refuse_below,
+)
 from swdual.sequences.sequence import Batch
 
 PROGRAM_BYTES = 100 * MIB
@@ -68,7 +75,7 @@ class BuildMemoryPlan:
         )
 
 
-def room_within(most: BuildMemoryPlan, block_bytes: int, allowed: Allowance) -> BuildMemoryPlan:
+def fit_memory_plan(most: BuildMemoryPlan, block_bytes: int, allowed: Allowance) -> BuildMemoryPlan:
     """Return as much room as may be had.
 
     Parameters
@@ -88,14 +95,14 @@ def room_within(most: BuildMemoryPlan, block_bytes: int, allowed: Allowance) -> 
 
     def of(part: float) -> BuildMemoryPlan:
         return BuildMemoryPlan(
-            between(min(32 * MIB, most.residues), most.residues, part),
-            between(min(1 << 16, most.records), most.records, part),
-            between(min(MIB, most.spooled), most.spooled, part),
-            between(min(1 << 20, most.identifiers), most.identifiers, part),
+            interpolate(min(32 * MIB, most.residues), most.residues, part),
+            interpolate(min(1 << 16, most.records), most.records, part),
+            interpolate(min(MIB, most.spooled), most.spooled, part),
+            interpolate(min(1 << 20, most.identifiers), most.identifiers, part),
         )
 
     refuse_below(of(0.0).total(block_bytes), allowed, "a smaller input needs as much")
-    return of(largest_part(lambda part: of(part).total(block_bytes), allowed.bytes))
+    return of(find_largest_part(lambda part: of(part).total(block_bytes), allowed.bytes))
 
 
 def index_bytes(size: int) -> int:
@@ -106,7 +113,7 @@ def index_bytes(size: int) -> int:
     return PROGRAM_BYTES + READING_BYTES + 9 * size // 4 + min(size, BLOCK_BUFFERS * BLOCK_BYTES)
 
 
-def searched_bytes(size: int) -> int:
+def search_bytes(size: int) -> int:
     """Return what it takes to build a database of so many bytes in memory and to search it.
 
     That is told before all of it is read, so that a search may need yet more: see `READ_ANYWAY`.
@@ -114,7 +121,7 @@ def searched_bytes(size: int) -> int:
     return max(index_bytes(size), size + SEARCH_BYTES)
 
 
-def indexable(batches: Iterable[Batch], allowed: Allowance) -> Iterator[Batch]:
+def limit_batches(batches: Iterable[Batch], allowed: Allowance) -> Iterator[Batch]:
     """Return the records as long as a database of them can be built in memory.
 
     Raises
@@ -126,8 +133,8 @@ def indexable(batches: Iterable[Batch], allowed: Allowance) -> Iterator[Batch]:
     for batch in batches:
         size += BLOCK_ENTRY_BYTES * len(batch.codes) // BLOCK_BYTES
         size += len(batch.codes) + len(batch.headers) + RECORD_ENTRY_BYTES * len(batch.lengths)
-        if size <= READ_ANYWAY or searched_bytes(size) <= allowed.bytes:
+        if size <= READ_ANYWAY or search_bytes(size) <= allowed.bytes:
             yield batch
     if size > READ_ANYWAY:
         remedy = "a database that 'swdual makedb' wrote takes less"
-        refuse_below(searched_bytes(size), allowed, remedy)
+        refuse_below(search_bytes(size), allowed, remedy)

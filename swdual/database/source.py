@@ -44,7 +44,7 @@ def is_database(path: Source) -> bool:
     return MAGIC.startswith(head) or head[:1] not in _SEQUENCE_STARTS
 
 
-def typed_batches(
+def read_typed_batches(
     paths: list[Source], dbtype: str, on_invalid: OnInvalid
 ) -> tuple[Iterator[Batch], Alphabet]:
     """Return the records of all files, and their alphabet.
@@ -66,14 +66,14 @@ def typed_batches(
         begun = [*islice(first, 1)]  # the detector knows when the first batch has been read
         first = chain(begun, first)
         alphabet = detector.alphabet or PROTEIN
-        say_type(source_name(paths[0]), alphabet)
+        log_type(source_name(paths[0]), alphabet)
 
     def batches() -> Iterator[Batch]:
         for number, path in enumerate(paths):
             others = read_batches(path, alphabet, on_invalid=on_invalid) if number else first
             for place, batch in enumerate(others):
                 if place == 0 and alphabet is PROTEIN and looks_like_nucleotides(batch):
-                    _doubt(path, dbtype)
+                    _refuse_nucleotides(path, dbtype)
                 yield batch
 
     return batches(), alphabet
@@ -85,7 +85,7 @@ def check_dbtype(dbtype: str) -> None:
         raise InputError(f"`dbtype` is {dbtype!r}, but it must be auto, {' or '.join(ALPHABETS)}")
 
 
-def say_type(name: str, alphabet: Alphabet) -> None:
+def log_type(name: str, alphabet: Alphabet) -> None:
     """Log as what a file was read, and how to have it otherwise."""
     if alphabet is PROTEIN:
         logger.debug("%s: read as proteins", name)
@@ -93,7 +93,7 @@ def say_type(name: str, alphabet: Alphabet) -> None:
         logger.info("%s: read as nucleotides; for proteins use `dbtype='prot'`", name)
 
 
-def _doubt(path: Source, dbtype: str) -> None:
+def _refuse_nucleotides(path: Source, dbtype: str) -> None:
     """Refuse nucleotides among proteins; warn if they are said to be proteins."""
     if dbtype == "auto":
         raise InputError(

@@ -20,13 +20,13 @@ from swdual.database.layout import (
     Manifest,
     Section,
     checksum,
+    find_shard_fault,
     padding,
     read_digest,
-    shard_fault,
 )
 from swdual.database.mapping import FileState, MappedFile, Piece
 from swdual.errors import DatabaseError
-from swdual.io.output import named
+from swdual.io.output import name_errors
 
 CHECKED_AT_ONCE = 4 << 20
 """Bytes of a section that are in memory while its checksum is computed."""
@@ -120,7 +120,7 @@ class Storage:
     def _place(self, section: Section) -> Place:
         """Return where a section lies, having opened the file if it is there."""
         if section.name in self._blocks and (self._outline or section.name in self._homes):
-            return self._block_place(section)
+            return self._locate_in_block(section)
         if self._outline:
             raise DatabaseError(
                 f"section {section.name!r} was not sent; ask who has the database",
@@ -128,7 +128,7 @@ class Storage:
             )
         return Place(self._main, section.offset)
 
-    def _block_place(self, section: Section) -> Place:
+    def _locate_in_block(self, section: Section) -> Place:
         kind, block = self._blocks[section.name]
         shard = self._homes.get(section.name)
         with self._opening:
@@ -143,8 +143,8 @@ class Storage:
     def _shard(self, number: int) -> Piece:
         if number not in self._shards:
             path = shard_path(self._main.name, number)
-            piece = self._mapped(path, f"shard {number} of {len(self._manifest.shards)}")
-            fault = shard_fault(piece.data, number, self._manifest, self._digest)
+            piece = self._map_file(path, f"shard {number} of {len(self._manifest.shards)}")
+            fault = find_shard_fault(piece.data, number, self._manifest, self._digest)
             if fault is not None:
                 piece.close()
                 raise DatabaseError(
@@ -158,14 +158,14 @@ class Storage:
     def _part(self, block: int) -> Piece:
         if block not in self._parts:
             path = self._part_path(block)
-            piece = self._mapped(path, f"block {block}")
+            piece = self._map_file(path, f"block {block}")
             if len(piece.data) != self._part_bytes(block):
                 piece.close()
                 raise DatabaseError("has another size than its block; remove it", file=path)
             self._parts[block] = piece
         return self._parts[block]
 
-    def _mapped(self, path: Path, what: str) -> MappedFile:
+    def _map_file(self, path: Path, what: str) -> MappedFile:
         piece_state(self._main)
         try:
             return MappedFile(path)
@@ -239,7 +239,7 @@ class Storage:
                     f"section {section.name!r} came damaged (checksum mismatch); send it again",
                     file=self._main.name,
                 )
-        with named(os.fspath(path)):
+        with name_errors(os.fspath(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
             number, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
             try:

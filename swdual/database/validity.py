@@ -30,7 +30,7 @@ TARGETS_AT_ONCE = 1 << 14
 """Targets whose places are looked at together."""
 
 
-def manifest_fault(manifest: Manifest, end: int) -> str | None:
+def find_manifest_fault(manifest: Manifest, end: int) -> str | None:
     """Return what is wrong with a manifest, if anything.
 
     Parameters
@@ -64,7 +64,7 @@ def manifest_fault(manifest: Manifest, end: int) -> str | None:
             return f"section {name!r} is missing"
         if sections[name].bytes != size:
             return f"section {name!r} contradicts the header"
-    return _blocks_fault(manifest)
+    return _find_blocks_fault(manifest)
 
 
 def _sizes(manifest: Manifest, sections: dict[str, Section]) -> Iterator[tuple[str, int]]:
@@ -81,7 +81,7 @@ def _sizes(manifest: Manifest, sections: dict[str, Section]) -> Iterator[tuple[s
         yield "names", -1
 
 
-def _blocks_fault(manifest: Manifest) -> str | None:
+def _find_blocks_fault(manifest: Manifest) -> str | None:
     """Return what is wrong with the numbers of the blocks, if anything."""
     blocks = manifest.blocks
     sound = all(

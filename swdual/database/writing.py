@@ -160,7 +160,7 @@ def write_block(
 ) -> BlockInfo:
     """Append the sections of one block, those that lie in shards to a stream."""
     number = len(before)
-    starts = np.concatenate(([0], np.cumsum(padded_lengths(targets.lengths))[:-1])) // ALIGNMENT
+    starts = np.concatenate(([0], np.cumsum(pad_lengths(targets.lengths))[:-1])) // ALIGNMENT
     arrays = {"starts": starts, "lengths": targets.lengths, "ordinals": targets.ordinals}
     sections.write(f"residues/{number}", targets.residues.data, stream)
     for name, values in arrays.items():
@@ -175,6 +175,6 @@ def write_block(
     )
 
 
-def padded_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def pad_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the bytes that targets take, each filled up to the next one's begin."""
     return lengths + -lengths % ALIGNMENT

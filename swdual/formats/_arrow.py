@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from swdual.errors import InputError
-from swdual.format import Table, table_of
-from swdual.formats._header import ahead
-from swdual.hits.fields import FIELDS, known_fields
+from swdual.format import Table, make_table
+from swdual.formats._header import peek
+from swdual.hits.fields import FIELDS, check_fields
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
 from swdual.runtime.extras import install_command
@@ -41,12 +41,12 @@ def arrow() -> Any:
     return pyarrow
 
 
-def with_metadata(
+def add_metadata(
     results: Iterable[QueryResult], fields: Sequence[str]
 ) -> tuple[Table, dict[str, str]]:
     """Return the hits of all queries as a table, and what it should say about its origin."""
-    first, whole = ahead(results)
-    return table_of(whole, tuple(dict.fromkeys(fields))), metadata(first)
+    first, whole = peek(results)
+    return make_table(whole, tuple(dict.fromkeys(fields))), metadata(first)
 
 
 def metadata(result: QueryResult | None) -> dict[str, str]:
@@ -139,7 +139,7 @@ def read_batches(found: Iterable[Any], kinds: pyarrow.Schema, name: str, kind: s
     InputError
         If a field is unknown, or holds something else than it should, or the file is damaged.
     """
-    fields = known_fields(kinds.names)
+    fields = check_fields(kinds.names)
     for field, have, want in zip(fields, kinds.types, schema(fields, {}).types, strict=True):
         if not _may_become(have, want):
             raise InputError(f"{field} holds {have}, but should hold {want}", file=name)
@@ -173,6 +173,6 @@ def _may_become(have: Any, want: Any) -> bool:
     return bool(types.is_integer(have) or types.is_floating(have))
 
 
-def seekable(stream: IO[bytes]) -> IO[bytes]:
+def make_seekable(stream: IO[bytes]) -> IO[bytes]:
     """Return a stream with the same content that can be read in any order."""
     return stream if stream.seekable() else io.BytesIO(stream.read())

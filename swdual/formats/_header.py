@@ -13,7 +13,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 
 
-def ahead(
+def peek(
     results: Iterable[QueryResult],
 ) -> tuple[QueryResult | None, Iterator[QueryResult]]:
     """Return the first result, or None, and all results, of which no other is held."""

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from swdual.errors import InputError
-from swdual.format import Column, Table, checked
-from swdual.hits.fields import DATA, known_fields
+from swdual.format import Column, Table, check_value
+from swdual.hits.fields import DATA, check_fields
 
 CHUNK_ROWS = 10_000
 
@@ -41,7 +41,7 @@ def read_objects(rows: Iterator[tuple[Place, dict[str, Any]]]) -> Table:
     first = next(rows, None)
     if first is None:
         return Table(DATA, iter(()))
-    fields = known_fields(list(first[1]))
+    fields = check_fields(list(first[1]))
     return Table(fields, _chunks(itertools.chain([first], rows), fields))
 
 
@@ -58,5 +58,5 @@ def _chunks(
                     line=line,
                 )
             for field, column in zip(fields, columns, strict=True):
-                column.append(checked(field, row[field], file, line))
+                column.append(check_value(field, row[field], file, line))
         yield list(columns)

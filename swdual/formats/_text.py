@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from swdual.errors import InputError
-from swdual.format import NOTHING, Column, Table, checked
+from swdual.format import NOTHING, Column, Table, check_value
 from swdual.hits.fields import FIELDS, STANDARD
 
 CHUNK_ROWS = 10_000
@@ -69,4 +69,4 @@ def _value(field: str, text: str, name: str, line: int) -> Any:
             value = math.nan if text == NOTHING else float(text)
     except ValueError as error:
         raise InputError(f"{field} is {text!r}, not a number", file=name, line=line) from error
-    return checked(field, value, name, line)
+    return check_value(field, value, name, line)

@@ -8,14 +8,14 @@ from typing import IO
 from swdual.format import Table
 from swdual.formats._arrow import (
     Sink,
+    add_metadata,
     arrow,
     batches,
+    make_seekable,
     metadata,
     read_batches,
     reading,
     schema,
-    seekable,
-    with_metadata,
 )
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
@@ -30,7 +30,7 @@ def write(
 ) -> None:
     """Write the hits of all queries; the schema names the fields, so `header` adds nothing."""
     arrow()
-    table, facts = with_metadata(results, fields)
+    table, facts = add_metadata(results, fields)
     _write(table, stream, facts)
 
 
@@ -55,6 +55,6 @@ def read_table(stream: IO[bytes], name: str) -> Table:
         If it is no Arrow file.
     """
     with reading(name, KIND):
-        file = arrow().ipc.open_file(seekable(stream))
+        file = arrow().ipc.open_file(make_seekable(stream))
         found = (file.get_batch(k) for k in range(file.num_record_batches))
         return read_batches(found, file.schema, name, KIND)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, NamedTuple
 
 from swdual.errors import InputError
-from swdual.format import Table, printed
+from swdual.format import Table, print_column
 from swdual.formats._text import MAX_ROW_LENGTH, read_chunks
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
@@ -85,7 +85,7 @@ def write(
         text.write(_comments(result, fields))
         for piece in result.pieces():
             texts = [
-                printed(field, column)
+                print_column(field, column)
                 for field, column in zip(fields, columns(piece, fields), strict=True)
             ]
             text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))

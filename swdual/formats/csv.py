@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 from swdual.errors import InputError
-from swdual.format import Table, printed, table_of
+from swdual.format import Table, make_table, print_column
 from swdual.formats._text import MAX_ROW_LENGTH, Row, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
@@ -25,7 +25,7 @@ def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries."""
-    write_table(table_of(results, fields), stream, header=header)
+    write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
@@ -35,7 +35,7 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
         writer.writerow(table.fields)
     for chunk in table.chunks:
         texts = [
-            printed(field, column, tab="\t")
+            print_column(field, column, tab="\t")
             for field, column in zip(table.fields, chunk, strict=True)
         ]
         writer.writerows(zip(*texts, strict=True))

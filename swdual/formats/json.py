@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import IO
 
 from swdual.errors import InputError
-from swdual.format import Table, table_of
+from swdual.format import Table, make_table
 from swdual.formats._objects import objects, read_objects
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
@@ -20,7 +20,7 @@ def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries; every object names its fields, so `header` adds nothing."""
-    write_table(table_of(results, fields), stream, header=header)
+    write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:

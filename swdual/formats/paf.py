@@ -24,7 +24,7 @@ def write(
     """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
     text = Utf8(stream)
     for result in results:
-        for hit in result.one_by_one():
+        for hit in result.iter_hits():
             text.write(_line(hit))
 
 

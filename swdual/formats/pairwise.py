@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from swdual.format import print_bits, print_evalue
-from swdual.formats._header import ahead
+from swdual.formats._header import peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -38,14 +38,14 @@ def write(
 
     The layout is fixed, so `header` adds nothing.
     """
-    first, results = ahead(results)
+    first, results = peek(results)
     if first is None:
         return
     text = Utf8(stream)
     text.write(_preamble(first))
     for result in results:
         text.write(_query(result) + _list(result))
-        for hit in result.one_by_one():
+        for hit in result.iter_hits():
             text.write(_hit(hit))
         text.write(_statistics(result.statistics, len(result.query.codes)))
     text.write(_footer(first))

@@ -8,14 +8,14 @@ from typing import IO, Any
 from swdual.format import Table
 from swdual.formats._arrow import (
     Sink,
+    add_metadata,
     arrow,
     batches,
+    make_seekable,
     metadata,
     read_batches,
     reading,
     schema,
-    seekable,
-    with_metadata,
 )
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
@@ -30,7 +30,7 @@ def write(
 ) -> None:
     """Write the hits of all queries; the schema names the fields, so `header` adds nothing."""
     arrow()
-    table, facts = with_metadata(results, fields)
+    table, facts = add_metadata(results, fields)
     _write(table, stream, facts)
 
 
@@ -55,7 +55,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
         If it is no Parquet file.
     """
     with reading(name, KIND):
-        file = _parquet().ParquetFile(seekable(stream))
+        file = _parquet().ParquetFile(make_seekable(stream))
         return read_batches(file.iter_batches(), file.schema_arrow, name, KIND)
 
 

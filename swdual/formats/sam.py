@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from swdual.alignment.alignment import Alignment
-from swdual.formats._header import ahead, tags, target_cigar
+from swdual.formats._header import peek, tags, target_cigar
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -37,7 +37,7 @@ def write(
 ) -> None:
     """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
     text = Utf8(stream)
-    first, results = ahead(results)
+    first, results = peek(results)
     text.write("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
     listed: set[str] = set()
     for title, length in [] if first is None else first.targets.sizes():
@@ -49,7 +49,7 @@ def write(
     for result in results:
         name = _NO_QUERY_NAME.sub("?", result.query.id)[:MAX_QUERY_NAME_LENGTH] or "?"
         secondary = 0
-        for hit in result.one_by_one():
+        for hit in result.iter_hits():
             alignment = hit.alignment
             if alignment.length:
                 text.write(_line(name, hit, alignment, secondary))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import IO
 
-from swdual.format import Table, printed, table_of
+from swdual.format import Table, make_table, print_column
 from swdual.formats._text import MAX_ROW_LENGTH, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
@@ -19,7 +19,7 @@ def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries; header lines are made harmless."""
-    write_table(table_of(results, fields), stream, header=header)
+    write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
@@ -28,7 +28,9 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
     if header:
         text.write("\t".join(table.fields) + "\n")
     for chunk in table.chunks:
-        texts = [printed(field, column) for field, column in zip(table.fields, chunk, strict=True)]
+        texts = [
+            print_column(field, column) for field, column in zip(table.fields, chunk, strict=True)
+        ]
         text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from swdual.errors import InputError, OutputError
-from swdual.format import Table, table_of
+from swdual.format import Table, make_table
 from swdual.hits.fields import FIELDS as KNOWN
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
@@ -40,7 +40,7 @@ def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries; the names of the fields are there with or without `header`."""
-    write_table(table_of(results, fields), stream, header=header)
+    write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:

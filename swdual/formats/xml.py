@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
-from swdual.formats._header import ahead, number
+from swdual.formats._header import number, peek
 from swdual.hits.hit import Hit
-from swdual.hits.query_result import BY_PLACE, QueryResult
+from swdual.hits.query_result import ORDINAL_PREFIX, QueryResult
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
 from swdual.sequences.scoring import ScoringScheme
@@ -37,16 +37,14 @@ def write(
 
     The layout is fixed, so `header` adds nothing.
     """
-    first, results = ahead(results)
+    first, results = peek(results)
     if first is None:
         return
     text = Utf8(stream)
     text.write(_preamble(first))
     for result in results:
         text.write(_iteration_head(result))
-        for hit, (name, title) in zip(
-            result.one_by_one(), result.distinct_names(sanitize), strict=True
-        ):
+        for hit, (name, title) in zip(result.iter_hits(), result.name_hits(sanitize), strict=True):
             text.write(_hit(hit, name, title))
         text.write(_iteration_tail(result))
     text.write("</BlastOutput_iterations>\n</BlastOutput>\n")
@@ -151,7 +149,7 @@ def _hit(hit: Hit, name: str, title: str) -> str:
         "num": hit.rank,
         "id": name,
         "def": title,
-        "accession": name.removeprefix(BY_PLACE),
+        "accession": name.removeprefix(ORDINAL_PREFIX),
         "len": hit.target_length,
     }
     return f"<Hit>\n{_elements('Hit', values, 2)}  <Hit_hsps>\n{_hsp(hit)}  </Hit_hsps>\n</Hit>\n"

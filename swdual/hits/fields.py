@@ -51,7 +51,7 @@ def _span(traced: Tracebacks, side: str) -> NDArray[np.int64]:
     return traced.column(f"{side}_ends") - traced.column(f"{side}_starts")
 
 
-def _target_place(edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
+def _target_bound(edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
     """Return where the alignment begins (ends) in the target, read along the query."""
 
     def places(found: QueryResult) -> NDArray[np.int64]:
@@ -73,7 +73,7 @@ def _same(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list[A
     return lambda found: [value(found)] * len(found)
 
 
-def _decoded(found: QueryResult, codes: bytes) -> str:
+def _decode(found: QueryResult, codes: bytes) -> str:
     return found.targets.alphabet.decode(codes)
 
 
@@ -132,10 +132,10 @@ FIELDS: dict[str, Field] = {
     ),
     "qend": Field("whole", "last aligned residue of the query", _column("query_ends"), traced=True),
     "sstart": Field(
-        "whole", "first aligned residue of the target", _target_place("first", "last"), traced=True
+        "whole", "first aligned residue of the target", _target_bound("first", "last"), traced=True
     ),
     "send": Field(
-        "whole", "last aligned residue of the target", _target_place("last", "first"), traced=True
+        "whole", "last aligned residue of the target", _target_bound("last", "first"), traced=True
     ),
     "qlen": Field("whole", "residues of the query", _same(lambda found: len(found.query.codes))),
     "slen": Field("whole", "residues of the target", lambda found: found.target_lengths),
@@ -164,12 +164,12 @@ FIELDS: dict[str, Field] = {
     "qseq_gapped": _QUERY_ROW,
     "sseq_gapped": _TARGET_ROW,
     "full_qseq": Field(
-        "text", "the whole query", _same(lambda found: _decoded(found, found.query.codes))
+        "text", "the whole query", _same(lambda found: _decode(found, found.query.codes))
     ),
     "full_sseq": Field(
         "text",
         "the whole target",
-        lambda found: [_decoded(found, codes) for codes in found.target_codes],
+        lambda found: [_decode(found, codes) for codes in found.target_codes],
     ),
     "qframe": Field("whole", "always 1", _same(lambda found: 1)),
     "sframe": Field(
@@ -262,7 +262,7 @@ def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def known_fields(names: Sequence[str]) -> tuple[str, ...]:
+def check_fields(names: Sequence[str]) -> tuple[str, ...]:
     """Return the names of fields, of which a file says that it has them.
 
     Raises

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.database.lookup import find_place
+from swdual.database.lookup import find_index
 from swdual.errors import InputError
 from swdual.hits.hit import Hit
-from swdual.hits.targets import KeptTargets, Targets
-from swdual.io.text import pluralize, quoted
+from swdual.hits.targets import StoredTargets, Targets
+from swdual.io.text import pluralize, quote
 from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description, first_word
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import Bio.SearchIO
 
 
-BY_PLACE = "gnl|BL_ORD_ID|"
+ORDINAL_PREFIX = "gnl|BL_ORD_ID|"
 """How BLAST begins an identifier that it makes of a target's place in the database."""
 
 PIECE_WEIGHT, HIT_WEIGHT = 4 << 20, 400
@@ -136,8 +136,8 @@ class QueryResult(SequenceOf[Hit]):
         if isinstance(hit, slice):
             return [self[k] for k in range(*hit.indices(len(self)))]
         if isinstance(hit, str):
-            what = f"hit of query {quoted(self.query.id)} with the identifier"
-            return Hit(self, find_place(hit, self.target_ids, what))
+            what = f"hit of query {quote(self.query.id)} with the identifier"
+            return Hit(self, find_index(hit, self.target_ids, what))
         return Hit(self, range(len(self))[hit])
 
     def __contains__(self, hit: object) -> bool:
@@ -188,7 +188,7 @@ class QueryResult(SequenceOf[Hit]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with the targets of the hits instead of the database."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        values["targets"] = KeptTargets.of(self.targets, self.ordinals.tolist())
+        values["targets"] = StoredTargets.of(self.targets, self.ordinals.tolist())
         values["traced"] = self.__dict__.get("tracebacks", self.traced)
         return type(self), tuple(values.values())
 
@@ -217,7 +217,7 @@ class QueryResult(SequenceOf[Hit]):
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
         return tracer(self.query.codes, self.target_codes, self.scores, self.strands)
 
-    def distinct_names(
+    def name_hits(
         self, clean: Callable[[str], str] = lambda text: text
     ) -> Iterator[tuple[str, str]]:
         """Return a name for each hit that no other hit has, and the rest of its header line.
@@ -226,10 +226,10 @@ class QueryResult(SequenceOf[Hit]):
         name is made of the target's place in the database, and the whole header line follows.
         """
         seen = {""}
-        for hit in self.one_by_one():
+        for hit in self.iter_hits():
             name = clean(hit.id)
-            if name in seen or name.startswith(BY_PLACE):
-                yield f"{BY_PLACE}{hit.ordinal}", hit.title
+            if name in seen or name.startswith(ORDINAL_PREFIX):
+                yield f"{ORDINAL_PREFIX}{hit.ordinal}", hit.title
             else:
                 yield name, description(hit.title)
             seen.add(name)
@@ -271,7 +271,7 @@ class QueryResult(SequenceOf[Hit]):
                 yield replace(self.subset(places), before=self.before + first)
             first += count
 
-    def one_by_one(self) -> Iterator[Hit]:
+    def iter_hits(self) -> Iterator[Hit]:
         """Return the hits in order; what is looked up for one is forgotten after some others."""
         for piece in self.pieces():
             yield from piece
@@ -279,7 +279,7 @@ class QueryResult(SequenceOf[Hit]):
     def top(self, count: int) -> QueryResult:
         """Return a result with the first hits only."""
         if not isinstance(count, (int, np.integer)):
-            raise InputError(f"`count` is {quoted(str(count))}, but it must be a whole number")
+            raise InputError(f"`count` is {quote(str(count))}, but it must be a whole number")
         if count < 0:
             raise InputError(f"count is {count}, but it must be at least 0")
         return self.subset(np.arange(min(count, len(self))))
@@ -343,7 +343,7 @@ class QueryResult(SequenceOf[Hit]):
         kept &= self._passing(min_identity, min_query_cover, min_target_cover)
         return self.subset(np.flatnonzero(kept))
 
-    def selected(self) -> QueryResult:
+    def select_hits(self) -> QueryResult:
         """Return a result with the hits that the search's limits on alignments leave.
 
         Those are `min_identity` and `min_query_cover`, and of the hits that pass these, `top` and

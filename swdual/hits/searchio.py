@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def to_searchio(result: QueryResult) -> BioResult:
     """Return Biopython's object for the hits of a query; places are 0-based and half-open."""
-    names = result.distinct_names()
+    names = result.name_hits()
     hits = [_hit(hit, *name, result) for hit, name in zip(result, names, strict=True)]
     found = BioResult(hits, result.query.id)
     found.seq_len = len(result.query.codes)

@@ -73,7 +73,7 @@ def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
     rows = []
     for k, title in enumerate(result.titles):
         if evaluated:
-            worth = [evalue_text(result.log_evalues[k]), f"{result.bits[k]:.1f}"]
+            worth = [format_evalue(result.log_evalues[k]), f"{result.bits[k]:.1f}"]
         else:
             worth = [str(result.scores[k])]
         columns = int(column("lengths")[k])
@@ -96,11 +96,11 @@ def hit_page(hit: Hit) -> Markup:
     worth: dict[str, object] = {}
     if hit.evalue is not None:
         log_evalue = float(hit.result.log_evalues[hit.place])
-        worth = {"E-value": evalue_text(log_evalue), "bits": f"{hit.bits:.1f}"}
+        worth = {"E-value": format_evalue(log_evalue), "bits": f"{hit.bits:.1f}"}
     return hit.alignment.page("query", f"hit {hit.rank}", worth)
 
 
-def evalue_text(log_evalue: float) -> str:
+def format_evalue(log_evalue: float) -> str:
     """Return an E-value to read, given its natural logarithm; also those too small for a float.
 
     >>> evalue_text(math.log(0.25)), evalue_text(math.log(3.21e-40)), evalue_text(-1000.0)

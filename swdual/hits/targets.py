@@ -44,7 +44,7 @@ class Targets(Protocol):
 
 
 @dataclass(frozen=True)
-class KeptTargets:
+class StoredTargets:
     """Some records of a database, kept so that the results can be pickled."""
 
     name: str

@@ -18,7 +18,7 @@ from pathlib import Path
 import xxhash
 
 from swdual.errors import OutputError
-from swdual.io.output import locked, named
+from swdual.io.output import name_errors, open_locked
 
 TITLE = b"swdual journal "
 MAGIC = TITLE + b"1\n"
@@ -45,8 +45,8 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        with named(self.path):
-            self._stream = locked(Path(path), self.path)
+        with name_errors(self.path):
+            self._stream = open_locked(Path(path), self.path)
             self._file = self._stream.fileno()
             try:
                 self._places = self._scan()
@@ -86,7 +86,7 @@ class Journal:
 
     def __getitem__(self, number: int) -> bytes:
         begin, length = self._places[number]
-        with named(self.path):
+        with name_errors(self.path):
             return os.pread(self._file, length, begin)
 
     def append(self, record: bytes) -> None:
@@ -100,7 +100,7 @@ class Journal:
         data = b"" if self._end else MAGIC
         begin = self._end + len(data) + HEAD.size
         data += HEAD.pack(len(record), _checksum(record)) + record
-        with named(self.path):
+        with name_errors(self.path):
             place = self._end
             while data:
                 written = os.pwrite(self._file, data, place)
@@ -113,19 +113,19 @@ class Journal:
 
     def clear(self) -> None:
         """Forget all records."""
-        with named(self.path):
+        with name_errors(self.path):
             os.ftruncate(self._file, 0)
         self._places, self._end = [], 0
 
     def sync(self) -> None:
         """Have the system store what was written for good."""
-        with named(self.path):
+        with name_errors(self.path):
             os.fsync(self._file)
         self._synced = time.monotonic()
 
     def remove(self) -> None:
         """Delete the file."""
-        with named(self.path):
+        with name_errors(self.path):
             os.unlink(self.path)
         self.close()
 

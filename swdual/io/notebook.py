@@ -118,7 +118,7 @@ def columns(lines: Iterable[Markup]) -> Markup:
     return Markup(f'<pre style="{_COLUMNS};overflow-x:auto">{join(lines, chr(10))}</pre>')
 
 
-def shaded(value: str, shade: str) -> Markup:
+def shade(value: str, shade: str) -> Markup:
     """Return a text on a shade, which is to be translucent: themes may be light or dark."""
     return Markup(f'<span style="background:{shade}">{text(value)}</span>')
 

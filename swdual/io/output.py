@@ -43,7 +43,7 @@ class Output:
 
     def write(self, data: bytes | memoryview, /) -> int:
         """Write some bytes."""
-        with named(self._name):
+        with name_errors(self._name):
             return self._stream.write(data)
 
     def discard(self) -> None:
@@ -52,7 +52,7 @@ class Output:
 
     def seek(self, place: int, /) -> int:
         """Go on at a place counted from the beginning."""
-        with named(self._name):
+        with name_errors(self._name):
             return self._stream.seek(place)
 
 
@@ -80,7 +80,7 @@ def split_compression(path: str | os.PathLike[str]) -> tuple[str, str | None]:
 
 
 @contextmanager
-def replacing(
+def replace_file(
     path: str | os.PathLike[str],
     *,
     force: bool,
@@ -123,36 +123,36 @@ def replacing(
         if sys.stdout is None:
             raise OutputError("is closed", file=name)
         yield Output(sys.stdout.buffer, name)
-        with named(name):
+        with name_errors(name):
             sys.stdout.buffer.flush()
         return
-    with named(name):
+    with name_errors(name):
         exists = target.exists()
         special = exists and not stat.S_ISREG(target.stat().st_mode)
     compression = split_compression(path)[1] if compress else None
     if special:
-        with named(name):
+        with name_errors(name):
             device = target.open("wb")
         try:
-            with _compressed(Output(device, name), compression, name) as output:
+            with _compress(Output(device, name), compression, name) as output:
                 yield output
         finally:
-            with named(name):
+            with name_errors(name):
                 device.close()
     else:
         if exists and any(_same_file(target, source) for source in inputs):
             raise OutputError("is also an input; write to another file", file=path)
         _refuse_existing(target, force)
         with (
-            _completed(target, force, name, finish) as stream,
-            _compressed(Output(stream, name), compression, name) as output,
+            _replace_when_complete(target, force, name, finish) as stream,
+            _compress(Output(stream, name), compression, name) as output,
         ):
             yield output
         logger.debug("output: %s is written", name)
 
 
 @contextmanager
-def _compressed(output: Output, compression: str | None, name: str) -> Iterator[Output]:
+def _compress(output: Output, compression: str | None, name: str) -> Iterator[Output]:
     """Give a stream of which the compressed content goes to `output`."""
     if compression is None:
         yield output
@@ -164,7 +164,7 @@ def _compressed(output: Output, compression: str | None, name: str) -> Iterator[
         output.discard()  # the stream's last bytes, which would make it look complete
         stream.close()
         raise
-    with named(name):
+    with name_errors(name):
         stream.close()
 
 
@@ -191,19 +191,19 @@ def _compressor(output: Output, compression: str) -> IO[bytes]:
 
 
 @contextmanager
-def _completed(
+def _replace_when_complete(
     target: Path, force: bool, name: str, finish: Callable[[int], None] | None
 ) -> Iterator[IO[bytes]]:
     """Open the part that becomes a file when the block ends without error."""
     part = target.with_name(_part_name(target.name))
-    with named(name):
-        stream = locked(part, name)
+    with name_errors(name):
+        stream = open_locked(part, name)
     try:
         _refuse_existing(target, force)
-        with named(name):
+        with name_errors(name):
             stream.truncate()
         yield stream
-        with named(name):
+        with name_errors(name):
             stream.flush()
             if finish is not None:
                 finish(stream.fileno())
@@ -219,7 +219,7 @@ def _completed(
         raise
 
 
-def locked(path: Path, name: str) -> IO[bytes]:
+def open_locked(path: Path, name: str) -> IO[bytes]:
     """Open a file of ours, made if need be, that nobody else writes as long as it is open.
 
     Parameters
@@ -314,7 +314,7 @@ def _same_file(target: Path, source: str | os.PathLike[str]) -> bool:
 
 
 @contextmanager
-def named(name: str) -> Iterator[None]:
+def name_errors(name: str) -> Iterator[None]:
     """Turn a failure of the system into one that names the file; a closed pipe stays what it is."""
     try:
         yield

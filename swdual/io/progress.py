@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from swdual.io.text import rough_duration
+from swdual.io.text import format_rough_duration
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -193,12 +193,12 @@ class Bar:
         self._skipped = done
 
     @contextmanager
-    def hidden(self) -> Iterator[None]:
+    def hide(self) -> Iterator[None]:
         """Keep the bar off the terminal while others write to it."""
         yield
 
     @contextmanager
-    def handing_on(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Keep the bar away while whoever takes a result may write it to standard output."""
         yield
 
@@ -213,16 +213,16 @@ class Bar:
         elapsed = time.monotonic() - self._began
         compiled = compilation.seconds - self._compiled
         if compilation.is_running:
-            return Reading(COMPILING, None, "", rough_duration(compiled))
+            return Reading(COMPILING, None, "", format_rough_duration(compiled))
         elapsed -= compiled
         done, total = self._done, self._total
         per_second = (done - self._skipped) / elapsed if elapsed > 0 else 0.0
         scaled = per_second / self._scale
         number = f"{scaled:,.0f}" if scaled >= 100 else f"{scaled:.1f}"
         speed = f"{number} {self._unit}" if self._unit else ""
-        times = rough_duration(elapsed)
+        times = format_rough_duration(elapsed)
         if total is not None and per_second > 0 and done < total:
-            times += f", {rough_duration((total - done) / per_second)} left"
+            times += f", {format_rough_duration((total - done) / per_second)} left"
         return Reading(self._what, min(done / total, 1.0) if total else None, speed, times)
 
 
@@ -248,7 +248,7 @@ def progress_bar(what: str, unit: str, scale: float, *, shown: bool) -> Iterator
     bar = kind(what, unit, scale)
 
     def deliver(record: logging.LogRecord) -> bool:
-        with bar.hidden():
+        with bar.hide():
             logger.callHandlers(record)
         return False
 
@@ -297,12 +297,12 @@ class _TerminalBar(Bar):
         wait = FIRST_SECONDS
         while not self._closed.wait(wait):
             wait = REFRESH_SECONDS
-            line = self._rendered()
+            line = self._render()
             with self._lock:
                 self._line = line
                 self._draw()
 
-    def _rendered(self) -> str:
+    def _render(self) -> str:
         """Return the line as the terminal takes it, with colours if it has them."""
         from rich.console import Console
 
@@ -313,7 +313,7 @@ class _TerminalBar(Bar):
         return captured.get()
 
     @contextmanager
-    def hidden(self) -> Iterator[None]:
+    def hide(self) -> Iterator[None]:
         with self._lock:
             self._hiding += 1
             self._erase()
@@ -325,11 +325,11 @@ class _TerminalBar(Bar):
                 self._draw()
 
     @contextmanager
-    def handing_on(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         if self._output == "file":
             yield
             return
-        with self.hidden():
+        with self.hide():
             yield
             if self._output == "pipe":
                 self._rests_until = time.monotonic() + REFRESH_SECONDS

@@ -35,7 +35,7 @@ def sanitize(text: str, tab: str = " ") -> str:
     return tab.join(_CONTROL.sub("?", part) for part in text.split("\t"))
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     r"""Return a text in quotes, its beginning if it is long.
 
     >>> quoted("1\n"), quoted("9" * 5000)
@@ -99,7 +99,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def rough_duration(seconds: float) -> str:
+def format_rough_duration(seconds: float) -> str:
     """Return a time for those who wait: whole seconds, and none above ten minutes.
 
     >>> rough_duration(3.4), rough_duration(80), rough_duration(750), rough_duration(200_000)

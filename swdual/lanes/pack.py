@@ -76,7 +76,7 @@ class Pack:
         return self.columns + TARGET_BYTES * len(self.lengths)
 
 
-def occupied(
+def count_columns(
     lengths: NDArray[np.int64], lanes: int, sparse: ArrayLike = SPARSE
 ) -> NDArray[np.float64]:
     """Return the columns of all lanes that targets of these descending lengths would take.
@@ -84,7 +84,7 @@ def occupied(
     A batch with few targets counts as `sparse` times its residues at most. The result has the
     shape of `sparse`.
     """
-    batch, _, _, widths = _assigned(lengths, lanes)
+    batch, _, _, widths = _assign_lanes(lengths, lanes)
     residues = np.bincount(batch, lengths, len(widths))
     alone = np.multiply.outer(np.asarray(sparse, np.float64), residues)
     return np.asarray(np.minimum(widths * COLUMNS * lanes, alone).sum(axis=-1))
@@ -99,7 +99,7 @@ def pack(
     """
     starts = block.starts[targets].astype(np.int64) * ALIGNMENT
     lengths = block.lengths[targets].astype(np.int64)
-    batch, lane, group, widths = _assigned(lengths, lanes)
+    batch, lane, group, widths = _assign_lanes(lengths, lanes)
     if not long_targets:
         columns = widths * COLUMNS * lanes
         empty = np.bincount(batch, lengths, len(widths)) * EMPTY < columns
@@ -140,7 +140,7 @@ def pack(
     )
 
 
-def _assigned(lengths: NDArray[np.int64], lanes: int) -> tuple[NDArray[np.int64], ...]:
+def _assign_lanes(lengths: NDArray[np.int64], lanes: int) -> tuple[NDArray[np.int64], ...]:
     """Return batch, lane and first group of each target, and the groups of each batch."""
     groups = -(-lengths // COLUMNS)
     batch, lane, group, widths = (np.empty(len(lengths), np.int64) for _ in range(4))
@@ -228,7 +228,7 @@ def _interleave(
             done = lengths[k + 7] // 8 * 8
             at = (groups[k] * group_bytes + lane[k]) // 8
             for i in range(0, done, 8):
-                rows = _turned(
+                rows = _transpose(
                     eights[(starts[k] + i) // 8],
                     eights[(starts[k + 1] + i) // 8],
                     eights[(starts[k + 2] + i) // 8],
@@ -248,7 +248,7 @@ def _interleave(
 
 
 @native
-def _turned(
+def _transpose(
     a: np.uint64,
     b: np.uint64,
     c: np.uint64,
@@ -259,23 +259,23 @@ def _turned(
     h: np.uint64,
 ) -> tuple[np.uint64, ...]:
     """Return the transpose of eight rows of eight bytes: 1 x 1, 2 x 2, then 4 x 4 are swapped."""
-    a, b = _swapped(a, b, 8, 0x00FF00FF00FF00FF)
-    c, d = _swapped(c, d, 8, 0x00FF00FF00FF00FF)
-    e, f = _swapped(e, f, 8, 0x00FF00FF00FF00FF)
-    g, h = _swapped(g, h, 8, 0x00FF00FF00FF00FF)
-    a, c = _swapped(a, c, 16, 0x0000FFFF0000FFFF)
-    b, d = _swapped(b, d, 16, 0x0000FFFF0000FFFF)
-    e, g = _swapped(e, g, 16, 0x0000FFFF0000FFFF)
-    f, h = _swapped(f, h, 16, 0x0000FFFF0000FFFF)
-    a, e = _swapped(a, e, 32, 0x00000000FFFFFFFF)
-    b, f = _swapped(b, f, 32, 0x00000000FFFFFFFF)
-    c, g = _swapped(c, g, 32, 0x00000000FFFFFFFF)
-    d, h = _swapped(d, h, 32, 0x00000000FFFFFFFF)
+    a, b = _swap_fields(a, b, 8, 0x00FF00FF00FF00FF)
+    c, d = _swap_fields(c, d, 8, 0x00FF00FF00FF00FF)
+    e, f = _swap_fields(e, f, 8, 0x00FF00FF00FF00FF)
+    g, h = _swap_fields(g, h, 8, 0x00FF00FF00FF00FF)
+    a, c = _swap_fields(a, c, 16, 0x0000FFFF0000FFFF)
+    b, d = _swap_fields(b, d, 16, 0x0000FFFF0000FFFF)
+    e, g = _swap_fields(e, g, 16, 0x0000FFFF0000FFFF)
+    f, h = _swap_fields(f, h, 16, 0x0000FFFF0000FFFF)
+    a, e = _swap_fields(a, e, 32, 0x00000000FFFFFFFF)
+    b, f = _swap_fields(b, f, 32, 0x00000000FFFFFFFF)
+    c, g = _swap_fields(c, g, 32, 0x00000000FFFFFFFF)
+    d, h = _swap_fields(d, h, 32, 0x00000000FFFFFFFF)
     return a, b, c, d, e, f, g, h
 
 
 @native
-def _swapped(x: np.uint64, y: np.uint64, bits: int, low: int) -> tuple[np.uint64, np.uint64]:
+def _swap_fields(x: np.uint64, y: np.uint64, bits: int, low: int) -> tuple[np.uint64, np.uint64]:
     """Exchange the upper fields of x with the lower ones of y."""
     mixed = ((x >> np.uint64(bits)) ^ y) & np.uint64(low)
     return x ^ (mixed << np.uint64(bits)), y ^ mixed

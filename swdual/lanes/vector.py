@@ -138,7 +138,7 @@ def reaches(typing: Any, a: Any, b: Any) -> Any:
 
 
 @intrinsic
-def shifted(typing: Any, vector: Any, filler: Any) -> Any:
+def shift_lanes(typing: Any, vector: Any, filler: Any) -> Any:
     """Return a vector whose lanes stand one lane higher; the lowest is the filler's lowest."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -7,16 +7,16 @@ import os
 from typing import Any
 
 from swdual.database.database import Database
-from swdual.database.source import check_dbtype, is_database, say_type
+from swdual.database.source import check_dbtype, is_database, log_type
 from swdual.errors import InputError
 from swdual.io.text import pluralize
 from swdual.master.memory import holdable
-from swdual.runtime.memory import allowance
+from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import looks_like_nucleotides
 from swdual.sequences.records import as_sequences
-from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, task_of
+from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
 
@@ -56,7 +56,7 @@ def open_database(
         alphabet = NUCLEOTIDE
         texts = ((each.title, PROTEIN.decode(each.codes)) for each in targets)
         batch = batch_of(as_sequences(texts, alphabet, on_invalid=on_invalid))
-        say_type(IN_MEMORY, alphabet)
+        log_type(IN_MEMORY, alphabet)
     if len(batch.lengths) == 0:
         raise InputError("the database has no sequences")
     return _told(Database.from_batches([batch], alphabet, IN_MEMORY))
@@ -67,7 +67,7 @@ def _told(database: Database) -> Database:
     logger.debug(
         "database: %s: %s of %s, longest %s, written by %s",
         database.name,
-        database.counted_sequences(),
+        database.describe_sequences(),
         pluralize(database.residues, "residue", "residues"),
         f"{database.manifest.longest:,}",
         database.manifest.writer,
@@ -96,7 +96,7 @@ def read_queries(
 ) -> list[Sequence]:
     """Return the queries, of the database's type."""
     found = as_sequences(source, database.alphabet, on_invalid=on_invalid, unnamed="query")
-    queries = list(holdable(found, database.held_bytes, allowance(memory_limit)))
+    queries = list(holdable(found, database.held_bytes, find_allowance(memory_limit)))
     if dbtype != "prot":
         _refuse_other_type(queries, database, source)
     residues = sum(len(query.codes) for query in queries)
@@ -129,7 +129,7 @@ def scoring_scheme(
 ) -> ScoringScheme:
     """Return the scoring scheme: what was asked for, or the defaults for the kind of database."""
     bases = database.alphabet is NUCLEOTIDE
-    chosen_task = task_of(task or ("blastn" if bases else "blastp"))
+    chosen_task = find_task(task or ("blastn" if bases else "blastp"))
     if chosen_task.dbtype != database.alphabet.name:
         raise InputError(
             f"`task={task!r}` compares {ALPHABETS[chosen_task.dbtype].plural}, but "

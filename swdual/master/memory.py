@@ -24,10 +24,10 @@ from swdual.runtime.memory import (
     MIB,
     READ_ANYWAY,
     Allowance,
-    between,
-    largest_part,
+    find_largest_part,
+    interpolate,
     refuse_below,
-    resident,
+    resident_bytes,
 )
 from swdual.sequences.sequence import Sequence
 
@@ -175,7 +175,7 @@ def planned_memory(needs: Needs, allowed: Allowance) -> Memory:
         If that is too little; says what would be enough.
     """
     refuse_below(least_memory(needs).total, allowed, _remedy(needs))
-    part = largest_part(lambda part: _memory(needs, part).total, allowed.bytes)
+    part = find_largest_part(lambda part: _memory(needs, part).total, allowed.bytes)
     return _memory(needs, part)
 
 
@@ -184,7 +184,7 @@ def held_bytes() -> int:
 
     So a search names the same smallest limit each time.
     """
-    held = max(0, resident() - LOADED_BYTES)
+    held = max(0, resident_bytes() - LOADED_BYTES)
     return -(-held // HELD_STEP) * HELD_STEP
 
 
@@ -217,7 +217,7 @@ def _memory(needs: Needs, part: float) -> Memory:
     """Return the memory of a search that has some part, from 0 to 1, of what makes it faster."""
 
     def size(least: int, most: int) -> int:
-        return between(least, most, part)
+        return interpolate(least, most, part)
 
     database, pool = needs.database, len(needs.scorers)
     count = len(needs.query_lengths)

@@ -124,7 +124,7 @@ class HitMerger:
             joined = Tracebacks.joined([part.tracebacks for part in parts])
             result = result.with_tracebacks(joined.take(np.argsort(places)))
         if result.params.filters_alignments:
-            result = result.selected()
+            result = result.select_hits()
         if self._are_few(result):
             _ = result.titles  # read now, so that tables outlive the database
         return result

@@ -16,7 +16,7 @@ from swdual.master.cost import KNOTS, CostModel, columns_at
 from swdual.master.ranges import Range, Task, columns_of, cut, make_tasks
 from swdual.master.task import Job
 from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.planning.planner import PACKAGE, Plan, plan_for
+from swdual.planning.planner import PACKAGE, Plan, plan_instance
 
 if TYPE_CHECKING:
     from swdual.planning.instance import Instance
@@ -218,7 +218,7 @@ def _planned(
     if only in kinds:
         seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
     instance = instance_of(seconds, kinds)
-    plan = plan_for(instance, planner)
+    plan = plan_instance(instance, planner)
     if not plan.on_demand:
         plan = _range_by_range(plan, places, residues)
     return Division(ranges, tasks, cells, seconds, besides, plan, divisible_bound(instance))
@@ -337,7 +337,7 @@ class Replanning:
         seconds = self._division.seconds[:, numbers] * slowdowns[:, None]
         able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
         kinds = self._division.plan.kinds
-        plan = plan_for(instance_of(seconds[able], [kinds[worker] for worker in able]), DUAL)
+        plan = plan_instance(instance_of(seconds[able], [kinds[worker] for worker in able]), DUAL)
         logger.info(
             "plan %d, of the %d tasks left: workers take %s of the predicted time",
             self.plans + 1,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual.backend import TARGET_COST
 from swdual.database.layout import Manifest
-from swdual.lanes.pack import SPARSE, occupied
+from swdual.lanes.pack import SPARSE, count_columns
 
 MIN_RANGE_RESIDUES = 1 << 18
 """Residues of a range below which there is too little to do for each query."""
@@ -193,7 +193,7 @@ def columns_of(
         columns = np.maximum(columns, place.residues)
     else:
         lengths = database.lengths(place.block)[place.first : place.last]
-        columns = occupied(lengths.astype(np.int64), width, most)
+        columns = count_columns(lengths.astype(np.int64), width, most)
     return np.asarray(columns + min(width * EDGE, place.residues / SMALL_EDGE))
 
 

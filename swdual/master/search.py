@@ -294,7 +294,7 @@ class Search:
                 shown.skip(self._cells_known)
                 before = sum(self._cells[:start])
                 for result in query_batch.results(partial(self._tell, tell, before)):
-                    with shown.handing_on():
+                    with shown.pause():
                         yield result
                     del result
                 del query_batch  # so that two are never held

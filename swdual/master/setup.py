@@ -18,7 +18,7 @@ from swdual.master.memory import NUMBA_BYTES, Memory, Needs, planned_memory
 from swdual.master.partition import DUAL
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker, bind, cpu_scorers, keep, register
-from swdual.runtime.memory import Allowance, allowance, resident
+from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import Table
 
 logger = logging.getLogger("swdual")
@@ -109,24 +109,24 @@ def build_context(
     fitted = params.stats == "fit"
     needs = needed(database, lengths, params, execution, held)
     needs = replace(needs, scorers=cpu_scorers(devices, database, params.scheme))
-    allowed = allowance(execution.memory_limit)
+    allowed = find_allowance(execution.memory_limit)
     memory = planned_memory(needs, allowed)
-    before = resident()
+    before = resident_bytes()
     workers = register(devices, database, params.scheme, book)
     if any(worker.device.kind == "gpu" for worker in workers):
         needs = replace(
             needs,
             scorers=[worker.scorer for worker in workers],
-            held=needs.held + max(0, resident() - before),
+            held=needs.held + max(0, resident_bytes() - before),
         )
         memory = planned_memory(needs, allowed)
     _tell(workers, memory, allowed, book)
     keep(workers, memory.ranges)
     copies = None
     if fitted:
-        from swdual.statistics.shuffle import shuffled
+        from swdual.statistics.shuffle import shuffle_targets
 
-        copies = shuffled(database)
+        copies = shuffle_targets(database)
     verification = None
     if execution.verify:
         definition = bind(Device("cpu", "reference"), database, params.scheme)

@@ -51,7 +51,7 @@ def list_schedule(
     return Assignment(workers, starts, ends)
 
 
-def on_all_workers(
+def schedule_on_all_workers(
     instance: Instance, order: NDArray[np.int64], *, free_first: bool = False
 ) -> Assignment:
     """List-schedule tasks over all workers that can do them; see `list_schedule`."""
@@ -60,7 +60,7 @@ def on_all_workers(
     return list_schedule(instance, order, first, stop, free_first=free_first)
 
 
-def on_one_kind(instance: Instance, kind: str) -> Assignment:
+def schedule_on_one_kind(instance: Instance, kind: str) -> Assignment:
     """List-schedule all tasks on the workers of one kind, longest task first.
 
     Raises

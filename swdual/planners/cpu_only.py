@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swdual.planners._lists import on_one_kind
+from swdual.planners._lists import schedule_on_one_kind
 from swdual.planning.instance import Instance
 from swdual.planning.planner import Assignment
 
@@ -11,4 +11,4 @@ KIND = "cpu"
 
 def assign(instance: Instance) -> Assignment:
     """Return the schedule; raise InputError if there is no CPU, or a task that it cannot do."""
-    return on_one_kind(instance, KIND)
+    return schedule_on_one_kind(instance, KIND)

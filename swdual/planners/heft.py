@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swdual.planners._lists import on_all_workers
+from swdual.planners._lists import schedule_on_all_workers
 from swdual.planning.instance import Instance
 from swdual.planning.planner import Assignment
 
@@ -23,4 +23,4 @@ def assign(instance: Instance) -> Assignment:
         can = np.isfinite(times)
         total[can] += times[can] * (1 / speeds).sum()
         able[can] += len(speeds)
-    return on_all_workers(instance, np.argsort(-total / able, kind="stable"))
+    return schedule_on_all_workers(instance, np.argsort(-total / able, kind="stable"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swdual.planners._lists import on_all_workers
+from swdual.planners._lists import schedule_on_all_workers
 from swdual.planning.instance import Instance
 from swdual.planning.planner import Assignment
 
@@ -14,5 +14,5 @@ def assign(instance: Instance) -> Assignment:
 
     A task that the worker free first cannot do goes to the one free first among those that can.
     """
-    schedule = on_all_workers(instance, np.arange(len(instance)), free_first=True)
+    schedule = schedule_on_all_workers(instance, np.arange(len(instance)), free_first=True)
     return schedule._replace(on_demand=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.output import replacing
+from swdual.io.output import replace_file
 from swdual.io.text import sanitize
 from swdual.planning.time_axis import time_ticks
 from swdual.runtime.extras import install_command
@@ -140,20 +140,20 @@ def check_path(path: str | os.PathLike[str]) -> None:
     if _ending(path) not in ENDINGS:
         possible = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         raise InputError(f"the name of a drawing must end in {possible}", file=path)
-    need_matplotlib()
+    require_matplotlib()
 
 
-def drawn(
+def draw_or_save(
     panels: Sequence[Panel], path: str | os.PathLike[str] | None, *, force: bool = False
 ) -> matplotlib.figure.Figure | None:
     """Save panels under a name, or return their figure without one: see `save` and `draw`."""
     if path is None:
-        return showable(draw(panels))
+        return make_showable(draw(panels))
     save(panels, path, force=force)
     return None
 
 
-def showable(figure: matplotlib.figure.Figure) -> matplotlib.figure.Figure:
+def make_showable(figure: matplotlib.figure.Figure) -> matplotlib.figure.Figure:
     """Return the figure, which then draws itself where a notebook shows it.
 
     Notebooks draw the figures of pyplot, but ours have no part in it: they belong to no window.
@@ -186,16 +186,16 @@ def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool =
         If the name has another ending, matplotlib is missing, or the file cannot be written.
     """
     check_path(path)
-    with replacing(path, force=force) as stream:
-        stream.write(rendered(panels, path))
+    with replace_file(path, force=force) as stream:
+        stream.write(render(panels, path))
 
 
-def rendered(panels: Sequence[Panel], path: str | os.PathLike[str]) -> memoryview:
+def render(panels: Sequence[Panel], path: str | os.PathLike[str]) -> memoryview:
     """Return the content of the file that `save` would write."""
-    return encoded(lambda: draw(panels), path)
+    return encode_figure(lambda: draw(panels), path)
 
 
-def encoded(
+def encode_figure(
     make: Callable[[], matplotlib.figure.Figure], path: str | os.PathLike[str]
 ) -> memoryview:
     """Return the content of a file with a figure: the same figure is the same bytes.
@@ -234,7 +234,7 @@ def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
     InputError
         If matplotlib is missing.
     """
-    need_matplotlib()
+    require_matplotlib()
     from matplotlib.figure import Figure
 
     heights = [max(1, len(panel.rows)) for panel in panels]
@@ -333,7 +333,7 @@ def svg(panels: Sequence[Panel], width: int = 720) -> str:
     thinner = max(1.0, rows / MAX_ROWS)
     parts: list[str] = []
     y = 0.0
-    for panel, bars in zip(panels, _merged_for_page(panels, scale), strict=True):
+    for panel, bars in zip(panels, _merge_for_page(panels, scale), strict=True):
         y += HEAD
         parts += _svg_panel(panel, bars, left, y, scale, horizon, thinner)
         y += PITCH / thinner * len(panel.rows)
@@ -353,7 +353,7 @@ def _ending(path: str | os.PathLike[str]) -> str:
     return Path(path).suffix.lower()
 
 
-def need_matplotlib() -> None:
+def require_matplotlib() -> None:
     """Raise an `InputError` that says how to get matplotlib, if it is missing."""
     try:
         import matplotlib as mpl  # noqa: F401
@@ -371,7 +371,7 @@ def _colours(panel: Panel, bars: _Bars) -> list[str]:
     return [VOID if number < 0 else PALETTE[number % len(PALETTE)] for number in numbers]
 
 
-def _merged(panel: Panel, thin: float, gap: float) -> _Bars:
+def _merge_bars(panel: Panel, thin: float, gap: float) -> _Bars:
     """Make one of the bars below `thin` seconds that begin in the same `thin` seconds of a row.
 
     A pause above `gap` stays visible, and so does what came to nothing.
@@ -394,12 +394,12 @@ def _merged(panel: Panel, thin: float, gap: float) -> _Bars:
     )
 
 
-def _merged_for_page(panels: Sequence[Panel], scale: float) -> list[_Bars]:
+def _merge_for_page(panels: Sequence[Panel], scale: float) -> list[_Bars]:
     """Merge bars that are too thin, and thinner ones than that until there are few enough."""
     thin = THIN
     while True:
         # Pauses are what the drawing is about: they go last.
-        merged = [_merged(panel, thin / scale, max(THIN, thin / 8) / scale) for panel in panels]
+        merged = [_merge_bars(panel, thin / scale, max(THIN, thin / 8) / scale) for panel in panels]
         if sum(len(bars.row) for bars in merged) <= MAX_BARS or thin > 1e5:
             return merged
         thin *= 1.5
@@ -410,7 +410,7 @@ def _draw_panel(chart: Any, panel: Panel, horizon: float, every: int) -> None:
     from matplotlib.collections import PolyCollection
 
     rows = np.arange(len(panel.rows))
-    bars = _merged(panel, horizon / DRAWN_COLUMNS, horizon / DRAWN_COLUMNS)
+    bars = _merge_bars(panel, horizon / DRAWN_COLUMNS, horizon / DRAWN_COLUMNS)
     colours = _colours(panel, bars)
     # Wide bars are set apart by a white line, which would hide narrow ones.
     wide = bars.end - bars.start > horizon / 200
@@ -470,7 +470,7 @@ def _svg_panel(
     """Yield the elements of a panel whose rows have `thinner` of their height, some with names."""
     end, height = left + scale * horizon, PITCH / thinner * len(panel.rows)
     every = math.ceil(thinner)
-    yield f'<text x="{left:.1f}" y="{top - 8:g}" font-size="12">{_escaped(panel.title)}</text>'
+    yield f'<text x="{left:.1f}" y="{top - 8:g}" font-size="12">{_escape(panel.title)}</text>'
     yield (
         f'<rect x="{left:.1f}" y="{top:g}" width="{scale * horizon:.1f}" height="{height:g}" '
         f'fill="{GROUND}"/>'
@@ -480,7 +480,7 @@ def _svg_panel(
         if number % every == 0:
             yield (
                 f'<text x="{left - 6:.1f}" y="{y + 13 / thinner:.6g}" text-anchor="end">'
-                f"{_escaped(_short(name))}</text>"
+                f"{_escape(_short(name))}</text>"
             )
         yield (
             f'<rect x="{left:.1f}" y="{y + (PITCH - BAR) / 2 / thinner:.6g}" '
@@ -497,7 +497,7 @@ def _svg_panel(
         yield (
             f'{line}"white" stroke-width="2.5"/>{line}"{LINE}" stroke-dasharray="4 2"/>'
             f'<text x="{said:.1f}" y="{top - 8:g}" text-anchor="end" font-size="10">'
-            f"{_escaped(panel.mark_label)}</text>"
+            f"{_escape(panel.mark_label)}</text>"
         )
 
 
@@ -515,7 +515,7 @@ def _svg_bars(
             f'y="{top + (PITCH * row + (PITCH - BAR) / 2) / thinner:.6g}" '
             f'width="{wide - 0.6 if wide > 3 else max(wide, 0.1):.1f}" '
             f'height="{BAR / thinner:.4g}" '
-            f'fill="{colour}"><title>{_escaped(title)}</title></rect>'
+            f'fill="{colour}"><title>{_escape(title)}</title></rect>'
         )
 
 
@@ -549,13 +549,13 @@ def _svg_legend(
             )
         x_text = x + SWATCH * len(entry.colours) + 5
         parts.append(
-            f'<text x="{x_text:.1f}" y="{y + SWATCH - 1:g}">{_escaped(entry.meaning)}</text>'
+            f'<text x="{x_text:.1f}" y="{y + SWATCH - 1:g}">{_escape(entry.meaning)}</text>'
         )
         x += wide
     return parts, y - top + PITCH if entries else 0
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return a text for a page: no markup, and nothing that XML could not hold."""
     return html.escape(sanitize(text))
 

@@ -147,9 +147,9 @@ class Plan:
         InputError, OutputError
             If matplotlib is missing, or the file cannot be written.
         """
-        from swdual.planning.gantt import drawn
+        from swdual.planning.gantt import draw_or_save
 
-        return drawn([self.panel()], path, force=force)
+        return draw_or_save([self.panel()], path, force=force)
 
     def panel(self) -> Panel:
         """Return what is drawn of the plan: a row for each worker, a bar for each task."""
@@ -225,10 +225,10 @@ def make_plan(
         _speeds("cpus", cpus),
         _speeds("gpus", gpus),
     )
-    return plan_for(instance, planner)
+    return plan_instance(instance, planner)
 
 
-def plan_for(instance: Instance, planner: str) -> Plan:
+def plan_instance(instance: Instance, planner: str) -> Plan:
     """Return the plan for an instance: see `make_plan`."""
     from swdual.planning.instance import lower_bound
 

@@ -268,7 +268,7 @@ def chrome_trace(
         Names of all queries; by default their numbers.
     """
     events = _header(OBSERVED, "measured", timeline.workers)
-    events += (_observed(span, query_ids) for span in timeline)
+    events += (_span_event(span, query_ids) for span in timeline)
     if plans:
         events += _header(PLANNED, "planned", timeline.workers)
     for offset, plan, queries in plans:
@@ -340,7 +340,7 @@ def _event(
     }
 
 
-def _observed(span: Span, query_ids: Sequence[str] | None) -> dict[str, Any]:
+def _span_event(span: Span, query_ids: Sequence[str] | None) -> dict[str, Any]:
     query, seconds = _query(span.query, query_ids), span.end - span.start
     args: dict[str, Any] = {"query": query, "cells": span.cells}
     if span.block >= 0:

@@ -63,9 +63,9 @@ class Timing:
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
         """Draw plan and reality one above the other: takes what `Plan.gantt` takes."""
-        from swdual.planning.gantt import drawn
+        from swdual.planning.gantt import draw_or_save
 
-        return drawn(self.panels(), path, force=force)
+        return draw_or_save(self.panels(), path, force=force)
 
     def __repr__(self) -> str:
         return (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from swdual.cluster.partition import SHARE_SECONDS, ClusterPartition
 from swdual.errors import InputError
-from swdual.planning.gantt import PALETTE, Panel, drawn
+from swdual.planning.gantt import PALETTE, Panel, draw_or_save
 from swdual.planning.planner import Plan
 from swdual.prediction.nodes_file import Cluster
 from swdual.prediction.transfers import Transfer, transferred
@@ -224,4 +224,4 @@ class Forecast:
                 ("replayed, with transfers:", self.ends),
             )
         ]
-        return drawn(panels, path, force=force)
+        return draw_or_save(panels, path, force=force)

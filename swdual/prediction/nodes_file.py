@@ -34,7 +34,7 @@ from typing import Any
 
 from swdual.errors import InputError
 from swdual.io.input import read_toml
-from swdual.io.text import MAX_QUOTE_LENGTH, quoted, sanitize, size
+from swdual.io.text import MAX_QUOTE_LENGTH, quote, sanitize, size
 from swdual.prediction.synthetic_database import DescribedDatabase
 from swdual.registry import unknown
 from swdual.sequences.alphabet import ALPHABETS
@@ -152,7 +152,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     names = [kind.name for kind in kinds]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"two kinds of nodes are called {quoted(twice)}; rename one", file=file)
+        raise InputError(f"two kinds of nodes are called {quote(twice)}; rename one", file=file)
     network = _Table(whole.values.get("network", {}), "[network]", file, ("bandwidth", "latency"))
     return Cluster(
         file,
@@ -222,7 +222,7 @@ class _Table:
         """Return the error of a value that cannot be."""
         if key not in self.values:
             return InputError(f"{self.where} lacks {key}, which is {wanted}", file=self._file)
-        shown = quoted(str(self.values[key])[: MAX_QUOTE_LENGTH + 1])
+        shown = quote(str(self.values[key])[: MAX_QUOTE_LENGTH + 1])
         return InputError(f"{self.where}: {key} must be {wanted}, not {shown}", file=self._file)
 
     def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:

@@ -12,9 +12,16 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.format import NUMBERS, Column, Table, TableFormat
 from swdual.hits.fields import STANDARD
-from swdual.io.output import replacing, split_compression
-from swdual.results.file_types import TEXT_ENDINGS, format_of, output_format
-from swdual.sequences.stream import Joined, ReadFailure, Stream, opened, pieces, source_name
+from swdual.io.output import replace_file, split_compression
+from swdual.results.file_types import TEXT_ENDINGS, choose_format, detect_format
+from swdual.sequences.stream import (
+    ChunkReader,
+    ReadFailure,
+    Stream,
+    open_source,
+    pieces,
+    source_name,
+)
 
 
 def convert(
@@ -48,7 +55,7 @@ def convert(
     """
     reader, _ = _format(source, before, "read")
     writer, name = _format(target, after, "write")
-    by_default = output_format(target, name).header
+    by_default = choose_format(target, name).header
     rows = 0
 
     def count_rows(table: Table) -> Iterator[list[Column]]:
@@ -57,11 +64,11 @@ def convert(
             rows += len(chunk[0]) if chunk else 0
             yield chunk
 
-    with _opened(source) as stream:
+    with _open(source) as stream:
         table = reader.read_table(stream, os.fspath(source))
         if header is None:
             header = by_default or table.fields != STANDARD
-        with replacing(target, force=force, compress=True) as output:
+        with replace_file(target, force=force, compress=True) as output:
             writer.write_table(Table(table.fields, count_rows(table)), output, header=header)
     return rows
 
@@ -71,26 +78,26 @@ def _format(
 ) -> tuple[TableFormat, str | None]:
     """Return the format of a file, and the name that it was chosen by."""
     if name is None:
-        name = format_of(path, verb=verb)
+        name = detect_format(path, verb=verb)
         stem, _ = split_compression(path)
         if name is None and os.path.splitext(stem)[1].lower() in TEXT_ENDINGS:
             name = "tabular"
     if name is None:
         raise InputError(
             f"the name does not say the format; give --{'from' if verb == 'read' else 'to'} "
-            f"({', '.join(_convertible(verb))})",
+            f"({', '.join(_list_formats(verb))})",
             file=path,
         )
     module = registry.load("swdual.formats", NUMBERS.get(name, name))
     if not hasattr(module, f"{verb}_table"):
         raise InputError(
             f"format {NUMBERS.get(name, name)} cannot be converted; these can: "
-            f"{', '.join(_convertible(verb))}"
+            f"{', '.join(_list_formats(verb))}"
         )
     return cast(TableFormat, module), name
 
 
-def _convertible(verb: str) -> list[str]:
+def _list_formats(verb: str) -> list[str]:
     """Return the formats of which tables can be read (written)."""
     package = "swdual.formats"
     names = registry.available(package)
@@ -98,13 +105,13 @@ def _convertible(verb: str) -> list[str]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def _open(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file, compressed or not."""
-    with opened(path) as (stream, compression):
+    with open_source(path) as (stream, compression):
         if compression is None:
             yield cast(IO[bytes], stream)
         else:
-            content = Joined(_content(stream, source_name(path), compression))
+            content = ChunkReader(_content(stream, source_name(path), compression))
             yield cast(IO[bytes], io.BufferedReader(content, 1 << 20))
 
 

@@ -92,7 +92,7 @@ class OutputFormat(NamedTuple):
         return not self.fields or needs_alignment(self.fields)
 
 
-def format_of(path: str | os.PathLike[str], *, verb: str = "write") -> str | None:
+def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str | None:
     """Return the format that a file's name says, or None if it says none.
 
     Parameters
@@ -119,7 +119,7 @@ def format_of(path: str | os.PathLike[str], *, verb: str = "write") -> str | Non
     return ENDINGS.get(ending)
 
 
-def output_format(
+def choose_format(
     path: str | os.PathLike[str],
     outfmt: str | None = None,
     header: bool | None = None,
@@ -149,7 +149,7 @@ def output_format(
     >>> output_format("hits.csv").header, output_format("hits.csv", "10").header
     (True, False)
     """
-    by_name = format_of(path)
+    by_name = detect_format(path)
     text = (by_name or default) if outfmt is None else outfmt
     chosen = parse_format(text)
     word = text.replace(",", " ").split()[0].lower()

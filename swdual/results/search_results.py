@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.database.lookup import find_place
+from swdual.database.lookup import find_index
 from swdual.format import is_format, parse_format
-from swdual.formats._arrow import arrow, batches, schema, with_metadata
+from swdual.formats._arrow import add_metadata, arrow, batches, schema
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.hits.shown import hits_table
 from swdual.io import notebook
-from swdual.io.output import Utf8, replacing
+from swdual.io.output import Utf8, replace_file
 from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
-from swdual.results.file_types import output_format
+from swdual.results.file_types import choose_format
 from swdual.runtime.keywords import takes_keywords_of
 from swdual.statistics.fit import Z_EDGES, Fit
 from swdual.version import __version__
@@ -86,7 +86,7 @@ class SearchResults:
     def __getitem__(self, query: int | str | slice) -> QueryResult | list[QueryResult]:
         """Return the result of a query, by its place or by its identifier."""
         if isinstance(query, str):
-            return self._queries[find_place(query, self.query_ids, "query")]
+            return self._queries[find_index(query, self.query_ids, "query")]
         return self._queries[query]
 
     def __contains__(self, query: object) -> bool:
@@ -197,10 +197,10 @@ class SearchResults:
             If the file cannot be written.
         """
         written: set[int] = set()
-        with replacing(path, force=force, compress=True) as stream:
+        with replace_file(path, force=force, compress=True) as stream:
             text = Utf8(stream)
             for result in self:
-                for hit in result.one_by_one():
+                for hit in result.iter_hits():
                     if hit.ordinal not in written:
                         written.add(hit.ordinal)
                         text.write(hit.target.to_fasta())
@@ -233,8 +233,8 @@ class SearchResults:
             If there is no such format, the file's name says another, or the file cannot be
             written.
         """
-        chosen = output_format(path, None if outfmt is None else str(outfmt), header)
-        with replacing(path, force=force, compress=True) as stream:
+        chosen = choose_format(path, None if outfmt is None else str(outfmt), header)
+        with replace_file(path, force=force, compress=True) as stream:
             chosen.format.write(self, stream, chosen.fields, header=chosen.header)
 
     def to_arrow(self, fields: str | SequenceOf[str] | None = None) -> pyarrow.Table:
@@ -247,7 +247,7 @@ class SearchResults:
             default all that are numbers or names; those that need alignments are left out where
             none were found in the search.
         """
-        table, facts = with_metadata(self, self._fields(fields))
+        table, facts = add_metadata(self, self._fields(fields))
         kinds = schema(table.fields, facts)
         return arrow().Table.from_batches(batches(table, kinds), schema=kinds)
 

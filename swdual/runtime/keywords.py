@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 from swdual.errors import InputError
-from swdual.io.text import nearest, quoted
+from swdual.io.text import nearest, quote
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -47,7 +47,7 @@ def require_numbers(**values: Any) -> None:
     """
     for name, value in values.items():
         if not (value is None or isinstance(value, numbers.Real)):
-            raise InputError(f"`{name}` is {quoted(str(value))}, but it must be a number")
+            raise InputError(f"`{name}` is {quote(str(value))}, but it must be a number")
 
 
 def suggest_names(function: Callable[P, R]) -> Callable[P, R]:
@@ -69,13 +69,15 @@ def takes_keywords_of(source: Callable[..., Any]) -> Callable[[Callable[P, R]], 
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        share_help(function, signature_with(function, source), source)
+        share_help(function, merge_signatures(function, source), source)
         return suggest_names(function)
 
     return decorate
 
 
-def signature_with(function: Callable[..., Any], *sources: Callable[..., Any]) -> inspect.Signature:
+def merge_signatures(
+    function: Callable[..., Any], *sources: Callable[..., Any]
+) -> inspect.Signature:
     """Return the signature of a function, with the options of others instead of ``**options``.
 
     >>> def area(*, width: int = 2, height: int = 3): ...

@@ -31,7 +31,7 @@ class Allowance(NamedTuple):
     source: str
 
 
-def allowance(
+def find_allowance(
     asked: int | None = None,
     *,
     root: Path = Path("/"),
@@ -60,7 +60,7 @@ def allowance(
     return least._replace(bytes=least.bytes - least.bytes // SPARED)
 
 
-def resident(root: Path = Path("/")) -> int:
+def resident_bytes(root: Path = Path("/")) -> int:
     """Return the bytes of memory that this process holds now; 0 where the system does not say."""
     try:
         pages = (root / "proc/self/statm").read_text().split()[1]
@@ -98,7 +98,7 @@ def refuse_below(least: int, allowed: Allowance, remedy: str) -> None:
         )
 
 
-def between(least: int, most: int, part: float) -> int:
+def interpolate(least: int, most: int, part: float) -> int:
     """Return a size between two: for parts from 0 to 1 it grows by like factors.
 
     >>> between(10, 1000, 0.5)
@@ -107,7 +107,7 @@ def between(least: int, most: int, part: float) -> int:
     return least if most <= least else round(least * (most / least) ** part)
 
 
-def largest_part(cost: Callable[[float], int], most: int) -> float:
+def find_largest_part(cost: Callable[[float], int], most: int) -> float:
     """Return the largest part, from 0 to 1, that costs no more than so many bytes; 0 always may."""
     if cost(1.0) <= most:
         return 1.0

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 
 from swdual import registry
 from swdual.errors import InputError, SwdualError
-from swdual.io.text import quoted
+from swdual.io.text import quote
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
@@ -107,7 +107,7 @@ class Option(NamedTuple):
             known = kind(text)
         except ValueError:
             raise InputError(
-                f"{name} cannot be {quoted(text)}: it is {KINDS[kind]}, such as {self.default}"
+                f"{name} cannot be {quote(text)}: it is {KINDS[kind]}, such as {self.default}"
             ) from None
         if self.choices and known not in self.choices:
             raise InputError(registry.unknown(f"value of {name}:", str(value), self.choices))

@@ -24,17 +24,17 @@ from swdual.sequences.detection import AlphabetDetector, are_nucleotides, are_pr
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import (
     CHUNK_BYTES,
-    Joined,
+    ChunkReader,
     ReadFailure,
     Source,
     Stream,
+    bound_lines,
     chunks,
     drain,
-    lines_bounded,
-    opened,
+    open_source,
     pieces,
+    read_error,
     source_name,
-    unreadable,
 )
 from swdual.sequences.validation import OnInvalid, Validator
 
@@ -96,19 +96,19 @@ def read_batches(
     detector = alphabet if isinstance(alphabet, AlphabetDetector) else None
     known = PROTEIN if isinstance(alphabet, AlphabetDetector) else alphabet
     validator = Validator(source_name(source), known, on_invalid)
-    with opened(source) as (stream, compression):
+    with open_source(source) as (stream, compression):
         try:
             for batch in _batches(stream, validator, detector):
                 if len(batch.lengths):
                     yield batch
         except ReadFailure as failure:
             cause = failure.cause
-            raise unreadable(source, compression, validator.records, cause) from failure
+            raise read_error(source, compression, validator.records, cause) from failure
         except InputError as error:
             # What a damaged stream gave before it was found out may look like a bad record.
             damage = drain(stream) if compression is not None else None
             if damage is not None:
-                raise unreadable(source, compression, validator.records, damage) from error
+                raise read_error(source, compression, validator.records, damage) from error
             raise
     validator.finish()
 
@@ -128,8 +128,8 @@ def _batches(
 ) -> Iterator[Batch]:
     kind, whole = _kind(pieces(stream), validator.name)
     if kind == "fastq":
-        bounded = lines_bounded(whole, validator.name)
-        rest = io.BufferedReader(cast(io.RawIOBase, Joined(bounded)))
+        bounded = bound_lines(whole, validator.name)
+        rest = io.BufferedReader(cast(io.RawIOBase, ChunkReader(bounded)))
         yield from _fastq_batches(cast(BinaryIO, rest), validator, detector)
         return
     line = 1
@@ -138,7 +138,7 @@ def _batches(
         first = next(parts, b"")
         validator.alphabet = detector.look(first[:CHUNK_BYTES])
         parts = itertools.chain([first], parts)
-    for chunk, lines, batch in _parsed_ahead(parts, validator.alphabet.encoding):
+    for chunk, lines, batch in _parse_ahead(parts, validator.alphabet.encoding):
         if batch is None:
             text = _Text(chunk, line, validator)
             yield validator.encode(text.records(), text.complain)
@@ -185,7 +185,7 @@ def _kind(
     return "nothing", iter(())
 
 
-def _parsed_ahead(
+def _parse_ahead(
     chunks: Iterable[bytes], encoding: bytes
 ) -> Iterator[tuple[bytes, int, Batch | None]]:
     """Return each chunk with its number of lines and its records if it is well formed.
@@ -280,7 +280,7 @@ def _fastq_batches(
     number = 0
     try:
         with dnaio.open(stream, fileformat="fastq") as reader:
-            while pairs := _some(reader):
+            while pairs := _next_records(reader):
                 if detector is not None and number == 0:
                     validator.alphabet = detector.look(b"".join(each for _, each in pairs))
                 yield validator.encode(pairs, partial(_complain_fastq, pairs, number, validator))
@@ -292,7 +292,7 @@ def _fastq_batches(
         ) from error
 
 
-def _some(reader: Iterable[dnaio.SequenceRecord]) -> list[tuple[str, bytes]]:
+def _next_records(reader: Iterable[dnaio.SequenceRecord]) -> list[tuple[str, bytes]]:
     """Return names and residues of the next records, as many as memory has room for."""
     pairs, size = [], 0
     for record in reader:

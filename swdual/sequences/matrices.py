@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError, MatrixError
 from swdual.io.input import read_small
-from swdual.io.text import quoted
+from swdual.io.text import quote
 from swdual.registry import unknown
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN, Alphabet
 
@@ -190,7 +190,7 @@ def _read(path: str, alphabet: Alphabet) -> SubstitutionMatrix:
         letter = letter.upper()
         if letter not in [*columns] or letter in rows:
             problem = "comes twice" if letter in rows else f"is none of the columns {columns}"
-            raise MatrixError(f"row {quoted(letter)} {problem}", file=path, line=number)
+            raise MatrixError(f"row {quote(letter)} {problem}", file=path, line=number)
         if len(values) != len(columns):
             raise MatrixError(
                 f"row {letter} has {len(values)} scores, but there are {len(columns)} columns",
@@ -214,7 +214,7 @@ def _refuse_letters(words: list[str], alphabet: Alphabet, path: str, line: int) 
     for word in words:
         if word.upper() not in [*alphabet.letters]:
             raise MatrixError(
-                f"not a substitution matrix: column {quoted(word)} is no letter of the alphabet "
+                f"not a substitution matrix: column {quote(word)} is no letter of the alphabet "
                 f"{alphabet.letters}",
                 file=path,
                 line=line,
@@ -227,10 +227,10 @@ def _whole_number(text: str, path: str, line: int) -> int:
     match = _WHOLE.fullmatch(text)
     if not match:
         raise MatrixError(
-            f"{quoted(text)} is no whole number; scale the matrix first", file=path, line=line
+            f"{quote(text)} is no whole number; scale the matrix first", file=path, line=line
         )
     if len(match[1]) > MAX_DIGITS or abs(int(match[1])) > MAX_MATRIX_SCORE:
-        raise MatrixError(f"{quoted(text)} lies beyond +-{MAX_MATRIX_SCORE}", file=path, line=line)
+        raise MatrixError(f"{quote(text)} lies beyond +-{MAX_MATRIX_SCORE}", file=path, line=line)
     return int(match[1])
 
 

@@ -66,7 +66,7 @@ NO_TASKS = {
 """Tasks of BLAST that swdual does not have: why, and what to do instead."""
 
 
-def task_of(name: str) -> Task:
+def find_task(name: str) -> Task:
     """Return a task by its name.
 
     Raises

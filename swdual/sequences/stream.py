@@ -64,7 +64,7 @@ def source_name(source: Source) -> str:
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[tuple[Stream, str | None]]:
+def open_source(source: Source) -> Iterator[tuple[Stream, str | None]]:
     """Open a source; yields its content, and the compression it was seen through, if any.
 
     Raises
@@ -86,7 +86,7 @@ def opened(source: Source) -> Iterator[tuple[Stream, str | None]]:
         try:
             head = raw.peek(6)[:6]
         except OSError as error:
-            raise unreadable(source, None, 0, error) from error
+            raise read_error(source, None, 0, error) from error
         kind = next((k for magic, k in _MAGIC.items() if head.startswith(magic)), None)
         if kind is None:
             yield raw, None
@@ -101,7 +101,7 @@ def opened(source: Source) -> Iterator[tuple[Stream, str | None]]:
             yield cast(Stream, plain), kind
 
 
-def unreadable(
+def read_error(
     source: Source, compression: str | None, records: int, cause: Exception
 ) -> InputError:
     """Return the error for a stream that broke off after some records."""
@@ -164,7 +164,7 @@ def chunks(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
         yield last
 
 
-def lines_bounded(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
+def bound_lines(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Return the pieces of a stream as they are, unless a line does not end.
 
     Raises
@@ -213,10 +213,10 @@ class _Xz:
 
     def __init__(self, raw: io.BufferedReader) -> None:
         self._raw = raw
-        self._unpacker = self._begun()
+        self._unpacker = self._begin()
 
     @staticmethod
-    def _begun() -> lzma.LZMADecompressor:
+    def _begin() -> lzma.LZMADecompressor:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW_BYTES)
 
     def read1(self, size: int, /) -> bytes:
@@ -230,7 +230,7 @@ class _Xz:
                     packed = more.lstrip(b"\0")
                 if not packed:
                     break
-                self._unpacker = self._begun()
+                self._unpacker = self._begin()
             elif self._unpacker.needs_input:
                 packed = self._raw.read1(READ_BYTES)
                 if not packed:
@@ -239,7 +239,7 @@ class _Xz:
         return data
 
 
-class Joined(io.RawIOBase):
+class ChunkReader(io.RawIOBase):
     """The chunks of a stream as a stream again."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:

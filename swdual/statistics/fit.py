@@ -32,7 +32,7 @@ SCORE_BINS = EXACT_SCORES + 24 * BINS_A_DOUBLING
 MIN_TARGET_LENGTH = 10
 """Shorter targets are not fitted: their scores are cut off by the targets' ends."""
 
-FEWEST_SCORES = 10
+MIN_SCORES = 10
 """Fewer say nothing about chance."""
 
 RELATED = 0.1
@@ -102,7 +102,7 @@ class Fit:
         """
         assert query_length == self.query_length, "fitted to the scores of another query"
         log_lengths = np.log(np.asarray(target_lengths, np.float64))
-        x = _reduced(self.line, np.asarray(scores, np.float64), log_lengths)
+        x = _standardize(self.line, np.asarray(scores, np.float64), log_lengths)
         bits = (x + math.log(query_length) + log_lengths) / math.log(2)
         if self.alphabet is PROTEIN:
             log_targets = np.full(x.shape, math.log(self.sequences))
@@ -194,14 +194,14 @@ def fit(
         (rows + first) / 10, _middles()[columns], histogram[rows + first, columns].astype(float)
     )
     total = int(cells.counts.sum())
-    if total < FEWEST_SCORES:
+    if total < MIN_SCORES:
         raise StatisticsUnavailable(
-            f"`stats='fit'` needs the scores of at least {FEWEST_SCORES} targets of "
+            f"`stats='fit'` needs the scores of at least {MIN_SCORES} targets of "
             f"{MIN_TARGET_LENGTH} or more residues, but there are {total}; {ADVICE}"
         )
     line, kept = _start(cells), cells
     for _ in range(ROUNDS):
-        expected = np.exp(_log_probability(_reduced(line, cells.scores, cells.log_lengths)))
+        expected = np.exp(_log_probability(_standardize(line, cells.scores, cells.log_lengths)))
         kept = Cells(*(column[expected * total >= RELATED] for column in cells))
         following = _line(kept)
         if following == line:
@@ -231,7 +231,7 @@ def _middles() -> NDArray[np.float64]:
     return np.where(bins < EXACT_SCORES, bins, coarse)
 
 
-def _reduced(
+def _standardize(
     line: Line, scores: NDArray[np.float64], log_lengths: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return scores on the scale where chance gives P(X >= x) = 1 - exp(-exp(-x))."""
@@ -272,8 +272,8 @@ def _line(cells: Cells) -> Line:
         If the scores are all alike.
     """
     total = cells.counts.sum()
-    if total < FEWEST_SCORES:
-        raise _alike()
+    if total < MIN_SCORES:
+        raise _alike_error()
     mean_x = cells.counts @ cells.log_lengths / total
     mean_y = cells.counts @ cells.scores / total
     x, y = cells.log_lengths - mean_x, cells.scores - mean_y
@@ -283,11 +283,11 @@ def _line(cells: Cells) -> Line:
     residuals = y - slope * x
     variance = float(cells.counts @ residuals**2) / (float(total) - (2 if slope else 1))
     if variance < MIN_VARIANCE:
-        raise _alike()
+        raise _alike_error()
     return Line(slope, float(mean_y - slope * mean_x), math.sqrt(variance))
 
 
-def _alike() -> StatisticsUnavailable:
+def _alike_error() -> StatisticsUnavailable:
     return StatisticsUnavailable(
         f"`stats='fit'` found hardly two scores that differ, so chance has no measure; {ADVICE}"
     )

@@ -91,7 +91,7 @@ def ungapped(matrix: SubstitutionMatrix) -> KarlinAltschul:
     steps = values // divisor
     slope = _lambda(steps, probabilities)
     if 60 / slope > MAX_TRANSFORM:
-        raise _undefined(matrix, "expected score is too close to zero")
+        raise _undefined_error(matrix, "expected score is too close to zero")
     entropy = slope * float(steps @ (probabilities * np.exp(slope * steps)))
     sigma = _log_ladder(steps, probabilities, slope)
     factor = slope * math.exp(-2 * sigma) / (entropy * -math.expm1(-slope))
@@ -110,13 +110,13 @@ def require_negative_mean(
     """
     values, probabilities = _distribution(matrix)
     if values.max() <= 0:
-        raise _undefined(matrix, "no score is positive")
+        raise _undefined_error(matrix, "no score is positive")
     if probabilities @ values >= 0:
-        raise _undefined(matrix, "expected score is not negative")
+        raise _undefined_error(matrix, "expected score is not negative")
     return values, probabilities
 
 
-def _undefined(matrix: SubstitutionMatrix, why: str) -> StatisticsUnavailable:
+def _undefined_error(matrix: SubstitutionMatrix, why: str) -> StatisticsUnavailable:
     return StatisticsUnavailable(
         f"matrix {matrix.name}: {why}: E-values are undefined; use `stats='none'`, "
         "or a matrix whose scores are negative on average and positive for some pairs"

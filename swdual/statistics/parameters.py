@@ -134,7 +134,7 @@ def _protein(scheme: ScoringScheme) -> Parameters:
         )
     row = _row(table[name]["gapped"], scheme, 1)
     if row is None:
-        raise _untabled(scheme, name, table[name]["gapped"], 1)
+        raise _untabled_error(scheme, name, table[name]["gapped"], 1)
     lambda_, k, h, alpha, beta, alpha_v, sigma = row
     # Of the row without gaps: alpha is 7.1's lambda / H, and sigma equals alpha_v.
     lambda_u, k_u, h_u, alpha_u, _, alpha_v_u, _ = table[name]["ungapped"]
@@ -185,7 +185,7 @@ def _nucleotide(scheme: ScoringScheme) -> Parameters:
         beta = -2.0 if (reward, penalty) in {(1, -1), (2, -3)} else 0.0
         parameters = lambda_, k, h, lambda_ / h, beta
     else:
-        raise _untabled(scheme, name, entry["gapped"], divisor, entry["ungapped_from"])
+        raise _untabled_error(scheme, name, entry["gapped"], divisor, entry["ungapped_from"])
     return Parameters(*parameters, without_gaps, even_scores=entry["even_scores"])
 
 
@@ -203,7 +203,7 @@ def _row(rows: list[list[float]], scheme: ScoringScheme, divisor: int) -> list[f
     return None
 
 
-def _untabled(
+def _untabled_error(
     scheme: ScoringScheme,
     name: str,
     rows: list[list[float]],

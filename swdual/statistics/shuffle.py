@@ -15,7 +15,7 @@ MAX_RESIDUES = 20_000_000
 """Of all copies together: a database of a few genomes has fewer copies than one of genes."""
 
 
-def shuffled(database: Database, at_least: int = 500) -> Database | None:
+def shuffle_targets(database: Database, at_least: int = 500) -> Database | None:
     """Return shuffled copies of targets: as many as the database lacks of `at_least`.
 
     There are fewer if they would have more than `MAX_RESIDUES` residues.

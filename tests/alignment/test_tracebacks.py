@@ -76,11 +76,11 @@ def test_the_other_strand_turns_the_query_only(drawn):
     """Its places are counted from the other end, the operations run backwards; the target's places
     and all counts stay, and turning twice changes nothing."""
     found = tracebacks(drawn)
-    turned = found.of_other_strand(MAX_LENGTH)
+    turned = found.reverse_strand(MAX_LENGTH)
     for k, (numbers, runs) in enumerate(plain(drawn)):
         start, end, *others = numbers
         assert told(turned)[k] == ([MAX_LENGTH - end, MAX_LENGTH - start, *others], runs[::-1])
-    assert told(turned.of_other_strand(MAX_LENGTH)) == told(found) == plain(drawn)
+    assert told(turned.reverse_strand(MAX_LENGTH)) == told(found) == plain(drawn)
 
 
 def test_a_column_has_a_name():

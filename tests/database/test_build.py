@@ -17,7 +17,7 @@ from swdual.database import writing
 from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
-from swdual.database.mapping import Held
+from swdual.database.mapping import MemoryFile
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -46,7 +46,7 @@ def built(sequences, *, batch=1000, **sizes):
 
 
 def opened(data):
-    return Database(Held(data, "test"))
+    return Database(MemoryFile(data, "test"))
 
 
 def in_order(sequences):

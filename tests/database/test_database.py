@@ -23,7 +23,7 @@ from swdual.database.layout import (
     read_manifest,
 )
 from swdual.database.makedb import makedb
-from swdual.database.mapping import Held
+from swdual.database.mapping import MemoryFile
 from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -283,6 +283,6 @@ def test_a_database_whose_lengths_do_not_descend_is_refused():
     manifest = bytes(whole[start:]).replace(place.checksum.encode(), right.encode())
     whole[start:] = manifest
     whole[:HEADER_BYTES] = pack_header(start, manifest)
-    database = Database(Held(whole, "x"))
+    database = Database(MemoryFile(whole, "x"))
     with pytest.raises(DatabaseError, match="block 0 contradicts itself"):
         database.block(0)

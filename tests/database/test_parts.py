@@ -21,7 +21,7 @@ from swdual.backends import simd
 from swdual.database import build as building
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
-from swdual.database.mapping import Held
+from swdual.database.mapping import MemoryFile
 from swdual.errors import DatabaseError, OutputError
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -50,7 +50,7 @@ def whole(here, monkeypatch, request):
 @pytest.fixture
 def remote(whole, here):
     """The same database, opened where none of its blocks is."""
-    with Database.from_outline(whole.outline, "remote t.db", here / "parts") as database:
+    with Database.from_metadata(whole.outline, "remote t.db", here / "parts") as database:
         yield database
 
 
@@ -86,7 +86,7 @@ def test_blocks_that_were_sent_are_the_blocks(sequences, block, shards):
             Path(folder, f"x.db.{number:03}").write_bytes(stream.getvalue())
         with (
             Database.open(place) as whole,
-            Database.from_outline(whole.outline, "x", Path(folder, "parts")) as remote,
+            Database.from_metadata(whole.outline, "x", Path(folder, "parts")) as remote,
         ):
             assert remote.manifest == whole.manifest
             assert remote.digest == whole.digest
@@ -158,7 +158,7 @@ with Database.open("t.db") as whole:
 def test_databases_share_a_folder(whole, remote, here):
     """Their parts have other names."""
     with makedb("q.fa", "q.db") as other:
-        beside = Database.from_outline(other.outline, "q", here / "parts")
+        beside = Database.from_metadata(other.outline, "q", here / "parts")
         remote.put(0, whole.block_bytes(0))
         assert not beside.has_block(0)
         beside.put(0, other.block_bytes(0))
@@ -293,9 +293,9 @@ def test_a_damaged_outline_is_refused(whole, here, place):
     data = bytearray(whole.outline)
     data[place] ^= 1
     with pytest.raises(DatabaseError, match="remote"):
-        Database.from_outline(bytes(data), "remote", here / "parts")
+        Database.from_metadata(bytes(data), "remote", here / "parts")
     with pytest.raises(DatabaseError, match="remote"):
-        Database.from_outline(whole.outline[:-1], "remote", here / "parts")
+        Database.from_metadata(whole.outline[:-1], "remote", here / "parts")
 
 
 def test_digests_differ_where_content_or_layout_does(here, monkeypatch):
@@ -316,8 +316,8 @@ def test_a_database_in_memory_sends_its_blocks(here):
     """As a file does."""
     batch = batch_of([Sequence("a", PROTEIN.encode("MKVLAW")), Sequence("b", bytes(40))])
     memory = Database.from_batches([batch], PROTEIN, "memory")
-    remote = Database.from_outline(memory.outline, "remote", here / "parts")
+    remote = Database.from_metadata(memory.outline, "remote", here / "parts")
     remote.put(0, memory.block_bytes(0))
     assert same(remote.block(0), memory.block(0))
-    assert isinstance(memory._main, Held)
+    assert isinstance(memory._main, MemoryFile)
     assert memory.held_bytes > 0

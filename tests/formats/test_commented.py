@@ -213,12 +213,12 @@ def test_results_are_written_one_by_one(proteins):
     """The first query stands in the output before the second is asked for."""
     stream = io.BytesIO()
 
-    def one_by_one():
+    def iter_hits():
         for number, result in enumerate(proteins):
             assert stream.getvalue().count(b" hits found\n") == number
             yield result
 
-    commented.write(one_by_one(), Output(stream, "memory"), STANDARD, header=True)
+    commented.write(iter_hits(), Output(stream, "memory"), STANDARD, header=True)
     assert stream.getvalue().decode() == written(proteins)
 
 

@@ -137,12 +137,12 @@ def test_results_are_written_one_by_one():
     stream = io.BytesIO()
     results = search(QUERIES, TARGETS, evalue=1e6)
 
-    def one_by_one():
+    def iter_hits():
         lines = 0
         for result in results:
             assert stream.getvalue().count(b"\n") == lines
             yield result
             lines += len(result)
 
-    paf.write(one_by_one(), Output(stream, "memory"), paf.FIELDS, header=True)
+    paf.write(iter_hits(), Output(stream, "memory"), paf.FIELDS, header=True)
     assert stream.getvalue().decode() == written(results)

@@ -276,11 +276,11 @@ def test_results_are_written_one_by_one(monkeypatch):
     alignment = Hit.alignment.fget
     monkeypatch.setattr(Hit, "alignment", property(lambda hit: counts.append(1) or alignment(hit)))
 
-    def one_by_one():
+    def iter_hits():
         for number, result in enumerate(results):
             assert stream.getvalue().count(b"Effective") == number
             yield result
 
-    pairwise.write(one_by_one(), Output(stream, "memory"), pairwise.FIELDS, header=True)
+    pairwise.write(iter_hits(), Output(stream, "memory"), pairwise.FIELDS, header=True)
     assert len(counts) == 3
     assert stream.getvalue().decode() == written(results)

@@ -154,7 +154,7 @@ def test_results_are_written_one_by_one():
     stream = io.BytesIO()
     results = search(QUERIES, TARGETS, evalue=1e6)
 
-    def one_by_one():
+    def iter_hits():
         count = 0
         for result in results:
             assert stream.getvalue().count(b"\n") == count
@@ -162,7 +162,7 @@ def test_results_are_written_one_by_one():
             count += 0 if count else 2 + len(TARGETS)
             count += max(1, len(result))
 
-    sam.write(one_by_one(), Output(stream, "memory"), sam.FIELDS, header=True)
+    sam.write(iter_hits(), Output(stream, "memory"), sam.FIELDS, header=True)
     assert stream.getvalue().decode() == written(results)
 
 

@@ -243,14 +243,14 @@ def test_results_are_written_one_by_one(proteins):
     """What was found is written before the next but one result is asked for."""
     stream = io.BytesIO()
 
-    def one_by_one():
+    def iter_hits():
         for number, result in enumerate(proteins):
             assert stream.getvalue().count(b"</Iteration>") >= number - 1
             yield result
             if number:
                 assert b"<Iteration_iter-num>1<" in stream.getvalue()
 
-    xml.write(one_by_one(), Output(stream, "memory"), xml.FIELDS, header=True)
+    xml.write(iter_hits(), Output(stream, "memory"), xml.FIELDS, header=True)
     assert stream.getvalue() == written(proteins)
 
 

@@ -15,7 +15,7 @@ from support.properties import examples
 import swdual
 from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, columns
-from swdual.hits.targets import KeptTargets
+from swdual.hits.targets import StoredTargets
 from swdual.results.search_results import SearchResults
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 
@@ -264,7 +264,7 @@ def test_results_live_on_without_the_database(given_both, align, way, tmp_path):
     if isinstance(kept, bytes):
         kept = pickle.loads(kept)
     for result, told in zip(kept, expected, strict=True):
-        assert isinstance(result.targets, KeptTargets)
+        assert isinstance(result.targets, StoredTargets)
         assert len(result.targets.kept) == len(result) == 7
         assert (result.traced is not None) == align
         assert whole(result) == told
@@ -313,7 +313,7 @@ def test_kept_targets_answer_as_the_database_does():
     """Header lines and codes of those that were kept, in any order; the size of all."""
     records = [(f"t{k} title", "MKVLAW"[: k + 1]) for k in range(6)]
     database = swdual.search("MKV", records)[0].targets
-    kept = KeptTargets.of(database, [4, 1])
+    kept = StoredTargets.of(database, [4, 1])
     assert (len(kept), kept.residues, kept.name) == (6, 21, database.name)
     assert kept.alphabet is PROTEIN
     assert kept.headers([1, 4]) == database.headers([1, 4]) == ["t1 title", "t4 title"]

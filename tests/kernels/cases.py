@@ -111,22 +111,22 @@ def check_random(kernel, tile, count, seed, sanitized=False):
         threads=int(rng.choice([32, 96, tile.threads])),
         chunk=int(rng.integers(20 if several else 1, 150)),
         sanitized=sanitized,
-        **window_of(rng, queries, targets, scheme),
+        **compute_window(rng, queries, targets, scheme),
     )
     rescued = check(kernel, tile, queries, targets, scheme, run)
     return sum(map(len, queries)) * sum(map(len, targets)), rescued
 
 
-def window_of(rng, queries, targets, scheme):
+def compute_window(rng, queries, targets, scheme):
     """Return windows that some target is longer than, in a quarter of the cases."""
-    span = span_of(queries, scheme)
+    span = compute_span(queries, scheme)
     longest = max(map(len, targets))
     if rng.random() < 0.75 or span is None or span + 16 > longest:
         return {}
     return {"window": int(rng.integers(span + 16, longest + 1)), "overlap": span}
 
 
-def span_of(queries, scheme):
+def compute_span(queries, scheme):
     """Return how many residues an alignment may cover; None if gaps cost nothing."""
     if scheme.gap_next == 0:
         return None

@@ -228,7 +228,7 @@ def test_windows_of_a_target_hold_its_score(kernel, tile, price, rng):
     """Whatever windows a target is cut into, if they overlap by the span of an alignment."""
     scheme = identity(3, -2, *price)
     queries = queries_of(kernel, *(cases.sequence_of(rng, length, 4) for length in (23, 17)))
-    span = cases.span_of(queries, scheme)
+    span = cases.compute_span(queries, scheme)
     noise = [cases.sequence_of(rng, int(n), 4) for n in rng.integers(0, 400, 12)]
     targets = [
         noise[k][: rng.integers(400)] + cases.relative_of(rng, queries[0], 23) + noise[k + 1]

@@ -22,7 +22,7 @@ from swdual.master.ranges import EDGE, SMALL_EDGE, columns_of
 from swdual.master.task import Job
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
-from swdual.planning.planner import PACKAGE, plan_for
+from swdual.planning.planner import PACKAGE, plan_instance
 
 PLANNERS = registry.available(PACKAGE)
 
@@ -250,7 +250,7 @@ def test_workers_go_range_by_range(monkeypatch, small, planner):
     pool = CREWS["eight"]
     plans = []
     monkeypatch.setattr(
-        module, "plan_for", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
+        module, "plan_instance", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
     )
     found = divided([300, 40, 5000, 80, 81], small, pool, planner)
     before = next(plan for plan in plans if len(plan.workers) == len(found.tasks))
@@ -264,7 +264,7 @@ def test_workers_go_range_by_range(monkeypatch, small, planner):
         assert (found.plan.starts[queue][:1] == 0).all()
 
 
-make = module.plan_for
+make = module.plan_instance
 
 
 def test_workers_begin_at_different_ranges(swiss):
@@ -282,7 +282,7 @@ def board_of(count=24, workers=3, gpus=0):
     """Return a division of equal tasks, their jobs, and the board with the plan's queues."""
     names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
     seconds = np.ones((workers, count))
-    plan = plan_for(module.instance_of(seconds, names), "dual")
+    plan = plan_instance(module.instance_of(seconds, names), "dual")
     found = module.Division([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
@@ -395,7 +395,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     """As the planner for one kind has it, also when the others are planned again."""
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
-    plan = plan_for(module.instance_of(found.seconds, found.plan.kinds), "cpu_only")
+    plan = plan_instance(module.instance_of(found.seconds, found.plan.kinds), "cpu_only")
     found = module.Division([], [], found.cells, found.seconds, found.besides, plan, 0.0)
     jobs = [
         Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])

@@ -15,7 +15,7 @@ from swdual.api import iter_search
 from swdual.backends import simd
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
-from swdual.database.memory import BuildMemoryPlan, indexable, room_within
+from swdual.database.memory import BuildMemoryPlan, fit_memory_plan, limit_batches
 from swdual.errors import InputError, MemoryLimitError
 from swdual.hits import query_result
 from swdual.master import memory
@@ -177,7 +177,7 @@ def test_hits_come_in_pieces_that_make_up_the_whole(monkeypatch):
     pieces = list(result.pieces())
     assert len(pieces) > 5
     assert [x for piece in pieces for x in piece.ordinals.tolist()] == ordinals
-    hits = list(result.one_by_one())
+    hits = list(result.iter_hits())
     assert [hit.rank for hit in hits] == list(range(1, 101))
     assert [hit.alignment.cigar for hit in hits] == [hit.alignment.cigar for hit in result]
     (nothing,) = iter_search("WWWW", {"t": "GGGG"}, **{**options, "evalue": 1e-9})
@@ -191,10 +191,10 @@ MOST = BuildMemoryPlan(residues=384 * MIB, records=1 << 20, spooled=64 * MIB, id
 def test_the_room_of_a_build_is_within_what_there_is(spare):
     """And all of it, if there is enough."""
     with pytest.raises(MemoryLimitError) as refused:
-        room_within(MOST, 64 * MIB, given_bytes(MIB))
+        fit_memory_plan(MOST, 64 * MIB, given_bytes(MIB))
     least = int(str(refused.value).partition("memory_limit=")[2].partition("`;")[0]) // MIB
     allowed = (least + spare) * MIB
-    room = room_within(MOST, 64 * MIB, given_bytes(allowed))
+    room = fit_memory_plan(MOST, 64 * MIB, given_bytes(allowed))
     assert room.total(64 * MIB) <= allowed
     assert (room == MOST) == (MOST.total(64 * MIB) <= allowed)
 
@@ -206,7 +206,7 @@ def test_input_that_cannot_be_held_is_counted_to_its_end(monkeypatch):
     records = sequences([1000] * 50)
     taken = []
     batches = (taken.append(1) or batch_of([record]) for record in records)
-    kept = indexable(batches, given_bytes(MIB))
+    kept = limit_batches(batches, given_bytes(MIB))
     with pytest.raises(MemoryLimitError, match="swdual makedb"):
         list(kept)
     assert len(taken) == 50
@@ -214,7 +214,7 @@ def test_input_that_cannot_be_held_is_counted_to_its_end(monkeypatch):
         list(holdable(iter(records), 0, given_bytes(MIB)))
     enough = given_bytes(1 << 40)
     assert list(holdable(iter(records), 0, enough)) == records
-    assert len(list(indexable(map(batch_of, ([x] for x in records)), enough))) == 50
+    assert len(list(limit_batches(map(batch_of, ([x] for x in records)), enough))) == 50
 
 
 @pytest.mark.parametrize("function", [swdual.search, swdual.iter_search])

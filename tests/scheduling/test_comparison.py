@@ -122,7 +122,7 @@ def test_a_generator_is_enough_and_nothing_is_kept():
     """Schedules of large traces need not be in memory at the same time."""
     alive = []
 
-    def one_by_one():
+    def iter_hits():
         import weakref
 
         for seed in range(3):
@@ -131,7 +131,7 @@ def test_a_generator_is_enough_and_nothing_is_kept():
             yield schedule
             del schedule
 
-    assert len(compare(one_by_one()).rows) == 3
+    assert len(compare(iter_hits()).rows) == 3
     assert [reference() for reference in alive] == [None] * 3
 
 

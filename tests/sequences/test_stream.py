@@ -180,5 +180,5 @@ def test_records_of_fastq_are_handed_on_before_they_are_too_many(monkeypatch, tm
 def test_an_endless_stream_of_lines_is_bounded_by_its_own_reader():
     """What is joined again is cut nowhere."""
     parts = [b"ab\ncd", b"ef", b"\n"]
-    assert [*stream.lines_bounded(parts, "x")] == parts
-    assert io.BufferedReader(stream.Joined(parts)).read() == b"ab\ncdef\n"
+    assert [*stream.bound_lines(parts, "x")] == parts
+    assert io.BufferedReader(stream.ChunkReader(parts)).read() == b"ab\ncdef\n"

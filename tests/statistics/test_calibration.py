@@ -17,7 +17,7 @@ from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import fit, histogram
 from swdual.statistics.karlin_altschul import background
 from swdual.statistics.parameters import gapped
-from swdual.statistics.shuffle import shuffled
+from swdual.statistics.shuffle import shuffle_targets
 from swdual.statistics.table import Table
 
 QUERIES = 150
@@ -106,7 +106,7 @@ def test_shuffled_copies_stand_in_for_the_targets_of_a_small_database(database):
     """A fit to five targets' copies gives the E-values of a fit to a thousand targets."""
     random = np.random.default_rng(23)
     small = Database.from_batches([batch_of([database[i] for i in range(5)])], PROTEIN, "small")
-    copies = shuffled(small)
+    copies = shuffle_targets(small)
     query = random_codes(random, 200)
     bind = registry.load("swdual.backends", "simd").bind
     columns = scored(bind(small, BLOSUM62), small, query)

@@ -8,7 +8,7 @@ from swdual.database.database import Database
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics import shuffle
-from swdual.statistics.shuffle import shuffled
+from swdual.statistics.shuffle import shuffle_targets
 
 PROTEINS = ["MKVLAWGGHERMKVLAWDEF", "ACDEFGHIKLMNPQRSTVWY", "MMMMMWC"]
 
@@ -25,15 +25,15 @@ def texts(database):
 def test_copies_and_targets_together_are_as_many_as_asked_for():
     """None where the targets alone are enough."""
     database = database_of(PROTEINS)
-    assert len(shuffled(database)) == 497
-    assert len(shuffled(database, 4)) == 1
-    assert shuffled(database, 3) is None
-    assert shuffled(database, 0) is None
+    assert len(shuffle_targets(database)) == 497
+    assert len(shuffle_targets(database, 4)) == 1
+    assert shuffle_targets(database, 3) is None
+    assert shuffle_targets(database, 0) is None
 
 
 def test_each_copy_has_the_residues_of_its_target_in_another_order():
     """Targets take turns."""
-    copies = texts(shuffled(database_of(PROTEINS), 60))
+    copies = texts(shuffle_targets(database_of(PROTEINS), 60))
     for number, copy in enumerate(copies):
         target = PROTEINS[number % 3]
         assert Counter(copy) == Counter(target)
@@ -43,14 +43,14 @@ def test_each_copy_has_the_residues_of_its_target_in_another_order():
 
 def test_copies_are_the_same_whenever_and_wherever_they_are_made():
     """Golden: made with NumPy 2 on x86-64; a copy's order depends on its number only."""
-    copies = texts(shuffled(database_of(PROTEINS), 5))
-    assert copies == texts(shuffled(database_of(PROTEINS), 500))[:2]
+    copies = texts(shuffle_targets(database_of(PROTEINS), 5))
+    assert copies == texts(shuffle_targets(database_of(PROTEINS), 500))[:2]
     assert copies == ["VGHEFMKGAWVMLRALEWDK", "GCAIFYPLNTMHWSKRQDEV"]
 
 
 def test_nucleotides_and_single_residues_are_shuffled_too():
     """The alphabet stays, and a sequence of one residue has one order."""
-    copies = shuffled(database_of(["ACGTN", "A"], NUCLEOTIDE), 6)
+    copies = shuffle_targets(database_of(["ACGTN", "A"], NUCLEOTIDE), 6)
     assert copies.alphabet is NUCLEOTIDE
     assert [sorted(text) for text in texts(copies)] == [list("ACGNT"), ["A"]] * 2
 
@@ -58,7 +58,7 @@ def test_nucleotides_and_single_residues_are_shuffled_too():
 def test_copies_of_giants_are_few(monkeypatch):
     """All copies together stay below a bound; a target beyond it has none."""
     monkeypatch.setattr(shuffle, "MAX_RESIDUES", 50)
-    copies = shuffle.shuffled(database_of(PROTEINS))
+    copies = shuffle.shuffle_targets(database_of(PROTEINS))
     assert 0 < copies.residues <= 50
-    assert texts(copies) == texts(shuffle.shuffled(database_of(PROTEINS), 3 + len(copies)))
-    assert shuffle.shuffled(database_of(["MKVLAWGGHE" * 6])) is None
+    assert texts(copies) == texts(shuffle.shuffle_targets(database_of(PROTEINS), 3 + len(copies)))
+    assert shuffle.shuffle_targets(database_of(["MKVLAWGGHE" * 6])) is None

@@ -24,7 +24,7 @@ def devices() -> list[dict[str, int]]:
     """Return the settings of each usable GPU; none where anything that it takes is missing."""
     if why_not() is not None:
         return []
-    return [{"number": gpu.number} for gpu in _cuda_driver.find().gpus if new_enough(gpu)]
+    return [{"number": gpu.number} for gpu in _cuda_driver.find().gpus if is_new_enough(gpu)]
 
 
 def facts() -> dict[str, Any]:
@@ -35,13 +35,13 @@ def facts() -> dict[str, Any]:
     found: dict[str, Any] = {"gpus": [], "missing": why_not()}
     with suppress(DriverError):
         driver = _cuda_driver.find()
-        found["driver"] = f"for CUDA {dotted(driver.version)}"
+        found["driver"] = f"for CUDA {format_version(driver.version)}"
         found["gpus"] = [
             {
                 "number": gpu.number,
                 "name": gpu.name,
                 "memory": gpu.memory,
-                "compute capability": dotted(gpu.capability),
+                "compute capability": format_version(gpu.capability),
                 "kernels": [kernel.name for kernel in kernels_on(gpu.capability)],
             }
             for gpu in driver.gpus
@@ -58,11 +58,12 @@ def why_not() -> str | None:
         driver = _cuda_driver.find()
     except DriverError as error:
         return f"{error}; install the driver of an NVIDIA GPU, then {_install(None)}"
-    if not any(map(new_enough, driver.gpus)):
+    if not any(map(is_new_enough, driver.gpus)):
         gpu = driver.gpus[0]
         return (
-            f"the GPU {gpu.name} is too old: its compute capability is {dotted(gpu.capability)}, "
-            f"but the kernels need {dotted(MIN_CAPABILITY)}"
+            f"the GPU {gpu.name} is too old: its compute capability is "
+            f"{format_version(gpu.capability)}, "
+            f"but the kernels need {format_version(MIN_CAPABILITY)}"
         )
     return _cupy_lacks(driver.version) or _kernels_lack()
 
@@ -78,7 +79,7 @@ def _cupy_lacks(driver: tuple[int, int]) -> str | None:
         return f"{both} exclude each other: pip uninstall {' '.join(installed)}, then {install}"
     if installed and WHEELS[installed[0]] > driver[0]:
         return (
-            f"the NVIDIA driver, for CUDA {dotted(driver)}, is too old for {installed[0]}: "
+            f"the NVIDIA driver, for CUDA {format_version(driver)}, is too old for {installed[0]}: "
             f"update the driver, or pip uninstall {installed[0]}, then {install}"
         )
     try:
@@ -115,12 +116,12 @@ def _installed(package: str) -> bool:
     return True
 
 
-def new_enough(gpu: Gpu) -> bool:
+def is_new_enough(gpu: Gpu) -> bool:
     """Return whether the kernels run on a GPU."""
     return gpu.capability >= MIN_CAPABILITY
 
 
-def dotted(version: tuple[int, int]) -> str:
+def format_version(version: tuple[int, int]) -> str:
     """Return a version as it is written.
 
     >>> dotted((13, 0))

@@ -107,7 +107,7 @@ class Card(Protocol):
         """Return how many bytes of its memory are free, and how many it has."""
         ...
 
-    def selected(self) -> AbstractContextManager[object]:
+    def select(self) -> AbstractContextManager[object]:
         """Make it the one that this thread's calls go to."""
         ...
 
@@ -121,7 +121,7 @@ class Card(Protocol):
         """
         ...
 
-    def pinned(self, size: int) -> NDArray[np.uint8]:
+    def allocate_pinned(self, size: int) -> NDArray[np.uint8]:
         """Return new memory of the host that the card can copy from and to by itself."""
         ...
 

@@ -24,7 +24,7 @@ _ENVIRONMENT = threading.Lock()
 
 
 @contextmanager
-def _kernels_kept(anywhere: bool = True) -> Iterator[None]:
+def _cache_kernels(anywhere: bool = True) -> Iterator[None]:
     """Have CuPy keep compiled kernels in our folder, unless the user chose one, or nowhere."""
     folder = cache_folder()
     here = {}
@@ -53,7 +53,7 @@ def cupy_facts() -> dict[str, str]:
     Exception
         Whatever CuPy raises where it is broken.
     """
-    with _kernels_kept():
+    with _cache_kernels():
         import cupy
         from cuda.pathfinder import find_nvidia_header_directory
         from cupy_backends.cuda.libs import nvrtc
@@ -77,7 +77,7 @@ def open_card(number: int) -> Card:
         If it cannot be used.
     """
     try:
-        with _kernels_kept():
+        with _cache_kernels():
             import cupy
         return CupyCard(cupy, number)
     except CardError:
@@ -99,7 +99,7 @@ class CupyCard:
         self._cupy = cupy
         self._runtime = cupy.cuda.runtime
         self._device = cupy.cuda.Device(number)
-        with self.caught():
+        with self.translate_errors():
             properties = self._runtime.getDeviceProperties(number)
         self.name: str = f"{properties['name'].decode()} (GPU {number})"
         self.capability: tuple[int, int] = (properties["major"], properties["minor"])
@@ -108,7 +108,7 @@ class CupyCard:
         self._functions: dict[tuple[Program, int], Any] = {}
 
     @contextmanager
-    def caught(self) -> Iterator[None]:
+    def translate_errors(self) -> Iterator[None]:
         """Turn what CuPy raises into ours."""
         try:
             yield
@@ -124,9 +124,9 @@ class CupyCard:
             raise kind(_words(error)) from error
 
     @contextmanager
-    def selected(self) -> Iterator[None]:
+    def select(self) -> Iterator[None]:
         """Make it the one that this thread's calls go to: see `Card`."""
-        with self.caught():
+        with self.translate_errors():
             self._device.__enter__()
         try:
             yield
@@ -134,24 +134,24 @@ class CupyCard:
             with suppress(Exception):  # a card that fails fails here, too
                 self._device.__exit__(None, None, None)
             raise
-        with self.caught():
+        with self.translate_errors():
             self._device.__exit__(None, None, None)
 
     def memory(self) -> tuple[int, int]:
         """Return free and all bytes: see `Card`."""
-        with self.caught():
+        with self.translate_errors():
             free, total = self._runtime.memGetInfo()
             return int(free), int(total)
 
     def allocate(self, size: int) -> CupyBuffer:
         """Return new memory on the card: see `Card`."""
-        with self.caught():
+        with self.translate_errors():
             return CupyBuffer(self._cupy.cuda.Memory(size))
 
-    def pinned(self, size: int) -> NDArray[np.uint8]:
+    def allocate_pinned(self, size: int) -> NDArray[np.uint8]:
         """Return new pinned memory: see `Card`."""
         try:
-            with self.caught():
+            with self.translate_errors():
                 memory = self._cupy.cuda.PinnedMemory(size)
         except CardMemory as error:
             raise MemoryError(f"no {size >> 20} MiB of pinned memory: {error}") from error
@@ -160,12 +160,12 @@ class CupyCard:
 
     def stream(self) -> CupyStream:
         """Return a new stream: see `Card`."""
-        with self.caught():
+        with self.translate_errors():
             return CupyStream(self, self._cupy, self._cupy.cuda.Stream(non_blocking=True))
 
     def synchronize(self) -> None:
         """Return when all streams have done all: see `Card`."""
-        with self.caught():
+        with self.translate_errors():
             self._runtime.deviceSynchronize()
 
     def function(self, program: Program, shared: int) -> Any:
@@ -173,7 +173,7 @@ class CupyCard:
         found = self._functions.get((program, shared))
         if found is None:
             try:
-                with self.caught():
+                with self.translate_errors():
                     try:
                         found = self._compiled(program, anywhere=True)
                     except OSError:  # the folder cannot be written to, or is full
@@ -182,7 +182,7 @@ class CupyCard:
                 raise
             except Exception as error:
                 raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
-            with self.caught():
+            with self.translate_errors():
                 found.max_dynamic_shared_size_bytes = shared
             self._functions[program, shared] = found
         return found
@@ -195,7 +195,7 @@ class CupyCard:
             digest.update(file.read_bytes())
         # CuPy knows a compiled kernel by its text and options, not by what the text includes.
         options = ("--std=c++17", f"-I{folder}", f"-DSWDUAL_SOURCES={digest.hexdigest()}")
-        with _kernels_kept(anywhere):
+        with _cache_kernels(anywhere):
             module = self._cupy.RawModule(
                 code=(folder / program.file).read_text(),
                 options=options,
@@ -226,7 +226,7 @@ class CupyEvent:
 
     def wait(self) -> None:
         """Return when the stream has come to it: see `Event`."""
-        with self._card.caught():
+        with self._card.translate_errors():
             self.event.synchronize()
 
 
@@ -248,13 +248,13 @@ class CupyStream:
         self._copy(array.ctypes.data, buffer.address + offset, array.nbytes, "DeviceToHost")
 
     def _copy(self, to: int, from_: int, size: int, way: str) -> None:
-        with self._card.caught():
+        with self._card.translate_errors():
             kind = getattr(self._runtime, f"memcpy{way}")
             self._runtime.memcpyAsync(to, from_, size, kind, self._stream.ptr)
 
     def clear(self, buffer: Buffer, offset: int, size: int) -> None:
         """Set bytes to 0: see `Stream`."""
-        with self._card.caught():
+        with self._card.translate_errors():
             self._runtime.memsetAsync(buffer.address + offset, 0, size, self._stream.ptr)
 
     def launch(
@@ -262,12 +262,12 @@ class CupyStream:
     ) -> None:
         """Run a kernel: see `Stream`."""
         function = self._card.function(program, shared)
-        with self._card.caught(), self._stream:
+        with self._card.translate_errors(), self._stream:
             function((grid,), (threads,), tuple(arguments), shared_mem=shared)
 
     def record(self) -> CupyEvent:
         """Return an event: see `Stream`."""
-        with self._card.caught():
+        with self._card.translate_errors():
             # Waiting threads sleep: the core is another worker's.
             event = self._cupy.cuda.Event(block=True, disable_timing=True)
             event.record(self._stream)
@@ -276,5 +276,5 @@ class CupyStream:
     def wait(self, event: Event) -> None:
         """Wait for another stream: see `Stream`."""
         assert isinstance(event, CupyEvent)
-        with self._card.caught():
+        with self._card.translate_errors():
             self._stream.wait_event(event.event)

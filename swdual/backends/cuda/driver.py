@@ -54,7 +54,7 @@ def _find() -> Driver | str:
     if library is None:
         return f"there is no NVIDIA driver ({LIBRARIES[0]})"
     try:
-        return _asked(library)
+        return _ask(library)
     except (DriverError, AttributeError) as error:
         return str(error)
 
@@ -68,7 +68,7 @@ def _library() -> Any:
     return None
 
 
-def _asked(cuda: Any) -> Driver:
+def _ask(cuda: Any) -> Driver:
     """Return what the driver's library answers."""
 
     def call(function: str, *arguments: Any) -> None:

@@ -18,7 +18,7 @@ from swdual.backend import MAX_SCORE
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
 from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
-from swdual.backends.cuda.memory import OverBudget, Part, Place, Shelf, padded
+from swdual.backends.cuda.memory import OverBudget, Part, Place, Shelf, pad_size
 from swdual.backends.cuda.slot import Slot
 from swdual.sequences.alphabet import CODES, PAD
 from swdual.sequences.scoring import ScoringScheme
@@ -62,7 +62,7 @@ class Work(NamedTuple):
     def address(self, number: int) -> int:
         """Return where the pieces' starts (0), lengths, targets, the edges, or the numbers lie."""
         sizes = [4 * self.pieces] * 3 + [4 * (self.chunks + 1)]
-        return self.place.buffer.address + sum(padded(size) for size in sizes[:number])
+        return self.place.buffer.address + sum(pad_size(size) for size in sizes[:number])
 
 
 class Run(NamedTuple):
@@ -225,11 +225,13 @@ class Launcher:
     ) -> tuple[int, int]:
         """Return the overlap and the length of windows; where none is cut, always the same."""
         longest = int(lengths[0])
-        spans = [pieces.span_of(len(query), self._sum(query), self._prices[1]) for query in queries]
+        spans = [
+            pieces.compute_span(len(query), self._sum(query), self._prices[1]) for query in queries
+        ]
         known = [span for span in spans if span is not None]
         if len(known) == len(spans):
-            span = pieces.rounded_up(max(known))
-            window = pieces.window_of(span, int(lengths.sum(dtype=np.int64)) // groups)
+            span = pieces.round_up(max(known))
+            window = pieces.compute_window(span, int(lengths.sum(dtype=np.int64)) // groups)
             if window < longest:
                 return span, window
         return 0, int(np.iinfo(np.uint32).max)
@@ -298,7 +300,7 @@ class Launcher:
                 self._card.synchronize()
                 self._shelf.budget.free(self._border)
                 self._border = None
-            self._border = self._shelf.budget.allocate(padded(max(size, 1)))
+            self._border = self._shelf.budget.allocate(pad_size(max(size, 1)))
         return self._border
 
     def _gather(self, slot: Slot, number: int, work: Work, targets: int, cutoff: int) -> None:
@@ -309,7 +311,7 @@ class Launcher:
             np.uint32(targets),
             np.int32(min(max(cutoff, 0), MAX_SCORE)),
             np.uint64(slot.address("keys", number)),
-            np.uint32(slot.most_keys),
+            np.uint32(slot.max_keys),
             np.uint64(slot.address("key_count", number)),
         ]
         grid = min(-(-targets // KEYS_THREADS), MAX_KEYS_CTAS)

@@ -76,7 +76,7 @@ class _Stage:
     sent: Event | None = None
 
 
-def padded(size: int) -> int:
+def pad_size(size: int) -> int:
     """Return the next multiple of what arrays on the card begin on.
 
     >>> padded(257)
@@ -149,16 +149,16 @@ class Shelf:
         ]
         self._stretch_bytes = min(max(sizes), limit // STRETCH_PART)
         room = limit - min(limit // WORKING_PART, MAX_WORKING)
-        if sum(padded(size) for size in sizes) > room:
-            room -= BAYS * padded(self._stretch_bytes + GUARD_BYTES)
+        if sum(pad_size(size) for size in sizes) > room:
+            room -= BAYS * pad_size(self._stretch_bytes + GUARD_BYTES)
         self._room = room
         self._staying: dict[Stretch, Place] = {}
         self._ring: dict[Stretch, Place] = {}
         self._tables: dict[Any, Place] = {}
         self._table_bytes = min(limit // TABLE_PART, MAX_TABLES)
         self._copies: Stream = card.stream()
-        self._stage_bytes = min(STAGE_BYTES, padded(max(sizes)))
-        self._stages = [_Stage(card.pinned(self._stage_bytes)) for _ in range(2)]
+        self._stage_bytes = min(STAGE_BYTES, pad_size(max(sizes)))
+        self._stages = [_Stage(card.allocate_pinned(self._stage_bytes)) for _ in range(2)]
         self._cuts: dict[int, list[Stretch]] = {}
 
     def block(self, number: int) -> Block:
@@ -170,7 +170,7 @@ class Shelf:
         if block not in self._cuts:
             lengths = self._database.lengths(block)
             self._cuts[block] = [
-                Stretch(block, *ends) for ends in pieces.stretches(lengths, self._stretch_bytes)
+                Stretch(block, *ends) for ends in pieces.cut_stretches(lengths, self._stretch_bytes)
             ]
         return [
             Part(stretch, max(first, stretch.first), min(last, stretch.last))
@@ -200,7 +200,7 @@ class Shelf:
 
     def _stay(self, residues: NDArray[np.uint8]) -> Place | None:
         """Return a new place for targets that stay, if there is room."""
-        size = padded(len(residues))
+        size = pad_size(len(residues))
         if size > self._room:
             return None
         try:
@@ -212,7 +212,7 @@ class Shelf:
 
     def _pass(self, residues: NDArray[np.uint8]) -> Place:
         """Return a place in the ring, where targets that were used before are overwritten."""
-        size = padded(len(residues))
+        size = pad_size(len(residues))
         buffer, used = self._bay(size)
         if used is not None:
             self._copies.wait(used)
@@ -221,7 +221,7 @@ class Shelf:
 
     def _bay(self, size: int) -> tuple[Buffer, Event | None]:
         """Return memory of the ring, and when its last use is over."""
-        usual = max(size, padded(self._stretch_bytes + GUARD_BYTES))
+        usual = max(size, pad_size(self._stretch_bytes + GUARD_BYTES))
         if len(self._ring) < BAYS:
             return self.budget.allocate(usual), None
         oldest = next(iter(self._ring))
@@ -234,11 +234,11 @@ class Shelf:
 
     def keep(self, array: NDArray[Any]) -> Place:
         """Return where an array lies on the card for good."""
-        buffer = self.budget.allocate(padded(array.nbytes))
+        buffer = self.budget.allocate(pad_size(array.nbytes))
         return Place(buffer, self._send(buffer, [array]))
 
     def table(self, key: Any, make: Callable[[], tuple[Arrays, tuple[int, ...]]]) -> Place:
-        """Return where some arrays lie on the card, one behind the other, each `padded`.
+        """Return where some arrays lie on the card, one behind the other, each `pad_size`.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Shelf:
         place = self._tables.pop(key, None)
         if place is None:
             arrays, about = make()
-            size = sum(padded(array.nbytes) for array in arrays)
+            size = sum(pad_size(array.nbytes) for array in arrays)
             held = sum(each.buffer.size for each in self._tables.values())
             while held + size > self._table_bytes and len(self._tables) > 1:
                 self.card.synchronize()
@@ -276,7 +276,7 @@ class Shelf:
                 self._copies.upload(buffer, begin + first, stage.array[: len(some)])
                 stage.sent = self._copies.record()
                 self._stages.reverse()
-            begin += padded(array.nbytes)
+            begin += pad_size(array.nbytes)
         return self._copies.record()
 
     def clear(self) -> None:

@@ -54,7 +54,7 @@ class Chunks(NamedTuple):
     rows: int
 
 
-def span_of(length: int, most: int, gap_next: int) -> int | None:
+def compute_span(length: int, most: int, gap_next: int) -> int | None:
     """Return how many residues of a target an optimal alignment can cover; None for any number.
 
     Parameters
@@ -74,7 +74,7 @@ def span_of(length: int, most: int, gap_next: int) -> int | None:
     return length + max(0, most - 1) // gap_next
 
 
-def rounded_up(number: int) -> int:
+def round_up(number: int) -> int:
     """Return the next of a few numbers, at most an eighth larger.
 
     >>> [rounded_up(number) for number in (7, 16, 17, 2449)]
@@ -84,7 +84,7 @@ def rounded_up(number: int) -> int:
     return -(-number // step) * step
 
 
-def window_of(span: int, share: int) -> int:
+def compute_window(span: int, share: int) -> int:
     """Return how long a window should be.
 
     Long windows cost ``span / window`` for overlaps, short ones ``window / (2 * share)`` for groups
@@ -97,7 +97,7 @@ def window_of(span: int, share: int) -> int:
     share
         Rows that each group would have if all had alike.
     """
-    return rounded_up(max(SPANS_A_WINDOW * span, isqrt(2 * span * share)))
+    return round_up(max(SPANS_A_WINDOW * span, isqrt(2 * span * share)))
 
 
 def cut(starts: NDArray[np.uint32], lengths: NDArray[np.uint32], span: int, window: int) -> Pieces:
@@ -176,7 +176,7 @@ def chunk(
     return Chunks(np.array(edges, np.uint32), rows)
 
 
-def stretches(lengths: NDArray[np.uint32], most_bytes: int) -> list[tuple[int, int]]:
+def cut_stretches(lengths: NDArray[np.uint32], most_bytes: int) -> list[tuple[int, int]]:
     """Return ``(first, last)`` of stretches of targets: as few as have no more bytes than allowed.
 
     A target that has more is a stretch by itself.

@@ -32,7 +32,7 @@ LOWER = 0.75
 """How much lower a cutoff is taken: the next query's may be lower, and is not known yet."""
 
 
-class Found(NamedTuple):
+class PartScores(NamedTuple):
     """All scores of some targets, or those that reach a score cutoff and the targets' places."""
 
     scores: NDArray[np.int32]
@@ -79,12 +79,12 @@ class Pipeline:
         self.launcher = Launcher(card, self.shelf, scheme)
         self._free = [Slot(self.shelf) for _ in range(SLOTS)]
         self._flights: deque[Flight] = deque()
-        self._found: dict[Key, Found] = {}
-        self._lowest_bar: int | None = None
+        self._found: dict[Key, PartScores] = {}
+        self._lowest_cutoff: int | None = None
 
     def __del__(self) -> None:
         # What is queued must not end up in memory that is somebody else's by then.
-        with suppress(Exception), self._card.selected():
+        with suppress(Exception), self._card.select():
             self._card.synchronize()
 
     def most(self, task: ScoringTask) -> int:
@@ -99,7 +99,7 @@ class Pipeline:
 
     def scored(
         self, tasks: Sequence[ScoringTask], cutoff: int | None
-    ) -> Iterator[tuple[Part, Found]]:
+    ) -> Iterator[tuple[Part, PartScores]]:
         """Return what is found for the first task, part by part.
 
         Parameters
@@ -111,9 +111,9 @@ class Pipeline:
         """
         tasks = tasks[:HORIZON]
         if cutoff is None:
-            self._lowest_bar = None
-        elif self._lowest_bar is None or cutoff < self._lowest_bar:
-            self._lowest_bar = int(cutoff * LOWER)
+            self._lowest_cutoff = None
+        elif self._lowest_cutoff is None or cutoff < self._lowest_cutoff:
+            self._lowest_cutoff = int(cutoff * LOWER)
         self._keep_what_is_wanted(tasks)
         query, *place = tasks[0]
         plan = self._plan(tasks)
@@ -173,7 +173,7 @@ class Pipeline:
         if not self._free:
             first = self._flights[0]
             self._land((first.queries[0], first.part))
-        slot, cutoff = self._free[-1], self._lowest_bar
+        slot, cutoff = self._free[-1], self._lowest_cutoff
         done = self.launcher.launch(slot, queries, part, cutoff)
         self._flights.append(Flight(queries, part, cutoff, self._free.pop(), done))
 
@@ -198,15 +198,15 @@ class Pipeline:
             flight.done.wait()
             for number, query in enumerate(flight.queries):
                 if (query, flight.part) in self._wanted:
-                    self._found[query, flight.part] = self._fetched(flight, number)
+                    self._found[query, flight.part] = self._fetch(flight, number)
             self._free.append(self._flights.popleft().slot)
 
-    def _fetched(self, flight: Flight, number: int) -> Found:
+    def _fetch(self, flight: Flight, number: int) -> PartScores:
         """Return what a launch has found for one of its queries."""
         if flight.cutoff is not None:
             keys = flight.slot.keys(number)
             if keys is not None:
                 scores, places = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
-                return Found(scores.astype(np.int32), places.astype(np.int64), flight.cutoff)
+                return PartScores(scores.astype(np.int32), places.astype(np.int64), flight.cutoff)
             self.launcher.fetch_scores(flight.slot)
-        return Found(flight.slot.scores(number))
+        return PartScores(flight.slot.scores(number))

@@ -17,7 +17,7 @@ from swdual.backend import MAX_SCORE, Progress, Scorer, ScoringTask
 from swdual.backends.cuda.card import Card, CardError, CardMemory
 from swdual.backends.cuda.cupy_card import open_card
 from swdual.backends.cuda.memory import STAGE_BYTES, OverBudget, Part, Stretch
-from swdual.backends.cuda.pipeline import SLOTS, Found, Pipeline
+from swdual.backends.cuda.pipeline import SLOTS, PartScores, Pipeline
 from swdual.database.database import Database
 from swdual.errors import DeviceError, DeviceMemoryError
 from swdual.sequences.scoring import ScoringScheme
@@ -147,22 +147,22 @@ class CudaScorer:
 
     def _scored(
         self, task: ScoringTask, cutoff: int | None, progress: Progress
-    ) -> list[tuple[Part, Found]]:
+    ) -> list[tuple[Part, PartScores]]:
         """Return what is found for a task, part by part."""
         with self._lock:
             if self._broken is not None:
                 raise DeviceError(self._broken)
             try:
-                with self._card.selected():
-                    return self._scored_here(task, cutoff, progress)
+                with self._card.select():
+                    return self._score_on_card(task, cutoff, progress)
             except CardMemory as error:
-                raise self._too_little(str(error), free=0) from error
+                raise self._memory_error(str(error), free=0) from error
             except CardError as error:
-                raise self._lost(error) from error
+                raise self._lost_error(error) from error
 
-    def _scored_here(
+    def _score_on_card(
         self, task: ScoringTask, cutoff: int | None, progress: Progress
-    ) -> list[tuple[Part, Found]]:
+    ) -> list[tuple[Part, PartScores]]:
         """Return what is found for a task; with less memory if it was too much."""
         tasks, told = self._tasks(task), 0
         while True:
@@ -179,7 +179,7 @@ class CudaScorer:
                         told = done
                 return found
             except OverBudget as error:
-                raise self._too_little(str(error), self._let_go()) from error
+                raise self._memory_error(str(error), self._free_memory()) from error
             except CardMemory as error:
                 self._shrink(error)
 
@@ -206,10 +206,10 @@ class CudaScorer:
         DeviceMemoryError
             If that would be too little.
         """
-        free, allowed = self._let_go(), self._bytes or 0
+        free, allowed = self._free_memory(), self._bytes or 0
         smaller = int(min(allowed, free) * SMALLER)
         if smaller < MIN_BYTES:
-            raise self._too_little(str(error), free) from error
+            raise self._memory_error(str(error), free) from error
         logger.info(
             "%s: %s; trying with %d MiB instead of %d",
             self._card.name,
@@ -219,7 +219,7 @@ class CudaScorer:
         )
         self._bytes = smaller
 
-    def _too_little(self, cause: str, free: int) -> DeviceMemoryError:
+    def _memory_error(self, cause: str, free: int) -> DeviceMemoryError:
         """Return the error that says how much memory there is; the next call begins anew."""
         allowed, self._bytes = self._bytes or 0, None
         return DeviceMemoryError(
@@ -228,7 +228,7 @@ class CudaScorer:
             "or use `device='cpu'`"
         )
 
-    def _let_go(self) -> int:
+    def _free_memory(self) -> int:
         """Give all memory of the card back; return how much is free then."""
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
@@ -238,17 +238,17 @@ class CudaScorer:
         except CardMemory:
             return 0
 
-    def _lost(self, error: CardError) -> DeviceError:
+    def _lost_error(self, error: CardError) -> DeviceError:
         """Return the error that every call ends with from now on."""
         remedy = "look at it with nvidia-smi, or use `device='cpu'`"
         self._broken, self._pipeline = f"{self._card.name} failed: {error}; {remedy}", None
         return DeviceError(self._broken)
 
-    def _on_cpu(self, task: ScoringTask, progress: Progress) -> list[tuple[Part, Found]]:
+    def _on_cpu(self, task: ScoringTask, progress: Progress) -> list[tuple[Part, PartScores]]:
         """Score what 31 bits might not hold, where that is noticed exactly."""
         from swdual.backends import simd
 
         if self._cpu is None:
             self._cpu = simd.bind(self._database, self._scheme)
         _, *place = task
-        return [(Part(Stretch(*place), *place[1:]), Found(self._cpu(*task, progress)))]
+        return [(Part(Stretch(*place), *place[1:]), PartScores(self._cpu(*task, progress)))]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.backends.cuda.card import Buffer, Stream
-from swdual.backends.cuda.memory import Shelf, padded
-from swdual.backends.cuda.pieces import rounded_up
+from swdual.backends.cuda.memory import Shelf, pad_size
+from swdual.backends.cuda.pieces import round_up
 
 MAX_KEYS = 1 << 15
 """Candidates of one query; where there are more, all scores are fetched."""
@@ -35,7 +35,7 @@ class Slot:
         self._buffer: Buffer | None = None
         self._host = np.empty(0, np.uint8)
         self._offsets: dict[tuple[str, int], int] = {}
-        self.most_keys = MAX_KEYS
+        self.max_keys = MAX_KEYS
         self._targets = 0
 
     def lay_out(self, queries: Sequence[bytes], targets: int, rows: int) -> None:
@@ -45,24 +45,24 @@ class Slot:
         """
         sizes = [("counters", COUNTER_BYTES * (COUNTERS["key_count"] + 2))]
         sizes += [("scores", 4 * targets)] * len(queries)
-        sizes += [("keys", 8 * self.most_keys)] * len(queries)
+        sizes += [("keys", 8 * self.max_keys)] * len(queries)
         sizes += [("query", len(query)) for query in queries]
-        mirrored = sum(padded(size) for _, size in sizes)
+        mirrored = sum(pad_size(size) for _, size in sizes)
         sizes += [("rescue", 4 * rows)] * len(queries)
         self._offsets.clear()
         size = 0
         for name, each in sizes:
             number = sum(other == name for other, _ in self._offsets)
             self._offsets[name, number] = size
-            size += padded(each)
+            size += pad_size(each)
         self._targets = targets
         if self._buffer is None or self._buffer.size < size:
             if self._buffer is not None:
                 self._shelf.budget.free(self._buffer)
                 self._buffer = None
-            self._buffer = self._shelf.budget.allocate(rounded_up(size))
+            self._buffer = self._shelf.budget.allocate(round_up(size))
         if len(self._host) < mirrored:
-            self._host = self._shelf.card.pinned(rounded_up(mirrored))
+            self._host = self._shelf.card.allocate_pinned(round_up(mirrored))
         for number, query in enumerate(queries):
             begin = self._offsets["query", number]
             self._host[begin : begin + len(query)] = np.frombuffer(query, np.uint8)
@@ -105,7 +105,7 @@ class Slot:
         """Return the keys of a query that were fetched; None if there were too many."""
         place = COUNTER_BYTES * (COUNTERS["key_count"] + number)
         count = int(self._host[place : place + COUNTER_BYTES].view(np.uint32)[0])
-        if count > self.most_keys:
+        if count > self.max_keys:
             return None
         begin = self._offsets["keys", number]
         return self._host[begin : begin + 8 * count].view(np.uint64).copy()

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.io.output import replacing
+from swdual.io.output import replace_file
 from swdual.io.text import sanitize
-from swdual.planning.gantt import LINE, PALETTE, encoded, need_matplotlib, showable
+from swdual.planning.gantt import LINE, PALETTE, encode_figure, make_showable, require_matplotlib
 from swdual.planning.time_axis import DAY, HOUR, MINUTE, time_ticks
 from swdual.scheduling import metrics
 from swdual.scheduling.job import seconds
@@ -83,8 +83,8 @@ def gantt(
     """
     if path is None or Path(path).suffix.lower() != ".svg":
         return _drawn(lambda: _gantt(schedule, linked=False), path, force=force)
-    content = bytes(encoded(lambda: _gantt(schedule, linked=True), path))
-    with replacing(path, force=force) as stream:
+    content = bytes(encode_figure(lambda: _gantt(schedule, linked=True), path))
+    with replace_file(path, force=force) as stream:
         stream.write(_with_tooltips(content, schedule))
     return None
 
@@ -137,10 +137,10 @@ def _drawn(
 ) -> matplotlib.figure.Figure | None:
     """Save a figure under a name, or return it without one."""
     if path is None:
-        need_matplotlib()
-        return showable(make())
-    content = encoded(make, path)
-    with replacing(path, force=force) as stream:
+        require_matplotlib()
+        return make_showable(make())
+    content = encode_figure(make, path)
+    with replace_file(path, force=force) as stream:
         stream.write(content)
     return None
 

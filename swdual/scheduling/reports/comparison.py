@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io import notebook
-from swdual.io.output import Utf8, replacing
+from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import metrics
 from swdual.scheduling.metrics import METRICS, Metric
 from swdual.scheduling.reports.frames import data_frame
@@ -140,7 +140,7 @@ class Comparison:
             If it cannot be written, or exists without `force`.
         """
         names = ["workload", "platform", "policy", "allocator", "options", "penalty", *self.metrics]
-        with replacing(path, force=force, compress=True) as stream:
+        with replace_file(path, force=force, compress=True) as stream:
             writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
             writer.writeheader()
             for row in self.to_dicts():

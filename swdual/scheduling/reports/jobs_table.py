@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.io.output import Utf8, replacing
+from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = Fal
     OutputError
         If it cannot be written, or exists without `force`.
     """
-    with replacing(path, force=force, compress=True) as stream:
+    with replace_file(path, force=force, compress=True) as stream:
         table = columns(schedule)
         writer = csv.writer(Utf8(stream), lineterminator="\n")
         writer.writerow(table)

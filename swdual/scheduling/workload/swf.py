@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from xopen import xopen
 
 from swdual.errors import InputError
-from swdual.io.output import replacing
+from swdual.io.output import replace_file
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs
@@ -135,7 +135,7 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
     """
     trace = jobs if isinstance(jobs, Trace) else _recorded(jobs)
     packer = zlib.compressobj(wbits=31) if os.fspath(path).endswith(".gz") else None
-    with replacing(path, force=force) as stream:
+    with replace_file(path, force=force) as stream:
         for piece in _written(trace):
             stream.write(packer.compress(piece) if packer else piece)
         if packer:

@@ -80,7 +80,7 @@ class StandIn:
         self.operation()
         return self.total - self.used, self.total
 
-    def selected(self):
+    def select(self):
         return nullcontext()
 
     def allocate(self, size):
@@ -93,7 +93,7 @@ class StandIn:
             raise CardMemory("out of memory")
         return Memory(self, size)
 
-    def pinned(self, size):
+    def allocate_pinned(self, size):
         self.operation()
         array = np.full(size, GARBAGE, np.uint8)
         self.pinned_arrays.append(array)

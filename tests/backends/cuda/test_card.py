@@ -157,7 +157,7 @@ def test_lack_of_pinned_memory_is_the_hosts():
         CUDARuntimeError(2, "cudaErrorMemoryAllocation: out of memory")
     )
     with pytest.raises(MemoryError, match="pinned") as caught:
-        CupyCard(cupy, 0).pinned(1 << 20)
+        CupyCard(cupy, 0).allocate_pinned(1 << 20)
     assert not isinstance(caught.value, CardError)
 
 
@@ -220,7 +220,7 @@ def test_compiled_kernels_are_kept_in_our_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
     monkeypatch.delenv("CUPY_CACHE_IN_MEMORY", raising=False)
     monkeypatch.setattr(_cuda_cupy, "cache_folder", lambda: tmp_path)
-    with _cuda_cupy._kernels_kept():
+    with _cuda_cupy._cache_kernels():
         assert os.environ["CUPY_CACHE_DIR"] == str(tmp_path / "cupy")
         assert "CUPY_CACHE_IN_MEMORY" not in os.environ
     assert "CUPY_CACHE_DIR" not in os.environ
@@ -231,7 +231,7 @@ def test_without_a_folder_kernels_are_compiled_each_time(monkeypatch):
     monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
     monkeypatch.setenv("CUPY_CACHE_IN_MEMORY", "0")
     monkeypatch.setattr(_cuda_cupy, "cache_folder", lambda: None)
-    with _cuda_cupy._kernels_kept():
+    with _cuda_cupy._cache_kernels():
         assert os.environ["CUPY_CACHE_IN_MEMORY"] == "1"
     assert os.environ["CUPY_CACHE_IN_MEMORY"] == "0"
     assert "CUPY_CACHE_DIR" not in os.environ
@@ -240,7 +240,7 @@ def test_without_a_folder_kernels_are_compiled_each_time(monkeypatch):
 def test_a_folder_that_the_user_chose_is_kept(monkeypatch):
     """CuPy's own variable counts."""
     monkeypatch.setenv("CUPY_CACHE_DIR", "/mine")
-    with _cuda_cupy._kernels_kept():
+    with _cuda_cupy._cache_kernels():
         assert os.environ["CUPY_CACHE_DIR"] == "/mine"
 
 

@@ -86,7 +86,7 @@ def test_the_best_window_scores_what_the_target_scores(seed, length, gap_open, g
         copy = np.frombuffer(b"".join(stuffed), np.uint8)
         target[place : place + len(copy)] = copy[: 400 - place]
     most = int(matrix[:31, :31].max(axis=1).clip(0)[list(query)].sum())
-    span = pieces.span_of(length, most, gap_next)
+    span = pieces.compute_span(length, most, gap_next)
     starts, lengths = laid_out([400])
     found = pieces.cut(starts, lengths, span, span + 1)
     windows = [
@@ -99,36 +99,36 @@ def test_the_best_window_scores_what_the_target_scores(seed, length, gap_open, g
 
 def test_a_span_is_no_shorter_than_an_alignment():
     """Ten residues worth 5 each, 49 inserted at a price of 1 each, leave 1: the span is 59."""
-    span = pieces.span_of(10, 50, 1)
+    span = pieces.compute_span(10, 50, 1)
     matrix = np.full((32, 32), -9)
     np.fill_diagonal(matrix, 5)
     scheme = Scheme(matrix, 1, 1)
     query, target = bytes(10), bytes(9) + bytes([1] * 49) + bytes(1)
     assert len(target) == span
     assert oracle.scores(query, [target], scheme)[0] == 45
-    assert pieces.span_of(10, 50, 0) is None
-    assert pieces.span_of(10, 0, 3) == 10
+    assert pieces.compute_span(10, 50, 0) is None
+    assert pieces.compute_span(10, 0, 3) == 10
 
 
 @quick
 @given(st.integers(0, 2**40))
 def test_rounding_up_is_close_and_gives_few_numbers(number):
     """At most an eighth is added, and eight sizes lie between a power of two and the next."""
-    found = pieces.rounded_up(number)
+    found = pieces.round_up(number)
     assert number <= found <= number + max(0, number // 8)
-    assert pieces.rounded_up(found) == found
+    assert pieces.round_up(found) == found
 
 
 def test_there_are_eight_sizes_an_octave():
     """Counted between 1024 and 2048."""
-    assert len({pieces.rounded_up(number) for number in range(1025, 2049)}) == 8
+    assert len({pieces.round_up(number) for number in range(1025, 2049)}) == 8
 
 
 @quick
 @given(st.integers(1, 10_000), st.integers(0, 10**6))
 def test_windows_are_at_least_four_spans(span, share):
     """So that overlaps cost at most a third, and less where groups have more to do."""
-    window = pieces.window_of(span, share)
+    window = pieces.compute_window(span, share)
     assert window >= 4 * span
     assert window >= np.sqrt(2.0 * span * share) - 1
 
@@ -184,7 +184,7 @@ def test_every_cta_has_as_much_to_do_as_the_others():
 def test_stretches_cover_the_targets_in_order(lengths, most_bytes):
     """None is larger than allowed, unless it is one target; none could take the next target."""
     starts, lengths = laid_out(lengths)
-    found = pieces.stretches(lengths, most_bytes)
+    found = pieces.cut_stretches(lengths, most_bytes)
     assert [first for first, _ in found] == [0, *(last for _, last in found[:-1])]
     assert found[-1][1] == len(lengths)
     edges = np.append(starts.astype(np.int64), starts[-1] + -(-int(lengths[-1]) // 16)) * 16

@@ -169,7 +169,7 @@ def file_of(data):
     manifest = data[HEAD.size : HEAD.size + size]
     content = bytearray(_content(manifest, data[HEAD.size + size :]))
     if flags & SIGNED_SECTIONS:
-        manifest = _signed(manifest, content)
+        manifest = _sign(manifest, content)
     packed = bytearray(layout.pack_header(len(content), manifest))
     if not flags & SIGNED_MANIFEST:
         packed[40] ^= 1
@@ -205,7 +205,7 @@ def sensible(offset, size):
     return numbers and layout.HEADER_BYTES <= offset <= offset + size <= MAX_BYTES
 
 
-def _signed(manifest, content):
+def _sign(manifest, content):
     """Return a manifest whose checksums are those of its sections."""
     try:
         fields = json.loads(manifest)

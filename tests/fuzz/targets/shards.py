@@ -40,7 +40,7 @@ def target(data):
     for part in parts.glob("*"):
         part.unlink()
     with explained(), Database.open(folder() / "input.db") as database:
-        remote = Database.from_outline(database.outline, "remote", parts)
+        remote = Database.from_metadata(database.outline, "remote", parts)
         for number in range(min(len(database.manifest.blocks), MAX_BLOCKS)):
             _sent(database, remote, number)
 
@@ -110,7 +110,7 @@ def files_of(data):
     for content in contents:
         content.extend(bytes(-len(content) % layout.PAGE_BYTES))
     if flags & whole.SIGNED_SECTIONS:
-        manifest = _signed(manifest, contents, homes)
+        manifest = _sign(manifest, contents, homes)
     header = bytearray(layout.pack_header(len(contents[0]), manifest, shards=True))
     if not flags & whole.SIGNED_MANIFEST:
         header[40] ^= 1
@@ -128,7 +128,7 @@ def files_of(data):
     return contents
 
 
-def _signed(manifest, contents, homes):
+def _sign(manifest, contents, homes):
     """Return a manifest whose checksums are those of its sections."""
     try:
         fields = json.loads(manifest)
