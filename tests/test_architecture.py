@@ -167,3 +167,19 @@ def test_the_oracles_share_no_code_with_the_package():
             )
         }
         assert not [name for name in names if name.split(".")[0] == "swdual"]
+
+
+def test_no_test_imports_a_test():
+    """What tests share is in tests/support, or in a module beside them that has no tests."""
+    for path in [ROOT / "conftest.py", *ROOT.glob("tests/**/*.py"), *ROOT.glob("bench/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                folder = ROOT / "tests" / node.module.replace(".", "/")
+                inside = [alias.name for alias in node.names] if folder.is_dir() else []
+                modules = [node.module, *inside]
+            else:
+                continue
+            stems = {name.rpartition(".")[2] for name in modules}
+            assert not [s for s in stems if s.startswith("test_") or s == "conftest"], path

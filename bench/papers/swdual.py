@@ -56,7 +56,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from _report import RESULTS, kept_figures, machine, save, save_rows, table
 
 from swdual import Database, registry
-from swdual.master.cost import Rates
+from swdual.master.cost import CostModel
 from swdual.master.devices import Device, available_threads, gpus
 from swdual.master.inputs import open_database
 from swdual.master.partition import Division, divide
@@ -163,7 +163,7 @@ class Found(NamedTuple):
     idle: dict[str, float]
     taken_over: float | None
     cells: int
-    rates: dict[str, Rates]
+    rates: dict[str, CostModel]
 
     @property
     def gcups(self) -> float:
@@ -233,7 +233,7 @@ def division_of(
     database: Database,
     queries: list[Sequence],
     kinds: list[str],
-    rates: Mapping[str, Rates],
+    rates: Mapping[str, CostModel],
 ) -> Division:
     """Return how `dual` divides a search among these workers."""
     lengths = [len(query.codes) for query in queries]
@@ -243,7 +243,7 @@ def division_of(
 def predicted(
     database: Database,
     queries: list[Sequence],
-    rates: Mapping[str, Rates],
+    rates: Mapping[str, CostModel],
     workers: int,
 ) -> float:
     """Return the makespan that is predicted for so many of the thesis's workers."""
@@ -443,7 +443,7 @@ def table_2_2(bench: Bench) -> Tables:
     )
     pair = found["2"]
     # What the thesis's two kinds of worker would need alone, for as many cells as are here.
-    alone = {k: Rates.from_dict(pair[-1].cells / x / 1e9) for k, x in PAPER_ALONE.items()}
+    alone = {k: CostModel.from_dict(pair[-1].cells / x / 1e9) for k, x in PAPER_ALONE.items()}
     guessed = {n: predicted(bench.database, queries, alone, n) for n in LAYOUTS}
     expected = {
         n: predicted(bench.database, queries, pair[-1].rates, n)

@@ -269,7 +269,7 @@ def _range_by_range(
 def combined(rates: Sequence[CostModel]) -> CostModel:
     """Return what tasks cost a node whose workers, with these rates, share each of them.
 
-    >>> round(1e-9 / combined([Rates.from_dict(40.0)] * 64).cell_seconds[0])
+    >>> round(1e-9 / combined([CostModel.from_dict(40.0)] * 64).cell_seconds[0])
     2560
     """
     speeds = np.array([1 / each.cell_seconds for each in rates])

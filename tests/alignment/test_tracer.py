@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.alignment import best_alignment, gapped, rescore, runs, statistics_of
+from oracles.alignment import rescore, runs
 from support.properties import examples
+from support.traced import oracle, score_in
 
 from swdual.alignment import long, tracer
 from swdual.alignment.tracer import Tracer
@@ -60,34 +61,6 @@ MATRICES = {
 
 HARD = ScoringScheme(uniform(3, -2), 2, 1)
 """Ties abound, and gaps are cheap."""
-
-
-def score_in(scheme):
-    """Return the score of two letters."""
-    table = scheme.matrix.scores.tolist()
-    codes = {letter: code for code, letter in enumerate(scheme.matrix.alphabet.letters)}
-    return lambda a, b: table[codes[a]][codes[b]]
-
-
-def oracle(query, target, scheme, strand=1):
-    """Return the numbers of a traceback by their names, and score and operations."""
-    alphabet = scheme.matrix.alphabet
-    ours = alphabet.reverse_complement(query) if strand < 0 else query
-    rows = alphabet.decode(ours), alphabet.decode(target)
-    score = score_in(scheme)
-    found = best_alignment(*rows, score, scheme.gap_open, scheme.gap_extend)
-    if found is None:
-        return 0, [0] * 9, []
-    upper, lower = gapped(*rows, found.operations, found.query_start, found.target_start)
-    counts = statistics_of(upper, lower, score)
-    start, end = found.query_start, found.query_end
-    if strand < 0:
-        start, end = len(query) - end, len(query) - start
-    numbers = [
-        *(start, end, found.target_start, found.target_end, counts.length),
-        *(counts.identities, counts.positives, counts.gap_openings, counts.gap_residues),
-    ]
-    return found.score, numbers, found.operations[::strand]
 
 
 def operations_of(tracebacks, k):

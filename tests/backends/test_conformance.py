@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from oracles.smith_waterman import best_ungapped, local_score_gotoh
 from support.properties import examples
+from support.scoring_cases import LANES, LETTERS, PRICES, Alone, Together, random_residues, relative
 
 from kernels import emulator
 from swdual import registry
@@ -26,23 +27,7 @@ from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST, ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 
-LETTERS = len(PROTEIN.letters)
-LANES = (16, 32, 64, 128)
 BLOSUM62 = matrices.load("BLOSUM62").scores
-
-
-class Together(simd.SimdScorer):
-    """Scores all targets side by side, however many lanes idle."""
-
-    def _sparse(self, packed, bits, rows):
-        return np.zeros(len(packed.batch_residues), bool)
-
-
-class Alone(simd.SimdScorer):
-    """Scores all targets one by one."""
-
-    def _sparse(self, packed, bits, rows):
-        return np.ones(len(packed.batch_residues), bool)
 
 
 BACKENDS = {
@@ -57,22 +42,6 @@ BACKENDS = {
 }
 CAPABILITIES = {"cuda-emulated": (9, 0), "cuda-emulated-8.6": (8, 6)}
 
-PRICES = [
-    (11, 1),
-    (0, 0),
-    (0, 1),
-    (3, 0),
-    (1, 9),
-    (126, 1),
-    (127, 127),
-    (255, 1),
-    (32767, 1),
-    (65535, 65535),
-    (0, MAX_GAP_COST),
-    (MAX_GAP_COST, 0),
-    (MAX_GAP_COST, MAX_GAP_COST),
-]
-"""Usual, free, linear, flat, extension dearer than opening, at the widths of numbers, forbidden."""
 
 quick = examples(80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 residues = st.integers(0, LETTERS - 1)
@@ -136,21 +105,6 @@ def check(bind, query, targets, scheme):
     matrix = scheme.matrix.scores.tobytes()
     expected = [optimum(query, t, matrix, scheme.gap_open, scheme.gap_extend) for t in targets]
     assert scores_of(bind, query, targets, scheme) == expected
-
-
-def random_residues(rng, length, letters=LETTERS):
-    return rng.integers(0, letters, length, np.uint8).tobytes()
-
-
-def relative(rng, sequence):
-    """Return a mutated copy: some residues drawn anew, one stretch left out, one put in."""
-    codes = np.frombuffer(sequence, np.uint8).copy()
-    drawn = rng.random(len(codes)) < 0.2
-    codes[drawn] = rng.integers(0, LETTERS, drawn.sum())
-    cut, size = rng.integers(0, len(codes)), rng.integers(0, 5)
-    place = rng.integers(0, len(codes))
-    kept = np.delete(codes, slice(cut, cut + size)).tobytes()
-    return kept[:place] + random_residues(rng, rng.integers(0, 6)) + kept[place:] or b"\0"
 
 
 def families(rng, count, query_length):

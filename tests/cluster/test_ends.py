@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from cluster.conftest import PATIENCE
+from support.clusters import PATIENCE
 
 import swdual
 from swdual.cluster.connection import CONNECT_SECONDS

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from cluster.conftest import held, releasing, slow
 from cluster.moments import OPTIONS, Moments, there
+from support.clusters import held, releasing, slow
 
 import swdual
 from swdual.database import build

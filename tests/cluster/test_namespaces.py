@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from itertools import count
 
 import pytest
-from cluster.conftest import PATIENCE, Cluster, held, releasing
+from support.clusters import PATIENCE, Cluster, held, releasing
 
 import swdual
 

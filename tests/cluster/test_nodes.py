@@ -7,8 +7,8 @@ import socket
 import subprocess
 
 import pytest
-from cluster.conftest import slow
 from cluster.moments import there
+from support.clusters import slow
 
 import swdual
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import groupby
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.target_lengths import TargetLengths, draw_lengths
 
 from swdual import registry
 from swdual.cluster import partition as module
@@ -29,37 +29,15 @@ MIXED = combined([CORE] * 12 + [CARD] * 4)
 SLOWER = combined([CORE] * 8)
 
 
-class Targets:
-    """What `partition_search` asks of a database, without residues."""
-
-    def __init__(self, *blocks):
-        self._lengths = [np.sort(np.array(block, np.int64))[::-1] for block in blocks]
-        infos = [SimpleNamespace(sequences=len(x), residues=int(x.sum())) for x in self._lengths]
-        self.manifest = SimpleNamespace(blocks=infos)
-        self.residues = sum(info.residues for info in infos)
-
-    def lengths(self, number):
-        return self._lengths[number]
-
-    def release(self):
-        """Nothing is held."""
-
-
-def drawn(count, seed=3):
-    """Return lengths like Swiss-Prot's."""
-    rng = np.random.default_rng(seed)
-    return np.clip(rng.lognormal(np.log(295), 0.63, count), 30, 5000).astype(np.int64)
-
-
 @pytest.fixture(scope="module")
 def small():
-    return Targets(drawn(3000), drawn(1500, 4))
+    return TargetLengths(draw_lengths(3000), draw_lengths(1500, 4))
 
 
 @pytest.fixture(scope="module")
 def forty():
     """Of 40 blocks of the usual size, all alike."""
-    return Targets(*[drawn(180_000)] * 40)
+    return TargetLengths(*[draw_lengths(180_000)] * 40)
 
 
 def kinds(nodes):
@@ -107,7 +85,7 @@ def blocks_of(found):
 )
 def test_everything_is_done_once_by_any_planner(small, planner, nodes):
     """Nodes may come in any order; a planner for one kind uses that only."""
-    lengths = drawn(70, 9).tolist()
+    lengths = draw_lengths(70, 9).tolist()
     needed = planner.removesuffix("_only") if planner.endswith("_only") else None
     unlike = planner == "dual_dp" and SLOWER in nodes
     if unlike or (needed and needed not in kinds(nodes)):
@@ -123,7 +101,7 @@ def test_everything_is_done_once_by_any_planner(small, planner, nodes):
 @pytest.mark.parametrize("queries", [1, 3, 70])
 def test_few_queries_are_groups_by_themselves(small, queries):
     """Then the targets are cut as finely as needed, and no range lies in two blocks."""
-    lengths = drawn(queries, 9).tolist()
+    lengths = draw_lengths(queries, 9).tolist()
     found = shared(lengths, small, [SLOWER] * 4)
     check(found, lengths, small, [SLOWER] * 4)
     assert {each.block for each in found.ranges} == {0, 1}
@@ -137,7 +115,7 @@ def test_no_queries_are_no_shares(small):
 
 def test_groups_are_large_and_small_ones_of_queries_of_like_length(forty):
     """Each has queries that follow each other by length; the largest group comes first."""
-    lengths = drawn(3000, 5).tolist()
+    lengths = draw_lengths(3000, 5).tolist()
     found = shared(lengths, forty, [PLAIN] * 8)
     by_length = sorted(found.groups, key=lambda group: -lengths[group[0]])
     order = [lengths[query] for group in by_length for query in group]
@@ -152,7 +130,7 @@ def test_groups_are_large_and_small_ones_of_queries_of_like_length(forty):
 @pytest.mark.parametrize("nodes", [[PLAIN] * 8, [MIXED] * 3 + [PLAIN] * 5, [PLAIN, SLOWER] * 6])
 def test_a_long_search_ends_near_the_bound(forty, nodes):
     """Within 1 % of what shares that could be cut at will would take; each node has enough."""
-    lengths = drawn(3000, 5).tolist()
+    lengths = draw_lengths(3000, 5).tolist()
     found = shared(lengths, forty, nodes)
     assert found.plan.makespan <= 1.01 * found.divisible
     counts = np.bincount(found.plan.workers, minlength=len(nodes))
@@ -164,26 +142,26 @@ def test_a_long_search_ends_near_the_bound(forty, nodes):
 
 def test_a_short_search_is_not_cut_into_crumbs(small):
     """What a share takes besides is little to its time."""
-    lengths = drawn(70, 9).tolist()
+    lengths = draw_lengths(70, 9).tolist()
     found = shared(lengths, small, [SLOWER] * 2)
     assert len(found.shares) * SHARE_SECONDS < 0.2 * found.plan.busy.sum()
 
 
 def test_a_node_meets_few_blocks(forty):
     """About as many as its part of the work, and no more than a few beside them."""
-    found = shared(drawn(3000, 5).tolist(), forty, [PLAIN] * 10)
+    found = shared(draw_lengths(3000, 5).tolist(), forty, [PLAIN] * 10)
     assert blocks_of(found).max() <= 40 / 10 + 3
-    found = shared(drawn(3000, 5).tolist(), forty, [PLAIN] * 80)
+    found = shared(draw_lengths(3000, 5).tolist(), forty, [PLAIN] * 80)
     assert blocks_of(found).mean() <= 2
     assert found.plan.makespan <= 1.01 * found.divisible
     nodes = [PLAIN] * 30 + [MIXED] * 10
-    found = shared(drawn(3000, 5).tolist(), forty, nodes)
+    found = shared(draw_lengths(3000, 5).tolist(), forty, nodes)
     assert blocks_of(found)[30:].mean() <= 40 / 10 + 2
 
 
 def test_shares_come_range_by_range_with_the_smallest_last(forty):
     """A node meets each range once, its shares from the large to the small."""
-    found = shared(drawn(3000, 5).tolist(), forty, [PLAIN] * 7)
+    found = shared(draw_lengths(3000, 5).tolist(), forty, [PLAIN] * 7)
     for queue in found.plan.queues:
         places = [found.shares[number].place for number in queue]
         assert len([*groupby(places)]) == len(set(places))
@@ -206,7 +184,7 @@ def test_equal_nodes_share_what_is_known_of_them(small):
 
 def test_what_is_done_is_not_done_again(small):
     """Of given ranges, only the pairs that are left are shared out."""
-    lengths = drawn(30, 9).tolist()
+    lengths = draw_lengths(30, 9).tolist()
     ranges = cut(small, 4)
     done = {(query, place) for query in range(30) for place in range(2) if query % 3 or not place}
     found = shared(lengths, small, [PLAIN] * 3, ranges=ranges, done=done)
@@ -229,7 +207,7 @@ def test_no_range_is_heavier_than_allowed(small):
 def test_there_are_never_too_many_shares(monkeypatch, forty, most):
     """Finer sharings are not looked at beyond a number."""
     monkeypatch.setattr(module, "MAX_SHARES", most)
-    found = shared(drawn(3000, 5).tolist(), forty, [PLAIN, SLOWER] * 20)
+    found = shared(draw_lengths(3000, 5).tolist(), forty, [PLAIN, SLOWER] * 20)
     assert len(found.shares) <= most + len(found.ranges)
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from backends.test_conformance import LANES, PRICES, relative
 from kernels.cases import PRICES as FIRST_AND_NEXT
 from kernels.cases import SIZES, edge_lengths, matrix_of
+from support.scoring_cases import LANES, PRICES, relative
 
 from swdual.backends.cuda.kernels import KERNELS
 from swdual.sequences import matrices

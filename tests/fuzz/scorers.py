@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from backends.cuda.emulated import Emulated
 from backends.cuda.searches import ignore
-from backends.test_conformance import LANES, Alone, Together
 from kernels.batch import Scheme
+from support.scoring_cases import LANES, Alone, Together
 
 from kernels import emulator, oracle
 from swdual.backend import PrefetchingScorer

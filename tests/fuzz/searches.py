@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from alignment.test_tracer import oracle as traced
-from alignment.test_tracer import score_in
-from backends.test_conformance import LANES
 from fuzz.scorers import bind_emulated, by_oracle, database_of
 from oracles.alignment import rescore_cigar, spans
+from support.scoring_cases import LANES
+from support.traced import oracle as traced
+from support.traced import score_in
 
 import swdual
 from kernels import emulator

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from backends.test_conformance import LANES
 from fuzz import differential, schedules, searches
 from fuzz.rounds import draw
 from fuzz.scorers import ORACLE, scorers
+from support.scoring_cases import LANES
 
 import swdual
 from swdual import registry

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.target_lengths import TargetLengths, draw_lengths
 
 from swdual import registry
 from swdual.errors import InputError
@@ -38,42 +39,20 @@ CREWS = {
 }
 
 
-class Targets:
-    """What `divide` asks of a database, without residues."""
-
-    def __init__(self, *blocks):
-        self._lengths = [np.sort(np.array(block, np.int64))[::-1] for block in blocks]
-        infos = [SimpleNamespace(sequences=len(x), residues=int(x.sum())) for x in self._lengths]
-        self.manifest = SimpleNamespace(blocks=infos)
-        self.residues = sum(info.residues for info in infos)
-
-    def lengths(self, number):
-        return self._lengths[number]
-
-    def release(self):
-        """Nothing is held."""
-
-
-def drawn(count, seed=3):
-    """Return lengths like Swiss-Prot's."""
-    rng = np.random.default_rng(seed)
-    return np.clip(rng.lognormal(np.log(295), 0.63, count), 30, 5000).astype(np.int64)
-
-
 @pytest.fixture(scope="module")
 def large():
-    return Targets(drawn(2_000_000))
+    return TargetLengths(draw_lengths(2_000_000))
 
 
 @pytest.fixture(scope="module")
 def swiss():
     """Of the size of Swiss-Prot."""
-    return Targets(drawn(570_000))
+    return TargetLengths(draw_lengths(570_000))
 
 
 @pytest.fixture(scope="module")
 def small():
-    return Targets(drawn(3000), drawn(1500, 4))
+    return TargetLengths(draw_lengths(3000), draw_lengths(1500, 4))
 
 
 def kinds(pool):
@@ -160,7 +139,7 @@ def test_one_worker_gets_whole_blocks(small, large):
 
 def test_few_targets_cost_more_than_their_residues():
     """Lanes without a target idle, or targets are scored one by one, which is dearer."""
-    titin = Targets([35_213] * 10)
+    titin = TargetLengths([35_213] * 10)
     found = divided([1000], titin, [CPU, GPU])
     assert len(found.tasks) == 1
     for worker, rates in enumerate((CPU, GPU)):
@@ -170,7 +149,7 @@ def test_few_targets_cost_more_than_their_residues():
         assert found.seconds[worker, 0] == pytest.approx(
             float(rates.seconds(1000, columns)) + layout
         )
-    device_mix = divided([1000], Targets([300] * 100_000), [CPU])
+    device_mix = divided([1000], TargetLengths([300] * 100_000), [CPU])
     layout = 30_000_000 * CPU.layout
     assert device_mix.seconds[0, 0] == pytest.approx(
         float(CPU.seconds(1000, 30_000_000 + 64 * EDGE)) + layout

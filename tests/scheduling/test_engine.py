@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scheduling.policies.test_conformance import trials
-from scheduling.policies.test_oracles import random_workload
+from support.policy_trials import trials
+from support.scheduling_oracles import random_workload
 
 from swdual.errors import InputError
 from swdual.scheduling.allocators import basic

@@ -6,26 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.processor_sets import numbers, ranges
 
 from swdual.errors import InputError
 from swdual.scheduling import processors as sets
 
 some = st.sets(st.integers(0, 40))
-
-
-def ranges(numbers):
-    """Return a set in the form of the package, one processor at a time."""
-    pairs = []
-    for number in sorted(numbers):
-        if pairs and pairs[-1][1] == number:
-            pairs[-1][1] += 1
-        else:
-            pairs.append([number, number + 1])
-    return np.array(pairs, np.int64).reshape(-1, 2)
-
-
-def numbers(found):
-    return {number for first, stop in found.tolist() for number in range(first, stop)}
 
 
 def canonical(found):

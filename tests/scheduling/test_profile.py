@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduling.test_processors import numbers, ranges
+from support.processor_sets import numbers, ranges
 from support.properties import examples
+from support.selection_rules import RULES, lowest, suits_lowest
 
 from swdual.scheduling import processors as sets
 from swdual.scheduling.profile import AvailabilityProfile
@@ -43,32 +44,6 @@ class Table:
             elif self.least(start, duration) >= count:
                 return start
         raise AssertionError
-
-
-def lowest(free, count):
-    return sets.lowest(free, count)
-
-
-def even_begin(free, count):
-    """A forced choice: a range that begins at an even number."""
-    for first, stop in free.tolist():
-        first += first % 2
-        if stop - first >= count:
-            return np.array([[first, first + count]])
-    return None
-
-
-def suits_lowest(free, count):
-    return len(free) >= count
-
-
-def suits_even(free, count):
-    return any(
-        set(range(first, first + count)) <= free for first in range(0, max(free, default=0) + 1, 2)
-    )
-
-
-RULES = {"lowest": (lowest, suits_lowest), "forced": (even_begin, suits_even)}
 
 
 @examples(150)

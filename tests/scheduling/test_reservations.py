@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduling.test_profile import RULES
 from support.properties import examples
+from support.selection_rules import RULES
 
 from swdual.scheduling.job import Job
 from swdual.scheduling.profile import AvailabilityProfile

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scheduling.policies.test_oracles import random_workload
+from support.scheduling_oracles import random_workload
 
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform

@@ -8,13 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scheduling.policies.test_oracles import random_workload
+from support.policy_trials import trials
+from support.scheduling_oracles import random_workload
 
 from swdual import registry
 from swdual.errors import InputError
 from swdual.scheduling import allocator as allocators
 from swdual.scheduling import policy as policies
-from swdual.scheduling.conformance import check_policy, example, variants
+from swdual.scheduling.conformance import check_policy, example
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
@@ -22,22 +23,6 @@ from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policy import Traits
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
-
-MORE = {
-    "easy": [{"reserve_depth": "0"}, {"reserve_depth": "3"}],
-    "conservative": [{"by": "processors", "compression": "thesis"}],
-    "gang": [{"quantum": "30"}],
-}
-"""Options to try beside the defaults and each choice by itself."""
-
-
-def trials():
-    """Return each policy with each set of options that is tried: also of files that are new."""
-    return [
-        pytest.param(name, options, id=" ".join([name, *(f"{k}={v}" for k, v in options.items())]))
-        for name in registry.available(policies.PACKAGE)
-        for options in (*variants(find_policy(name)), *MORE.get(name, ()))
-    ]
 
 
 def rigid():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import threads as oracle
-from scheduling.policies.test_oracles import random_workload
+from support.scheduling_oracles import random_workload
 
 from swdual import registry
 from swdual.errors import InputError
