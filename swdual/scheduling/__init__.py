@@ -67,7 +67,7 @@ _HOMES = {
     "Workload": "workload.workload",
     "check_policy": "conformance",
     "cirne": "workload.cirne",
-    "compare": "comparison",
+    "compare": "reports.comparison",
     "draw_windows": "workload.sample",
     "lublin": "workload.lublin",
     "read_swf": "workload.swf",

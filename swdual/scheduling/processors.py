@@ -1,7 +1,7 @@
 """Sets of processors, as ranges: (ranges, 2) arrays of [first, stop), ascending, not adjacent.
 
-A job's processors are few ranges even where they are many processors, so everything here takes
-time by the number of ranges.
+A job holds few ranges even if it holds many processors: all functions here take time proportional
+to the number of ranges.
 """
 
 from __future__ import annotations
@@ -39,7 +39,18 @@ def lowest(ranges: Ranges, number: int) -> Ranges:
     >>> text(lowest(parse("0-3 7 9"), 5))
     '0-3 7'
     """
-    return _lowest(ranges, number)
+    return _lowest(ranges, 0, ranges[-1, 1], number)
+
+
+def lowest_within(ranges: Ranges, first: int, stop: int, number: int) -> Ranges:
+    """Return the lowest processors of a set that are in [first, stop), or none if too few are.
+
+    >>> text(lowest_within(parse("0-3 7 9"), 2, 9, 3))
+    '2-3 7'
+    >>> text(lowest_within(parse("0-3 7 9"), 2, 9, 4))
+    ''
+    """
+    return _lowest(ranges, first, stop, number)
 
 
 def union(one: Ranges, other: Ranges) -> Ranges:
@@ -86,7 +97,7 @@ def parse(string: str) -> Ranges:
     Raises
     ------
     InputError
-        If it is none, or not ascending.
+        If the text is not a set of ranges, or these are not ascending.
     """
     ends: list[tuple[int, int]] = []
     for part in string.split():
@@ -112,15 +123,21 @@ def _count(ranges: Ranges) -> int:
 
 
 @kernel
-def _lowest(ranges: Ranges, number: int) -> Ranges:
+def _lowest(ranges: Ranges, first: int, stop: int, number: int) -> Ranges:
+    chosen = np.empty((len(ranges), 2), np.int64)
+    size = 0
     left = number
-    last = 0
-    while left > ranges[last, 1] - ranges[last, 0]:
-        left -= ranges[last, 1] - ranges[last, 0]
-        last += 1
-    chosen = ranges[: last + 1].copy()
-    chosen[last, 1] = chosen[last, 0] + left
-    return chosen
+    for k in range(len(ranges)):
+        begin, end = max(ranges[k, 0], first), min(ranges[k, 1], stop)
+        if begin < end:
+            end = min(end, begin + left)
+            chosen[size, 0] = begin
+            chosen[size, 1] = end
+            size += 1
+            left -= end - begin
+            if left == 0:
+                return chosen[:size].copy()
+    return chosen[:0].copy()
 
 
 @kernel

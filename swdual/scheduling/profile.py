@@ -1,8 +1,9 @@
-"""What will be free, by requested times: slices of time, each with its free processors.
+"""Availability profiles: the processors that will be free, by requested times.
 
-The textbook picture of backfilling (thesis, section 4.5.1, figure 4.6). A profile counts
-processors, or knows which ones they are; then a job must find the same processors free in all
-slices that it runs through.
+A profile is a sequence of time slices, each with its free processors: the textbook picture of
+backfilling (thesis, section 4.5.1, figure 4.6). It either counts processors or knows which ones are
+free; in the latter case a job must find the same processors free in all slices that it runs
+through. The compiled parts are in `swdual.scheduling.kernels`.
 """
 
 from __future__ import annotations
@@ -12,15 +13,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.scheduling.kernels import compress_by_count as earlier
-from swdual.scheduling.kernels import compress_by_set as sooner
+from swdual.scheduling.kernels import compress_by_count, compress_by_set, insertion
 from swdual.scheduling.kernels import profile as slices
-from swdual.scheduling.kernels.insertion import cheapest
 from swdual.scheduling.kernels.profile import Counts, Times, Words
 from swdual.scheduling.processors import Ranges, whole
 
 Choose = Callable[[Ranges, int], Ranges | None]
-"""Picks some of the free processors, or refuses them."""
+"""Chooses so many of the free processors, or returns None if none of them suit."""
 
 NONE = np.zeros((0, 2), np.int64)
 
@@ -33,24 +32,31 @@ class AvailabilityProfile:
     processors
         How many the platform has; all are free.
     by_processors
-        Know which ones are free, not only how many; else what is said about that is ignored.
+        Know which ones are free, not only how many. A profile that only counts ignores sets of
+        processors.
+
+    Attributes
+    ----------
+    window
+        (words,) the processors that are free throughout the job that was last looked for, one bit
+        each; empty in a profile that only counts.
     """
 
     def __init__(self, processors: int, *, by_processors: bool = False) -> None:
         self.processors = processors
         self.by_processors = by_processors
-        words = -(-processors // slices.WORD) if by_processors else 0
+        words = -(-processors // slices.WORD_BITS) if by_processors else 0
         capacity = 64
         self._size = 1
         self._times = np.full(capacity, -np.inf)
         self._counts = np.full(capacity, processors, np.int64)
-        # A slice's row of words; what lies behind the size are the rows that no slice has.
+        # The row of words of each slice; entries behind the last slice are rows not in use.
         self._rows = np.arange(capacity)
         self._words = np.zeros((capacity, words), np.uint64)
-        self._behind = np.zeros_like(self._words)
+        self._suffixes = np.zeros_like(self._words)
         self.window = np.zeros(words, np.uint64)
         if by_processors:
-            slices.write(self._words[0], whole(processors), True)
+            slices.set_bits(self._words[0], whole(processors), True)
 
     @property
     def steps(self) -> list[tuple[float, int]]:
@@ -65,21 +71,21 @@ class AvailabilityProfile:
         """Forget what was before now."""
         self._size = slices.advance(self._times, self._counts, self._rows, self._size, now)
 
-    def earliest(
+    def find_earliest(
         self,
         processors: int,
         duration: float,
         choose: Choose | None = None,
         since: float = -np.inf,
     ) -> tuple[float, Ranges | None]:
-        """Return the earliest start of a job that nothing taken stands against.
+        """Return the earliest start of a job that delays no reservation, and its processors.
 
         Parameters
         ----------
         processors, duration
-            What the job needs, no more than the platform has, and for how long.
+            How many processors the job needs, no more than the platform has, and for how long.
         choose
-            Picks processors from those free all the time; where it refuses, the job starts
+            Chooses processors from those free all the time; where it refuses, the job starts
             later. It must find some on an empty platform. Needs a profile by processors.
         since
             The begin of a slice before which it is known that the job cannot start.
@@ -89,14 +95,14 @@ class AvailabilityProfile:
         start
             Seconds.
         processors
-            (ranges, 2) what was picked, or None in a profile that counts.
+            (ranges, 2) what was chosen, or None in a profile that counts.
         """
         first = int(np.searchsorted(self._times[: self._size], since))
         while True:
-            first = self._search(first, processors, duration)
+            first = self._find_start(first, processors, duration)
             if choose is None:
                 return float(self._times[first]), None
-            chosen = choose(slices.ranges(self.window), processors)
+            chosen = choose(slices.to_ranges(self.window), processors)
             if chosen is not None:
                 return float(self._times[first]), chosen
             first += 1
@@ -104,12 +110,18 @@ class AvailabilityProfile:
     def fits_now(
         self, processors: int, duration: float, choose: Choose | None = None
     ) -> tuple[bool, Ranges | None]:
-        """Return whether a job can start at the profile's begin, and on which processors."""
+        """Return whether a job can start at the profile's begin, and on which processors.
+
+        Parameters
+        ----------
+        processors, duration, choose
+            As for `find_earliest`.
+        """
         if not self._fits(processors, duration):
             return False, None
-        return self.pick(processors, choose)
+        return self.choose_in_window(processors, choose)
 
-    def fitting(self, processors: Counts, durations: Times) -> NDArray[np.bool_]:
+    def fit_now(self, processors: Counts, durations: Times) -> NDArray[np.bool_]:
         """Return (jobs,) which of some jobs find processors free if they start now, each alone.
 
         Parameters
@@ -117,21 +129,37 @@ class AvailabilityProfile:
         processors, durations
             (jobs,) what they need, and for how long.
         """
-        least = processors.min(initial=self.processors)
-        free = slices.together(self._counts, self._rows, self._words, self._size, least)
+        min_count = processors.min(initial=self.processors)
+        free = slices.count_free_until(self._counts, self._rows, self._words, self._size, min_count)
         ends = np.searchsorted(self._times[: self._size], self._times[0] + durations)
         fits: NDArray[np.bool_] = processors <= free[np.maximum(ends - 1, 0)]
         return fits
 
-    def take(self, start: float, end: float, processors: int, which: Ranges | None = None) -> None:
-        """Take processors, which are free, out of [start, end)."""
+    def reserve(
+        self, start: float, end: float, processors: int, which: Ranges | None = None
+    ) -> None:
+        """Reserve free processors in [start, end).
+
+        Parameters
+        ----------
+        start, end
+            Seconds.
+        processors
+            How many.
+        which
+            (ranges, 2) which ones; None in a profile that counts.
+        """
         self._change(start, end, -processors, which)
 
-    def give(self, start: float, end: float, processors: int, which: Ranges | None = None) -> None:
-        """Give back processors, which were taken, in [start, end)."""
+    def release(
+        self, start: float, end: float, processors: int, which: Ranges | None = None
+    ) -> None:
+        """Release reserved processors in [start, end); parameters as for `reserve`."""
         self._change(start, end, processors, which)
 
-    def improvable(self, begin: int, processors: Counts, durations: Times, starts: Times) -> int:
+    def next_improvable(
+        self, begin: int, processors: Counts, durations: Times, starts: Times
+    ) -> int:
         """Return the next of some reserved jobs that may be able to start earlier, or their number.
 
         A job that is passed over cannot; one that is returned can in a profile that counts.
@@ -141,10 +169,12 @@ class AvailabilityProfile:
         begin
             The job to begin with.
         processors, durations, starts
-            (jobs,) what the jobs need, for how long, and where they are taken out at present.
+            (jobs,) what the jobs need, for how long, and when they are reserved.
         """
         profile = self._times, self._counts, self._size
-        return int(earlier.improvable(*profile, begin, processors, durations, starts))
+        return int(
+            compress_by_count.next_improvable(*profile, begin, processors, durations, starts)
+        )
 
     def compress(self, processors: Counts, durations: Times, starts: Times) -> None:
         """Move reserved jobs, one after the other, to their earliest start; never to a later one.
@@ -156,35 +186,38 @@ class AvailabilityProfile:
         processors, durations
             (jobs,) what the jobs need, and for how long.
         starts
-            (jobs,) where they are taken out; the new starts are written here.
+            (jobs,) when they are reserved; the new starts are written here.
         """
         job = 0
         while job < len(starts):
             self._grow()
             profile = self._times, self._counts, self._rows, self._words, self._size, NONE
-            job, self._size = earlier.compress(*profile, job, processors, durations, starts)
+            job, self._size = compress_by_count.compress(
+                *profile, job, processors, durations, starts
+            )
 
-    def sooner(
+    def next_improvable_by_set(
         self,
         begin: int,
         processors: Counts,
         durations: Times,
         starts: Times,
         rows: Counts,
-        held: Words,
-        lacks: Counts,
+        reserved: Words,
+        deficit: Counts,
     ) -> tuple[int, float]:
         """Return the next of some reserved jobs that finds the same processors free earlier.
 
         Parameters
         ----------
         begin, processors, durations, starts
-            As for `improvable`.
-        rows, held
-            As for `startable`.
-        lacks
-            (jobs,) so many processors at least must be freed before a job can start earlier. Jobs
-            that lack any are passed over; what others that are passed over lack is written here.
+            As for `next_improvable`.
+        rows, reserved
+            As for `next_startable`.
+        deficit
+            (jobs,) lower bound on the processors that must be freed before a job can start earlier.
+            Jobs with a deficit are passed over; the deficit of the others that are passed over is
+            written here.
 
         Returns
         -------
@@ -194,12 +227,11 @@ class AvailabilityProfile:
             The earliest time at which it finds them; another may suit it better.
         """
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
-        job, first = sooner.sooner(
-            *profile, self._behind, begin, processors, durations, starts, rows, held, lacks
-        )
+        jobs = processors, durations, starts, rows, reserved, deficit
+        job, first = compress_by_set.next_improvable(*profile, self._suffixes, begin, *jobs)
         return int(job), float(self._times[first])
 
-    def relieve(
+    def lower_deficits(
         self,
         start: float,
         end: float,
@@ -207,52 +239,53 @@ class AvailabilityProfile:
         durations: Times,
         starts: Times,
         rows: Counts,
-        held: Words,
-        lacks: Counts,
+        reserved: Words,
+        deficit: Counts,
     ) -> None:
-        """Lower what reserved jobs lack, as processors were given back in [start, end).
+        """Lower the deficits of reserved jobs, as processors were released in [start, end).
 
         Parameters
         ----------
         start, end, which
-            When, and which processors; some may be taken again.
-        durations, starts, rows, held, lacks
-            As for `sooner`.
+            When, and which processors; some may be reserved again.
+        durations, starts, rows, reserved, deficit
+            As for `next_improvable_by_set`.
         """
         profile = self._times, self._rows, self._words, self._size
         freed = np.zeros_like(self.window)
-        self.write(freed, which)
-        sooner.relieve(*profile, start, end, freed, durations, starts, rows, held, lacks)
+        self.write_set(freed, which)
+        compress_by_set.lower_deficits(
+            *profile, start, end, freed, durations, starts, rows, reserved, deficit
+        )
 
-    def startable(
+    def next_startable(
         self,
         begin: int,
         processors: Counts,
         durations: Times,
         starts: Times,
         rows: Counts,
-        held: Words,
+        reserved: Words,
         refused: Words,
     ) -> int:
         """Return the next of some reserved jobs that can start now, or their number.
 
-        What is free for it all the time is then the `window`.
+        The `window` then has what is free for it all the time.
 
         Parameters
         ----------
         begin, processors, durations, starts
-            As for `improvable`.
-        rows, held, refused
-            (jobs,) and (..., words) row ``rows[i]`` of `held` is what job i has taken out, as
-            `write` wrote it, and of `refused` a set that did not suit it: parts of that will not
-            do either.
+            As for `next_improvable`.
+        rows, reserved, refused
+            (jobs,) and (..., words) row ``rows[i]`` of `reserved` is the set that job i has
+            reserved, as `write_set` wrote it, and of `refused` a set that did not suit it: parts of
+            that will not do either.
         """
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
-        return int(
-            earlier.startable(*profile, begin, processors, durations, starts, rows, held, refused)
-        )
+        jobs = processors, durations, starts, rows, reserved, refused
+        return int(compress_by_count.next_startable(*profile, begin, *jobs))
 
-    def cheapest(
+    def insert_last_job(
         self,
         step: int,
         processors: Counts,
@@ -261,47 +294,72 @@ class AvailabilityProfile:
         latest: Times,
         weights: Times,
     ) -> Times:
-        """Return the starts of some jobs after the last came to its cheapest place among them.
+        """Insert the last job where the weighted sum of start times is smallest.
 
-        The others are in the sequence of their starts. Those before the place keep theirs; the job
-        and those behind the place are placed anew in this order, each at the earliest time. The
-        price is the sum of all starts, each times its weight; at a tie fewest jobs are moved, and
-        none if nothing is cheaper. Needs a profile that counts, and leaves it as it is.
+        The other jobs are in the sequence of their starts. Those before its position keep theirs;
+        it and those behind it are placed anew in this order, each at the earliest time. At a tie
+        the fewest jobs are moved, and none if nothing is cheaper. Needs a profile that counts, and
+        leaves it as it is.
 
         Parameters
         ----------
         step
-            From one place that is tried to the next; the first place is one.
+            Distance between two positions that are tried; the first position is one.
         processors, durations, starts
-            As for `improvable`.
+            As for `next_improvable`.
         latest
             (jobs,) when they must start at the latest.
         weights
-            (jobs,) what a second of each costs.
+            (jobs,) what a second of each start costs.
+
+        Returns
+        -------
+        ndarray
+            (jobs,) all start times.
         """
         profile = self._times, self._counts, self._size
-        return cheapest(*profile, step, processors, durations, starts, latest, weights)
+        return insertion.insert_last_job(
+            *profile, step, processors, durations, starts, latest, weights
+        )
 
-    def pick(self, processors: int, choose: Choose | None) -> tuple[bool, Ranges | None]:
-        """Return whether a job can have processors of the window, and which."""
+    def choose_in_window(
+        self, processors: int, choose: Choose | None
+    ) -> tuple[bool, Ranges | None]:
+        """Return whether a job can have processors of the `window`, and which.
+
+        Parameters
+        ----------
+        processors
+            How many the job needs; the window has as many.
+        choose
+            As for `find_earliest`.
+        """
         if choose is None:
             return True, None
-        chosen = choose(slices.ranges(self.window), processors)
+        chosen = choose(slices.to_ranges(self.window), processors)
         return chosen is not None, chosen
 
-    def write(self, row: Words, ranges: Ranges) -> None:
-        """Write a set of processors as words, one bit a processor."""
+    def write_set(self, row: Words, ranges: Ranges) -> None:
+        """Write a set of processors as words, one bit a processor.
+
+        Parameters
+        ----------
+        row
+            (words,) is overwritten.
+        ranges
+            (ranges, 2) the processors.
+        """
         row[:] = 0
-        slices.write(row, ranges, True)
+        slices.set_bits(row, ranges, True)
 
     @property
     def words(self) -> int:
         """How many words a set of processors takes; none in a profile that counts."""
         return len(self.window)
 
-    def _search(self, first: int, processors: int, duration: float) -> int:
+    def _find_start(self, first: int, processors: int, duration: float) -> int:
         return int(
-            slices.search(
+            slices.find_start(
                 self._times,
                 self._counts,
                 self._rows,
@@ -315,7 +373,7 @@ class AvailabilityProfile:
         )
 
     def _fits(self, processors: int, duration: float) -> bool:
-        blocked = slices.blocked(
+        blocking = slices.find_blocking_slice(
             self._times,
             self._counts,
             self._rows,
@@ -326,7 +384,7 @@ class AvailabilityProfile:
             duration,
             self.window,
         )
-        return bool(blocked < 0)
+        return bool(blocking < 0)
 
     def _change(self, start: float, end: float, change: int, which: Ranges | None) -> None:
         self._grow()
@@ -343,12 +401,12 @@ class AvailabilityProfile:
         )
 
     def _grow(self) -> None:
-        """Have room for the slices of a job that is given back and taken again."""
+        """Make the arrays long enough for a release and a reservation."""
         capacity = len(self._times)
-        if self._size + slices.ROOM <= capacity:
+        if self._size + slices.MAX_NEW_SLICES <= capacity:
             return
         self._times = np.concatenate((self._times, np.zeros(capacity)))
         self._counts = np.concatenate((self._counts, np.zeros(capacity, np.int64)))
         self._rows = np.concatenate((self._rows, np.arange(capacity, 2 * capacity)))
         self._words = np.concatenate((self._words, np.zeros_like(self._words)))
-        self._behind = np.zeros_like(self._words)
+        self._suffixes = np.zeros_like(self._words)

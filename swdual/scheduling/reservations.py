@@ -1,4 +1,4 @@
-"""The waiting jobs that have a place in a profile, each with a start that it was promised."""
+"""Reservations of waiting jobs in an availability profile, each with a promised start."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ class Reservation(NamedTuple):
 
 
 class Reservations:
-    """Reservations in the order of submission, taken out of a profile.
+    """Reservations in the order of submission, all made in one profile.
 
-    They are also kept as columns, in which the profile finds those that could be earlier.
+    The rank of a reservation is its index in that order. Reservations are also kept as columns, in
+    which the profile finds those that could be earlier.
 
     Parameters
     ----------
     profile
-        What they are taken out of.
+        Where they are reserved.
     """
 
     def __init__(self, profile: AvailabilityProfile) -> None:
@@ -39,18 +40,18 @@ class Reservations:
         self._processors = np.zeros(capacity, np.int64)
         self._durations = np.zeros(capacity)
         self._starts = np.zeros(capacity)
-        # How many more processors must be freed, at least, before a job can start earlier.
-        self._lacks = np.zeros(capacity, np.int64)
-        # A job's row of words; what lies behind the last job are the rows that none has.
+        # Lower bound on the processors that must be freed before a job can start earlier.
+        self._deficit = np.zeros(capacity, np.int64)
+        # The row of words of each job; entries behind the last job are rows not in use.
         self._rows = np.arange(capacity)
-        self._held = np.zeros((capacity, profile.words), np.uint64)
-        self._refused = np.zeros_like(self._held)
+        self._reserved = np.zeros((capacity, profile.words), np.uint64)
+        self._refused = np.zeros_like(self._reserved)
 
     def __len__(self) -> int:
         return len(self._all)
 
     def __iter__(self) -> Iterator[Reservation]:
-        return (self[place] for place in range(len(self)))
+        return (self[rank] for rank in range(len(self)))
 
     @property
     def first(self) -> Job:
@@ -59,56 +60,64 @@ class Reservations:
 
     @property
     def next_start(self) -> float:
-        """The earliest of all starts."""
+        """The earliest of all starts, in seconds."""
         return float(self._starts[: len(self)].min())
 
-    def due(self, now: float) -> list[Reservation]:
+    def find_due(self, now: float) -> list[Reservation]:
         """Return those whose time has come."""
-        places = np.flatnonzero(self._starts[: len(self)] <= now)
-        return [self[place] for place in places.tolist()]
+        ranks = np.flatnonzero(self._starts[: len(self)] <= now)
+        return [self[rank] for rank in ranks.tolist()]
 
     def add(self, reservation: Reservation) -> None:
         """Reserve for a job that was submitted after all others."""
-        place = len(self)
-        if place == len(self._index):
+        rank = len(self)
+        if rank == len(self._index):
             self._grow()
-        self._index[place] = reservation.job.index
-        self._processors[place] = reservation.job.processors
-        self._durations[place] = reservation.job.requested_time
-        self._refused[self._rows[place]] = 0
-        self.put(place, reservation)
+        self._index[rank] = reservation.job.index
+        self._processors[rank] = reservation.job.processors
+        self._durations[rank] = reservation.job.requested_time
+        self._refused[self._rows[rank]] = 0
+        self.reserve(rank, reservation)
 
     def remove(self, job: Job) -> None:
-        """Forget the reservation of a job that starts; its processors stay taken."""
-        place = int(np.searchsorted(self._index[: len(self)], job.index))
-        row = self._rows[place]
-        columns = self._index, self._processors, self._durations, self._starts, self._lacks
+        """Forget the reservation of a job that starts; its processors stay reserved."""
+        rank = int(np.searchsorted(self._index[: len(self)], job.index))
+        row = self._rows[rank]
+        columns = self._index, self._processors, self._durations, self._starts, self._deficit
         for column in (*columns, self._rows):
-            column[place : len(self) - 1] = column[place + 1 : len(self)]
+            column[rank : len(self) - 1] = column[rank + 1 : len(self)]
         self._rows[len(self) - 1] = row
         del self._all[job.index]
 
-    def release(self, place: int) -> Reservation:
-        """Return a reservation, and give its processors back to the profile for the moment."""
-        reservation = self[place]
+    def release(self, rank: int) -> Reservation:
+        """Return a reservation, and release its processors until `reserve` is called."""
+        reservation = self[rank]
         job, start, which = reservation
-        self._profile.give(start, start + job.requested_time, job.processors, which)
+        self._profile.release(start, start + job.requested_time, job.processors, which)
         return reservation
 
-    def refuse(self, place: int) -> None:
+    def refuse(self, rank: int) -> None:
         """Remember that what the profile found for a job to start now does not suit it."""
-        self._refused[self._rows[place]] = self._profile.window
+        self._refused[self._rows[rank]] = self._profile.window
 
-    def __getitem__(self, place: int) -> Reservation:
-        job, which = self._all[int(self._index[place])]
-        return Reservation(job, float(self._starts[place]), which)
+    def __getitem__(self, rank: int) -> Reservation:
+        job, which = self._all[int(self._index[rank])]
+        return Reservation(job, float(self._starts[rank]), which)
 
-    def freed(self, start: float, end: float, which: Ranges | None) -> None:
-        """Note that processors were given back to the profile in [start, end)."""
+    def lower_deficits(self, start: float, end: float, which: Ranges | None) -> None:
+        """Note that processors were released in the profile in [start, end).
+
+        Parameters
+        ----------
+        start, end
+            Seconds.
+        which
+            (ranges, 2) the processors; None in a profile that counts.
+        """
         if which is not None and self._profile.by_processors:
             size = len(self)
-            jobs = self._durations[:size], self._starts[:size], self._rows[:size], self._held
-            self._profile.relieve(start, end, which, *jobs, self._lacks[:size])
+            jobs = self._durations[:size], self._starts[:size], self._rows[:size], self._reserved
+            self._profile.lower_deficits(start, end, which, *jobs, self._deficit[:size])
 
     def compress(self, choose: Choose | None) -> list[tuple[int, float]]:
         """Move jobs, in the order of submission, to their earliest starts; never to later ones.
@@ -116,54 +125,57 @@ class Reservations:
         Parameters
         ----------
         choose
-            As for `AvailabilityProfile.earliest`.
+            As for `AvailabilityProfile.find_earliest`.
 
         Returns
         -------
         list
-            The places of the jobs that moved, with the starts that they had.
+            The ranks of the jobs that moved, with the starts that they had.
         """
         size = len(self)
         columns = self._processors[:size], self._durations[:size], self._starts[:size]
         before = self._starts[:size].copy()
         if self._profile.by_processors:
-            sets = self._rows[:size], self._held, self._lacks[:size]
-            place, since = self._profile.sooner(0, *columns, *sets)
-            while place < size:
-                self._move(place, since, choose)
-                place, since = self._profile.sooner(place + 1, *columns, *sets)
+            sets = self._rows[:size], self._reserved, self._deficit[:size]
+            rank, since = self._profile.next_improvable_by_set(0, *columns, *sets)
+            while rank < size:
+                self._move(rank, since, choose)
+                rank, since = self._profile.next_improvable_by_set(rank + 1, *columns, *sets)
         else:
             self._profile.compress(*columns)
         moved = np.flatnonzero(self._starts[:size] < before)
         return list(zip(moved.tolist(), before[moved].tolist(), strict=True))
 
-    def _move(self, place: int, since: float, choose: Choose | None) -> None:
-        """Put a job where it is earliest with all others in place, but not before some time."""
-        job, start, held = before = self.release(place)
-        earlier, which = self._profile.earliest(job.processors, job.requested_time, choose, since)
-        if earlier < start:
-            self.put(place, Reservation(job, earlier, which))
-            self.freed(start, start + job.requested_time, held)
+    def _move(self, rank: int, since: float, choose: Choose | None) -> None:
+        """Reserve for a job where it is earliest, all others staying, but not before some time."""
+        job, start, reserved = before = self.release(rank)
+        earliest, which = self._profile.find_earliest(
+            job.processors, job.requested_time, choose, since
+        )
+        if earliest < start:
+            self.reserve(rank, Reservation(job, earliest, which))
+            self.lower_deficits(start, start + job.requested_time, reserved)
         else:
-            self.put(place, before)
+            self.reserve(rank, before)
 
-    def startable(self, begin: int) -> int | None:
-        """Return the next place from one on whose job can start now, in the profile's window."""
+    def next_startable(self, begin: int) -> int | None:
+        """Return the next rank, from one on, whose job can start now, in the profile's window."""
         size = len(self)
         columns = self._processors[:size], self._durations[:size], self._starts[:size]
-        sets = self._rows[:size], self._held, self._refused
-        place = self._profile.startable(begin, *columns, *sets)
-        return None if place == size else place
+        sets = self._rows[:size], self._reserved, self._refused
+        rank = self._profile.next_startable(begin, *columns, *sets)
+        return None if rank == size else rank
 
-    def put(self, place: int, reservation: Reservation) -> None:
+    def reserve(self, rank: int, reservation: Reservation) -> None:
         """Reserve for a job that was released."""
         job, start, which = reservation
-        self._profile.take(start, start + job.requested_time, job.processors, which)
-        self._starts[place] = start
-        self._lacks[place] = 1
+        self._profile.reserve(start, start + job.requested_time, job.processors, which)
+        self._starts[rank] = start
+        # This is its earliest start now: at least one processor is missing for an earlier one.
+        self._deficit[rank] = 1
         self._all[job.index] = job, which
         if which is not None:
-            self._profile.write(self._held[self._rows[place]], which)
+            self._profile.write_set(self._reserved[self._rows[rank]], which)
 
     def _grow(self) -> None:
         size = len(self._index)
@@ -171,7 +183,7 @@ class Reservations:
         self._processors = np.resize(self._processors, 2 * size)
         self._durations = np.resize(self._durations, 2 * size)
         self._starts = np.resize(self._starts, 2 * size)
-        self._lacks = np.resize(self._lacks, 2 * size)
+        self._deficit = np.resize(self._deficit, 2 * size)
         self._rows = np.append(self._rows, np.arange(size, 2 * size))
-        self._held = np.concatenate((self._held, np.zeros_like(self._held)))
+        self._reserved = np.concatenate((self._reserved, np.zeros_like(self._reserved)))
         self._refused = np.concatenate((self._refused, np.zeros_like(self._refused)))

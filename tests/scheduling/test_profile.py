@@ -59,7 +59,7 @@ def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, dat
     for _ in range(data.draw(st.integers(1, 12))):
         count = data.draw(st.integers(1, processors))
         duration = data.draw(st.integers(1, 9))
-        start, chosen = profile.earliest(count, duration, choose)
+        start, chosen = profile.find_earliest(count, duration, choose)
         assert start == table.earliest(now, count, duration, suits, by_processors=by_processors)
         fits, now_chosen = profile.fits_now(count, duration, choose)
         assert fits == (start == now)
@@ -71,7 +71,7 @@ def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, dat
             for width, time in several
         ]
         counts, durations = np.array(several, np.int64).T
-        assert profile.fitting(counts, durations.astype(float)).tolist() == fitting
+        assert profile.fit_now(counts, durations.astype(float)).tolist() == fitting
         if start + duration < HORIZON:
             if by_processors:
                 assert sets.count(chosen) == count
@@ -81,7 +81,7 @@ def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, dat
             else:
                 # A table of seconds has sets only: any that are free each second will do.
                 chosen = None
-            profile.take(start, start + duration, count, chosen)
+            profile.reserve(start, start + duration, count, chosen)
             held = []
             for second in range(int(start), int(start) + duration):
                 mine = numbers(chosen) if by_processors else set(sorted(table.free[second])[:count])
@@ -91,7 +91,7 @@ def test_jobs_are_placed_as_early_as_in_a_table_of_seconds(rule, processors, dat
         if placed and data.draw(st.booleans()):
             start, end, count, chosen, held = placed.pop(data.draw(st.integers(0, len(placed) - 1)))
             since = max(start, now)
-            profile.give(since, max(end, since), count, chosen)
+            profile.release(since, max(end, since), count, chosen)
             for second, mine in held:
                 if second >= since:
                     table.free[second] |= mine
@@ -114,12 +114,12 @@ def test_a_job_that_is_passed_over_could_not_start_earlier(processors, now_only,
     jobs = []
     for _ in range(data.draw(st.integers(1, 8))):
         count, duration = data.draw(st.integers(1, processors)), data.draw(st.integers(1, 6))
-        start, _ = profile.earliest(count, duration)
-        profile.take(start, start + duration, count)
+        start, _ = profile.find_earliest(count, duration)
+        profile.reserve(start, start + duration, count)
         jobs.append((count, duration, start))
     # Something ends early, and leaves a hole.
     count, duration, start = jobs.pop(data.draw(st.integers(0, len(jobs) - 1)))
-    profile.give(start, start + duration, count)
+    profile.release(start, start + duration, count)
     counts, durations, starts = (
         np.array(column, kind)
         for column, kind in zip(
@@ -133,19 +133,19 @@ def test_a_job_that_is_passed_over_could_not_start_earlier(processors, now_only,
     named, place = [], -1
     while True:
         if now_only:
-            place = profile.startable(place + 1, counts, durations, starts, *none)
+            place = profile.next_startable(place + 1, counts, durations, starts, *none)
         else:
-            place = profile.improvable(place + 1, counts, durations, starts)
+            place = profile.next_improvable(place + 1, counts, durations, starts)
         if place == len(jobs):
             break
         named.append(place)
     for number, (count, duration, start) in enumerate(jobs):
-        profile.give(start, start + duration, count)
+        profile.release(start, start + duration, count)
         if now_only:
             better = profile.fits_now(count, duration)[0] and start > 0
         else:
-            better = profile.earliest(count, duration)[0] < start
-        profile.take(start, start + duration, count)
+            better = profile.find_earliest(count, duration)[0] < start
+        profile.reserve(start, start + duration, count)
         assert (number in named) == better
 
 
@@ -164,63 +164,63 @@ def most_before(free, start, duration, held):
 
 @examples(500)
 @given(seed=st.integers(0, 2**32 - 1), processors=st.integers(1, 12) | st.integers(60, 140))
-def test_a_job_lacks_no_more_than_is_said(seed, processors):
-    """However much is freed and taken since; and it is named if it lacks none."""
+def test_the_deficit_of_a_job_is_a_lower_bound(seed, processors):
+    """However much is released and reserved since; and a job that has none is named."""
     random = np.random.default_rng(seed)
     profile = AvailabilityProfile(processors, by_processors=True)
     profile.advance(0)
     free = [2**processors - 1] * HORIZON
-    jobs, lacks = [], np.zeros(0, np.int64)
+    jobs, deficit = [], np.zeros(0, np.int64)
     for _ in range(30):
         freed = None
         if len(jobs) > 4 and random.random() < 0.5:
             # A job ends early or moves away.
             gone = random.integers(len(jobs))
             start, duration, count, which, bits = jobs.pop(gone)
-            lacks = np.delete(lacks, gone)
+            deficit = np.delete(deficit, gone)
             freed = start, start + duration, which
-            profile.give(start, start + duration, count, which)
+            profile.release(start, start + duration, count, which)
         else:
             duration, count = (int(random.integers(1, most + 1)) for most in (9, processors))
-            time, which = profile.earliest(count, duration, lowest)
+            time, which = profile.find_earliest(count, duration, lowest)
             start, bits = int(time), sum(1 << number for number in numbers(which))
             if start + duration >= HORIZON:
                 continue
-            profile.take(start, start + duration, count, which)
+            profile.reserve(start, start + duration, count, which)
             jobs.append((start, duration, count, which, bits))
-            lacks = np.append(lacks, 1)
+            deficit = np.append(deficit, 1)
         for second in range(start, start + duration):
             free[second] ^= bits
         starts, durations = (np.array([job[k] for job in jobs], float) for k in (0, 1))
         counts = np.array([job[2] for job in jobs])
         rows, held = np.arange(len(jobs)), np.zeros((len(jobs), profile.words), np.uint64)
         for row, job in zip(held, jobs, strict=True):
-            profile.write(row, job[3])
-        columns = durations, starts, rows, held, lacks
+            profile.write_set(row, job[3])
+        columns = durations, starts, rows, held, deficit
         if freed is not None:
-            profile.relieve(*freed, *columns)
+            profile.lower_deficits(*freed, *columns)
         if random.random() < 0.2:
-            lacks[:] = 0  # as if nothing were known
+            deficit[:] = 0  # as if nothing were known
         most = np.array([most_before(free, job[0], job[1], job[4]) for job in jobs])
-        assert (most <= counts - lacks)[lacks > 0].all()
+        assert (most <= counts - deficit)[deficit > 0].all()
         if random.random() < 0.5:
             named, place = [], -1
             while place < len(jobs):
-                place, time = profile.sooner(place + 1, counts, *columns)
+                place, time = profile.next_improvable_by_set(place + 1, counts, *columns)
                 if place < len(jobs):
                     assert time < starts[place]
                     named.append(place)
             assert named == np.flatnonzero(most >= counts).tolist()
-            assert (most <= counts - lacks)[lacks > 0].all()
+            assert (most <= counts - deficit)[deficit > 0].all()
 
 
 @pytest.mark.parametrize("by_processors", [False, True])
-def test_what_is_given_back_leaves_no_trace(by_processors):
+def test_what_is_released_leaves_no_trace(by_processors):
     """The slices are joined again: a long simulation needs no more room than a short one."""
     profile = AvailabilityProfile(100, by_processors=by_processors)
     profile.advance(0)
     which = ranges(range(10, 75))
     for number in range(500):
-        profile.take(number, number + 7, 65, which)
-        profile.give(number, number + 7, 65, which)
+        profile.reserve(number, number + 7, 65, which)
+        profile.release(number, number + 7, 65, which)
     assert profile.steps == [(0.0, 100)]

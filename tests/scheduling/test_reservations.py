@@ -25,19 +25,19 @@ class Plan:
         self.moved = 0
 
     def submit(self, job):
-        start, which = self.profile.earliest(job.processors, job.requested_time, self.choose)
+        start, which = self.profile.find_earliest(job.processors, job.requested_time, self.choose)
         self.reservations.add(Reservation(job, start, which))
 
     def start(self, now):
-        due = self.reservations.due(now)
+        due = self.reservations.find_due(now)
         for job, _, _ in due:
             self.reservations.remove(job)
         return due
 
     def end(self, now, reservation):
         job, start, which = reservation
-        self.profile.give(now, start + job.requested_time, job.processors, which)
-        self.reservations.freed(now, start + job.requested_time, which)
+        self.profile.release(now, start + job.requested_time, job.processors, which)
+        self.reservations.lower_deficits(now, start + job.requested_time, which)
 
     def compress(self):
         if not self.every:
@@ -46,13 +46,13 @@ class Plan:
         for place in range(len(self.reservations)):
             job, start, held = before = self.reservations.release(place)
             need = job.processors, job.requested_time
-            earlier, which = self.profile.earliest(*need, self.choose)
+            earlier, which = self.profile.find_earliest(*need, self.choose)
             if earlier < start:
-                self.reservations.put(place, Reservation(job, earlier, which))
-                self.reservations.freed(start, start + job.requested_time, held)
+                self.reservations.reserve(place, Reservation(job, earlier, which))
+                self.reservations.lower_deficits(start, start + job.requested_time, held)
                 self.moved += 1
             else:
-                self.reservations.put(place, before)
+                self.reservations.reserve(place, before)
 
     def state(self):
         return [

@@ -1,6 +1,7 @@
-"""Choices among free processors by blocks: the lowest of a block, the first block, the fullest.
+"""Choose free processors by blocks: the lowest of a block, the first block, the fullest clusters.
 
-Everything takes time by the number of ranges, and that of clusters where they are compared.
+All functions take time proportional to the number of ranges, plus the number of clusters where
+clusters are compared.
 """
 
 from __future__ import annotations
@@ -10,62 +11,58 @@ from numpy.typing import NDArray
 
 from swdual.runtime.jit import kernel
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.processors import Ranges
+from swdual.scheduling.processors import Ranges, lowest_within
 
 Sizes = NDArray[np.int64]
 
 
 def lowest(free: Ranges, count: int) -> Ranges | None:
     """Return the lowest processors of a set, or None if it has too few."""
-    return _some(_lowest(free, 0, free[-1, 1], count)) if len(free) else None
+    return _none_if_empty(lowest_within(free, 0, free[-1, 1], count)) if len(free) else None
 
 
 def first_range(free: Ranges, count: int) -> Ranges | None:
     """Return the low end of the lowest range that is long enough, or None."""
-    return _some(_first_range(free, count))
+    return _none_if_empty(_first_range(free, count))
 
 
 def largest_ranges(free: Ranges, count: int) -> Ranges | None:
-    """Return the largest ranges, and of the last one the low end, or None if they are too few."""
-    return _some(_largest_ranges(free, count))
+    """Return the largest ranges, and the low end of the last one, or None if they are too few."""
+    return _none_if_empty(_largest_ranges(free, count))
 
 
 def first_block(free: Ranges, size: int, count: int) -> Ranges | None:
-    """Return the lowest processors of the lowest block of `size` that has enough, or None."""
+    """Return the lowest processors of the first block of `size` that has enough, or None."""
     block = _first_block(free, size, count)
-    return None if block < 0 else _lowest(free, block * size, (block + 1) * size, count)
+    return None if block < 0 else lowest_within(free, block * size, (block + 1) * size, count)
 
 
-def fullest_clusters(free: Ranges, count: int, platform: Platform, most: int) -> Ranges | None:
-    """Return the processors of the clusters that have most, and the lowest ones of the last.
+def fullest_clusters(
+    free: Ranges, count: int, platform: Platform, max_clusters: int
+) -> Ranges | None:
+    """Return the processors of the clusters that have most free ones, and the lowest of the last.
 
-    None if these are more than `most` clusters, or all clusters together have too few.
+    None if these are more than `max_clusters`, or all clusters together have too few.
+
+    Parameters
+    ----------
+    free
+        (ranges, 2) free processors.
+    count
+        How many are needed.
+    platform
+        Their clusters.
+    max_clusters
+        How many clusters may be used.
     """
     size = platform.cluster_size
-    return _some(_fullest(free, count, size, platform.clusters_needed(platform.processors), most))
+    return _none_if_empty(
+        _fullest(free, count, size, platform.clusters_needed(platform.processors), max_clusters)
+    )
 
 
-def _some(ranges: Ranges) -> Ranges | None:
+def _none_if_empty(ranges: Ranges) -> Ranges | None:
     return ranges if len(ranges) else None
-
-
-@kernel
-def _lowest(free: Ranges, first: int, stop: int, count: int) -> Ranges:
-    """Return the lowest processors in [first, stop), or none if it has too few."""
-    chosen = np.empty((len(free), 2), np.int64)
-    size = 0
-    left = count
-    for k in range(len(free)):
-        begin, end = max(free[k, 0], first), min(free[k, 1], stop)
-        if begin < end:
-            end = min(end, begin + left)
-            chosen[size, 0] = begin
-            chosen[size, 1] = end
-            size += 1
-            left -= end - begin
-            if left == 0:
-                return chosen[:size].copy()
-    return chosen[:0].copy()
 
 
 @kernel
@@ -81,7 +78,7 @@ def _first_range(free: Ranges, count: int) -> Ranges:
 
 @kernel
 def _largest_first(sizes: Sizes, count: int) -> Sizes:
-    """Return (groups,) how many of each to take: of the largest all, of the last what is left.
+    """Return (groups,) how many processors to take of each: all of the largest groups, then a part.
 
     Of equal groups the first come first. The groups hold at least `count` together.
     """
@@ -150,7 +147,7 @@ def _first_block(free: Ranges, size: int, count: int) -> int:
 
 
 @kernel
-def _fullest(free: Ranges, count: int, size: int, clusters: int, most: int) -> Ranges:
+def _fullest(free: Ranges, count: int, size: int, clusters: int, max_clusters: int) -> Ranges:
     sizes = np.zeros(clusters, np.int64)
     held = made = used = 0
     for k in range(len(free)):
@@ -168,7 +165,7 @@ def _fullest(free: Ranges, count: int, size: int, clusters: int, most: int) -> R
     left = _largest_first(sizes, count)
     for cluster in range(clusters):
         used += left[cluster] > 0
-    if used > most:
+    if used > max_clusters:
         return chosen[:0].copy()
     for k in range(len(free)):
         first, stop = free[k, 0], free[k, 1]

@@ -1,1 +1,1 @@
-"""Compiled parts of the simulators."""
+"""Compiled parts of the simulators: availability profiles, compression, insertion into a plan."""

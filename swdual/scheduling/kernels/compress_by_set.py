@@ -1,7 +1,15 @@
-"""Which reserved jobs find the same processors free sooner: what is compiled for it.
+"""Find reserved jobs that can start earlier, in a profile that knows processors (compiled).
 
-A job lacks so many processors at least, in any part of time that is long enough and begins before
-its reservation. What is freed lowers that; who seems to lack none is looked at.
+To try all jobs whenever something is released would take most of a simulation. So a number is kept
+for each job::
+
+    deficit[j]      lower bound on the processors that must be freed before job j can start
+                    earlier than reserved
+
+A job with a deficit is passed over. A release of n processors lowers the deficit of the jobs that
+could use one of them by n (`lower_deficits`). A job whose deficit is 0 or less is tried, and if it
+cannot start earlier its deficit becomes what it needs less the most it found
+(`next_improvable`): for any window before its reservation, no more than that are free in common.
 """
 
 from __future__ import annotations
@@ -9,11 +17,18 @@ from __future__ import annotations
 import numpy as np
 
 from swdual.runtime.jit import kernel
-from swdual.scheduling.kernels.profile import Counts, Times, Words, common, intersect, popcount
+from swdual.scheduling.kernels.profile import (
+    Counts,
+    Times,
+    Words,
+    count_common,
+    intersect,
+    popcount,
+)
 
 
 @kernel
-def relieve(
+def lower_deficits(
     times: Times,
     rows: Counts,
     words: Words,
@@ -23,207 +38,329 @@ def relieve(
     freed: Words,
     durations: Times,
     starts: Times,
-    held_rows: Counts,
-    held: Words,
-    lacks: Counts,
+    reserved_rows: Counts,
+    reserved: Words,
+    deficit: Counts,
 ) -> None:
-    """Lower what reserved jobs lack by the processors that were freed in [start, end).
+    """Lower the deficits of the jobs that could use processors that were freed in [start, end).
 
-    A job still lacks as many as before if it could not run on any of these before its reservation.
+    A job that could not run on any of them before its reservation keeps its deficit.
+
+    Parameters
+    ----------
+    times, rows, words, size
+        The profile, after the release; some of the processors may be reserved again.
+    start, end
+        Seconds.
+    freed
+        (words,) the processors.
+    durations, starts
+        (jobs,) how long the jobs take, and when they are reserved.
+    reserved_rows, reserved
+        (jobs,), (rows, words) the processors that each job has reserved.
+    deficit
+        (jobs,) it is changed.
     """
-    some = np.flatnonzero(freed)
-    all_freed = freed[some]
+    nonzero = np.flatnonzero(freed)
+    all_freed = freed[nonzero]
     left = all_freed.copy()
     number = intersect(left, left)
-    # As long as one and the same of them is free: from the begin of a slice to that of another.
+    # Spans: maximal runs of slices through which at least one of the freed processors is free all
+    # the time. No job could use them otherwise. A span may begin before the release and end after:
+    #
+    #    processor 4       .------------.                 . free
+    #    processor 9                .------------.
+    #    released              [start        end)
+    #    spans             [------------)
+    #                               [------------)
     begins, ends = np.empty(size), np.empty(size)
     spans = 0
     last = np.searchsorted(times[:size], start, side="right") - 1
     while last < size:
+        # Go back from slice `last` as long as one processor is free all the way ...
         first = last + 1
         left[:] = all_freed
-        while first > 0 and narrow(left, words[rows[first - 1]], some):
+        while first > 0 and intersect_some(left, words[rows[first - 1]], nonzero):
             first -= 1
         if first == size or times[first] >= end:
             break
+        # ... and forward again as far as one is free from there.
         left[:] = all_freed
         last = first
-        while last < size and narrow(left, words[rows[last]], some):
+        while last < size and intersect_some(left, words[rows[last]], nonzero):
             last += 1
         if last > first:
             begins[spans] = times[first]
             ends[spans] = times[last] if last < size else np.inf
             spans += 1
-    relieved = np.zeros(len(starts), np.bool_)
+    lowered = np.zeros(len(starts), np.bool_)
     for k in range(spans):
         begin, end = begins[k], ends[k]
         for job in range(len(starts)):
-            relieved[job] |= (begin < starts[job]) & (end >= begin + durations[job])
+            lowered[job] |= (begin < starts[job]) & (end >= begin + durations[job])
     for k in range(spans):
         begin, end = begins[k], ends[k]
         for job in range(len(starts)):
-            # One that the job holds needs to be free up to the reservation only.
-            if begin < starts[job] <= end and not relieved[job]:
-                relieved[job] = meet(freed, held[held_rows[job]], some)
+            # A processor that the job has reserved needs to be free up to the reservation only.
+            if begin < starts[job] <= end and not lowered[job]:
+                lowered[job] = have_common(freed, reserved[reserved_rows[job]], nonzero)
     for job in range(len(starts)):
-        lacks[job] -= number * relieved[job]
+        deficit[job] -= number * lowered[job]
 
 
 @kernel
-def narrow(left: Words, row: Words, some: Counts) -> bool:
-    """Leave of some words what is also in a row, and return whether that is any."""
-    found = np.uint64(0)
-    for k in range(len(some)):
-        left[k] &= row[some[k]]
-        found |= left[k]
-    return bool(found)
+def intersect_some(left: Words, row: Words, nonzero: Counts) -> bool:
+    """Leave in some words the bits that are also in a row; return whether there are any.
+
+    Parameters
+    ----------
+    left
+        (nonzero words,) they are changed.
+    row
+        (words,) the row.
+    nonzero
+        (nonzero words,) where in the row they are.
+    """
+    bits = np.uint64(0)
+    for k in range(len(nonzero)):
+        left[k] &= row[nonzero[k]]
+        bits |= left[k]
+    return bool(bits)
 
 
 @kernel
-def meet(one: Words, other: Words, some: Counts) -> bool:
-    """Return whether two rows have anything in common in some words."""
-    found = np.uint64(0)
-    for word in some:
-        found |= one[word] & other[word]
-    return bool(found)
+def have_common(one: Words, other: Words, nonzero: Counts) -> bool:
+    """Return whether two rows have a bit in common in some of their words."""
+    bits = np.uint64(0)
+    for word in nonzero:
+        bits |= one[word] & other[word]
+    return bool(bits)
 
 
 @kernel
-def sooner(
+def next_improvable(
     times: Times,
     counts: Counts,
     rows: Counts,
     words: Words,
     size: int,
     window: Words,
-    behind: Words,
+    suffixes: Words,
     begin: int,
     processors: Counts,
     durations: Times,
     starts: Times,
-    held_rows: Counts,
-    held: Words,
-    lacks: Counts,
+    reserved_rows: Counts,
+    reserved: Words,
+    deficit: Counts,
 ) -> tuple[int, int]:
-    """Return the next job that finds processors free earlier, and the slice where it can start.
+    """Return the next job that can start earlier than reserved, and the slice where it can.
 
-    For jobs that seemed to lack none, and do, it is written how many they lack.
+    Parameters
+    ----------
+    times, counts, rows, words, size
+        A profile, in which the jobs are reserved.
+    window, suffixes
+        (words,), (slices, words) work space.
+    begin
+        The job to begin with.
+    processors, durations, starts
+        (jobs,) what each job needs, and when it is reserved.
+    reserved_rows, reserved
+        (jobs,), (rows, words) the processors that each job has reserved.
+    deficit
+        (jobs,) jobs with a deficit are passed over; it is written for those that are tried in vain.
+
+    Returns
+    -------
+    job
+        The job's index; the number of jobs if there is none.
+    first
+        The slice at whose begin it can start.
     """
-    # The last such job: before its start at most so many are free together for so long.
-    failed, known = -1, 0
+    # Jobs that need no less than one that was tried in vain, for no less time, fail at least up to
+    # its reservation, and find no more there: they begin behind that.
+    failed, failed_max = -1, 0
     for job in range(begin, len(starts)):
-        if lacks[job] > 0:
+        if deficit[job] > 0:
             continue
         need, duration, start = processors[job], durations[job], starts[job]
-        own = np.searchsorted(times[:size], start)
-        first = most = 0
+        reserved_slice = np.searchsorted(times[:size], start)
+        first = max_free = 0
         if failed >= 0 and need >= processors[failed] and duration >= durations[failed]:
-            first, most = np.searchsorted(times[:size], starts[failed]), known
-        first, free = before(
-            times, counts, rows, words, window, behind, first, own, start, need, duration
+            first, max_free = np.searchsorted(times[:size], starts[failed]), failed_max
+        first, free = find_before(
+            times,
+            counts,
+            rows,
+            words,
+            window,
+            suffixes,
+            first,
+            reserved_slice,
+            start,
+            need,
+            duration,
         )
         if free < need:
-            most = max(most, free)
-            mine = held[held_rows[job]]
-            first, free = into(
-                times, rows, words, size, window, behind, own, start, need, duration, mine
+            max_free = max(max_free, free)
+            own = reserved[reserved_rows[job]]
+            first, free = find_overlapping(
+                times,
+                rows,
+                words,
+                size,
+                window,
+                suffixes,
+                reserved_slice,
+                start,
+                need,
+                duration,
+                own,
             )
         if free >= need:
             return job, first
-        most = max(most, free)
-        lacks[job] = need - most
-        failed, known = job, most
+        max_free = max(max_free, free)
+        deficit[job] = need - max_free
+        failed, failed_max = job, max_free
     return len(starts), 0
 
 
 @kernel
-def before(
+def find_before(
     times: Times,
     counts: Counts,
     rows: Counts,
     words: Words,
     window: Words,
-    behind: Words,
+    suffixes: Words,
     first: int,
-    own: int,
+    reserved_slice: int,
     start: float,
     need: int,
     duration: float,
 ) -> tuple[int, int]:
-    """Return the first slice from one on where a job can run before its reservation begins.
+    """Find where a job can run so that it ends before its reservation begins.
 
-    And what it needs; if there is none, less: the most processors that are free together from any.
+    Return (slice, free); free == need if found, else the largest common free count (< need).
+
+    Parameters
+    ----------
+    times, counts, rows, words
+        The profile.
+    window, suffixes
+        (words,), (slices, words) work space.
+    first
+        The slice to begin with.
+    reserved_slice, start
+        The slice where the reservation begins, and when that is.
+    need, duration
+        What the job needs.
     """
-    most = 0
-    # The window is what is free from the middle to `last`; `behind` has what is free from each
-    # slice before the middle up to there.
+    max_free = 0
+    # A queue of slices, of which the intersection is always known, as two stacks: a slice is added
+    # behind and dropped in front without going through all others again.
+    #
+    #    slice   first           middle          last           stop       reserved_slice
+    #              |               |               |              |              |
+    #              |---------------|---------------|--------------|--------------|
+    #               suffixes[first]      window       not read yet    too far, or too few
+    #
+    # Invariants: slices first to stop - 1 have enough processors each; suffixes[k] has what is free
+    # in all of slices k to middle - 1, for each k from first on; the window has what is free in
+    # all of slices middle to last - 1.
     last = middle = stop = first
-    while first < own and times[first] + duration <= start:
+    while first < reserved_slice and times[first] + duration <= start:
         limit = times[first] + duration
         stop = max(stop, first)
-        while stop < own and times[stop] < limit and counts[stop] >= need:
+        while stop < reserved_slice and times[stop] < limit and counts[stop] >= need:
             stop += 1
-        if stop < own and times[stop] < limit:
-            most = max(most, counts[stop])
+        if stop < reserved_slice and times[stop] < limit:
+            # Slice `stop` has too few by itself: no start up to it, begin anew behind it.
+            max_free = max(max_free, counts[stop])
             first = last = middle = stop + 1
             continue
         if first == last:
-            # Nothing is known: look back from the end.
+            # The queue is empty. Fill the front stack at once, from the end of the job backwards:
+            # where that fails, all starts before fail, too.
             middle = last = stop
-            free, begin = look_back(rows, words, behind, first, stop, need)
+            free, begin = intersect_backwards(rows, words, suffixes, first, stop, need)
             if free >= need:
                 return first, need
-            most = max(most, free)
-            # What is known is kept where that is most of it.
+            max_free = max(max_free, free)
+            # Keep what is known if it is at least half; else it is as quick to begin anew.
             if 2 * (begin - first) > last - first:
                 middle = last = begin
             first = begin
             continue
         if last == stop:
-            return first, need
+            return first, need  # all slices of the job are read, and enough is free in common
+        # Add slice `last`, then drop slices in front until enough is free in common.
         row = words[rows[last]]
         for word in range(len(window)):
             window[word] = row[word] & window[word] if last > middle else row[word]
         last += 1
         while first < middle:
-            together = common(behind[first], window)
-            if together >= need:
+            free = count_common(suffixes[first], window)
+            if free >= need:
                 break
-            most = max(most, together)
+            max_free = max(max_free, free)
             first += 1
-        if first == middle and common(window, window) < need:
+        if first == middle and count_common(window, window) < need:
             first = last = middle = first + 1
-    return first, most
+    return first, max_free
 
 
 @kernel
-def into(
+def find_overlapping(
     times: Times,
     rows: Counts,
     words: Words,
     size: int,
     window: Words,
-    behind: Words,
-    own: int,
+    suffixes: Words,
+    reserved_slice: int,
     start: float,
     need: int,
     duration: float,
-    mine: Words,
+    own: Words,
 ) -> tuple[int, int]:
-    """Return the first slice where a job can start and run into its reservation, as `before`.
+    """Find where a job can start before its reservation begins, and run on into it.
 
-    From `start`, that is slice `own`, on it finds, besides what is free all the time, its own.
+    Return (slice, free); free >= need if found, else the largest common free count (< need).
+
+    Parameters
+    ----------
+    times, rows, words, size
+        The profile.
+    window, suffixes
+        (words,), (slices, words) work space.
+    reserved_slice, start
+        The slice where the reservation begins, and when that is.
+    need, duration
+        What the job needs.
+    own
+        (words,) the processors that it has reserved, which it finds free from `start` on.
     """
-    first = own
+    first = reserved_slice
     while first > 0 and times[first - 1] + duration > start:
         first -= 1
-    if first == own:
-        return own, 0
-    free, first = look_back(rows, words, behind, first, own, need)
-    most = free if free < need else 0
+    if first == reserved_slice:
+        return reserved_slice, 0
+    free, first = intersect_backwards(rows, words, suffixes, first, reserved_slice, need)
+    max_free = free if free < need else 0
+    # The job can have the processors that are free from its start to the reservation, and from
+    # there on are either free to its end or its own:
+    #
+    #    slice   begin                 reserved_slice            last
+    #              |---------------------------|-------------------|
+    #                    suffixes[begin]     &   (window | own)
+    #
+    # Invariant: the window has what is free in all of slices reserved_slice to last - 1. Later
+    # begins reach further, so `last` only grows.
     window[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
-    last = own
-    for begin in range(first, own):
+    last = reserved_slice
+    for begin in range(first, reserved_slice):
         while last < size and times[last] < times[begin] + duration:
             row = words[rows[last]]
             last += 1
@@ -231,33 +368,51 @@ def into(
             free = 0
             for word in range(len(window)):
                 window[word] &= row[word]
-                free += popcount(behind[own - 1, word] & (window[word] | mine[word]))
+                free += popcount(suffixes[reserved_slice - 1, word] & (window[word] | own[word]))
             if free < need:
-                return own, max(most, free)
+                return reserved_slice, max(max_free, free)
         free = 0
         for word in range(len(window)):
-            free += popcount(behind[begin, word] & (window[word] | mine[word]))
+            free += popcount(suffixes[begin, word] & (window[word] | own[word]))
         if free >= need:
             return begin, free
-        most = max(most, free)
-    return own, most
+        max_free = max(max_free, free)
+    return reserved_slice, max_free
 
 
 @kernel
-def look_back(
-    rows: Counts, words: Words, behind: Words, first: int, stop: int, need: int
+def intersect_backwards(
+    rows: Counts, words: Words, suffixes: Words, first: int, stop: int, need: int
 ) -> tuple[int, int]:
-    """Write what is free from each slice up to `stop`, from the last one down to the first.
+    """Write what is free in common from each slice up to `stop`, from the last slice backwards.
 
-    It ends at a slice from which less than needed is free. Returns how much is free from the last
-    that it looked at, and the first from which enough is.
+    It ends with a slice from which less than needed is free in common.
+
+    Parameters
+    ----------
+    rows, words
+        The profile.
+    suffixes
+        (slices, words) ``suffixes[k]`` becomes what is free in all of slices k to stop - 1.
+    first, stop
+        The slices, [first, stop).
+    need
+        Processors.
+
+    Returns
+    -------
+    free
+        How much is free in common from the last slice that was written.
+    begin
+        The first slice from which enough is.
     """
     free, begin = need, stop
     while begin > first:
+        # suffixes[begin - 1] = slice begin - 1 & suffixes[begin]
         row, free = words[rows[begin - 1]], 0
         for word in range(len(row)):
-            bits = row[word] & behind[begin, word] if begin < stop else row[word]
-            behind[begin - 1, word] = bits
+            bits = row[word] & suffixes[begin, word] if begin < stop else row[word]
+            suffixes[begin - 1, word] = bits
             free += popcount(bits)
         if free < need:
             break

@@ -1,4 +1,4 @@
-"""The cheapest place of a new job in a sequence of planned starts: what is compiled for it."""
+"""Insert a new job into a sequence of planned starts, where that costs least (compiled)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from swdual.scheduling.kernels.profile import Counts, Times, change
 
 
 @kernel
-def cheapest(
+def insert_last_job(
     profile_times: Times,
     profile_counts: Counts,
     size: int,
@@ -20,11 +20,20 @@ def cheapest(
     latest: Times,
     weights: Times,
 ) -> Times:
-    """Return the starts of some jobs after the last one came to the place where that is cheapest.
+    """Insert the last job where the weighted sum of start times is smallest; return all starts.
 
-    All are taken out of the profile, which only counts. Each `step`-th place in the sequence of
-    the others is tried, from the last one on; the job and those behind the place are placed anew
-    in this order, each at the earliest time. The price is the sum of the weighted starts.
+    Parameters
+    ----------
+    profile_times, profile_counts, size
+        A profile that only counts, in which all jobs are reserved; it stays as it is.
+    step
+        Distance between two positions that are tried.
+    processors, durations, starts
+        (jobs,) the planned jobs in the sequence of their starts, and the new one behind them.
+    latest
+        (jobs,) latest start that each may be given.
+    weights
+        (jobs,) what a second of each start costs.
     """
     new = len(starts) - 1
     capacity = size + 3 * len(starts)
@@ -32,35 +41,51 @@ def cheapest(
     times[:size], counts[:size] = profile_times[:size], profile_counts[:size]
     rows, words = np.arange(capacity), np.empty((capacity, 0), np.uint64)
     none = np.empty((0, 2), np.int64)
-    tried_times, tried_counts = np.empty_like(times), np.empty_like(counts)
-    best, found, most = starts.copy(), starts.copy(), 0.0
-    lifted = new + 1
-    for place in range((new - 1) // step * step, -1, -step):
-        for job in range(place, lifted):
+    trial_times, trial_counts = np.empty_like(times), np.empty_like(counts)
+    best_starts, trial_starts, max_gain = starts.copy(), starts.copy(), 0.0
+    # Positions are tried from the last to the first, so that each only has to release the jobs
+    # between it and the one before:
+    #
+    #    sequence    0  1  2 | 3  4  5 | 6  7      new = 8
+    #    position 6  0  1  2   3  4  5   8 [6  7]          released: 8 6 7
+    #    position 3  0  1  2   8 [3  4  5   6  7]          released: 8 3 4 5 6 7
+    #
+    # Invariant: in `times`, `counts` the jobs from `released_from` on are released. A trial copies
+    # that, and reserves the new job and those behind it in this order, each at the earliest time.
+    released_from = new + 1
+    for position in range((new - 1) // step * step, -1, -step):
+        for job in range(position, released_from):
             end = starts[job] + durations[job]
             size = change(times, counts, rows, words, size, starts[job], end, processors[job], none)
-        lifted = place
-        tried_times[:size], tried_counts[:size] = times[:size], counts[:size]
-        tried, gain = size, 0.0
-        for k in range(place - 1, new):
-            job = new if k < place else k
-            found[job], tried = put(
-                tried_times, tried_counts, tried, processors[job], durations[job]
+        released_from = position
+        trial_times[:size], trial_counts[:size] = times[:size], counts[:size]
+        trial_size, gain = size, 0.0
+        for k in range(position - 1, new):
+            job = new if k < position else k
+            trial_starts[job], trial_size = reserve_earliest(
+                trial_times, trial_counts, trial_size, processors[job], durations[job]
             )
-            if found[job] > latest[job]:
+            if trial_starts[job] > latest[job]:
                 break
-            gain += weights[job] * (starts[job] - found[job])
+            gain += weights[job] * (starts[job] - trial_starts[job])
         else:
-            if gain > most:
-                best[:place], best[place:], most = starts[:place], found[place:], gain
-    return best
+            # Only a larger gain counts, so that at a tie the fewest jobs are moved.
+            if gain > max_gain:
+                best_starts[:position] = starts[:position]
+                best_starts[position:] = trial_starts[position:]
+                max_gain = gain
+    return best_starts
 
 
 @kernel
-def put(
+def reserve_earliest(
     times: Times, counts: Counts, size: int, processors: int, duration: float
 ) -> tuple[float, int]:
-    """Take a job out at its earliest time; return that, and how many slices there are."""
+    """Reserve for a job at its earliest start; return that, and how many slices there are."""
+    # Invariant: slices first to last - 1 have enough processors.
+    #
+    #    counts  |too few|  enough  |  enough  | ?
+    #                     first ...             last ->   until the job's duration is covered
     first = last = 0
     while True:
         if counts[last] < processors:
@@ -73,6 +98,7 @@ def put(
     if end == start:
         return start, size  # it is too short for the precision of times
     if last == size or times[last] > end:
+        # The job ends within a slice, which is split there.
         for k in range(size, last, -1):
             times[k], counts[k] = times[k - 1], counts[k - 1]
         times[last], counts[last] = end, counts[last - 1]

@@ -1,7 +1,18 @@
-"""The slices of an availability profile, as arrays, and what is compiled to change and search them.
+"""Availability profiles as arrays: compiled functions that change and search them.
 
-Slice k begins at ``times[k]`` and has ``counts[k]`` free processors; row ``rows[k]`` of the words
-says which, one bit a processor. The rows behind the last slice are those that no slice has.
+A profile is a step function of time. Slice k begins at ``times[k]``, ends where slice k + 1
+begins, and has ``counts[k]`` free processors; the last slice never ends::
+
+    free 8 |                   .-----------    slice    0     1     2
+         5 |        .----------'               times  [ 0,   40,   90]
+         3 |--------'                          counts [ 3,    5,    8]
+           +--------|----------|-----> time    rows   [ 2,    0,    1]
+           0       40         90
+
+Row ``rows[k]`` of `words` says which processors are free in slice k: bit p % 64 of word p // 64
+is processor p. A profile that only counts has rows of no words. Slices are inserted and deleted
+often, and rows are long: so `rows` is a permutation, and only its entries move. Entries from
+`size` on are the rows that are not in use.
 """
 
 from __future__ import annotations
@@ -18,12 +29,12 @@ Times = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Rows = NDArray[Any]
-"""What a slice has besides its count: words, or some other numbers."""
+"""What a slice has besides its count: words, or the numbers of several partitions."""
 
-WORD = 64
+WORD_BITS = 64
 
-ROOM = 4
-"""How many slices more there may be for a moment: two for each part of time that changes."""
+MAX_NEW_SLICES = 4
+"""Slices that a release and the next reservation may add together: two for each."""
 
 
 @kernel
@@ -45,7 +56,10 @@ def advance(times: Times, counts: Counts, rows: Counts, size: int, now: float) -
 def split(
     times: Times, counts: Counts, rows: Counts, words: Rows, size: int, time: float
 ) -> tuple[int, int]:
-    """Return the slice that begins at a time, made if need be, and how many slices there are."""
+    """Return the slice that begins at a time, made if need be, and how many slices there are.
+
+    The time must not be before the first slice.
+    """
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
@@ -55,6 +69,7 @@ def split(
             high = middle
     if low < size and times[low] == time:
         return low, size
+    # The new slice is a copy of the one before it: |---- k-1 ----|  ->  |- k-1 -|-- k --|
     row = rows[size]
     for k in range(size, low, -1):
         times[k], counts[k], rows[k] = times[k - 1], counts[k - 1], rows[k - 1]
@@ -64,26 +79,27 @@ def split(
 
 
 @kernel
-def join(times: Times, counts: Counts, rows: Counts, words: Rows, size: int, place: int) -> int:
+def join(times: Times, counts: Counts, rows: Counts, words: Rows, size: int, index: int) -> int:
     """Join a slice to the one before it if the same is free in both; return the number left."""
-    if place == 0 or place >= size or counts[place] != counts[place - 1]:
+    if index == 0 or index >= size or counts[index] != counts[index - 1]:
         return size
-    row = rows[place]
+    row = rows[index]
     for word in range(words.shape[1]):
-        if words[row, word] != words[rows[place - 1], word]:
+        if words[row, word] != words[rows[index - 1], word]:
             return size
-    for k in range(place, size - 1):
+    for k in range(index, size - 1):
         times[k], counts[k], rows[k] = times[k + 1], counts[k + 1], rows[k + 1]
     rows[size - 1] = row
     return size - 1
 
 
 @kernel
-def write(row: Words, ranges: Ranges, free: bool) -> None:
-    """Set or clear the bits of some processors."""
+def set_bits(row: Words, ranges: Ranges, free: bool) -> None:
+    """Set the bits of some processors (free) or clear them."""
     for k in range(len(ranges)):
         first, stop = ranges[k, 0], ranges[k, 1]
         while first < stop:
+            # One word at a time: `bits` ones, shifted to the first processor's bit.
             word, bit = first // 64, first % 64
             bits = min(64 - bit, stop - first)
             mask = np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits) << np.uint64(bit)
@@ -106,21 +122,43 @@ def change(
     change: int,
     ranges: Ranges,
 ) -> int:
-    """Let so many processors, and these, be free or taken in [start, end); return the size."""
+    """Reserve (`change` below 0) or release processors in [start, end); return the new size.
+
+    Parameters
+    ----------
+    times, counts, rows, words, size
+        The profile.
+    start, end
+        Seconds; nothing happens if the interval is empty.
+    change
+        How many processors become free; below 0, how many are reserved.
+    ranges
+        (ranges, 2) which ones; not used in a profile that only counts.
+    """
     if end <= start:
         return size
+    # Only the slices of the interval change. Afterwards just its two ends can have become equal
+    # to their neighbours; inside, all slices change by the same.
+    #
+    #        start            end
+    #    --.   |---.            |
+    #      '---|   '---.   .----|---       before
+    #          |        '--'    |
+    #    --.   .---.            |
+    #      '---'   '---.   .----.---       after a release of one processor
+    #                   '--'    '
     first, size = split(times, counts, rows, words, size, start)
     stop, size = split(times, counts, rows, words, size, end)
     for k in range(first, stop):
         counts[k] += change
         if words.shape[1]:
-            write(words[rows[k]], ranges, change > 0)
+            set_bits(words[rows[k]], ranges, change > 0)
     size = join(times, counts, rows, words, size, stop)
     return join(times, counts, rows, words, size, first)
 
 
 @kernel
-def blocked(
+def find_blocking_slice(
     times: Times,
     counts: Counts,
     rows: Counts,
@@ -131,7 +169,19 @@ def blocked(
     duration: float,
     window: Words,
 ) -> int:
-    """Return the slice up to which too little is free, or -1 and what is free all the time."""
+    """Return the slice that keeps a job from starting with slice `first`, or -1.
+
+    Parameters
+    ----------
+    times, counts, rows, words, size
+        The profile.
+    first
+        The slice at whose begin the job would start.
+    processors, duration
+        What the job needs.
+    window
+        (words,) if the result is -1: the processors that are free throughout the job.
+    """
     end = times[first] + duration
     last = first
     if counts[first] < processors:
@@ -141,6 +191,7 @@ def blocked(
         if counts[last] < processors:
             return last
     if len(window):
+        # Invariant: the window has the processors that are free in all of slices first to k.
         window[:] = words[rows[first]]
         for k in range(first + 1, last + 1):
             if intersect(window, words[rows[k]]) < processors:
@@ -149,7 +200,7 @@ def blocked(
 
 
 @kernel
-def search(
+def find_start(
     times: Times,
     counts: Counts,
     rows: Counts,
@@ -160,9 +211,12 @@ def search(
     duration: float,
     window: Words,
 ) -> int:
-    """Return the first slice from one on at whose begin a job can start; the last always does."""
+    """Return the first slice, from `first` on, at whose begin a job can start.
+
+    The last slice always is one, as it never ends. Parameters as for `find_blocking_slice`.
+    """
     while True:
-        against = blocked(
+        blocking = find_blocking_slice(
             times,
             counts,
             rows,
@@ -173,40 +227,49 @@ def search(
             duration,
             window,
         )
-        if against < 0:
+        if blocking < 0:
             return first
-        # Later starts run through that slice too; they fail as long as they run through so many
-        # slices before it that too little is free in all.
-        first = against
-        if counts[against] < processors:
+        # Every later start up to the blocking slice runs through that slice, too. If it has too
+        # few processors by itself, all of them fail. If it only has other processors than the
+        # slices before it, those starts fail from which too few are common to all slices up to
+        # the blocking one. Go back from there as long as enough are:
+        #
+        #    slice   first  ...   s-1     s     ...   blocking
+        #            |  fail ...  fail |  next candidate     |
+        #                              <---- going back -----
+        first = blocking
+        if counts[blocking] < processors:
             first += 1
         else:
-            window[:] = words[rows[against]]
+            window[:] = words[rows[blocking]]
             while intersect(window, words[rows[first - 1]]) >= processors:
                 first -= 1
 
 
 @kernel
-def together(counts: Counts, rows: Counts, words: Words, size: int, least: int) -> Counts:
-    """Return (slices,) how many processors are free from the first slice to the end of each.
+def count_free_until(
+    counts: Counts, rows: Counts, words: Words, size: int, min_count: int
+) -> Counts:
+    """Return (slices,) how many processors are free from now to the end of each slice.
 
-    Numbers below `least` may be too small.
+    Numbers below `min_count` may be too small: nobody needs them.
     """
     free = np.zeros(size, np.int64)
     window = words[rows[0]].copy()
     free[0] = counts[0]
     for k in range(1, size):
+        # No more than the lowest count so far; that is cheaper than to intersect.
         free[k] = min(free[k - 1], counts[k])
-        if free[k] >= least and len(window):
+        if free[k] >= min_count and len(window):
             free[k] = intersect(window, words[rows[k]])
-        if free[k] < least:
+        if free[k] < min_count:
             break
     return free
 
 
 @kernel
 def intersect(window: Words, row: Words) -> int:
-    """Leave in a window what is also in a row, and return how many bits that is."""
+    """Leave in a window the bits that are also in a row, and return how many these are."""
     total = 0
     for word in range(len(window)):
         window[word] &= row[word]
@@ -215,7 +278,7 @@ def intersect(window: Words, row: Words) -> int:
 
 
 @kernel
-def common(one: Words, other: Words) -> int:
+def count_common(one: Words, other: Words) -> int:
     """Return how many bits two rows have in common."""
     total = 0
     for word in range(len(one)):
@@ -231,36 +294,37 @@ def popcount(word: np.uint64) -> int:
         (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
     )
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    # The product adds all eight bytes up in the highest one.
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @kernel
-def ranges(window: Words) -> Ranges:
-    """Return the ranges of a row of words."""
-    found = np.empty((32 * len(window), 2), np.int64)
+def to_ranges(window: Words) -> Ranges:
+    """Return the (ranges, 2) of processors whose bits are set in a row of words."""
+    ranges = np.empty((32 * len(window), 2), np.int64)
     size = 0
-    inside = False
+    inside = False  # whether the last range goes on
     for word in range(len(window)):
         bits = window[word]
         if bits == np.uint64(0):
             if inside:
-                found[size - 1, 1] = 64 * word
+                ranges[size - 1, 1] = 64 * word
                 inside = False
             continue
         if bits == np.uint64(0xFFFFFFFFFFFFFFFF):
             if not inside:
-                found[size, 0] = 64 * word
+                ranges[size, 0] = 64 * word
                 size += 1
                 inside = True
             continue
         for bit in range(64):
             free = (bits >> np.uint64(bit)) & np.uint64(1) == np.uint64(1)
             if free and not inside:
-                found[size, 0] = 64 * word + bit
+                ranges[size, 0] = 64 * word + bit
                 size += 1
             if inside and not free:
-                found[size - 1, 1] = 64 * word + bit
+                ranges[size - 1, 1] = 64 * word + bit
             inside = free
     if inside:
-        found[size - 1, 1] = 64 * len(window)
-    return found[:size].copy()
+        ranges[size - 1, 1] = 64 * len(window)
+    return ranges[:size].copy()

@@ -7,7 +7,6 @@ a reservation by its present size, and others start if they do not delay it.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.scheduling.job import Job
 from swdual.scheduling.placing import reason_to_wait, start_now
+from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.workload.workload import Workload
 
@@ -105,13 +105,12 @@ class Moldable:
     def __init__(self, choice: Choice, backfilling: str) -> None:
         self._choice = choice
         self._backfilling = backfilling == "aggressive"
-        self._latest_ends: list[tuple[float, int, int]] = []
+        self._latest_ends = LatestEnds()
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield what starts now."""
         for ended in view.ended:
-            known = bisect_left(self._latest_ends, (ended.latest_end, ended.job.index))
-            del self._latest_ends[known]
+            self._latest_ends.remove(ended.latest_end, ended.job.index)
         self._choice.settle(view)
         again = True
         while again:
@@ -141,7 +140,7 @@ class Moldable:
             return
         if not view.free_count and not self._choice.fixed:
             return
-        shadow, extra = self._reservation(head_size.processors, view.free_count)
+        shadow, extra = self._latest_ends.find_shadow_time(head_size.processors, view.free_count)
         if self._choice.fixed and not view.allocator.FORCED:
             view.promise(head, shadow)
         # Where sizes stay and nothing ended, what waited before finds no more room than then.
@@ -161,20 +160,10 @@ class Moldable:
                 view.note(job, f"backfilled on {count:,} processors: does not delay the head")
                 yield start
 
-    def _reservation(self, count: int, free: int) -> tuple[float, int]:
-        """Return the shadow time, and the extra processors; all that end at it are free then."""
-        shadow = -math.inf
-        for latest_end, _, processors in self._latest_ends:
-            if free >= count and latest_end > shadow:
-                break
-            shadow = latest_end
-            free += processors
-        return shadow, free - count
-
     def _note_end(self, view: View, job: Job) -> None:
         running = view.running[job.index]
         count = int((running.processors[:, 1] - running.processors[:, 0]).sum())
-        insort(self._latest_ends, (running.latest_end, job.index, count))
+        self._latest_ends.add(running.latest_end, job.index, count)
 
     def _explain(self, view: View) -> None:
         for place, job in enumerate(view.queue.values()):

@@ -1,7 +1,7 @@
 """Partitions of the processors that lend to each other what reservations leave idle.
 
-Of a job the partitions know its home, the partition of its queue. It borrows from others what its
-home lacks; loans return to the lender when the job ends.
+The home of a job is the partition of its queue. It borrows from other partitions what its home does
+not have; loans return to the lender when the job ends.
 """
 
 from __future__ import annotations
@@ -16,46 +16,49 @@ import numpy as np
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
-from swdual.scheduling.kernels import partition_profile as levels
+from swdual.scheduling.kernels import partition_profile
 from swdual.scheduling.kernels.profile import Counts, advance
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Running
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.profile import AvailabilityProfile, Choose
 
-Place = Any
-"""Where a job is to run, as far as the partitions need to know: see `start`."""
+Allocation = Any
+"""What a job gets: (partitions,) how many processors of each, or (ranges, 2) which ones."""
 
 
 class Partitions(Protocol):
     """What is idle in which partition, now and later, by requested times."""
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
-        """Take note of the time, and of the jobs that have ended."""
+        """Advance to a time, and release what the ended jobs held."""
         ...
 
-    def fits_now(self, job: Job, home: int) -> Place | None:
-        """Return where a job can start now, no reservation being delayed; None if nowhere."""
+    def fits_now(self, job: Job, home: int) -> Allocation | None:
+        """Return what a job gets if it can start now and delay no reservation, else None."""
         ...
 
-    def earliest(self, job: Job, home: int) -> tuple[float, Place]:
-        """Return when and where a job can start at its home, or beyond if it is too wide for it."""
+    def find_earliest(self, job: Job, home: int) -> tuple[float, Allocation]:
+        """Return the earliest start of a job, and what it gets then.
+
+        It is at its home; in all partitions together if it is too wide for that.
+        """
         ...
 
-    def reserve(self, start_time: float, job: Job, place: Place) -> None:
-        """Keep a place from others for as long as a job requests."""
+    def reserve(self, start_time: float, job: Job, allocation: Allocation) -> None:
+        """Reserve an allocation for as long as the job requests."""
         ...
 
-    def release(self, start_time: float, job: Job, place: Place) -> None:
-        """Give back what was reserved."""
+    def release(self, start_time: float, job: Job, allocation: Allocation) -> None:
+        """Release a reservation."""
         ...
 
-    def start(self, job: Job, place: Place) -> Ranges | None:
-        """Have a job start now; return its processors, None if any will do."""
+    def start(self, job: Job, allocation: Allocation) -> Ranges | None:
+        """Start a job now; return its processors, None if any will do."""
         ...
 
 
-class Counted:
+class PartitionsByCount:
     """Partitions that are numbers of processors.
 
     Parameters
@@ -68,55 +71,57 @@ class Counted:
         capacity = 64
         self._sizes = sizes
         self._now = -inf
-        self._held: dict[int, Counts] = {}
+        self._allocations: dict[int, Counts] = {}
         self._size = 1
         self._times = np.full(capacity, -inf)
         self._counts = np.full(capacity, sum(sizes), np.int64)
         self._rows = np.arange(capacity)
         self._levels = np.zeros((capacity, len(sizes)), np.int64)
         self._levels[0] = sizes
-        # When less is idle than ever from now on, and how much then; empty until somebody asks.
+        # Running minimum of what is idle from now on; empty until it is needed.
         self._begins: list[float] = []
         self._room: list[int] = []
         self._lowest = self._levels[:0]
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
-        """Take note of the time, and of the jobs that have ended."""
+        """Advance to a time, and release what the ended jobs held."""
         self._now = now
         self._size = advance(self._times, self._counts, self._rows, self._size, now)
         self._begins = []
-        for each in ended:
-            self._change(now, each.latest_end, self._held.pop(each.job.index))
+        for running in ended:
+            self._change(now, running.latest_end, self._allocations.pop(running.job.index))
 
     def fits_now(self, job: Job, home: int) -> Counts | None:
         """Return how many processors of each partition a job can have now."""
         if not self._begins:
             slices = self._times, self._rows, self._levels, self._size
-            begins, self._lowest, room = levels.narrowing(*slices)
+            begins, self._lowest, room = partition_profile.find_drops(*slices)
             self._begins, self._room = begins.tolist(), room.tolist()
-        place = bisect_left(self._begins, self._now + job.requested_time, 1) - 1
-        if job.processors > self._room[place]:
+        step = bisect_left(self._begins, self._now + job.requested_time, 1) - 1
+        if job.processors > self._room[step]:
             return None
-        return levels.shares(self._lowest[place], job.processors, home)
+        return partition_profile.divide_job(self._lowest[step], job.processors, home)
 
-    def earliest(self, job: Job, home: int) -> tuple[float, Counts]:
+    def find_earliest(self, job: Job, home: int) -> tuple[float, Counts]:
         """Return when a job can start, and how many processors of each partition it gets."""
         wide = job.processors > self._sizes[home]
         slices = self._times, self._rows, self._levels, self._size
-        return levels.earliest(*slices, job.processors, job.requested_time, home, wide)
+        return partition_profile.find_earliest(
+            *slices, job.processors, job.requested_time, home, wide
+        )
 
-    def reserve(self, start_time: float, job: Job, place: Counts) -> None:
-        """Keep a place from others for as long as a job requests."""
-        self._change(start_time, start_time + job.requested_time, -place)
+    def reserve(self, start_time: float, job: Job, allocation: Counts) -> None:
+        """Reserve an allocation for as long as the job requests."""
+        self._change(start_time, start_time + job.requested_time, -allocation)
 
-    def release(self, start_time: float, job: Job, place: Counts) -> None:
-        """Give back what was reserved."""
-        self._change(start_time, start_time + job.requested_time, place)
+    def release(self, start_time: float, job: Job, allocation: Counts) -> None:
+        """Release a reservation."""
+        self._change(start_time, start_time + job.requested_time, allocation)
 
-    def start(self, job: Job, place: Counts) -> None:
-        """Have a job start now, on whichever processors."""
-        self._held[job.index] = place
-        self.reserve(self._now, job, place)
+    def start(self, job: Job, allocation: Counts) -> None:
+        """Start a job now, on whichever processors."""
+        self._allocations[job.index] = allocation
+        self.reserve(self._now, job, allocation)
 
     def _change(self, start: float, end: float, shares: Counts) -> None:
         start = max(start, self._now)
@@ -125,7 +130,7 @@ class Counted:
         if self._size + 2 > len(self._times):
             self._grow()
         slices = self._times, self._counts, self._rows, self._levels, self._size
-        self._size = levels.change(*slices, start, end, shares)
+        self._size = partition_profile.change(*slices, start, end, shares)
         self._begins = []
 
     def _grow(self) -> None:
@@ -136,7 +141,7 @@ class Counted:
         self._levels = np.concatenate((self._levels, np.zeros_like(self._levels)))
 
 
-class Particular:
+class PartitionsBySet:
     """Partitions that are sets of processors, on which an allocator may insist.
 
     Parameters
@@ -155,15 +160,16 @@ class Particular:
         self._platform = platform
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
-        """Take note of the time, and of the jobs that have ended."""
+        """Advance to a time, and release what the ended jobs held."""
         self._now = now
         self._profile.advance(now)
-        for each in ended:
-            self._profile.give(now, each.latest_end, each.job.processors, each.processors)
+        for running in ended:
+            end, processors = running.latest_end, running.processors
+            self._profile.release(now, end, running.job.processors, processors)
 
     def fits_now(self, job: Job, home: int) -> Ranges | None:
         """Return processors on which a job can start now, if possible at home."""
-        choose_home = self._at(home)
+        choose_home = self._choose_at(home)
 
         def choose(free: Ranges, count: int) -> Ranges | None:
             chosen = choose_home(free, count)
@@ -171,32 +177,32 @@ class Particular:
 
         return self._profile.fits_now(job.processors, job.requested_time, choose)[1]
 
-    def earliest(self, job: Job, home: int) -> tuple[float, Ranges | None]:
+    def find_earliest(self, job: Job, home: int) -> tuple[float, Ranges | None]:
         """Return when a job can start, and on which processors."""
-        choose = self._at(home)
+        choose = self._choose_at(home)
         if choose(np.array([self._bounds[home : home + 2]]), job.processors) is None:
             choose = self._anywhere
-        return self._profile.earliest(job.processors, job.requested_time, choose)
+        return self._profile.find_earliest(job.processors, job.requested_time, choose)
 
-    def reserve(self, start_time: float, job: Job, place: Ranges) -> None:
-        """Keep a place from others for as long as a job requests."""
+    def reserve(self, start_time: float, job: Job, allocation: Ranges) -> None:
+        """Reserve an allocation for as long as the job requests."""
         end = start_time + job.requested_time
-        self._profile.take(start_time, end, job.processors, place)
+        self._profile.reserve(start_time, end, job.processors, allocation)
 
-    def release(self, start_time: float, job: Job, place: Ranges) -> None:
-        """Give back what was reserved."""
+    def release(self, start_time: float, job: Job, allocation: Ranges) -> None:
+        """Release a reservation."""
         end = start_time + job.requested_time
-        self._profile.give(max(start_time, self._now), end, job.processors, place)
+        self._profile.release(max(start_time, self._now), end, job.processors, allocation)
 
-    def start(self, job: Job, place: Ranges) -> Ranges:
-        """Have a job start now, on these processors."""
-        self.reserve(self._now, job, place)
-        return place
+    def start(self, job: Job, allocation: Ranges) -> Ranges:
+        """Start a job now, on these processors."""
+        self.reserve(self._now, job, allocation)
+        return allocation
 
     def _anywhere(self, free: Ranges, count: int) -> Ranges | None:
         return self._allocator.choose(free, count, self._platform)
 
-    def _at(self, home: int) -> Choose:
+    def _choose_at(self, home: int) -> Choose:
         first, stop = self._bounds[home : home + 2]
 
         def choose(free: Ranges, count: int) -> Ranges | None:

@@ -1,6 +1,6 @@
-"""Backfilling around reservations that are made anew whenever jobs have ended.
+"""Backfilling around several reservations, which are made anew whenever jobs have ended.
 
-Between two ends nothing becomes free: reservations stay, and what waits goes on waiting.
+Between two ends nothing becomes free: reservations stay, and waiting jobs go on waiting.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from swdual.scheduling.policy import Start, View
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.profile import AvailabilityProfile, Choose
 
-MANY = 16
-"""Jobs from which on it is quicker to look at all together first than at one after the other."""
+MIN_BATCH = 16
+"""Jobs from which on it is quicker to test all at once first than one after the other."""
 
 
-def chooser(platform: Platform, allocator: Allocator, by_processors: bool) -> Choose | None:
-    """Return what picks processors in a profile: nothing, where it only counts."""
+def make_choose(platform: Platform, allocator: Allocator, by_processors: bool) -> Choose | None:
+    """Return the allocator's choice of processors for a profile; None where it only counts."""
     if not by_processors:
         return None
 
@@ -35,12 +35,12 @@ def chooser(platform: Platform, allocator: Allocator, by_processors: bool) -> Ch
 
 
 class Reserving:
-    """Goes through the queue: who fits starts, the first others reserve, the rest wait.
+    """Starts the jobs that fit, in the order of the queue, and reserves for the first others.
 
     Parameters
     ----------
     platform, allocator
-        Where, and what chooses the processors.
+        Where jobs run, and what chooses their processors.
     depth
         How many jobs hold a reservation: the first ones that cannot start.
     by_processors
@@ -60,7 +60,7 @@ class Reserving:
         self._depth = depth
         self._shortest = shortest
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
-        self._choose = chooser(platform, allocator, by_processors)
+        self._choose = make_choose(platform, allocator, by_processors)
         self._reserved: list[tuple[float, Job, Ranges | None]] = []
 
     def decide(self, view: View) -> Iterator[Start]:
@@ -68,29 +68,31 @@ class Reserving:
         profile, now = self._profile, view.now
         profile.advance(now)
         for ended in view.ended:
-            profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
+            profile.release(now, ended.latest_end, ended.job.processors, ended.processors)
         reserved, candidates = self._reserved, [*view.submitted]
         if view.ended:
             for time, job, processors in reserved:
-                profile.give(time, time + job.requested_time, job.processors, processors)
+                profile.release(time, time + job.requested_time, job.processors, processors)
             reserved.clear()
             candidates = list(view.queue.values())
-        place = 0
-        while place < len(candidates) and len(reserved) < self._depth:
-            job = candidates[place]
-            place += 1
+        tried = 0
+        while tried < len(candidates) and len(reserved) < self._depth:
+            job = candidates[tried]
+            tried += 1
             start = self._start(view, job, backfilled=bool(reserved))
             if start is not None:
                 yield start
                 continue
-            time, processors = profile.earliest(job.processors, job.requested_time, self._choose)
-            profile.take(time, time + job.requested_time, job.processors, processors)
+            time, processors = profile.find_earliest(
+                job.processors, job.requested_time, self._choose
+            )
+            profile.reserve(time, time + job.requested_time, job.processors, processors)
             reserved.append((time, job, processors))
             if len(reserved) == 1:
                 view.promise(job, time)
             view.note(job, f"{reason_to_wait(view, job)}; reserved at {seconds(time)}")
-        rest = candidates[place:]
-        for job in self._fitting(view, rest):
+        rest = candidates[tried:]
+        for job in self._filter_fitting(view, rest):
             first = next(iter(view.queue))
             start = self._start(view, job, backfilled=job.index != first)
             if start is not None:
@@ -100,13 +102,13 @@ class Reserving:
                 if job.index in view.queue:
                     view.note(job, _refusal(view, job))
 
-    def _fitting(self, view: View, jobs: Sequence[Job]) -> list[Job]:
-        """Return the jobs among which are all that can start now, in the order to try."""
+    def _filter_fitting(self, view: View, jobs: Sequence[Job]) -> list[Job]:
+        """Return the jobs that may fit now, in the order to try; all others do not fit."""
         fitting = [job for job in jobs if job.processors <= view.free_count]
-        if len(fitting) >= MANY:
+        if len(fitting) >= MIN_BATCH:
             processors = np.array([job.processors for job in fitting], np.int64)
             durations = np.array([job.requested_time for job in fitting])
-            fitting = list(compress(fitting, self._profile.fitting(processors, durations)))
+            fitting = list(compress(fitting, self._profile.fit_now(processors, durations)))
         if self._shortest:
             fitting.sort(key=attrgetter("requested_time"))
         return fitting
@@ -117,7 +119,7 @@ class Reserving:
         fits, processors = self._profile.fits_now(job.processors, job.requested_time, self._choose)
         if not fits:
             return None
-        self._profile.take(view.now, view.now + job.requested_time, job.processors, processors)
+        self._profile.reserve(view.now, view.now + job.requested_time, job.processors, processors)
         view.note(job, "backfilled" if backfilled else "started as the head of the queue")
         return Start(job, processors, backfilled)
 

@@ -17,7 +17,7 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._reserving import chooser
+from swdual.scheduling.policies._reserving import make_choose
 from swdual.scheduling.policy import Start, View
 from swdual.scheduling.profile import AvailabilityProfile
 
@@ -41,14 +41,14 @@ class Policy:
 
     def __init__(self, platform: Platform, allocator: Allocator) -> None:
         self._profile = AvailabilityProfile(platform.processors, by_processors=allocator.FORCED)
-        self._choose = chooser(platform, allocator, allocator.FORCED)
+        self._choose = make_choose(platform, allocator, allocator.FORCED)
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield what starts now."""
         profile, now = self._profile, view.now
         profile.advance(now)
         for ended in view.ended:
-            profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
+            profile.release(now, ended.latest_end, ended.job.processors, ended.processors)
         while view.queue:
             head = next(iter(view.queue.values()))
             start = self._start(view, head, backfilled=False)
@@ -61,14 +61,14 @@ class Policy:
             return
         # Where nothing ended, what waited before finds no more room now than it did then.
         later = list(view.queue.values())[1:] if view.ended else list(view.submitted)
-        shadow, reserved = profile.earliest(head.processors, head.requested_time, self._choose)
+        shadow, reserved = profile.find_earliest(head.processors, head.requested_time, self._choose)
         view.promise(head, shadow)
         view.note(
             head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
         )
-        profile.take(shadow, shadow + head.requested_time, head.processors, reserved)
+        profile.reserve(shadow, shadow + head.requested_time, head.processors, reserved)
         yield from self._backfill(view, head, shadow, later)
-        profile.give(shadow, shadow + head.requested_time, head.processors, reserved)
+        profile.release(shadow, shadow + head.requested_time, head.processors, reserved)
 
     def _backfill(
         self, view: View, head: Job, shadow: float, later: Sequence[Job]
@@ -78,7 +78,7 @@ class Policy:
         while candidates:
             short = [job for job in candidates if view.now + job.requested_time <= shadow]
             beyond = [job for job in candidates if view.now + job.requested_time > shadow]
-            group = fullest(short, beyond, view.free_count, self._extra(shadow))
+            group = find_fullest_group(short, beyond, view.free_count, self._count_extra(shadow))
             if not group:
                 break
             refused = set()
@@ -100,7 +100,7 @@ class Policy:
                 if job.index in view.queue and job is not head:
                     view.note(job, f"not in the group that was backfilled around job {head.number}")
 
-    def _extra(self, shadow: float) -> int:
+    def _count_extra(self, shadow: float) -> int:
         """Return how many processors the head leaves at its shadow time."""
         return [count for time, count in self._profile.steps if time <= shadow][-1]
 
@@ -112,10 +112,12 @@ class Policy:
 
     def _started(self, view: View, job: Job) -> None:
         here = view.running[job.index]
-        self._profile.take(here.start_time, here.latest_end, job.processors, here.processors)
+        self._profile.reserve(here.start_time, here.latest_end, job.processors, here.processors)
 
 
-def fullest(short: Sequence[Job], beyond: Sequence[Job], free: int, extra: int) -> list[Job]:
+def find_fullest_group(
+    short: Sequence[Job], beyond: Sequence[Job], free: int, extra: int
+) -> list[Job]:
     """Return the jobs that together take most processors, short ones and first ones preferred.
 
     Parameters
@@ -126,32 +128,34 @@ def fullest(short: Sequence[Job], beyond: Sequence[Job], free: int, extra: int) 
         How many all may take together, and how many those beyond.
 
     >>> jobs = [Job(i, i + 1, 0.0, 9.0, 9.0, p) for i, p in enumerate([3, 5, 4, 2])]
-    >>> [job.number for job in fullest(jobs, [], free=7, extra=0)]
+    >>> [job.number for job in find_fullest_group(jobs, [], free=7, extra=0)]
     [1, 3]
     """
     extra = min(free, extra)
-    short, beyond = _needed(short, free), _needed(beyond, extra)
-    # A bit for each number of processors that some of the jobs from one on take together.
+    short, beyond = _drop_redundant(short, free), _drop_redundant(beyond, extra)
+    # Subset sums as bits: bit n of sums[k] is set if some of the last k jobs take n processors
+    # together. Adding a job of p processors is s | s << p, cut off above what is free.
     sums = [1]
-    for kind, most in ((beyond, extra), (short, free)):
-        for job in reversed(kind):
-            sums.append((sums[-1] | sums[-1] << job.processors) & ((2 << most) - 1))
+    for jobs, max_sum in ((beyond, extra), (short, free)):
+        for job in reversed(jobs):
+            sums.append((sums[-1] | sums[-1] << job.processors) & ((2 << max_sum) - 1))
     left = sums.pop().bit_length() - 1
     group = []
     for job in short + beyond:
-        others = sums.pop()
-        if job.processors <= left and others >> (left - job.processors) & 1:
+        sums_behind = sums.pop()
+        # The job is taken if those behind it can fill the rest exactly.
+        if job.processors <= left and sums_behind >> (left - job.processors) & 1:
             group.append(job)
             left -= job.processors
     return group
 
 
-def _needed(jobs: Sequence[Job], most: int) -> list[Job]:
-    """Return the jobs without those that have so many as wide before them as there is room for."""
+def _drop_redundant(jobs: Sequence[Job], max_sum: int) -> list[Job]:
+    """Drop jobs that have as many equally wide ones before them as there is room for."""
     before: Counter[int] = Counter()
     needed = []
     for job in jobs:
-        if (before[job.processors] + 1) * job.processors <= most:
+        if (before[job.processors] + 1) * job.processors <= max_sum:
             before[job.processors] += 1
             needed.append(job)
     return needed

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import seconds
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._reserving import chooser
+from swdual.scheduling.policies._reserving import make_choose
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.profile import AvailabilityProfile
 from swdual.scheduling.reservations import Reservation, Reservations
@@ -33,16 +33,16 @@ OPTIONS = {
 class Policy:
     """Reserves for each job the earliest time that delays no reservation.
 
-    When a job ends before its requested time, the waiting jobs are taken out of the profile one
-    by one and put back earlier, or as they were: nobody starts later than promised. A reservation
-    that does not become earlier keeps its processors too.
+    When a job ends before its requested time, the reservations of the waiting jobs are released
+    one by one and made again, earlier or as they were: nobody starts later than promised. A
+    reservation that does not become earlier keeps its processors, too.
     """
 
     def __init__(self, platform: Platform, allocator: Allocator, by: str, compression: str) -> None:
         by_processors = by == "processors" or allocator.FORCED
         self._compression = compression
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
-        self._choose = chooser(platform, allocator, by_processors)
+        self._choose = make_choose(platform, allocator, by_processors)
         self._reservations = Reservations(self._profile)
 
     def decide(self, view: View) -> Iterator[Start]:
@@ -52,18 +52,20 @@ class Policy:
         early = False
         for ended in view.ended:
             if ended.latest_end > now:
-                profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
+                profile.release(now, ended.latest_end, ended.job.processors, ended.processors)
                 early = True
         if early and self._compression == "textbook":
             self._compress(view)
         elif early and self._compression == "thesis":
             self._start_early(view)
         for job in view.submitted:
-            start, processors = profile.earliest(job.processors, job.requested_time, self._choose)
+            start, processors = profile.find_earliest(
+                job.processors, job.requested_time, self._choose
+            )
             reservations.add(Reservation(job, start, processors))
             view.promise(job, start)
             view.note(job, f"submitted: promised a start at {seconds(start)}")
-        for job, _, processors in reservations.due(now):
+        for job, _, processors in reservations.find_due(now):
             first = reservations.first
             reservations.remove(job)
             view.note(job, "started" if job is first else f"backfilled before job {first.number}")
@@ -73,23 +75,23 @@ class Policy:
 
     def _compress(self, view: View) -> None:
         for ended in view.ended:
-            self._reservations.freed(view.now, ended.latest_end, ended.processors)
+            self._reservations.lower_deficits(view.now, ended.latest_end, ended.processors)
         moved = self._reservations.compress(self._choose)
-        for place, before in moved if view.watching else ():
-            job, start, _ = self._reservations[place]
+        for rank, before in moved if view.watching else ():
+            job, start, _ = self._reservations[rank]
             change = f"from {seconds(before)} to {seconds(start)}"
             view.note(job, f"moved {change}, as a job ended early")
 
     def _start_early(self, view: View) -> None:
         profile, reservations = self._profile, self._reservations
-        place = reservations.startable(0)
-        while place is not None:
-            job = reservations[place].job
-            suits, which = profile.pick(job.processors, self._choose)
+        rank = reservations.next_startable(0)
+        while rank is not None:
+            job = reservations[rank].job
+            suits, which = profile.choose_in_window(job.processors, self._choose)
             if suits:
-                reservations.release(place)
-                reservations.put(place, Reservation(job, view.now, which))
+                reservations.release(rank)
+                reservations.reserve(rank, Reservation(job, view.now, which))
                 view.note(job, "moved to now, as a job ended early")
             else:
-                reservations.refuse(place)
-            place = reservations.startable(place + 1)
+                reservations.refuse(rank)
+            rank = reservations.next_startable(rank + 1)

@@ -7,8 +7,6 @@ backfilling", IEEE TPDS 12(6), 2001.
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, insort
 from collections.abc import Iterator
 from operator import attrgetter
 
@@ -19,6 +17,7 @@ from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._reserving import Reserving
+from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policy import Option, Start, View
 
 OPTIONS = {
@@ -55,26 +54,28 @@ class Policy:
     ) -> None:
         by_processors = by == "processors" or allocator.FORCED
         shortest = order == "shortest"
-        self._way: _ByCount | Reserving | conservative.Policy
+        self._method: _ByCount | Reserving | conservative.Policy
         if reserve_depth == "all":
             if shortest:
                 raise InputError(
                     "with a reservation for every job none is tried before another; leave "
                     "order=shortest out, or set reserve_depth"
                 )
-            self._way = conservative.Policy(platform, allocator, by, "textbook")
+            self._method = conservative.Policy(platform, allocator, by, "textbook")
         elif not reserve_depth.isdecimal():
             raise InputError(
                 f"reserve_depth cannot be {reserve_depth!r}: it is 0, 1, 2, ... or all"
             )
         elif reserve_depth == "1" and not by_processors:
-            self._way = _ByCount(shortest)
+            self._method = _ByCount(shortest)
         else:
-            self._way = Reserving(platform, allocator, int(reserve_depth), by_processors, shortest)
+            self._method = Reserving(
+                platform, allocator, int(reserve_depth), by_processors, shortest
+            )
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield what starts now."""
-        return self._way.decide(view)
+        return self._method.decide(view)
 
 
 class _ByCount:
@@ -82,14 +83,12 @@ class _ByCount:
 
     def __init__(self, shortest: bool) -> None:
         self._shortest = shortest
-        self._latest_ends: list[tuple[float, int, int]] = []
+        self._latest_ends = LatestEnds()
 
     def decide(self, view: View) -> Iterator[Start]:
         now, queue = view.now, view.queue
         for ended in view.ended:
-            del self._latest_ends[
-                bisect_left(self._latest_ends, (ended.latest_end, ended.job.index))
-            ]
+            self._latest_ends.remove(ended.latest_end, ended.job.index)
         while queue:
             head = next(iter(queue.values()))
             if head.processors > view.free_count:
@@ -98,7 +97,7 @@ class _ByCount:
             yield self._start(view, head, backfilled=False)
         else:
             return
-        shadow, extra = self._reservation(head, view.free_count)
+        shadow, extra = self._latest_ends.find_shadow_time(head.processors, view.free_count)
         view.promise(head, shadow)
         view.note(
             head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
@@ -128,18 +127,8 @@ class _ByCount:
                 if job is not head:
                     view.note(job, _refusal(view, job, shadow, extra))
 
-    def _reservation(self, head: Job, free: int) -> tuple[float, int]:
-        """Return the shadow time, and the extra processors; all that end at it are free then."""
-        shadow = -math.inf
-        for latest_end, _, processors in self._latest_ends:
-            if free >= head.processors and latest_end > shadow:
-                break
-            shadow = latest_end
-            free += processors
-        return shadow, free - head.processors
-
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start:
-        insort(self._latest_ends, (view.now + job.requested_time, job.index, job.processors))
+        self._latest_ends.add(view.now + job.requested_time, job.index, job.processors)
         return Start(job, None, backfilled)
 
 

@@ -8,12 +8,12 @@ work: how the two are combined here is ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import attrgetter
 
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._malleable import OPTIONS, Malleable, least
+from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policy import Decision, View
 
 __all__ = ["MALLEABLE", "OPTIONS", "Policy"]
@@ -81,14 +81,12 @@ class Policy:
                     view.note(job, _refusal(view, job, shadow, extra))
 
     def _reservation(self, view: View, head: Job) -> tuple[float, int]:
-        """Return the shadow time, and the extra processors; all that end at it are free then."""
-        room, shadow = self._jobs.room(view), view.now
-        for running in sorted(view.running.values(), key=attrgetter("latest_end")):
-            if room >= least(head) and running.latest_end > shadow:
-                break
-            shadow = running.latest_end
-            room += least(running.job)
-        return shadow, room - least(head)
+        """Return the shadow time, and the extra processors, if all jobs are shrunk."""
+        ends = sorted(
+            (running.latest_end, running.job.index, least(running.job))
+            for running in view.running.values()
+        )
+        return find_shadow_time(ends, least(head), self._jobs.room(view), view.now)
 
 
 def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:

@@ -21,7 +21,12 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
-from swdual.scheduling.policies._partitions import Counted, Particular, Partitions, Place
+from swdual.scheduling.policies._partitions import (
+    Allocation,
+    Partitions,
+    PartitionsByCount,
+    PartitionsBySet,
+)
 from swdual.scheduling.policy import Option, Start, View
 
 OPTIONS = {
@@ -34,11 +39,11 @@ OPTIONS = {
 
 
 class Pivot(NamedTuple):
-    """The first job of a queue, and what is reserved for it: from when on, and where."""
+    """The first job of a queue, and its reservation: from when on, and what it gets."""
 
     job: Job
     start_time: float
-    place: Place
+    allocation: Allocation
 
 
 class Policy:
@@ -71,9 +76,9 @@ class Policy:
         size, rest = divmod(platform.processors, queues)
         sizes = [size + (queue < rest) for queue in range(queues)]
         self._partitions: Partitions = (
-            Particular(sizes, platform, allocator)
+            PartitionsBySet(sizes, platform, allocator)
             if by == "processors" or allocator.FORCED
-            else Counted(sizes)
+            else PartitionsByCount(sizes)
         )
         self._queues: list[dict[int, Job]] = [{} for _ in sizes]
         self._pivots: list[Pivot] = []  # in the order in which they became pivots
@@ -94,10 +99,10 @@ class Policy:
     def _start_pivots(self, view: View) -> Iterator[Start]:
         """Yield the pivots that can start, and reserve for the others, new ones behind old ones."""
         moving = view.ended or any(pivot.start_time <= view.now for pivot in self._pivots)
-        place = 0 if moving else len(self._pivots)
+        index = 0 if moving else len(self._pivots)
         while True:
-            if place < len(self._pivots):
-                pivot = self._pivots.pop(place)
+            if index < len(self._pivots):
+                pivot = self._pivots.pop(index)
                 self._release(pivot)
             else:
                 job = self._next_pivot()
@@ -109,8 +114,8 @@ class Policy:
                 view.note(pivot.job, f"started as the first of queue {self._queue(pivot.job) + 1}")
                 yield start
             else:
-                self._reserve(view, place, pivot)
-                place += 1
+                self._reserve(view, index, pivot)
+                index += 1
 
     def _next_pivot(self) -> Job | None:
         """Return the first submitted of the first jobs of the queues that have no pivot."""
@@ -141,27 +146,27 @@ class Policy:
         if job.processors > view.free_count:
             return None
         queue = self._queue(job)
-        place = self._partitions.fits_now(job, queue)
-        if place is None:
+        allocation = self._partitions.fits_now(job, queue)
+        if allocation is None:
             return None
         del self._queues[queue][job.index]
         backfilled = job is not next(iter(view.queue.values()))
-        return Start(job, self._partitions.start(job, place), backfilled)
+        return Start(job, self._partitions.start(job, allocation), backfilled)
 
-    def _reserve(self, view: View, place: int, pivot: Pivot) -> None:
+    def _reserve(self, view: View, index: int, pivot: Pivot) -> None:
         """Reserve for a pivot, never later than it had."""
         job = pivot.job
-        start_time, where = self._partitions.earliest(job, self._queue(job))
+        start_time, allocation = self._partitions.find_earliest(job, self._queue(job))
         if start_time < pivot.start_time:
-            pivot = Pivot(job, start_time, where)
+            pivot = Pivot(job, start_time, allocation)
             view.promise(job, start_time)
             when = seconds(start_time)
             view.note(job, f"first of queue {self._queue(job) + 1}: reserved at {when}")
-        self._partitions.reserve(pivot.start_time, job, pivot.place)
-        self._pivots.insert(place, pivot)
+        self._partitions.reserve(pivot.start_time, job, pivot.allocation)
+        self._pivots.insert(index, pivot)
 
     def _release(self, pivot: Pivot) -> None:
-        self._partitions.release(pivot.start_time, pivot.job, pivot.place)
+        self._partitions.release(pivot.start_time, pivot.job, pivot.allocation)
 
 
 def _parse(limits: str) -> list[float]:

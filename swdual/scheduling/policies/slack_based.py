@@ -21,7 +21,7 @@ from swdual.errors import InputError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._reserving import chooser
+from swdual.scheduling.policies._reserving import make_choose
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.profile import AvailabilityProfile
@@ -41,10 +41,11 @@ OPTIONS = {
 }
 
 Slot = tuple[float, Ranges | None]
+"""A start in seconds, and the processors in a plan that knows them."""
 
 
 @dataclass(eq=False)
-class Reservation:
+class PlannedJob:
     """A waiting job, the start that is planned for it, and the latest it may be given.
 
     Parameters
@@ -78,7 +79,7 @@ class Policy:
     where a is its requested time x processors and A their mean over all jobs submitted so far: a
     job heavier than the mean has less slack. The traces know no priorities, so all have the same.
 
-    Then it is tried in other places of the sequence of planned starts. The jobs before it keep
+    Then it is tried at other positions in the sequence of planned starts. The jobs before it keep
     theirs; it and those behind it are placed anew in that order, each at the earliest time. Of the
     plans that exceed no latest start the cheapest is kept, on a tie the one that moves fewest. The
     price is the sum of the planned starts, so that of the waiting times, where each job counts
@@ -100,10 +101,10 @@ class Policy:
             raise InputError(f"places is {places}, but it must be 0 (all) or more")
         self._slack_factor = slack_factor
         self._by_work = price == "work"
-        self._places = places
+        self._positions = places
         self._profile = AvailabilityProfile(platform.processors, by_processors=allocator.FORCED)
-        self._choose = chooser(platform, allocator, allocator.FORCED)
-        self._plan: list[Reservation] = []  # in the sequence of planned starts
+        self._choose = make_choose(platform, allocator, allocator.FORCED)
+        self._plan: list[PlannedJob] = []  # in the sequence of planned starts
         self._submitted = 0
         self._work = 0.0
         self._started = 0
@@ -115,7 +116,7 @@ class Policy:
         profile.advance(now)
         early = [ended for ended in view.ended if ended.latest_end > now]
         for ended in early:
-            profile.give(now, ended.latest_end, ended.job.processors, ended.processors)
+            profile.release(now, ended.latest_end, ended.job.processors, ended.processors)
         if early:
             self._move_forwards()
         for job in view.submitted:
@@ -124,28 +125,28 @@ class Policy:
             job = self._plan[0].job
             if job.processors > view.free_count:
                 break  # a job of no time at all holds them, and ends within this instant
-            reservation = self._plan.pop(0)
+            planned = self._plan.pop(0)
             self._started += 1
             self._waited += now - job.submit_time
-            spare = seconds(reservation.latest_start - now)
+            spare = seconds(planned.latest_start - now)
             view.note(job, f"started, {spare} before the latest start")
             head = next(iter(view.queue.values()))
-            yield Start(job, reservation.slot[1], backfilled=job is not head)
+            yield Start(job, planned.slot[1], backfilled=job is not head)
         if self._plan:
             view.wake(self._plan[0].start_time)
         if view.watching:
-            for reservation in self._plan:
-                start, latest = seconds(reservation.start_time), seconds(reservation.latest_start)
-                view.note(reservation.job, f"planned at {start}, at the latest at {latest}")
+            for planned in self._plan:
+                start, latest = seconds(planned.start_time), seconds(planned.latest_start)
+                view.note(planned.job, f"planned at {start}, at the latest at {latest}")
 
     def _add(self, view: View, job: Job) -> None:
-        """Take a new job into the plan, in the cheapest place."""
-        new = Reservation(job)
-        self._take(new, self._earliest(self._profile, job))
+        """Take a new job into the plan, at the cheapest position."""
+        new = PlannedJob(job)
+        self._reserve(new, self._find_earliest(self._profile, job))
         new.latest_start = new.start_time + self._slack(job)
         view.promise(job, new.latest_start)
         if self._plan and new.start_time > view.now:
-            self._try_places(new)
+            self._try_positions(new)
         self._plan.append(new)
         self._sort()
 
@@ -159,113 +160,117 @@ class Policy:
         return self._slack_factor * (self._waited / self._started) * lightness
 
     def _move_forwards(self) -> None:
-        """Put each job where it is earliest with all others in place, in the sequence of starts."""
+        """Move each job to its earliest start, all others staying, in the sequence of starts."""
         plan = self._plan
-        widths = np.array([each.job.processors for each in plan], np.int64)
-        durations = np.array([each.job.requested_time for each in plan])
-        starts = np.array([each.start_time for each in plan])
+        widths = np.array([planned.job.processors for planned in plan], np.int64)
+        durations = np.array([planned.job.requested_time for planned in plan])
+        starts = np.array([planned.start_time for planned in plan])
         if self._choose is None:
             self._profile.compress(widths, durations, starts)
-            for reservation, start in zip(plan, starts.tolist(), strict=True):
-                reservation.slot = start, None
+            for planned, start in zip(plan, starts.tolist(), strict=True):
+                planned.slot = start, None
         else:
-            place = self._profile.improvable(0, widths, durations, starts)
-            while place < len(plan):
-                reservation = plan[place]
-                self._lift(reservation)
-                slot = self._earliest(self._profile, reservation.job)
-                earlier = slot[0] < reservation.start_time
-                self._take(reservation, slot if earlier else reservation.slot)
-                place = self._profile.improvable(place + 1, widths, durations, starts)
+            index = self._profile.next_improvable(0, widths, durations, starts)
+            while index < len(plan):
+                planned = plan[index]
+                self._release(planned)
+                slot = self._find_earliest(self._profile, planned.job)
+                earlier = slot[0] < planned.start_time
+                self._reserve(planned, slot if earlier else planned.slot)
+                index = self._profile.next_improvable(index + 1, widths, durations, starts)
         self._sort()
 
-    def _try_places(self, new: Reservation) -> None:
-        """Move a job from its earliest place, and those behind, to where that is cheapest."""
+    def _try_positions(self, new: PlannedJob) -> None:
+        """Move a job from its earliest start, and those behind it, to where that is cheapest."""
         plan = [*self._plan, new]
-        step = -(-len(self._plan) // self._places) if self._places else 1
-        cheapest = self._cheapest if self._choose is None else self._cheapest_chosen
+        step = -(-len(self._plan) // self._positions) if self._positions else 1
+        find_slots = self._insert_by_count if self._choose is None else self._insert_by_set
         moved = [
-            (each, slot)
-            for each, slot in zip(plan, cheapest(plan, step), strict=True)
-            if slot is not each.slot
+            (planned, slot)
+            for planned, slot in zip(plan, find_slots(plan, step), strict=True)
+            if slot is not planned.slot
         ]
-        for reservation, _ in moved:
-            self._lift(reservation)
-        for reservation, slot in moved:
-            self._take(reservation, slot)
+        for planned, _ in moved:
+            self._release(planned)
+        for planned, slot in moved:
+            self._reserve(planned, slot)
 
-    def _cheapest(self, plan: Sequence[Reservation], step: int) -> list[Slot]:
-        """Return the slots once the last job has come to the place where that is cheapest."""
-        jobs = [each.job for each in plan]
-        starts = self._profile.cheapest(
+    def _insert_by_count(self, plan: Sequence[PlannedJob], step: int) -> list[Slot]:
+        """Return the slots after the last job is inserted where that is cheapest."""
+        jobs = [planned.job for planned in plan]
+        starts = self._profile.insert_last_job(
             step,
             np.array([job.processors for job in jobs]),
             np.array([job.requested_time for job in jobs]),
-            np.array([each.start_time for each in plan]),
-            np.array([each.latest_start for each in plan]),
+            np.array([planned.start_time for planned in plan]),
+            np.array([planned.latest_start for planned in plan]),
             np.array([self._weight(job) for job in jobs]),
         )
         return [
-            each.slot if start == each.start_time else (start, None)
-            for each, start in zip(plan, starts.tolist(), strict=True)
+            planned.slot if start == planned.start_time else (start, None)
+            for planned, start in zip(plan, starts.tolist(), strict=True)
         ]
 
-    def _cheapest_chosen(self, plan: Sequence[Reservation], step: int) -> list[Slot]:
-        """Return the same where somebody chooses particular processors."""
+    def _insert_by_set(self, plan: Sequence[PlannedJob], step: int) -> list[Slot]:
+        """Return the same where the allocator chooses particular processors."""
         *others, new = plan
-        slots = [each.slot for each in plan]
+        slots = [planned.slot for planned in plan]
         profile = deepcopy(self._profile)
-        _change(profile.give, new.job, new.slot)
-        rest, most = len(others), 0.0
-        for place in reversed(range(0, len(others), step)):
-            for reservation in others[place:rest]:
-                _change(profile.give, reservation.job, reservation.slot)
-            rest = place
-            moved = [new, *others[place:]]
-            found = self._arranged(deepcopy(profile), moved)
-            if found is not None and (gain := self._gain(moved, found)) > most:
-                slots = [each.slot for each in others[:place]] + found[1:] + found[:1]
-                most = gain
+        _change(profile.release, new.job, new.slot)
+        released_from, max_gain = len(others), 0.0
+        for position in reversed(range(0, len(others), step)):
+            for planned in others[position:released_from]:
+                _change(profile.release, planned.job, planned.slot)
+            released_from = position
+            moved = [new, *others[position:]]
+            moved_slots = self._arrange(deepcopy(profile), moved)
+            if moved_slots is None:
+                continue
+            gain = self._compute_gain(moved, moved_slots)
+            if gain > max_gain:
+                slots = [planned.slot for planned in others[:position]]
+                slots += moved_slots[1:] + moved_slots[:1]
+                max_gain = gain
         return slots
 
-    def _arranged(
-        self, profile: AvailabilityProfile, moved: Sequence[Reservation]
+    def _arrange(
+        self, profile: AvailabilityProfile, moved: Sequence[PlannedJob]
     ) -> list[Slot] | None:
-        """Return the slots if these are placed in this order, or None if one would be too late."""
+        """Reserve for jobs in this order; return their slots, or None if one would be too late."""
         slots = []
-        for reservation in moved:
-            slot = self._earliest(profile, reservation.job)
-            if slot[0] > reservation.latest_start:
+        for planned in moved:
+            slot = self._find_earliest(profile, planned.job)
+            if slot[0] > planned.latest_start:
                 return None
-            _change(profile.take, reservation.job, slot)
+            _change(profile.reserve, planned.job, slot)
             slots.append(slot)
         return slots
 
-    def _gain(self, moved: Sequence[Reservation], slots: Sequence[Slot]) -> float:
+    def _compute_gain(self, moved: Sequence[PlannedJob], slots: Sequence[Slot]) -> float:
         """Return by how much the price falls if jobs are moved to other slots."""
         gain = 0.0
-        for reservation, (start_time, _) in zip(moved, slots, strict=True):
-            gain += self._weight(reservation.job) * (reservation.start_time - start_time)
+        for planned, (start_time, _) in zip(moved, slots, strict=True):
+            gain += self._weight(planned.job) * (planned.start_time - start_time)
         return gain
 
     def _weight(self, job: Job) -> float:
         return job.requested_time * job.processors if self._by_work else 1.0
 
-    def _earliest(self, profile: AvailabilityProfile, job: Job) -> Slot:
-        return profile.earliest(job.processors, job.requested_time, self._choose)
+    def _find_earliest(self, profile: AvailabilityProfile, job: Job) -> Slot:
+        return profile.find_earliest(job.processors, job.requested_time, self._choose)
 
-    def _take(self, reservation: Reservation, slot: Slot) -> None:
-        reservation.slot = slot
-        _change(self._profile.take, reservation.job, slot)
+    def _reserve(self, planned: PlannedJob, slot: Slot) -> None:
+        planned.slot = slot
+        _change(self._profile.reserve, planned.job, slot)
 
-    def _lift(self, reservation: Reservation) -> None:
-        _change(self._profile.give, reservation.job, reservation.slot)
+    def _release(self, planned: PlannedJob) -> None:
+        _change(self._profile.release, planned.job, planned.slot)
 
     def _sort(self) -> None:
-        self._plan.sort(key=lambda reservation: (reservation.start_time, reservation.job.index))
+        self._plan.sort(key=lambda planned: (planned.start_time, planned.job.index))
 
 
 def _change(change: Callable[..., None], job: Job, slot: Slot) -> None:
-    """Take a job's slot in a profile, or give it back."""
+    """Reserve or release a job's slot in a profile."""
     start, processors = slot
     change(start, start + job.requested_time, job.processors, processors)

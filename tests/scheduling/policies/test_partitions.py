@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.properties import examples
 
 from swdual.scheduling.job import Job
-from swdual.scheduling.policies._partitions import Counted
+from swdual.scheduling.policies._partitions import PartitionsByCount
 from swdual.scheduling.policy import Running
 
 HORIZON = 800
@@ -57,7 +57,7 @@ class Table:
 def test_jobs_find_as_much_as_in_a_table_of_seconds(seed, sizes, jobs, releasing):
     """Through starts, early ends, and reservations that are made and given back."""
     random = np.random.default_rng(seed)
-    table, partitions = Table(sizes), Counted(sizes)
+    table, partitions = Table(sizes), PartitionsByCount(sizes)
     now, running, reserved = 0, [], []
     for index in range(jobs):
         ended = [run for run, _ in running if run.latest_end == now or random.random() < 0.1]
@@ -74,7 +74,7 @@ def test_jobs_find_as_much_as_in_a_table_of_seconds(seed, sizes, jobs, releasing
         duration = float(random.integers(1, 7))
         job = Job(index, index, 0.0, 0.0, duration, int(random.integers(1, sum(sizes) + 1)))
         start, shares = table.earliest(now, job, home)
-        found = partitions.earliest(job, home)
+        found = partitions.find_earliest(job, home)
         assert (found[0], found[1].tolist()) == (start, shares)
         fitting, place = table.shares(now, job, home), partitions.fits_now(job, home)
         assert fitting == (None if place is None else place.tolist())
@@ -92,7 +92,7 @@ def test_jobs_find_as_much_as_in_a_table_of_seconds(seed, sizes, jobs, releasing
 
 
 def test_a_job_too_short_for_the_precision_of_times_needs_only_what_is_idle_now():
-    partitions = Counted([4])
+    partitions = PartitionsByCount([4])
     partitions.settle(1e9, [])
     partitions.reserve(1e9 + 5, Job(0, 0, 0.0, 0.0, 10.0, 4), np.array([4]))
     assert partitions.fits_now(Job(1, 1, 0.0, 0.0, 1e-9, 4), 0).tolist() == [4]
@@ -100,12 +100,12 @@ def test_a_job_too_short_for_the_precision_of_times_needs_only_what_is_idle_now(
 
 def test_there_may_be_any_number_of_reservations():
     """Between each two of them a second is left."""
-    partitions = Counted([1, 2])
+    partitions = PartitionsByCount([1, 2])
     partitions.settle(0.0, [])
     for index in range(500):
         shares = np.array([index % 3 // 2, 2 - index % 3 // 2])
         partitions.reserve(2.0 * index + 1, Job(index, 0, 0.0, 0.0, 1.0, 2), shares)
-    start, shares = partitions.earliest(Job(500, 0, 0.0, 0.0, 2.0, 2), 1)
+    start, shares = partitions.find_earliest(Job(500, 0, 0.0, 0.0, 2.0, 2), 1)
     assert (start, shares.tolist()) == (1000.0, [0, 2])
     for index in range(500):
         partitions.settle(2.0 * index, [])

@@ -17,8 +17,8 @@ def planned(profile, jobs):
     """Take jobs out, each at its earliest time; return these."""
     starts = []
     for processors, duration in jobs:
-        start, _ = profile.earliest(processors, duration)
-        profile.take(start, start + duration, processors)
+        start, _ = profile.find_earliest(processors, duration)
+        profile.reserve(start, start + duration, processors)
         starts.append(start)
     return starts
 
@@ -31,7 +31,7 @@ def plans(profile, jobs, starts, step):
         trial = deepcopy(profile)
         for job in moved:
             processors, duration = jobs[job]
-            trial.give(starts[job], starts[job] + duration, processors)
+            trial.release(starts[job], starts[job] + duration, processors)
         tried = list(starts)
         for job, start in zip(moved, planned(trial, [jobs[job] for job in moved]), strict=True):
             tried[job] = start
@@ -41,7 +41,7 @@ def plans(profile, jobs, starts, step):
 def found(profile, jobs, starts, latest, weights, step):
     processors, durations = (np.array(column) for column in zip(*jobs, strict=True))
     columns = processors, durations.astype(float), np.array(starts), np.array(latest)
-    return profile.cheapest(step, *columns, np.array(weights, float)).tolist()
+    return profile.insert_last_job(step, *columns, np.array(weights, float)).tolist()
 
 
 @examples(200)
@@ -101,8 +101,8 @@ def test_a_job_too_short_for_the_precision_of_times_takes_nothing():
     now = 1e9
     profile = AvailabilityProfile(4)
     profile.advance(now)
-    profile.take(now, now + 20, 3)
-    profile.take(now + 30, now + 34, 1)
+    profile.reserve(now, now + 20, 3)
+    profile.reserve(now + 30, now + 34, 1)
     jobs, starts = [(4, 1e-9), (3, 20), (1, 4)], [now, now, now + 30]
     latest = [now + 99] * 3
     assert found(profile, jobs, starts, latest, [1, 1, 1], 2) == [now + 4, now, now]
