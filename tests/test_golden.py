@@ -237,6 +237,8 @@ def ssearch_agrees(table: Table, results: SearchResults, listed: int) -> None:
         assert priced == hit.score
 
 
+@pytest.mark.case(number=7)
+@pytest.mark.case(number=16)
 @pytest.mark.parametrize("name", MATRICES)
 def test_rare_letters_score_as_blastp_scores_them(name):
     """B, J, Z, X, U, O, `*` and small letters, in both sequences: 504 of blastp's 512 scores.

@@ -49,6 +49,7 @@ def test_a_tenth_of_the_machine_is_left_to_others(system):
     assert find_allowance(root=system(), environment={}) == (least(RAM), "this machine's memory")
 
 
+@pytest.mark.case(number=25)
 @pytest.mark.parametrize(
     ("group", "files"),
     [

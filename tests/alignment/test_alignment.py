@@ -122,6 +122,7 @@ def test_a_pair_of_proteins_aligns_as_the_rule_says(query, target, costs):
         assert getattr(found, name) == getattr(expected, name), name
 
 
+@pytest.mark.case(number=29)
 @examples(60)
 @given(query=amino_acids, targets=st.lists(amino_acids, min_size=1, max_size=5), costs=prices)
 def test_hits_of_proteins_are_priced_anew(query, targets, costs):
@@ -139,6 +140,7 @@ def test_hits_of_proteins_are_priced_anew(query, targets, costs):
         consistent(hit.alignment)
 
 
+@pytest.mark.case(number=29)
 @examples(100)
 @given(
     query=st.one_of(bases, any_bases),

@@ -398,6 +398,7 @@ print(json.dumps([found.numbers.ravel().tolist(), found.runs.tolist(), peak()]))
 """
 
 
+@pytest.mark.case(number=15)
 @pytest.mark.skipif(not TITIN.is_file(), reason="real data lies beside the project only")
 def test_titin_is_aligned_with_itself_within_a_gigabyte():
     """34,350 residues squared are 1.2 * 10^9 cells, and the process stays below 1 GiB."""

@@ -126,6 +126,7 @@ def uniform(match, mismatch):
     return scores
 
 
+@pytest.mark.case(number=16)
 def test_every_pair_of_letters_scores_by_the_matrix(bind):
     """Each of the 27 letters, rare ones included, scores its own entry of an asymmetric matrix."""
     scores = np.arange(CODES * CODES).reshape(CODES, CODES) % 119 + 1
@@ -164,6 +165,7 @@ def test_any_pair_of_short_lengths_is_scored(bind):
         check(bind, query, targets, scheme_of(uniform(3, -2), 1, 1))
 
 
+@pytest.mark.case(number=15)
 @pytest.mark.parametrize(
     ("query_length", "target_length"), [(1, 700), (700, 1), (2, 300), (300, 2)]
 )
@@ -184,6 +186,7 @@ def test_every_gap_price_is_exact(bind, gap_open, gap_extend):
         check(bind, query, targets, scheme_of(scores, gap_open, gap_extend))
 
 
+@pytest.mark.case(number=14)
 @pytest.mark.parametrize("largest", [63, 64, 126, 127, 128, 129, 255, 1000, 16383, 16384, 32767])
 @pytest.mark.parametrize(("gap_open", "gap_extend"), [(11, 1), (0, 0), (300, 2)])
 def test_large_matrix_entries_are_exact(bind, largest, gap_open, gap_extend):
@@ -244,6 +247,7 @@ def test_random_schemes_score_as_the_oracle_says(bind, seed, largest, gap_open, 
     check(bind, query, targets, scheme_of(scores, gap_open, gap_extend))
 
 
+@pytest.mark.case(number=29)
 @quick
 @given(query=sequences, target=sequences, gaps=prices, seed=st.integers(0, 99))
 def test_scores_are_symmetric_under_exchange_and_reversal(bind_any, query, target, gaps, seed):
@@ -254,6 +258,7 @@ def test_scores_are_symmetric_under_exchange_and_reversal(bind_any, query, targe
     assert scores_of(bind_any, query[::-1], [target[::-1]], scheme_of(scores, *gaps)) == [score]
 
 
+@pytest.mark.case(number=29)
 @quick
 @given(query=sequences, target=sequences, more=sequences, gaps=prices)
 def test_appended_residues_never_lower_a_score(bind_any, query, target, more, gaps):
@@ -264,6 +269,7 @@ def test_appended_residues_never_lower_a_score(bind_any, query, target, more, ga
     assert scores_of(bind_any, query + more, [target], scheme)[0] >= before
 
 
+@pytest.mark.case(number=29)
 @quick
 @given(query=sequences, target=sequences, gaps=prices, seed=st.integers(0, 99))
 def test_no_score_is_below_the_best_ungapped_diagonal(bind_any, query, target, gaps, seed):
@@ -348,6 +354,7 @@ def test_a_scorer_may_be_called_from_several_threads_at_once(bind):
     assert found == [[optimum(q, targets[k], matrix, 11, 1) for k in ordinals] for q in queries]
 
 
+@pytest.mark.case(number=14)
 def test_simd_is_exact_up_to_31_bits_and_refuses_more():
     """65,538 matches of 32,767 score 2**31 - 2; with one match more the score is refused."""
     scheme = scheme_of(uniform(32767, -1))

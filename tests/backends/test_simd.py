@@ -188,6 +188,7 @@ def test_limits_depend_on_the_scheme_so_that_nothing_wraps_unseen():
             assert score_width.limit - score_width.zero >= match
 
 
+@pytest.mark.case(number=14)
 def test_two_overflows_in_one_vector_are_both_exact():
     """Of sixteen targets side by side some overflow 8 bits, some 16, and none spoils another."""
     scheme = counting(100, 60)
@@ -262,6 +263,7 @@ def test_a_single_target_is_scored_at_every_width():
         assert [bits for bits, _ in scorer.widths] == widths
 
 
+@pytest.mark.case(number=14)
 def test_a_giant_protein_against_itself_is_exact_in_32_bits():
     """As titin's 178,965, the self hit of 5,000 residues scored at 40 each: 200,000 or so."""
     rng = np.random.default_rng(6)

@@ -37,6 +37,7 @@ def random_files(here):
         (here / f"{name}.fa").write_text(text)
 
 
+@pytest.mark.case(number=11)
 def test_standard_input_serves_as_any_file(run, here):
     """Queries, targets and the input of makedb may come from standard input."""
     queries, targets = ((here / name).read_bytes() for name in ("q.fa", "t.fa"))
@@ -60,6 +61,7 @@ def test_several_files_make_one_database(run, here):
         assert set(outcome.out.splitlines()) == {"1\tt1", "2\tt2", "3\tt3", "4\tq1", "5\tq2"}
 
 
+@pytest.mark.case(number=24)
 def test_output_goes_to_a_pipe(run, here):
     """A FIFO is written to directly."""
     os.mkfifo(here / "pipe")
@@ -71,6 +73,7 @@ def test_output_goes_to_a_pipe(run, here):
     assert read[0].startswith(HITS)
 
 
+@pytest.mark.case(number=24)
 @pytest.mark.parametrize("role", ["queries", "database", "makedb"])
 def test_input_comes_from_a_pipe(spawn, run, here, role):
     """`<(zcat x.fa.gz)` may stand for any file that is read."""
@@ -206,6 +209,7 @@ def test_alignments_are_found_only_where_the_output_shows_them(run, monkeypatch)
         calls.clear()
 
 
+@pytest.mark.case(number=17)
 @pytest.mark.parametrize("options", [("fit", "-e", "inf"), ("none",)], ids=lambda words: words[0])
 def test_schemes_without_tabled_parameters_are_searched_on_request(run, refuses, options):
     """NCBI has nothing for 5/1: refused by default; fitted or without E-values it works."""
@@ -303,6 +307,7 @@ def test_a_synthetic_database_is_searched(run):
 # Case 9 and 19: which hits, and in which order.
 
 
+@pytest.mark.case(number=9)
 def test_repeated_identifiers_are_kept_with_a_warning(run, here):
     """Both records are hits, told apart by their place; the warning counts them."""
     (here / "x.fa").write_text(">a\nMKVLAW\n>b\nMM\n>a again\nMKVLAW\n>a\nMKVLAW\n")
@@ -316,6 +321,7 @@ def test_repeated_identifiers_are_kept_with_a_warning(run, here):
         assert found.startswith("1\ta\t1\t1\n1\ta\t3\t2\n1\ta\t4\t3\n2\t")
 
 
+@pytest.mark.case(number=9)
 def test_the_warning_about_repeated_identifiers_names_the_file(run, here):
     """Who builds several databases in a row knows which one is meant."""
     (here / "x.fa").write_text(">a\nMKVLAW\n>a\nMKVLAW\n")
@@ -323,6 +329,7 @@ def test_the_warning_about_repeated_identifiers_names_the_file(run, here):
     assert "x." in warnings[0]
 
 
+@pytest.mark.case(number=19)
 @pytest.mark.parametrize("limit", [1, 3, 7, 8, 100, 0])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_ties_are_broken_by_the_order_of_the_input(run, here, limit, threads):
@@ -339,6 +346,7 @@ def test_ties_are_broken_by_the_order_of_the_input(run, here, limit, threads):
     assert (outcome.code, outcome.out) == (0, "".join(expected))
 
 
+@pytest.mark.case(number=28)
 def test_hits_below_the_smallest_score_are_left_out(run):
     """The limit itself is still a hit; a query without hits is no error."""
     files = ("search", "q.fa", "t.fa", "-f", "6 score", "--stats", "none")
@@ -349,6 +357,7 @@ def test_hits_below_the_smallest_score_are_left_out(run):
     assert nothing.code == 0
 
 
+@pytest.mark.case(number=20)
 def test_threads_and_the_form_of_the_database_change_nothing(run, random_files):
     """One thread or many, FASTA or database: the output is the same to the byte."""
     assert run("makedb", "b.fa", "b.db").code == 0
@@ -365,6 +374,7 @@ def test_threads_and_the_form_of_the_database_change_nothing(run, random_files):
 # Case 17 and 18: gap prices; 14: numbers of every width; 15: lengths.
 
 
+@pytest.mark.case(number=18)
 @pytest.mark.parametrize(
     ("gapopen", "gapextend"),
     [(11, 1), (5, 1), (0, 0), (0, 1), (1, 0), (11, 0), (1, 9), (200, 1), (2**28, 1), (0, 2**28)],
@@ -388,6 +398,7 @@ def test_any_gap_price_is_searched_as_the_definition_says(run, random_files, gap
     assert fast.out == slow.out
 
 
+@pytest.mark.case(number=14)
 def test_scores_around_the_limits_of_all_widths_are_exact(run, here):
     """Just below, at and above the limits of 8 and 16 bits, all in one batch of targets.
 
@@ -405,6 +416,7 @@ def test_scores_around_the_limits_of_all_widths_are_exact(run, here):
     assert outcome.out.splitlines() == [f"{n}\t{n}" for n in reversed(wanted)]
 
 
+@pytest.mark.case(number=14)
 def test_a_score_beyond_32_bits_is_refused_not_wrong(refuses, here):
     """Exit code 3 and the remedy, instead of a number that is none."""
     (here / "m").write_text("   D  E\nD  32767 -32767\nE  -32767 32767\n")
@@ -413,6 +425,7 @@ def test_a_score_beyond_32_bits_is_refused_not_wrong(refuses, here):
     refuses(3, ["2**31", "smaller scores"], "search", "x.fa", "x.fa", *options)
 
 
+@pytest.mark.case(number=15)
 @pytest.mark.parametrize("backend", ["simd", "reference"])
 def test_the_shortest_sequences_are_searched(run, here, backend):
     """One residue against one, and against many."""
@@ -425,6 +438,7 @@ def test_the_shortest_sequences_are_searched(run, here, backend):
     assert (outcome.code, outcome.out) == (0, "short\t11\nlong\t11\n")
 
 
+@pytest.mark.case(number=15)
 def test_a_query_of_100_000_residues_is_searched(run, here):
     """Against a piece of it, its first residue, and a target that shares nothing with it."""
     draw = random.Random(9)
@@ -447,6 +461,7 @@ def test_a_query_of_100_000_residues_is_searched(run, here):
 # Case 30: any place.
 
 
+@pytest.mark.case(number=30)
 def test_unwritable_homes_and_caches_do_not_matter(spawn):
     """Without a home or a cache folder kernels are compiled for the one run."""
     nowhere = {
@@ -460,6 +475,7 @@ def test_unwritable_homes_and_caches_do_not_matter(spawn):
     assert outcome.out.startswith(HITS)
 
 
+@pytest.mark.case(number=30)
 def test_a_process_without_a_home_searches(spawn, monkeypatch):
     """Where neither HOME nor another folder is named in the environment."""
     for name in ("HOME", "XDG_CACHE_HOME", "SWDUAL_CACHE_DIR"):
@@ -469,6 +485,7 @@ def test_a_process_without_a_home_searches(spawn, monkeypatch):
     assert outcome.out.startswith(HITS)
 
 
+@pytest.mark.case(number=30)
 def test_where_no_folder_can_be_written_kernels_live_in_memory(here, monkeypatch):
     """The look-up of the cache folder never fails, it finds none."""
     import tempfile
@@ -484,6 +501,7 @@ def test_where_no_folder_can_be_written_kernels_live_in_memory(here, monkeypatch
     assert cache.cache_folder.__wrapped__() is None
 
 
+@pytest.mark.case(number=30)
 @needs_bytes
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 @pytest.mark.parametrize("name", [b"\xff\xe9", "t\u00e9".encode(), b" two  words "])
@@ -511,6 +529,7 @@ def test_info_prints_any_file_name(spawn, run, here, options):
     assert "residues" in outcome.out
 
 
+@pytest.mark.case(number=30)
 def test_hits_are_utf_8_in_any_locale(spawn, here):
     """Header lines leave as they came, also where the terminal speaks ASCII."""
     (here / "x.fa").write_bytes(">t\u00e9 \u20ac\nMKVLAW\n".encode())

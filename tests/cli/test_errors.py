@@ -28,6 +28,7 @@ needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names mu
 # Case 26: names that do not exist.
 
 
+@pytest.mark.case(number=26)
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
@@ -63,6 +64,7 @@ def test_a_name_that_does_not_exist_is_answered_with_those_that_do(refuses, word
     refuses(1, words, *arguments)
 
 
+@pytest.mark.case(number=11)
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
@@ -97,6 +99,7 @@ def test_options_that_make_no_sense_are_refused(refuses, words, arguments):
     refuses(1, words, *arguments)
 
 
+@pytest.mark.case(number=18)
 @pytest.mark.parametrize("option", ["--gapopen", "--gapextend"])
 @pytest.mark.parametrize("price", ["-1", "-11", "1000000000000"])
 def test_an_impossible_gap_price_is_refused(refuses, option, price):
@@ -124,6 +127,7 @@ def test_queries_that_cannot_be_read_are_an_input_error(refuses):
     refuses(1, words, "makedb", "/proc/self/mem", "x.db")
 
 
+@pytest.mark.case(number=8)
 @pytest.mark.parametrize("kind", ["prot", "nucl"])
 def test_the_type_that_is_named_is_taken(run, here, kind):
     """Nucleotides may be read as proteins, with a warning."""
@@ -134,12 +138,14 @@ def test_the_type_that_is_named_is_taken(run, here, kind):
     assert f"type        {kind}" in run("info", "n.db").out
 
 
+@pytest.mark.case(number=8)
 def test_a_second_file_of_nucleotides_is_refused_too(refuses, here):
     """Every file of a database is looked at."""
     (here / "n.fa").write_text(NUCLEOTIDES)
     refuses(1, ["n.fa: ", "nucleotides", "--dbtype prot"], "makedb", "t.fa", "n.fa", "x.db")
 
 
+@pytest.mark.case(number=8)
 def test_nucleotide_queries_are_refused_by_a_protein_database(refuses, here):
     """Exit code 1, and the message names the database."""
     (here / "n.fa").write_text(NUCLEOTIDES)
@@ -147,6 +153,7 @@ def test_nucleotide_queries_are_refused_by_a_protein_database(refuses, here):
     refuses(1, words, "search", "n.fa", "t.fa", "-o", "hits.tsv")
 
 
+@pytest.mark.case(number=8)
 @pytest.mark.parametrize("options", [(), ("--on-invalid", "replace"), ("--on-invalid", "skip")])
 def test_protein_queries_are_refused_by_a_nucleotide_database(refuses, run, here, options):
     """Exit code 1, also when invalid letters would be replaced or left out."""
@@ -155,6 +162,7 @@ def test_protein_queries_are_refused_by_a_nucleotide_database(refuses, run, here
     refuses(1, ["q.fa", "nucleotide"], "search", "q.fa", "n.db", "-o", "hits.tsv", *options)
 
 
+@pytest.mark.case(number=8)
 def test_nucleotides_are_told_from_proteins(run, here):
     """At least 90 % A, C, G, T, U and N; the message says what was taken, and how to change it."""
     (here / "n.fa").write_text(NUCLEOTIDES)
@@ -167,6 +175,7 @@ def test_nucleotides_are_told_from_proteins(run, here):
     assert "type        nucl" in run("info", "n.db").out
 
 
+@pytest.mark.case(number=8)
 def test_a_database_of_another_type_than_said_is_refused(refuses, run):
     """A database knows its type: --dbtype cannot change it."""
     assert run("makedb", "t.fa", "t.db").code == 0
@@ -177,6 +186,7 @@ def test_a_database_of_another_type_than_said_is_refused(refuses, run):
 # Case 24: outputs that cannot be written.
 
 
+@pytest.mark.case(number=24)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -202,6 +212,7 @@ def test_an_existing_output_is_noticed_before_the_search(refuses, here, monkeypa
     refuses(6, ["old: ", "exists"], "search", "q.fa", "t.fa", "-o", "old")
 
 
+@pytest.mark.case(number=24)
 @pytest.mark.parametrize(
     ("output", "cause"),
     [
@@ -228,6 +239,7 @@ def test_an_output_that_cannot_be_written_is_an_output_error(refuses, arguments,
     refuses(6, [f"{output}: ", cause], *arguments, output)
 
 
+@pytest.mark.case(number=24)
 @pytest.mark.parametrize(
     "arguments", [("makedb", "many.fa"), ("synth", "100k", "-o")], ids=lambda words: words[0]
 )
@@ -252,6 +264,7 @@ def test_a_log_that_cannot_be_written_is_an_output_error(refuses, command):
     refuses(6, ["none/log: ", "No such file"], command, *arguments, "--log", "none/log")
 
 
+@pytest.mark.case(number=24)
 @needs_full
 @pytest.mark.parametrize(
     "arguments", [("search", "q.fa", "t.fa"), ("list",), ("--version",)], ids=lambda words: words[0]
@@ -265,6 +278,7 @@ def test_a_full_disk_behind_standard_output_is_an_output_error(spawn, arguments)
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.case(number=24)
 @pytest.mark.parametrize("format_", ["6", "csv", "jsonl"])
 def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
     """As with any filter, `| head -1` is no error: exit code 141 and not a word of trouble."""
@@ -279,6 +293,7 @@ def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
     assert err.replace(f"swdual: {COMPILING}\n".encode(), b"") == b""
 
 
+@pytest.mark.case(number=24)
 def test_a_closed_standard_output_is_an_output_error(spawn):
     """`>&-` leaves nothing to write to: exit code 6."""
     outcome = spawn("search", "q.fa", "t.fa", stdout=None, preexec_fn=lambda: os.close(1))
@@ -287,6 +302,7 @@ def test_a_closed_standard_output_is_an_output_error(spawn):
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.case(number=11)
 def test_a_closed_standard_input_is_an_input_error(spawn):
     """`<&-` leaves nothing to read: exit code 1."""
     outcome = spawn("search", "-", "t.fa", stdin=None, preexec_fn=lambda: os.close(0))
@@ -325,6 +341,7 @@ def test_a_database_is_not_written_to_a_pipe_or_a_device(run, here, target):
 # Ends that nobody asked for.
 
 
+@pytest.mark.case(number=21)
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
@@ -366,6 +383,7 @@ def test_a_traceback_is_shown_only_on_request(run, monkeypatch):
     assert "Traceback" in told.err
 
 
+@pytest.mark.case(number=21)
 def test_sigterm_ends_a_process_that_reads_with_143(here):
     """SIGTERM while waiting for input: exit code 143, one line, nothing left."""
     command = [sys.executable, "-m", "swdual", "makedb", "-", "x.db", "--dbtype", "prot"]
@@ -398,6 +416,7 @@ def test_a_machine_without_a_temporary_folder_is_no_fault_of_the_output(run, mon
 # Case 30: messages about odd names.
 
 
+@pytest.mark.case(number=30)
 @needs_bytes
 @pytest.mark.parametrize("name", [b"\xff\xe9.fa", "t\u00e9 x.fa".encode(), b"two  words.fa"])
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])

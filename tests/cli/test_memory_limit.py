@@ -99,6 +99,8 @@ SEARCH = ("search", "q.fa", "t.db", "--no-progress", "--threads", "4", "--device
 EVERYTHING = ("-k", "0", "-e", "1e9")
 
 
+@pytest.mark.case(number=25)
+@pytest.mark.case(number=28)
 @pytest.mark.parametrize(
     "options",
     [
@@ -124,6 +126,7 @@ def test_a_search_stays_within_its_limit(folder, options):
         assert bound.peak <= TOLERANCE * limit * MIB
 
 
+@pytest.mark.case(number=25)
 def test_a_database_that_is_indexed_in_memory_counts(folder):
     """It takes more than the file does, which the message says; the hits are the same."""
     from_file = measured(folder, *SEARCH)
@@ -135,6 +138,7 @@ def test_a_database_that_is_indexed_in_memory_counts(folder):
     assert bound.peak <= TOLERANCE * least * MIB
 
 
+@pytest.mark.case(number=25)
 def test_makedb_stays_within_its_limit(folder):
     """A file much larger than the limit leaves room for; the database is the same."""
     text = (folder / "t.fa").read_bytes()
@@ -153,6 +157,7 @@ def test_makedb_stays_within_its_limit(folder):
         (folder / name).unlink()
 
 
+@pytest.mark.case(number=25)
 @pytest.mark.parametrize("command", [SEARCH, ("makedb", "t.fa", "other.db")], ids=lambda x: x[0])
 def test_what_slurm_gave_the_job_is_a_limit(folder, command):
     """Without --memory-limit; the message says whose limit it is."""

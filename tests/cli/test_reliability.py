@@ -36,6 +36,7 @@ def matrix(here):
     return write
 
 
+@pytest.mark.case(number=16)
 @pytest.mark.parametrize("stats", ["table", "fit"])
 @pytest.mark.parametrize(
     ("text", "cause"),
@@ -48,6 +49,7 @@ def test_a_matrix_without_a_negative_mean_has_no_e_values(refuses, matrix, text,
     refuses(1, words, "search", "q.fa", "t.fa", *matrix(text), "--stats", stats)
 
 
+@pytest.mark.case(number=16)
 def test_a_matrix_without_a_negative_mean_is_searched_without_statistics(run, matrix):
     """Scores and alignments are there, E-values and bits are not."""
     outcome = run("search", "q.fa", "t.fa", *matrix(POSITIVE), "--stats", "none", "--gapopen", "1")
@@ -57,6 +59,7 @@ def test_a_matrix_without_a_negative_mean_is_searched_without_statistics(run, ma
     assert {tuple(row[10:]) for row in rows} == {("NA", "NA")}
 
 
+@pytest.mark.case(number=16)
 @pytest.mark.parametrize("stats", ["fit", "none"])
 def test_an_asymmetric_matrix_of_ones_own_is_searched(run, matrix, stats):
     """Case 16: fitted, or without statistics; scores tell row from column."""
@@ -66,6 +69,7 @@ def test_an_asymmetric_matrix_of_ones_own_is_searched(run, matrix, stats):
     assert outcome.out.startswith("q1\tt1\t")
 
 
+@pytest.mark.case(number=16)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -80,12 +84,14 @@ def test_a_damaged_matrix_is_refused(refuses, matrix, text, words):
     refuses(1, words, "search", "q.fa", "t.fa", *matrix(text), "--stats", "none")
 
 
+@pytest.mark.case(number=17)
 def test_gap_prices_without_parameters_are_refused_with_those_that_have_some(refuses):
     """Case 17: BLOSUM62 with 5/1; every supported pair is listed, and `fit` is offered."""
     words = ["BLOSUM62", "5/1", "11/1", "9/2", "--stats fit", "--stats none"]
     refuses(1, words, "search", "q.fa", "t.fa", "--gapopen", "5", "--gapextend", "1")
 
 
+@pytest.mark.case(number=18)
 @pytest.mark.parametrize(
     "prices", [(0, 0), (0, 1), (1, 9), (2**28, 1), (2**28, 2**28)], ids=lambda x: f"{x[0]}/{x[1]}"
 )
@@ -101,6 +107,7 @@ def test_any_gap_prices_are_searched_and_aligned(run, prices):
         assert {row[5] for row in rows} == {"0"}
 
 
+@pytest.mark.case(number=18)
 @pytest.mark.parametrize("option", ["--gapopen", "--gapextend"])
 def test_a_negative_gap_price_is_refused(refuses, option):
     """Case 18: prices are subtracted."""
@@ -120,6 +127,7 @@ def test_a_format_of_alignments_is_refused_without_them(refuses, outfmt):
     refuses(1, ["--align none"], "search", "q.fa", "t.fa", "-f", outfmt, "--align", "none")
 
 
+@pytest.mark.case(number=19)
 @pytest.mark.parametrize("k", ["0", "1", "2", "5", "9", "100"])
 def test_equal_scores_come_in_the_order_of_the_database(run, here, k):
     """Case 19: all scores equal, for any number of hits."""
@@ -129,6 +137,7 @@ def test_equal_scores_come_in_the_order_of_the_database(run, here, k):
     assert [int(row[2]) for row in found] == list(range(1, min(int(k) or 9, 9) + 1))
 
 
+@pytest.mark.case(number=7)
 @pytest.mark.parametrize("letters", ["U", "O", "J", "B", "Z", "X", "*", "acgtn"])
 def test_rare_and_small_letters_are_read_and_shown(run, here, letters):
     """Case 7: a sequence of them aligns with itself as it was written, in capitals."""
@@ -138,6 +147,7 @@ def test_rare_and_small_letters_are_read_and_shown(run, here, letters):
     assert outcome.out.split() == [text.upper()] * 2
 
 
+@pytest.mark.case(number=15)
 @pytest.mark.parametrize("length", [1, 2, 50_000])
 def test_targets_much_longer_or_shorter_than_the_query_are_aligned(run, here, length):
     """Case 15: one residue against many, and the other way round."""

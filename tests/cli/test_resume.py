@@ -48,6 +48,7 @@ def interrupted(run, here, monkeypatch):
     return outcome
 
 
+@pytest.mark.case(number=21)
 def test_an_interrupted_search_says_how_to_go_on(interrupted, here):
     """Case 21: exit code 130, and the last line is the remedy."""
     assert interrupted.code == 130
@@ -61,6 +62,7 @@ def test_an_interrupted_search_says_how_to_go_on(interrupted, here):
     assert not (here / ".hits.tsv.part").exists()
 
 
+@pytest.mark.case(number=21)
 @pytest.mark.parametrize("more", [[], ["--threads", "1"], ["--force"]], ids=["same", "1", "force"])
 def test_it_goes_on_to_the_same_bytes(interrupted, run, here, more):
     assert run("search", "q.fa", "t.fa", "-o", "hits.tsv", "--resume", *more).code == 0
@@ -93,6 +95,7 @@ def test_force_begins_anew(interrupted, run, here):
     assert not (here / "hits.tsv.journal").exists()
 
 
+@pytest.mark.case(number=21)
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -298,6 +301,7 @@ def test_a_search_that_runs_is_not_called_complete(place, run, here):
     assert "hits.tsv.journal: is being written by process" in outcome.err
 
 
+@pytest.mark.case(number=24)
 @pytest.mark.parametrize("room", [0, 200, 1500])
 def test_a_full_disk_ends_with_the_file_and_the_remedy(spawn, here, room):
     """Case 24: whether the journal or the output has no room; then it goes on to the same bytes."""
@@ -338,6 +342,7 @@ def begun(here, *options):
     return process
 
 
+@pytest.mark.case(number=21)
 @pytest.mark.parametrize(
     ("number", "code", "word"),
     [(signal.SIGINT, 130, b"interrupted"), (signal.SIGTERM, 143, b"term")],
@@ -359,6 +364,7 @@ def test_a_signal_ends_a_search_in_time(here, number, code, word, times):
     assert not (here / "hits.tsv").exists()
 
 
+@pytest.mark.case(number=13)
 def test_a_second_search_with_the_same_output_is_refused(here, run):
     """Case 13: it says who writes; the first is not disturbed."""
     process = begun(here)
@@ -373,6 +379,7 @@ def test_a_second_search_with_the_same_output_is_refused(here, run):
         process.communicate()
 
 
+@pytest.mark.case(number=21)
 def test_kills_at_random_moments_lose_nothing(here):
     """A short run of what ``python tests/fuzz/kills.py`` does for long."""
     fasta(here / "long.fa", 12, 1000, 1)

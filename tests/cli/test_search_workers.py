@@ -263,6 +263,7 @@ def test_a_search_that_is_stopped_leaves_neither_trace_nor_drawing(run, here, mo
 # Devices.
 
 
+@pytest.mark.case(number=23)
 @pytest.mark.parametrize("device", ["cuda", "hybrid", "cuda:0", "cuda:0,1", "cuda:7"])
 def test_a_gpu_that_is_not_there_is_refused(refuses, no_gpu, unsearched, device):
     """Exit code 3 and a way out."""
@@ -290,6 +291,7 @@ def test_devices_and_threads_change_no_byte(run, no_gpu, many, options):
 # Planners.
 
 
+@pytest.mark.case(number=20)
 @pytest.mark.parametrize("planner", [name for name in PLANNERS if name != "gpu_only"])
 @pytest.mark.parametrize("replan", [(), ("--replan",)])
 def test_who_plans_changes_no_byte(run, no_gpu, many, planner, replan):
@@ -309,6 +311,7 @@ def test_a_planner_for_gpus_is_refused_without_them(refuses, no_gpu, many, repla
     refuses(1, words, *SEARCH, "-o", "hits.tsv", "--planner", "gpu_only", *replan)
 
 
+@pytest.mark.case(number=26)
 @pytest.mark.parametrize(
     ("name", "near"), [("dul", "did you mean dual"), ("Heft", "did you mean heft"), ("all", "heft")]
 )

@@ -88,6 +88,7 @@ def begun(cluster, words=SEARCH):
     return process
 
 
+@pytest.mark.case(number=27)
 def test_all_workers_lost_end_the_search_and_it_goes_on(run, here, long, make_cluster, soon, after):
     """Case 27: exit code 5; on another cluster, then here, it goes on to the same bytes."""
     first = make_cluster(2)
@@ -118,6 +119,7 @@ def test_what_was_begun_here_goes_on_there(run, here, long, pair, after):
     assert (here / "hits.tsv").read_bytes() == long
 
 
+@pytest.mark.case(number=27)
 @pytest.mark.parametrize("shards", [None, 3], ids=["whole", "shards"])
 def test_a_client_that_is_killed_goes_on(run, here, long, pair, shards):
     words = SEARCH
@@ -169,6 +171,7 @@ def test_ctrl_c_ends_a_search_though_the_cluster_stands_still(here, long, make_c
     nothing_written(here)
 
 
+@pytest.mark.case(number=27)
 def test_a_scheduler_that_is_lost_ends_the_search(run, here, long, make_cluster, pair, after):
     cluster = make_cluster(2)
     after(5, cluster.scheduler.kill)
@@ -181,6 +184,7 @@ def test_a_scheduler_that_is_lost_ends_the_search(run, here, long, make_cluster,
     assert (here / "hits.tsv").read_bytes() == long
 
 
+@pytest.mark.case(number=27)
 def test_no_scheduler_is_told_at_once(refuses):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -202,6 +206,7 @@ def test_what_is_no_address_is_refused(refuses, address):
     refuses(1, words, "search", "q.fa", "t.fa", "--cluster", address)
 
 
+@pytest.mark.case(number=27)
 def test_who_listens_but_is_no_scheduler_is_told(refuses, monkeypatch):
     monkeypatch.setattr("swdual.cluster.connection.CONNECT_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -210,6 +215,7 @@ def test_who_listens_but_is_no_scheduler_is_told(refuses, monkeypatch):
         refuses(5, words, "search", "q.fa", "t.fa", "--cluster", address)
 
 
+@pytest.mark.case(number=27)
 def test_a_cluster_without_workers_is_told(refuses, make_cluster, soon):
     cluster = make_cluster(0)
     words = ["has no workers", "dask worker"]

@@ -44,6 +44,7 @@ def name(request, data, monkeypatch):
     return request.param
 
 
+@pytest.mark.case(number=27)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_worker_that_is_killed_is_done_without(data, local, make_cluster, name, seed):
     """At a random moment."""
@@ -72,6 +73,7 @@ def test_a_worker_that_comes_takes_part(data, local, make_cluster, name, hold):
     assert shares(found, cluster.workers[1])
 
 
+@pytest.mark.case(number=27)
 def test_one_comes_and_the_other_goes(data, local, make_cluster, name, hold):
     """At last nobody is left who was there at the beginning."""
     cluster = make_cluster(1, program=held(hold), threads=2)

@@ -202,6 +202,7 @@ def test_a_worker_is_killed_and_another_comes(search, here, apart):
     assert has_shares(other, here)
 
 
+@pytest.mark.case(number=27)
 def test_a_machine_that_falls_silent_is_done_without(search, here, apart):
     """Its cable is pulled out: nobody says goodbye."""
     network, cluster, _ = apart

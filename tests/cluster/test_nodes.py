@@ -48,6 +48,7 @@ WITHOUT = """
 """
 
 
+@pytest.mark.case(number=27)
 def test_a_worker_of_another_release_is_refused(refuses, data, make_cluster):
     cluster = make_cluster(1)
     other = cluster.add(program=ELSEWHERE)
@@ -55,6 +56,7 @@ def test_a_worker_of_another_release_is_refused(refuses, data, make_cluster):
     refuses(5, words, "search", data / "q.fa", data / "d.db", "--cluster", cluster.address)
 
 
+@pytest.mark.case(number=27)
 def test_a_worker_without_swdual_is_refused(refuses, data, make_cluster):
     cluster = make_cluster(1)
     other = cluster.add(program=WITHOUT)
@@ -123,6 +125,7 @@ def local_bytes(run, here, data, sharded):
     return (here / "local.tsv").read_bytes()
 
 
+@pytest.mark.case(number=27)
 @own_view
 @pytest.mark.parametrize("what", ["another", "none", "damaged"])
 def test_what_lies_at_the_path_on_a_node_is_used_only_if_it_is_the_same(
@@ -178,6 +181,7 @@ def test_each_node_may_have_some_shards_only(run, here, data, local_bytes, scatt
         times = found
 
 
+@pytest.mark.case(number=27)
 @own_view
 def test_a_node_that_alone_had_a_shard_may_die(run, here, data, scattered):
     """Case 27: exit code 2, and the hosts that do not have it."""

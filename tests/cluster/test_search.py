@@ -147,6 +147,7 @@ def test_a_sharded_database_is_searched_as_one(both, data, pair, sharded):
     assert there == local
 
 
+@pytest.mark.case(number=27)
 def test_a_shard_that_nobody_has_is_told(refuses, here, data, pair, sharded):
     """Case 27: exit code 2, and which file."""
     (here / "s.db.001").unlink()

@@ -44,6 +44,7 @@ def moments(here):
     return die
 
 
+@pytest.mark.case(number=13)
 @pytest.mark.parametrize("before", ["none", "old"])
 def test_a_builder_that_dies_leaves_the_old_database_or_the_new(moments, here, monkeypatch, before):
     """At whatever moment: the old file intact, or the new one complete, or none if none was there;
@@ -92,6 +93,7 @@ def test_a_builder_of_shards_that_dies_leaves_nothing_that_is_believed(
     assert found.index("new") > 50
 
 
+@pytest.mark.case(number=13)
 def test_what_a_killed_builder_leaves_is_reported_and_used_up(run, here):
     """Without a database: exit code 2 and how to build it; what is left of it does not stay."""
     with subprocess.Popen(
@@ -111,6 +113,7 @@ def test_what_a_killed_builder_leaves_is_reported_and_used_up(run, here):
     assert sorted(os.listdir(here)) == ["q.fa", "scratch", "t.fa", "x.db"]
 
 
+@pytest.mark.case(number=13)
 @pytest.mark.parametrize("force", [(), ("--force",)])
 def test_two_builders_do_not_share_a_path(run, here, force):
     """The second is refused with exit code 6 and told who is at it; the first is not disturbed."""
@@ -168,6 +171,7 @@ def meanwhile(monkeypatch):
 SEARCH = ("search", "q.fa", "x.db", "-o", "hits.tsv")
 
 
+@pytest.mark.case(number=13)
 @pytest.mark.parametrize("way", ["makedb", "rename", "unlink"])
 def test_a_search_goes_on_in_the_file_that_it_opened(run, here, database, meanwhile, way):
     """Replaced by another, or removed: the output is that of the database at the start."""
@@ -185,6 +189,7 @@ def test_a_search_goes_on_in_the_file_that_it_opened(run, here, database, meanwh
     assert (here / "hits.tsv").read_text() == expected
 
 
+@pytest.mark.case(number=13)
 @pytest.mark.parametrize("left", [0, 100, 4096, "half", "all but one"])
 def test_a_database_that_is_cut_short_ends_the_search(run, here, database, meanwhile, left):
     """Exit code 2; file, bytes and remedy; no output."""
@@ -200,6 +205,7 @@ def test_a_database_that_is_cut_short_ends_the_search(run, here, database, meanw
     assert not (here / "hits.tsv").exists()
 
 
+@pytest.mark.case(number=13)
 @pytest.mark.parametrize("name", ["residues/0", "starts/1", "ordinals/2", "names"])
 def test_a_bit_that_flips_during_a_search_ends_it(run, here, database, meanwhile, name):
     """Exit code 2; file, section and remedy: what was verified is so again once it was written."""
@@ -225,6 +231,7 @@ def test_a_bit_that_flips_during_a_search_ends_it(run, here, database, meanwhile
     assert not (here / "hits.tsv").exists()
 
 
+@pytest.mark.case(number=13)
 @pytest.mark.parametrize("way", ["touched", "written anew", "copied over"])
 def test_a_database_that_is_still_the_same_goes_on_being_searched(
     run, here, database, meanwhile, way
@@ -245,6 +252,7 @@ def test_a_database_that_is_still_the_same_goes_on_being_searched(
     assert (here / "hits.tsv").read_text() == expected
 
 
+@pytest.mark.case(number=13)
 def test_scores_of_a_file_that_changed_meanwhile_are_not_accepted(here, database, monkeypatch):
     """The change comes while a kernel is at work: what it computes is not believed.
 

@@ -78,6 +78,7 @@ def test_the_sections_are_those_documented(path):
     assert list(sections(path)) == SECTIONS
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize("end", ["first", "last"])
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_flipped_bit_is_found_by_check_and_on_first_touch(refuses, run, here, path, name, end):
@@ -106,6 +107,7 @@ def test_damage_is_found_every_time(path):
         assert len(database.block(0).lengths) == 1
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize("place", range(HEADER_BYTES))
 def test_a_flipped_bit_of_the_header_is_found_at_open(path, place):
     """No bit of the header may change, not even the unused ones."""
@@ -114,6 +116,7 @@ def test_a_flipped_bit_of_the_header_is_found_at_open(path, place):
         Database.open(path)
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize(
     ("place", "word"),
     [(0, "not a swdual database"), (8, "format"), (20, "header"), (250, "header")],
@@ -124,6 +127,7 @@ def test_header_damage_is_explained(refuses, path, place, word):
     refused_everywhere(refuses, [word])
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize("place", [0, 30, -1])
 def test_a_flipped_bit_of_the_manifest_is_found_at_open(refuses, path, place):
     """The manifest is checked before anything is read from it."""
@@ -132,12 +136,14 @@ def test_a_flipped_bit_of_the_manifest_is_found_at_open(refuses, path, place):
     refused_everywhere(refuses, ["damaged section 'manifest'"])
 
 
+@pytest.mark.case(number=12)
 def test_a_file_one_byte_short_is_found_at_open(refuses, path):
     """The header knows the size of the file."""
     path.write_bytes(path.read_bytes()[:-1])
     refused_everywhere(refuses, ["truncated"])
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_file_that_ends_in_a_section_is_found_at_open(path, name):
     """Wherever the file ends early, it is refused."""
@@ -149,6 +155,7 @@ def test_a_file_that_ends_in_a_section_is_found_at_open(path, name):
             Database.open(path)
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize("length", [1, 7, 8, 12, HEADER_BYTES - 1, HEADER_BYTES])
 def test_a_file_that_ends_in_the_header_is_found_at_open(refuses, path, length):
     """A few bytes of a header are a truncated database."""
@@ -156,18 +163,21 @@ def test_a_file_that_ends_in_the_header_is_found_at_open(refuses, path, length):
     refused_everywhere(refuses, ["truncated"])
 
 
+@pytest.mark.case(number=12)
 def test_a_file_with_something_behind_its_end_is_found_at_open(refuses, path):
     """A file that grew is no longer what was written."""
     path.write_bytes(path.read_bytes() + b"\0")
     refused_everywhere(refuses, [" bytes where the header promises "])
 
 
+@pytest.mark.case(number=12)
 def test_an_empty_file_is_no_database(refuses, path):
     """Of an empty file under a database's name, it is said that it is empty."""
     path.write_bytes(b"")
     refused_everywhere(refuses, ["empty", "swdual makedb"])
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize(
     "content", [b"\x7fELF" + bytes(300), b"just some text\n" * 30, b"SWDUALDX" + bytes(300)]
 )
@@ -177,6 +187,7 @@ def test_a_foreign_file_is_no_database(refuses, path, content):
     refused_everywhere(refuses, ["not a swdual database, nor a FASTA or FASTQ file"])
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize("command", [("search", "q.fa"), ("info",)], ids=lambda words: words[0])
 def test_a_directory_is_no_database(refuses, here, command):
     """A folder in the place of the database: exit code 2."""
@@ -184,6 +195,7 @@ def test_a_directory_is_no_database(refuses, here, command):
     refuses(2, ["folder: ", "directory"], *command, "folder")
 
 
+@pytest.mark.case(number=12)
 @pytest.mark.parametrize("name", ["none.bin", "none.db", "none", "no/such/folder/x.db"])
 @pytest.mark.parametrize("command", [("search", "q.fa"), ("info",)], ids=lambda words: words[0])
 def test_a_missing_database_is_reported(refuses, name, command):
@@ -191,6 +203,7 @@ def test_a_missing_database_is_reported(refuses, name, command):
     refuses(2, [f"{name}: ", "No such file", "swdual makedb"], *command, name)
 
 
+@pytest.mark.case(number=12)
 def test_a_newer_major_version_is_refused(refuses, path):
     """The message gives both versions and the remedy."""
     patch_header(path, MAJOR_WITH_SHARDS + 1, 3)
@@ -204,12 +217,14 @@ def test_a_newer_major_version_is_refused(refuses, path):
     )
 
 
+@pytest.mark.case(number=12)
 def test_an_older_major_version_is_refused(refuses, path):
     """A format before the first is none that this release reads."""
     patch_header(path, MAJOR - 1, 0)
     refused_everywhere(refuses, [f"{MAJOR - 1}.0", "swdual makedb"])
 
 
+@pytest.mark.case(number=12)
 def test_a_newer_minor_version_is_read(run, path):
     """A newer minor version may only add what old readers can do without."""
     before = run("search", "q.fa", "t.db").out

@@ -171,6 +171,7 @@ def test_scores_as_far_apart_as_the_numbers_allow(kernel, tile, rng):
         cases.check(kernel, tile, queries_of(kernel, query, query[::-1]), targets, scheme)
 
 
+@pytest.mark.case(number=14)
 @over(LIMITED)
 def test_scores_too_large_are_noticed_exactly(kernel, tile, rng):
     """Totals one by one about the limit, and about the largest number of the type.
@@ -211,6 +212,7 @@ def test_the_best_of_many_overflows_beside_scores_that_fit(kernel, tile, rng):
     assert twice == (80 if kernel.queries == 2 else 0)
 
 
+@pytest.mark.case(number=14)
 def test_32_bits_hold_what_is_too_large_for_16(rng):
     """Up to the largest number that a score may be, 2**31 - 1, in one tile and in several."""
     for tile in RESCUE.tiles[::3]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.properties import examples
@@ -27,6 +28,7 @@ runs = st.builds(
 )
 
 
+@pytest.mark.case(number=29)
 @examples(400)
 @given(
     st.sampled_from(TILES),

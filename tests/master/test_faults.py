@@ -136,6 +136,7 @@ def same(tmp_path, alone):
 # Any workers, any planner.
 
 
+@pytest.mark.case(number=20)
 @pytest.mark.parametrize("crew_name", CREWS)
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_results_are_the_same_for_any_planner_and_workers(database, same, planner, crew_name):
@@ -315,6 +316,7 @@ WAITING = Device("cpu", "reference", {"waits": 1})
 """A device that works, but not before the fault of another has struck."""
 
 
+@pytest.mark.case(number=22)
 @pytest.mark.parametrize("replan", [False, True])
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling", "heft"])
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
@@ -348,6 +350,7 @@ def test_a_worker_that_is_gone_is_not_counted_on_again(
     assert all(span.worker != 1 for span in late)
 
 
+@pytest.mark.case(number=22)
 @pytest.mark.parametrize("replan", [False, True])
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling"])
 @pytest.mark.parametrize("first", [1, 3])
@@ -386,6 +389,7 @@ def test_progress_rises_to_the_end_though_workers_fail(database, faults):
     assert {total for _, total in told} == {CELLS}
 
 
+@pytest.mark.case(number=22)
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling"])
 def test_a_worker_that_says_nothing_for_too_long_is_given_up(
     monkeypatch, caplog, database, same, faults, planner
@@ -464,6 +468,7 @@ def test_a_device_that_fails_ends_the_search(database, faults):
         searched(database, [CPU, faulty("broken", 1)])
 
 
+@pytest.mark.case(number=22)
 @pytest.mark.parametrize("count", [1, 3])
 def test_workers_that_all_die_end_the_search(database, faults, count):
     """Nobody waits for ever, and the caller is not ended with them."""
@@ -473,6 +478,7 @@ def test_workers_that_all_die_end_the_search(database, faults, count):
     assert isinstance(caught.value.__cause__, SystemExit)
 
 
+@pytest.mark.case(number=22)
 @pytest.mark.parametrize("count", [1, 3])
 def test_workers_that_all_hang_end_the_search(monkeypatch, database, faults, count):
     """Nobody waits for ever; it is said at what, and what to do."""
@@ -544,6 +550,7 @@ def commanded(run, monkeypatch, error, *options):
     return run("search", "q.fa", "t.fa", "--backend", "reference", "-o", "hits.tsv", *options)
 
 
+@pytest.mark.case(number=22)
 @pytest.mark.parametrize("options", [(), ("--quiet",), ("-v",)])
 @pytest.mark.parametrize(
     ("error", "code", "words"),
@@ -572,6 +579,7 @@ def test_the_command_ends_with_one_clear_line(run, here, monkeypatch, error, cod
     assert not (here / "hits.tsv").exists()
 
 
+@pytest.mark.case(number=22)
 def test_three_tries_are_told_each_and_then_what_to_do(run, here, monkeypatch):
     """Who failed at which query and targets, with what, how often, and the remedy."""
     outcome = commanded(run, monkeypatch, RuntimeError("lane 3 is on fire"), "-p", "1")

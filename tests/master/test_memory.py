@@ -71,6 +71,7 @@ def test_no_more_is_planned_than_there_is(needs, part):
     assert planned.total > 0.98 * min(allowed, most)
 
 
+@pytest.mark.case(number=25)
 def test_less_than_the_least_is_refused_with_the_least(needs):
     """One byte less; rounded up to what an option can say, it works."""
     least = least_memory(needs).total
@@ -140,6 +141,7 @@ def test_ranges_are_no_heavier_than_they_may_be(lengths, max_range_cost, parts, 
         assert ranges == usual
 
 
+@pytest.mark.case(number=28)
 def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     """Small ranges, waves and packs: the results are those of a search with all it wants."""
     monkeypatch.setattr(memory, "MIN_RANGE", 4000)
@@ -165,6 +167,7 @@ def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     assert sum(held[:-1]) <= whole.memory.ranges
 
 
+@pytest.mark.case(number=28)
 def test_hits_come_in_pieces_that_make_up_the_whole(monkeypatch):
     """Ranks go on; few hits are one piece, and so are none."""
     target = "MKVLAWGGHERMKVLAWDEF"

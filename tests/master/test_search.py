@@ -117,6 +117,7 @@ def test_the_table_has_ties_beyond_every_limit(table):
     assert len(set(map(tuple, table))) == len(QUERIES)
 
 
+@pytest.mark.case(number=19)
 @pytest.mark.parametrize("kept", [0, 1, 3, TARGETS, TARGETS + 10])
 @pytest.mark.parametrize("block_bytes", [64 << 20, 1024, 1])
 def test_output_is_the_same_for_any_threads_and_ranges(monkeypatch, table, kept, block_bytes):
@@ -130,6 +131,7 @@ def test_output_is_the_same_for_any_threads_and_ranges(monkeypatch, table, kept,
         assert written(whole) == expected(table, kept)
 
 
+@pytest.mark.case(number=20)
 @pytest.mark.parametrize("kept", [0, 2])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_output_is_the_same_for_any_waves_and_calls(monkeypatch, database, table, kept, threads):
@@ -204,6 +206,7 @@ def test_a_query_of_one_residue_among_long_ones_is_searched(database):
     assert len(found[0]) > 0
 
 
+@pytest.mark.case(number=28)
 def test_a_query_that_finds_nothing_has_an_empty_result():
     """P pairs with no letter of the targets to a positive score."""
     found = search([("none", "P"), ("same", "MKVLAW")], {"t": "GGGG", "u": "MKVLAW"})

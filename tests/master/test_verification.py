@@ -92,6 +92,7 @@ def database():
     return found
 
 
+@pytest.mark.case(number=22)
 @pytest.mark.parametrize("kind", [Liar, Foresighted])
 @pytest.mark.parametrize("place", range(3))
 @pytest.mark.parametrize("difference", [1, -1])
@@ -116,6 +117,7 @@ def test_a_wrong_score_ends_the_search(liar, kind, place, difference):
         )
 
 
+@pytest.mark.case(number=22)
 def test_a_lost_hit_ends_the_search(liar):
     """What is not among the best must score less than the cutoff; how much less does not matter."""
     device = liar(Foresighted, 0, -70)
@@ -208,6 +210,7 @@ def test_a_negative_number_is_refused():
         swdual.search(QUERIES, TARGETS, verify=-1)
 
 
+@pytest.mark.case(number=22)
 def test_the_command_ends_with_one_clear_line(refuses, run, monkeypatch):
     """Exit code 3 and no output; without a difference the same output as ever."""
     arguments = ("search", "q.fa", "t.fa", "-o", "hits.tsv", "-p", "1")

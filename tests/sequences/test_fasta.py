@@ -102,6 +102,7 @@ def files(draw):
     return text.encode()
 
 
+@pytest.mark.case(number=4)
 @examples(150)
 @given(files(), st.integers(1, 40))
 def test_both_parsers_read_any_fasta_as_the_format_is_defined(text, chunk):
@@ -113,6 +114,7 @@ def test_both_parsers_read_any_fasta_as_the_format_is_defined(text, chunk):
     assert read(text, bulk=0, chunk=chunk) == expected
 
 
+@pytest.mark.case(number=6)
 @examples(50)
 @given(st.integers(1, 30), st.integers(0, 29), st.integers(1, 60), st.sampled_from([0, NEVER]))
 def test_an_invalid_letter_is_reported_with_its_own_line(records, at, chunk, bulk):
@@ -162,6 +164,7 @@ SPELLINGS = {
 }
 
 
+@pytest.mark.case(number=4)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_file_spelt_differently_gives_the_same_hits(run, here, spelling):
     """Line ends, blanks and case change nothing, in queries and in targets."""
@@ -174,6 +177,7 @@ def test_a_file_spelt_differently_gives_the_same_hits(run, here, spelling):
     assert (spelt.code, spelt.out) == (0, clean.out)
 
 
+@pytest.mark.case(number=4)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_file_of_one_record_spelt_differently_gives_the_same_hits(run, here, spelling):
     """Nor do they when the file has a single record."""
@@ -182,6 +186,7 @@ def test_a_file_of_one_record_spelt_differently_gives_the_same_hits(run, here, s
     assert (outcome.code, outcome.out) == (0, "q1\tt1\t77\t20\t14\n")
 
 
+@pytest.mark.case(number=4)
 def test_a_record_without_a_name_is_called_after_its_place(run, here):
     """A '>' alone gives sequence_N, where N counts all records of the file."""
     (here / "x.fa").write_bytes(b">a\n>b\n>\nMKV\n>c\n>\nMKV\n>d\nMKV\n")
@@ -189,6 +194,7 @@ def test_a_record_without_a_name_is_called_after_its_place(run, here):
     assert (outcome.code, outcome.out) == (0, "sequence_3\nsequence_5\nd\n")
 
 
+@pytest.mark.case(number=4)
 def test_a_tab_in_a_header_ends_the_identifier_and_keeps_the_columns(run, here):
     """The identifier ends at the tab, which tabular output shows as a space."""
     (here / "x.fa").write_bytes(b">id\tsome\ttext\nMKVLAW\n")
@@ -196,6 +202,7 @@ def test_a_tab_in_a_header_ends_the_identifier_and_keeps_the_columns(run, here):
     assert outcome.out == "id\tid some text\t33\n"
 
 
+@pytest.mark.case(number=4)
 def test_a_header_of_a_megabyte_is_read_whole(run, here):
     """A header line may be as long as it likes, in queries and in a database."""
     title = "x " + "y" * 1_000_000
@@ -225,6 +232,7 @@ def test_a_broken_fastq_file_is_refused_with_its_line(refuses, here, text, line)
 # Cases 1 to 3, 5, 6: what is no sequence.
 
 
+@pytest.mark.case(number=1)
 @pytest.mark.parametrize("text", [b"", b"\n", b" \n\n", b"# nothing\n"])
 @pytest.mark.parametrize(
     "arguments",
@@ -240,6 +248,7 @@ def test_an_empty_file_is_refused(refuses, here, text, arguments):
     refuses(1, ["x.fa: no sequences (file is empty)"], *arguments)
 
 
+@pytest.mark.case(number=2)
 @pytest.mark.parametrize(
     ("text", "line"), [(b"MKV\n", 1), (b"\n\nMKV\n>a\nMKV\n", 3), (b"\xff\xd8\xff\xe0 JFIF", 1)]
 )
@@ -252,6 +261,7 @@ def test_text_before_the_first_header_is_refused(refuses, here, text, line, argu
     refuses(1, [f"x.fa:{line}: expected '>'", "is this a sequence file?"], *arguments)
 
 
+@pytest.mark.case(number=3)
 def test_a_header_without_residues_is_left_out_with_a_warning(run, here):
     """The other records are searched, and the warning names the empty one."""
     (here / "x.fa").write_bytes(b">a\nMKV\n>nothing here\n>c\nMKVLAW\n")
@@ -261,6 +271,7 @@ def test_a_header_without_residues_is_left_out_with_a_warning(run, here):
     assert "nothing" in outcome.err
 
 
+@pytest.mark.case(number=3)
 def test_a_file_of_empty_records_is_refused(refuses, here):
     """Nothing is left to search."""
     (here / "x.fa").write_bytes(b">a\n>b\n\n")
@@ -268,6 +279,7 @@ def test_a_file_of_empty_records_is_refused(refuses, here):
         refuses(1, ["x.fa: no residues", "every record is empty"], *arguments)
 
 
+@pytest.mark.case(number=5)
 @pytest.mark.parametrize("gap", ["-", "."])
 def test_a_gap_among_the_residues_is_refused(refuses, run, here, gap):
     """An alignment is not a sequence: the line is named, and how to leave the record out."""
@@ -283,6 +295,7 @@ def test_a_gap_among_the_residues_is_refused(refuses, run, here, gap):
 INVALID = {"1": b"1", "@": b"@", "\u00e9": "\u00e9".encode(), "\xff": b"\xff", "\\x00": b"\0"}
 
 
+@pytest.mark.case(number=6)
 @pytest.mark.parametrize("shown", INVALID)
 def test_an_invalid_letter_is_refused_or_replaced(refuses, run, here, shown):
     """By default line and character are named; replaced, it scores as X and is counted."""
@@ -300,6 +313,7 @@ def test_an_invalid_letter_is_refused_or_replaced(refuses, run, here, shown):
     assert (here / "x.db").read_bytes() == (here / "clean.db").read_bytes()
 
 
+@pytest.mark.case(number=6)
 def test_an_invalid_base_is_replaced_by_n():
     """In nucleotides the wildcard is N."""
     assert read(b">a\nACEGT\n", alphabet=NUCLEOTIDE, on_invalid="replace") == [("a", "ACNGT")]
@@ -315,6 +329,7 @@ def test_a_file_of_invalid_records_is_refused_when_they_are_left_out(refuses, he
 # Case 7: the rarer letters.
 
 
+@pytest.mark.case(number=7)
 def test_selenocysteine_scores_as_c_and_pyrrolysine_as_x(run, here):
     """U and O in the file score as BLAST scores them, and remain what they are."""
     (here / "rare.fa").write_bytes(b">a\nMUOWWJBZX*W\n")
@@ -335,6 +350,7 @@ def read_file(path):
     return [(record.title, PROTEIN.decode(record.codes)) for record in read_sequences(path)]
 
 
+@pytest.mark.case(number=10)
 @pytest.mark.parametrize("kind", COMPRESS)
 @pytest.mark.parametrize("name", ["x.fa", "x.gz", "x.fa.bz2", "x"])
 def test_compression_is_told_by_the_first_bytes_not_by_the_name(here, kind, name):
@@ -344,6 +360,7 @@ def test_compression_is_told_by_the_first_bytes_not_by_the_name(here, kind, name
     assert read_file(name) == naive(text)
 
 
+@pytest.mark.case(number=10)
 @pytest.mark.parametrize("ending", ["gz", "bz2", "xz", "zst"])
 def test_a_plain_file_named_as_if_compressed_is_read(run, here, ending):
     """A plain file is read correctly under the name of a compressed one."""
@@ -353,6 +370,7 @@ def test_a_plain_file_named_as_if_compressed_is_read(run, here, ending):
     assert (outcome.code, outcome.out) == (0, "q1\tt1\t77\t20\t14\nq2\tt3\t116\t20\t23\n")
 
 
+@pytest.mark.case(number=10)
 @pytest.mark.parametrize("kind", COMPRESS)
 def test_all_members_of_a_compressed_file_are_read(here, kind):
     """Gzip members, zstd frames and the like may be concatenated, even inside a record."""
@@ -363,6 +381,7 @@ def test_all_members_of_a_compressed_file_are_read(here, kind):
     assert read_file("x") == naive(text)
 
 
+@pytest.mark.case(number=10)
 @pytest.mark.parametrize("kind", COMPRESS)
 def test_a_compressed_file_with_nothing_in_it_is_empty(refuses, here, kind):
     """It is refused as the plain empty file is."""
@@ -370,6 +389,7 @@ def test_a_compressed_file_with_nothing_in_it_is_empty(refuses, here, kind):
     refuses(1, ["x: no sequences (file is empty)"], "makedb", "x", "x.db")
 
 
+@pytest.mark.case(number=10)
 @pytest.mark.parametrize("kind", COMPRESS)
 @pytest.mark.parametrize("left", ["two thirds", "all but a byte", "twelve bytes", "last member"])
 def test_a_truncated_compressed_file_is_refused(refuses, here, kind, left):
@@ -388,6 +408,7 @@ def test_a_truncated_compressed_file_is_refused(refuses, here, kind, left):
     refuses(1, words, "search", "q.fa", "x", "-o", "hits.tsv")
 
 
+@pytest.mark.case(number=10)
 @pytest.mark.parametrize("kind", COMPRESS)
 def test_a_corrupt_compressed_file_is_refused(refuses, here, kind):
     """A bit flipped in the middle is found by the format's own checks."""
@@ -399,6 +420,7 @@ def test_a_corrupt_compressed_file_is_refused(refuses, here, kind):
     refuses(1, words, "search", "x", "t.fa", "-o", "hits.tsv")
 
 
+@pytest.mark.case(number=10)
 def test_a_truncated_stream_is_said_to_end_after_the_records_that_were_read(refuses, here):
     """The number in the message is that of the records before the end, but for a buffer's."""
     cut = gzip.compress(many_records())
@@ -410,6 +432,7 @@ def test_a_truncated_stream_is_said_to_end_after_the_records_that_were_read(refu
     assert whole / 2 <= told <= whole
 
 
+@pytest.mark.case(number=11)
 def test_standard_input_may_be_compressed(run, here):
     """Compression is seen through on standard input as well."""
     text = (here / "q.fa").read_bytes()

@@ -51,6 +51,7 @@ def test_the_amino_acids_score_as_in_ncbi_s_files(name):
             assert between(ours, a, b) == theirs[a, b]
 
 
+@pytest.mark.case(number=16)
 @pytest.mark.skipif(not NCBI.is_file(), reason="NCBI's tables lie beside the project only")
 @pytest.mark.parametrize("name", names())
 def test_all_letters_score_as_in_ncbi_s_tables(name):
@@ -61,6 +62,7 @@ def test_all_letters_score_as_in_ncbi_s_tables(name):
         assert [between(ours, a, b) for b in tables["letters"]] == row
 
 
+@pytest.mark.case(number=7)
 @pytest.mark.parametrize("name", names())
 def test_selenocysteine_is_c_and_pyrrolysine_is_x_in_every_matrix(name):
     """U scores as C and O as X against everything, each other included."""
@@ -72,6 +74,7 @@ def test_selenocysteine_is_c_and_pyrrolysine_is_x_in_every_matrix(name):
     assert scores[u, u] == scores[c, c]
 
 
+@pytest.mark.case(number=16)
 def test_a_file_scores_as_the_matrix_of_the_same_values(run, here):
     """BLOSUM62 in a file, with comments before, between and behind the rows, is BLOSUM62."""
     lines = written().splitlines()
@@ -92,6 +95,7 @@ def test_a_file_scores_as_the_matrix_of_the_same_values(run, here):
         assert (name, outcome.err.count("error"), outcome.out) == (name, 0, builtin)
 
 
+@pytest.mark.case(number=16)
 def test_a_matrix_without_a_star_gives_it_the_smallest_score(run, here):
     """Letters that a file does not list take its smallest score; U and O stay C and X."""
     (here / "m").write_text(written(LETTERS[:-1]))
@@ -183,6 +187,7 @@ BAD = {
 }
 
 
+@pytest.mark.case(number=16)
 @pytest.mark.parametrize("fault", BAD)
 def test_a_bad_matrix_file_is_refused(refuses, here, fault):
     """Exit code 1; the file and the cause are named; nothing is written."""
@@ -205,6 +210,7 @@ def test_a_matrix_that_cannot_be_read_is_an_input_error(refuses, here, kind):
     assert "cannot be written" not in outcome.err
 
 
+@pytest.mark.case(number=26)
 def test_an_unknown_matrix_names_the_nearest(refuses):
     """A name that is neither a matrix nor a file: the message helps."""
     refuses(

@@ -226,6 +226,7 @@ def test_compiled_kernels_are_kept_in_our_folder(monkeypatch, tmp_path):
     assert "CUPY_CACHE_DIR" not in os.environ
 
 
+@pytest.mark.case(number=30)
 def test_without_a_folder_kernels_are_compiled_each_time(monkeypatch):
     """Nothing can be written anywhere, and still it works."""
     monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)

@@ -68,6 +68,7 @@ def test_candidates_are_gathered_on_the_card(capability):
             assert found == best_of(database, task, scores, cutoff)
 
 
+@pytest.mark.case(number=14)
 @pytest.mark.parametrize("capability", CAPABILITIES)
 def test_overflows_are_rescued_on_the_card(capability):
     """Scores around what 16 bits hold, in windows of long targets, too."""

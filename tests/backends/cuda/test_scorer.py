@@ -223,6 +223,7 @@ def test_no_more_memory_is_used_than_allowed(small, limit):
     assert 0 < card.peak <= limit
 
 
+@pytest.mark.case(number=23)
 def test_memory_that_others_took_is_noticed_and_done_without(small):
     """The card says that it is free, but it is not: less is tried until it does."""
     rng = np.random.default_rng(9)
@@ -235,6 +236,7 @@ def test_memory_that_others_took_is_noticed_and_done_without(small):
     assert card.peak <= 60_000
 
 
+@pytest.mark.case(number=23)
 @pytest.mark.parametrize("limit", [8 * MEBIBYTE, 60_000])
 def test_each_allocation_in_turn_may_fail(limit):
     """Whichever it is, the scores are right, and progress never falls and sums to the cells."""
@@ -261,6 +263,7 @@ def test_each_allocation_in_turn_may_fail(limit):
     assert number > 10
 
 
+@pytest.mark.case(number=25)
 def test_too_little_memory_is_said_with_the_remedy(small):
     """How much there is, how much was allowed, and what to do; then the next call tries again."""
     rng = np.random.default_rng(11)
@@ -293,6 +296,7 @@ def test_a_budget_that_is_too_small_is_said_at_once(small):
     assert card.used == 0
 
 
+@pytest.mark.case(number=23)
 def test_each_operation_in_turn_may_fail(small):
     """An error of the card comes out as a DeviceError, then and ever after; no memory is kept."""
     rng = np.random.default_rng(13)

@@ -36,6 +36,8 @@ def files(run):
     return "r.fa", "s.db"
 
 
+@pytest.mark.case(number=19)
+@pytest.mark.case(number=20)
 @pytest.mark.parametrize("options", [(), ("--stats", "fit"), ("-k", "3", "-e", "1e-5")])
 def test_proteins_are_found_on_gpus_as_on_the_cpu(run, cards, files, options):
     """All scores for a fit, the best of them otherwise, with alignments."""
@@ -61,6 +63,7 @@ def test_both_strands_of_nucleotides_are_compared_on_gpus(run, cards, here):
     assert any("q2_s16" in launch[0] for launch in cards[0].launches)
 
 
+@pytest.mark.case(number=25)
 def test_the_limit_reaches_the_card(run, cards, files):
     """What the command line allows is all that is used."""
     arguments = ("search", *files, "--device", "cuda:0", "--gpu-memory-limit", "8M")
@@ -68,6 +71,7 @@ def test_the_limit_reaches_the_card(run, cards, files):
     assert 0 < cards[0].peak <= 8 << 20
 
 
+@pytest.mark.case(number=23)
 def test_a_card_without_memory_is_done_without_in_a_hybrid(run, cards, files):
     """With a warning; where nothing else was allowed, the search ends with exit code 4."""
     for card in cards:
@@ -85,6 +89,7 @@ def test_a_card_without_memory_is_done_without_in_a_hybrid(run, cards, files):
     assert last.endswith("free some, raise --gpu-memory-limit, or use --device cpu")
 
 
+@pytest.mark.case(number=23)
 @pytest.mark.parametrize("device", ["cuda:0", "hybrid"])
 def test_a_card_that_is_lost_ends_the_search(refuses, run, cards, files, device):
     """Exit code 3; card, cause and remedy: what it computed before may be wrong as well."""

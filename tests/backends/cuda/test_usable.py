@@ -77,6 +77,7 @@ def test_gpus_that_are_too_old_are_left_out(machine):
     assert cuda.facts()["gpus"][0]["kernels"] == []
 
 
+@pytest.mark.case(number=23)
 @pytest.mark.parametrize(
     ("driver", "wheels", "words"),
     [
@@ -111,6 +112,7 @@ def test_what_is_missing_is_said_with_the_way_to_get_it(machine, driver, wheels,
     assert cuda.facts()["missing"] == cuda.why_not()
 
 
+@pytest.mark.case(number=23)
 @pytest.mark.parametrize(
     ("driver", "wheels", "words"),
     [
