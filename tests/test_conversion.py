@@ -20,7 +20,7 @@ from support.properties import examples
 
 import swdual
 from swdual.errors import InputError, OutputError
-from swdual.format import Table, printed
+from swdual.format import Table, print_column
 from swdual.formats import jsonl, tabular
 from swdual.hits.fields import DATA, FIELDS, STANDARD
 from swdual.results.conversion import convert
@@ -178,7 +178,7 @@ def test_any_table_survives(tmp_path_factory, data):
         assert convert(tmp_path / source, tmp_path / target) == len(rows)
         assert content(tmp_path / target) == expected
     convert(tmp_path / "2.arrow", tmp_path / "4.csv", header=True)
-    texts = [printed(name, column) for name, column in zip(names, columns, strict=True)]
+    texts = [print_column(name, column) for name, column in zip(names, columns, strict=True)]
     assert sixes(tmp_path / "4.csv") == [names, *map(list, zip(*texts, strict=True))]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from swdual.cli._times import read_times
 from swdual.errors import InputError
-from swdual.io.input import lines, read_small
+from swdual.io.input import read_lines, read_small
 from swdual.prediction.preview import plan
 from swdual.scheduling.platform import Platform
 from swdual.sequences.matrices import load
@@ -40,15 +40,15 @@ def test_a_file_of_the_largest_size_is_read(tmp_path):
 
 def test_lines_come_with_their_ends():
     """As from the stream itself, the last one without an end too."""
-    assert [*lines(io.BytesIO(b"one\n\ntwo"), "x", 4)] == [b"one\n", b"\n", b"two"]
-    assert [*lines(io.StringIO("é\nb"), "x", 2)] == ["é\n", "b"]
+    assert [*read_lines(io.BytesIO(b"one\n\ntwo"), "x", 4)] == [b"one\n", b"\n", b"two"]
+    assert [*read_lines(io.StringIO("é\nb"), "x", 2)] == ["é\n", "b"]
 
 
 def test_a_line_without_an_end_is_refused_with_its_number():
     """No more of it is read than a line may have."""
     stream = io.BufferedReader(Endless(b"9"))
     with pytest.raises(InputError, match=r"^table:1: the line does not end"):
-        list(lines(stream, "table", 1000))
+        list(read_lines(stream, "table", 1000))
     assert stream.raw.given < 100_000
 
 

@@ -146,7 +146,7 @@ with progress_bar("searching", "GCUPS", 1e9, shown=True) as bar:
     bar(4_000_000_000, 10_000_000_000)
     for text in ("first\\tresult\\n", "a second one, ", "which goes on\\n"):
         until_seen()
-        with bar.handing_on():
+        with bar.pause():
             sys.stdout.write(text)
             sys.stdout.flush()
     until_seen()
@@ -212,7 +212,7 @@ def test_the_bar_stays_while_results_go_to_a_file(terminal, tmp_path):
     """Where no result can disturb it, it need not be taken away."""
     program = f"""{BAR}
 with progress_bar("searching", "GCUPS", 1e9, shown=True) as bar:
-    with bar.handing_on():
+    with bar.pause():
         print("a result", flush=True)
         until_seen()
 """

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.input import lines
+from swdual.io.input import read_lines
 from swdual.io.text import quote
 
 MAX_TASKS = 10_000_000
@@ -47,7 +47,7 @@ def read_times(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
                 raw = sys.stdin.buffer
             text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
             files.callback(text.detach)
-            return _columns(csv.reader(lines(text, name)), name)
+            return _columns(csv.reader(read_lines(text, name)), name)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from error
     except (UnicodeDecodeError, csv.Error) as error:

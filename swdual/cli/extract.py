@@ -168,7 +168,7 @@ def command(
 def _read_words(path: str | None) -> Iterator[str]:
     """Yield the first word of each line of a file, if there is one."""
     from swdual.errors import InputError
-    from swdual.io.input import lines
+    from swdual.io.input import read_lines
     from swdual.sequences.sequence import first_word
 
     if path is None:
@@ -178,10 +178,10 @@ def _read_words(path: str | None) -> Iterator[str]:
         if path == "-":
             if sys.stdin is None:
                 raise InputError("is closed", file=name)
-            found = list(lines(sys.stdin.buffer, name))
+            found = list(read_lines(sys.stdin.buffer, name))
         else:
             with open(path, "rb") as stream:
-                found = list(lines(stream, name))
+                found = list(read_lines(stream, name))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from error
     for line in found:

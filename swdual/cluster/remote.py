@@ -62,8 +62,8 @@ class SearchSpec:
         Tells it from others.
     name, is_file
         What the database is called, and whether that is a path, which the nodes may know, too.
-    outline, digest
-        What the database consists of; see `Database.outline`.
+    metadata, digest
+        What the database consists of; see `Database.metadata`.
     lengths
         (queries,) residues of each query.
     params
@@ -75,7 +75,7 @@ class SearchSpec:
     token: str
     name: str
     is_file: bool
-    outline: bytes = field(repr=False)
+    metadata: bytes = field(repr=False)
     digest: str
     lengths: NDArray[np.int64] = field(repr=False)
     params: SearchParameters
@@ -170,7 +170,7 @@ class WorkerState:
                 self.notes.append(f"{spec.name} is another database there; it is not used")
             except (DatabaseError, OSError) as error:
                 self.notes.append(f"{error}; it is not used")
-        return Database.from_metadata(spec.outline, spec.name, folder)
+        return Database.from_metadata(spec.metadata, spec.name, folder)
 
     def _devices(
         self, spec: SearchSpec, execution: ExecutionOptions, worker: Worker

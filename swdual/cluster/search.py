@@ -78,7 +78,7 @@ class ClusterSearch(Search):
             uuid.uuid4().hex[:8] + "0",
             os.path.abspath(database.name) if is_file else database.name,
             is_file,
-            database.outline,
+            database.metadata,
             database.digest,
             np.array(lengths, np.int64),
             params,

@@ -29,10 +29,10 @@ from swdual.database.layout import (
 )
 from swdual.database.memory import BuildMemoryPlan
 from swdual.database.writing import (
+    OutputStream,
     SectionWriter,
     ShardAssigner,
-    Target,
-    Targets,
+    SortedTargets,
     pad_lengths,
     write_block,
 )
@@ -64,7 +64,7 @@ STORED_RECORDS = 512
 MAX_RUNS = 256
 """Sorted runs on disk before they are merged into one."""
 
-Size = Callable[[int, int], int]
+BlockSize = Callable[[int, int], int]
 """How many bytes a block has at most, given its number and the bytes of those before it."""
 
 logger = logging.getLogger("swdual")
@@ -77,14 +77,14 @@ def largest_memory_plan() -> BuildMemoryPlan:
 
 def build(
     batches: Iterable[Batch],
-    stream: Target,
+    stream: OutputStream,
     alphabet: Alphabet,
     *,
     title: str,
     writer: str,
     scratch: Path | None,
     room: BuildMemoryPlan | None = None,
-    shards: Sequence[Target] = (),
+    shards: Sequence[OutputStream] = (),
     progress: Callable[[int], None] = lambda residues: None,
 ) -> None:
     """Write a database to a seekable binary stream.
@@ -224,7 +224,7 @@ class _Run:
         """The bytes of all records, each filled up to the next one's begin."""
         return int(sum(pad_lengths(lengths).sum() for lengths in self._lengths))
 
-    def blocks(self, block_bytes: Size) -> Iterator[Targets]:
+    def blocks(self, block_bytes: BlockSize) -> Iterator[SortedTargets]:
         """Return the records by descending length, ties in input order, cut into blocks.
 
         The codes of a block are overwritten by those of the next but one.
@@ -255,13 +255,13 @@ class _Run:
             residues = buffer[: size + GUARD_BYTES]
             gather(source, starts[chosen], words[chosen], residues[:size].view(np.complex128))
             residues[size:] = PAD
-            yield Targets(lengths[chosen], chosen + self.first_ordinal, residues)
+            yield SortedTargets(lengths[chosen], chosen + self.first_ordinal, residues)
 
 
 class _StoredRun:
     """A sorted run in a temporary file, read back record by record."""
 
-    def __init__(self, blocks: Iterator[Targets], file: IO[bytes]) -> None:
+    def __init__(self, blocks: Iterator[SortedTargets], file: IO[bytes]) -> None:
         self._file = file
         self.padded_bytes = 0
         for targets in blocks:
@@ -302,9 +302,9 @@ def _sorted_runs(
         names.add(batch)
         if not run.holds(batch):
             if run.records:
-                runs.append(_StoredRun(run.blocks(_whole), spool()))
+                runs.append(_StoredRun(run.blocks(_full_block), spool()))
             if len(runs) == MAX_RUNS:
-                merged = _StoredRun(_blocks(runs, _whole), spool())
+                merged = _StoredRun(_blocks(runs, _full_block), spool())
                 for stored in runs:
                     stored.close()
                 runs = [merged]
@@ -314,19 +314,19 @@ def _sorted_runs(
         progress(int(batch.lengths.sum()))
     if run.records == 0:
         raise InputError("no sequences to build a database of")
-    return [*runs, _StoredRun(run.blocks(_whole), spool())] if runs else run
+    return [*runs, _StoredRun(run.blocks(_full_block), spool())] if runs else run
 
 
 def _padded_bytes(runs: _Run | list[_StoredRun]) -> int:
     return sum(run.padded_bytes for run in ([runs] if isinstance(runs, _Run) else runs))
 
 
-def _whole(number: int, used: int) -> int:
+def _full_block(number: int, used: int) -> int:
     """Return the bytes of a block at most, where there is nothing to share out."""
     return BLOCK_BYTES
 
 
-def _blocks(runs: _Run | list[_StoredRun], block_bytes: Size) -> Iterator[Targets]:
+def _blocks(runs: _Run | list[_StoredRun], block_bytes: BlockSize) -> Iterator[SortedTargets]:
     """Return all targets by descending length, ties in input order, cut into blocks."""
     if isinstance(runs, _Run):
         yield from runs.blocks(block_bytes)
@@ -346,9 +346,9 @@ def _blocks(runs: _Run | list[_StoredRun], block_bytes: Size) -> Iterator[Target
     yield _make_targets(lengths, ordinals, codes)
 
 
-def _make_targets(lengths: array[int], ordinals: array[int], codes: bytearray) -> Targets:
+def _make_targets(lengths: array[int], ordinals: array[int], codes: bytearray) -> SortedTargets:
     codes += bytes([PAD]) * GUARD_BYTES
-    return Targets(
+    return SortedTargets(
         np.frombuffer(lengths, np.int64),
         np.frombuffer(ordinals, np.int64),
         np.frombuffer(codes, np.uint8),

@@ -83,24 +83,26 @@ class Database:
     Parameters
     ----------
     main
-        The file, or its outline.
-    outline
-        Whether it is an outline: header and manifest only.
+        The file, or its metadata.
+    metadata_only
+        Whether it holds header and manifest only.
     folder
         Where blocks that come from elsewhere are kept.
     """
 
-    def __init__(self, main: Piece, *, outline: bool = False, folder: Path | None = None) -> None:
+    def __init__(
+        self, main: Piece, *, metadata_only: bool = False, folder: Path | None = None
+    ) -> None:
         self.name = main.name
         self._main = main
-        self._outline = outline
+        self._metadata_only = metadata_only
         self._folder = folder
         self._path = os.path.abspath(main.name)  # a pickle may be read in another folder
         self.manifest: Manifest = read_manifest(main.data, self.name)
-        fault = find_manifest_fault(self.manifest, MAX_NUMBER if outline else len(main.data))
+        fault = find_manifest_fault(self.manifest, MAX_NUMBER if metadata_only else len(main.data))
         if fault is not None:
             raise DatabaseError(f"{fault}; build it again with 'swdual makedb'", file=self.name)
-        self._storage = Storage(main, self.manifest, outline=outline, folder=folder)
+        self._storage = Storage(main, self.manifest, metadata_only=metadata_only, folder=folder)
         self._blocks: dict[int, tuple[list[tuple[Piece, FileState | None]], Block]] = {}
 
     @classmethod
@@ -148,13 +150,13 @@ class Database:
         return database
 
     @classmethod
-    def from_metadata(cls, outline: bytes, name: str, folder: Path) -> Self:
+    def from_metadata(cls, metadata: bytes, name: str, folder: Path) -> Self:
         """Return a database of which blocks are kept in a folder, and nothing else is here.
 
         Parameters
         ----------
-        outline
-            What `outline` says of the database elsewhere.
+        metadata
+            What `metadata` returned where the database is.
         name
             What messages call it.
         folder
@@ -163,9 +165,9 @@ class Database:
         Raises
         ------
         DatabaseError
-            If that is no outline, or one of another version.
+            If these are no metadata, or of another version.
         """
-        return cls(MemoryFile(outline, name), outline=True, folder=folder)
+        return cls(MemoryFile(metadata, name), metadata_only=True, folder=folder)
 
     @classmethod
     def from_batches(cls, batches: Iterable[Batch], alphabet: Alphabet, name: str) -> Self:
@@ -255,7 +257,7 @@ class Database:
         if not isinstance(self._main, MemoryFile):
             return _reopen, (type(self), self._path, self._folder, self.digest)
         data = bytes(self._main.data)
-        return _restore, (type(self), data, self.name, self._outline, self._folder)
+        return _restore, (type(self), data, self.name, self._metadata_only, self._folder)
 
     def close(self) -> None:
         """Let go of the files, or leave that to the last of their arrays that is still in use."""
@@ -266,7 +268,9 @@ class Database:
     def held_bytes(self) -> int:
         """The bytes of memory that it takes however little is looked at: none if it is a file."""
         return (
-            len(self._main.data) if isinstance(self._main, MemoryFile) and not self._outline else 0
+            len(self._main.data)
+            if isinstance(self._main, MemoryFile) and not self._metadata_only
+            else 0
         )
 
     def release(self) -> None:
@@ -279,7 +283,7 @@ class Database:
         return read_digest(self._main.data).hex()
 
     @property
-    def outline(self) -> bytes:
+    def metadata(self) -> bytes:
         """What another process needs to open the same database, which then lacks all blocks."""
         return read_metadata(self._main.data)
 
@@ -449,7 +453,7 @@ class Database:
             return exact[0]
         if len(partial) == 1:
             return partial[0]
-        raise self._unknown(identifier, partial)
+        raise self._unknown_error(identifier, partial)
 
     def lookup(self, identifiers: Iterable[str]) -> dict[str, Matches]:
         """Return the records that each of some identifiers may mean, found in one pass: see `find`.
@@ -476,10 +480,10 @@ class Database:
             if exact or len(partial) == 1:
                 chosen |= dict.fromkeys(exact or partial)
             else:
-                errors[identifier] = self._unknown(identifier, partial)
+                errors[identifier] = self._unknown_error(identifier, partial)
         return [*chosen], errors
 
-    def _unknown(self, identifier: str, partial: list[int]) -> UnknownIdentifier:
+    def _unknown_error(self, identifier: str, partial: list[int]) -> UnknownIdentifier:
         """Return the error for an identifier that no record has, or that is a part of several."""
         if partial:
             first = [first_word(title) for title in self.headers(partial[:MAX_SUGGESTIONS])]
@@ -616,7 +620,7 @@ def _reopen(kind: type[Database], path: str, folder: Path | None, digest: str) -
 
 
 def _restore(
-    kind: type[Database], data: bytes, name: str, outline: bool, folder: Path | None
+    kind: type[Database], data: bytes, name: str, metadata_only: bool, folder: Path | None
 ) -> Database:
     """Return a database that was in the memory of another process."""
-    return kind(MemoryFile(data, name), outline=outline, folder=folder)
+    return kind(MemoryFile(data, name), metadata_only=metadata_only, folder=folder)

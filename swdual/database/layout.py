@@ -139,22 +139,22 @@ class Manifest:
             If it is none.
         """
         values: dict[str, Any] = json.loads(text)
-        values["blocks"] = tuple(_known(BlockInfo, block) for block in values["blocks"])
-        values["sections"] = tuple(_known(Section, section) for section in values["sections"])
-        values["shards"] = tuple(_shard(shard) for shard in values["shards"]) if shards else ()
+        values["blocks"] = tuple(_make_record(BlockInfo, block) for block in values["blocks"])
+        values["sections"] = tuple(_make_record(Section, section) for section in values["sections"])
+        values["shards"] = tuple(_make_shard(shard) for shard in values["shards"]) if shards else ()
         if shards and not values["shards"]:
             raise ValueError("no shards")
-        return _known(cls, values)
+        return _make_record(cls, values)
 
 
-def _shard(values: dict[str, Any]) -> Shard:
+def _make_shard(values: dict[str, Any]) -> Shard:
     blocks = values["blocks"] = tuple(values["blocks"])
     if not all(type(block) is int for block in blocks):
         raise TypeError("blocks of a shard are not numbers")
-    return _known(Shard, values)
+    return _make_record(Shard, values)
 
 
-def _known(kind: type[Kind], values: dict[str, Any]) -> Kind:
+def _make_record(kind: type[Kind], values: dict[str, Any]) -> Kind:
     """Return a record of the fields it knows; a newer minor version may have written more."""
     found = {}
     for field in fields(kind):

@@ -32,7 +32,7 @@ CHECKED_AT_ONCE = 4 << 20
 """Bytes of a section that are in memory while its checksum is computed."""
 
 
-class Place(NamedTuple):
+class SectionAddress(NamedTuple):
     """A piece, and where in it a section begins."""
 
     piece: Piece
@@ -48,27 +48,27 @@ class Storage:
         The file, or what was sent of it.
     manifest
         What it says of itself.
-    outline
+    metadata_only
         Whether only header and manifest were sent.
     folder
         Where parts are kept, if they are.
     """
 
     def __init__(
-        self, main: Piece, manifest: Manifest, *, outline: bool, folder: Path | None
+        self, main: Piece, manifest: Manifest, *, metadata_only: bool, folder: Path | None
     ) -> None:
         self.sections = {section.name: section for section in manifest.sections}
         self._main = main
         self._manifest = manifest
         self._digest = read_digest(main.data)
-        self._outline = outline
+        self._metadata_only = metadata_only
         self._folder = folder
         self._blocks = {
             f"{kind}/{block}": (kind, block)
             for block in range(len(manifest.blocks))
             for kind in SECTION_TYPES
         }
-        self._homes = {} if outline else manifest.homes
+        self._homes = {} if metadata_only else manifest.homes
         self._shards: dict[int, MappedFile] = {}
         self._parts: dict[int, MappedFile] = {}
         self._verified: dict[str, tuple[Piece, FileState | None]] = {}
@@ -83,7 +83,7 @@ class Storage:
             If it is damaged or not here, or its file is no longer as long as it was.
         """
         section = self.sections[name]
-        piece, offset = self._place(section)
+        piece, offset = self._locate_section(section)
         seen = piece, piece_state(piece)
         data = piece.data[offset : offset + section.bytes]
         if self._verified.get(name) != seen:
@@ -115,30 +115,30 @@ class Storage:
     def pieces(self, block: int) -> list[Piece]:
         """Return the files that a block lies in."""
         sections = (self.sections[f"{kind}/{block}"] for kind in SECTION_TYPES)
-        return list(dict.fromkeys(self._place(section).piece for section in sections))
+        return list(dict.fromkeys(self._locate_section(section).piece for section in sections))
 
-    def _place(self, section: Section) -> Place:
+    def _locate_section(self, section: Section) -> SectionAddress:
         """Return where a section lies, having opened the file if it is there."""
-        if section.name in self._blocks and (self._outline or section.name in self._homes):
+        if section.name in self._blocks and (self._metadata_only or section.name in self._homes):
             return self._locate_in_block(section)
-        if self._outline:
+        if self._metadata_only:
             raise DatabaseError(
                 f"section {section.name!r} was not sent; ask who has the database",
                 file=self._main.name,
             )
-        return Place(self._main, section.offset)
+        return SectionAddress(self._main, section.offset)
 
-    def _locate_in_block(self, section: Section) -> Place:
+    def _locate_in_block(self, section: Section) -> SectionAddress:
         kind, block = self._blocks[section.name]
         shard = self._homes.get(section.name)
         with self._opening:
             if shard is not None and block not in self._parts:
                 try:
-                    return Place(self._shard(shard), section.offset)
+                    return SectionAddress(self._shard(shard), section.offset)
                 except DatabaseError:
                     if self._folder is None or not self._has_part(block):
                         raise
-            return Place(self._part(block), self._offsets(block)[kind])
+            return SectionAddress(self._part(block), self._offsets(block)[kind])
 
     def _shard(self, number: int) -> Piece:
         if number not in self._shards:
@@ -191,15 +191,15 @@ class Storage:
         offsets, end = {}, 0
         for kind in SECTION_TYPES:
             offsets[kind] = end
-            end += self._padded(kind, block)
+            end += self._section_bytes(kind, block)
         return offsets
 
-    def _padded(self, kind: str, block: int) -> int:
+    def _section_bytes(self, kind: str, block: int) -> int:
         size = self.sections[f"{kind}/{block}"].bytes
         return size + padding(size)
 
     def _part_bytes(self, block: int) -> int:
-        return sum(self._padded(kind, block) for kind in SECTION_TYPES)
+        return sum(self._section_bytes(kind, block) for kind in SECTION_TYPES)
 
     def _has_part(self, block: int) -> bool:
         return _is_file_of(self._part_path(block), self._part_bytes(block))
@@ -207,7 +207,7 @@ class Storage:
     def has_block(self, block: int) -> bool:
         """Return whether a block is here: in the file, or in a shard or part of the right size."""
         shard = self._homes.get(f"residues/{block}")
-        if shard is None and not self._outline:
+        if shard is None and not self._metadata_only:
             return True
         if shard is not None:
             size = self._manifest.shards[shard].bytes

@@ -29,7 +29,7 @@ BLOCKS_OF_SHARD = 4
 COPY_BYTES = 8 << 20
 
 
-class Target(Protocol):
+class OutputStream(Protocol):
     """What a database is written to."""
 
     def write(self, data: bytes | memoryview, /) -> int:
@@ -39,7 +39,7 @@ class Target(Protocol):
         """Go on at a place counted from the beginning."""
 
 
-class Targets(NamedTuple):
+class SortedTargets(NamedTuple):
     """Targets in file order: lengths, places in the input, and codes laid out as in the file."""
 
     lengths: NDArray[np.int64]
@@ -77,7 +77,7 @@ class ShardAssigner:
             return self._most
         return min(self._most, -(-(self._total - used) // max(1, self._wanted - number)))
 
-    def next(self, targets: Targets) -> int:
+    def next(self, targets: SortedTargets) -> int:
         """Return the number of the stream that the next block goes to; 0 without shards."""
         if not self._blocks:
             return 0
@@ -111,7 +111,7 @@ class SectionWriter:
     There may be several streams; `ends` says how long they are.
     """
 
-    def __init__(self, streams: Sequence[Target], background: ThreadPoolExecutor) -> None:
+    def __init__(self, streams: Sequence[OutputStream], background: ThreadPoolExecutor) -> None:
         self._streams = streams
         self._background = background
         self._written: list[Future[Section]] = []
@@ -156,7 +156,7 @@ class SectionWriter:
 
 
 def write_block(
-    sections: SectionWriter, targets: Targets, before: list[BlockInfo], stream: int
+    sections: SectionWriter, targets: SortedTargets, before: list[BlockInfo], stream: int
 ) -> BlockInfo:
     """Append the sections of one block, those that lie in shards to a stream."""
     number = len(before)

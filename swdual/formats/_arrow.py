@@ -26,7 +26,7 @@ BATCH_ROWS = 1 << 16
 """Rows that are written at once."""
 
 
-def arrow() -> Any:
+def import_arrow() -> Any:
     """Return the pyarrow module.
 
     Raises
@@ -72,16 +72,16 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
     }
 
 
-def schema(fields: Sequence[str], facts: dict[str, str]) -> pyarrow.Schema:
+def make_schema(fields: Sequence[str], facts: dict[str, str]) -> pyarrow.Schema:
     """Return the schema of a table of some fields."""
-    pa = arrow()
+    pa = import_arrow()
     kinds = {"text": pa.string(), "whole": pa.int64(), "real": pa.float64()}
     return pa.schema([pa.field(name, kinds[FIELDS[name].kind]) for name in fields], metadata=facts)
 
 
-def batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
+def make_batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
     """Return the rows of a table, many at a time; not-a-number becomes null."""
-    pa = arrow()
+    pa = import_arrow()
     waiting: list[Any] = []
     rows = 0
     for chunk in table.chunks:
@@ -122,11 +122,11 @@ class Sink(io.RawIOBase):
 
 
 @contextmanager
-def reading(name: str, kind: str) -> Iterator[None]:
+def name_read_errors(name: str, kind: str) -> Iterator[None]:
     """Say which file it is that pyarrow cannot read; `kind` is what it should be."""
     try:
         yield
-    except (arrow().ArrowException, OSError, UnicodeDecodeError, SystemError) as error:
+    except (import_arrow().ArrowException, OSError, UnicodeDecodeError, SystemError) as error:
         message = str(error).partition("\n")[0]
         raise InputError(f"not {kind} file, or damaged: {message}", file=name) from error
 
@@ -140,12 +140,12 @@ def read_batches(found: Iterable[Any], kinds: pyarrow.Schema, name: str, kind: s
         If a field is unknown, or holds something else than it should, or the file is damaged.
     """
     fields = check_fields(kinds.names)
-    for field, have, want in zip(fields, kinds.types, schema(fields, {}).types, strict=True):
+    for field, have, want in zip(fields, kinds.types, make_schema(fields, {}).types, strict=True):
         if not _may_become(have, want):
             raise InputError(f"{field} holds {have}, but should hold {want}", file=name)
 
     def chunks() -> Iterator[list[Any]]:
-        with reading(name, kind):
+        with name_read_errors(name, kind):
             for each in found:
                 each.validate(full=True)
                 yield [
@@ -163,7 +163,7 @@ def _column(field: str, column: Any, name: str) -> list[Any]:
 
 
 def _may_become(have: Any, want: Any) -> bool:
-    types = arrow().types
+    types = import_arrow().types
     if types.is_dictionary(have):
         have = have.value_type
     if types.is_string(want):

@@ -22,23 +22,23 @@ def peek(
     return first, itertools.chain([] if first is None else [first], results)
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Return a number as C's %g has it, so as BLAST's XML has it; NaN where there is none.
 
-    >>> number(1.23456789e-120), number(35.0), number(None)
+    >>> format_number(1.23456789e-120), format_number(35.0), format_number(None)
     ('1.23457e-120', '35', 'NaN')
     """
     return "NaN" if value is None else f"{value:.6g}"
 
 
-def target_cigar(alignment: Alignment) -> str:
+def format_target_cigar(alignment: Alignment) -> str:
     """Return the operations in the direction of the target as it is in the database."""
     return "".join(
         f"{count}{letter}" for letter, count in alignment.operations[:: alignment.strand]
     )
 
 
-def tags(hit: Hit, alignment: Alignment) -> list[str]:
+def format_tags(hit: Hit, alignment: Alignment) -> list[str]:
     """Return the optional fields that SAM and PAF have alike.
 
     NM counts mismatches and gaps, AS is the raw score; the others are, as far as possible,
@@ -46,7 +46,7 @@ def tags(hit: Hit, alignment: Alignment) -> list[str]:
     """
     found = [f"NM:i:{alignment.length - alignment.identities}", f"AS:i:{hit.score}"]
     if hit.bits is not None:
-        found.append(f"ZB:f:{number(hit.bits)}")
+        found.append(f"ZB:f:{format_number(hit.bits)}")
     if hit.evalue is not None:
-        found.append(f"ZE:f:{number(hit.evalue)}")
+        found.append(f"ZE:f:{format_number(hit.evalue)}")
     return [*found, f"ZL:i:{hit.target_length}"]

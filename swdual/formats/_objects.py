@@ -16,11 +16,11 @@ from swdual.hits.fields import DATA, check_fields
 
 CHUNK_ROWS = 10_000
 
-Place = tuple[str, int | None]
+ObjectPosition = tuple[str, int | None]
 """Where an object is: the file, and the line if it is known."""
 
 
-def objects(table: Table) -> Iterator[str]:
+def format_objects(table: Table) -> Iterator[str]:
     """Return each row of a table as the text of an object; a value that is missing is null."""
     for chunk in table.chunks:
         lists = [column.tolist() if isinstance(column, np.ndarray) else column for column in chunk]
@@ -29,7 +29,7 @@ def objects(table: Table) -> Iterator[str]:
             yield json.dumps(dict(zip(table.fields, values, strict=True)))
 
 
-def read_objects(rows: Iterator[tuple[Place, dict[str, Any]]]) -> Table:
+def read_objects(rows: Iterator[tuple[ObjectPosition, dict[str, Any]]]) -> Table:
     """Return objects as a table of the fields of the first.
 
     Raises
@@ -46,7 +46,7 @@ def read_objects(rows: Iterator[tuple[Place, dict[str, Any]]]) -> Table:
 
 
 def _chunks(
-    rows: Iterator[tuple[Place, dict[str, Any]]], fields: tuple[str, ...]
+    rows: Iterator[tuple[ObjectPosition, dict[str, Any]]], fields: tuple[str, ...]
 ) -> Iterator[list[Column]]:
     while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
         columns: list[list[Any]] = [[] for _ in fields]

@@ -9,13 +9,13 @@ from swdual.format import Table
 from swdual.formats._arrow import (
     Sink,
     add_metadata,
-    arrow,
-    batches,
+    import_arrow,
+    make_batches,
+    make_schema,
     make_seekable,
     metadata,
+    name_read_errors,
     read_batches,
-    reading,
-    schema,
 )
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
@@ -29,7 +29,7 @@ def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries; the schema names the fields, so `header` adds nothing."""
-    arrow()
+    import_arrow()
     table, facts = add_metadata(results, fields)
     _write(table, stream, facts)
 
@@ -40,9 +40,9 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 
 
 def _write(table: Table, stream: Output, facts: dict[str, str]) -> None:
-    kinds = schema(table.fields, facts)
-    with arrow().ipc.new_file(Sink(stream), kinds) as writer:
-        for each in batches(table, kinds):
+    kinds = make_schema(table.fields, facts)
+    with import_arrow().ipc.new_file(Sink(stream), kinds) as writer:
+        for each in make_batches(table, kinds):
             writer.write_batch(each)
 
 
@@ -54,7 +54,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     InputError
         If it is no Arrow file.
     """
-    with reading(name, KIND):
-        file = arrow().ipc.open_file(make_seekable(stream))
+    with name_read_errors(name, KIND):
+        file = import_arrow().ipc.open_file(make_seekable(stream))
         found = (file.get_batch(k) for k in range(file.num_record_batches))
         return read_batches(found, file.schema, name, KIND)

@@ -12,7 +12,7 @@ from swdual.format import Table, print_column
 from swdual.formats._text import MAX_ROW_LENGTH, read_chunks
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
-from swdual.io.input import lines
+from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
 from swdual.version import __version__
@@ -137,7 +137,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 def _rows(stream: IO[bytes], name: str) -> Iterator[_Row]:
     fields: tuple[str, ...] = STANDARD
     number = expected = 0
-    for number, raw in enumerate(lines(stream, name, MAX_ROW_LENGTH), start=1):
+    for number, raw in enumerate(read_lines(stream, name, MAX_ROW_LENGTH), start=1):
         line = raw.decode(errors="replace").rstrip("\r\n")
         if expected:
             # Whatever it begins with: an identifier may well begin with '#'.

@@ -12,7 +12,7 @@ from swdual.format import Table, make_table, print_column
 from swdual.formats._text import MAX_ROW_LENGTH, Row, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
-from swdual.io.input import lines
+from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
 
 FIELDS = STANDARD
@@ -49,7 +49,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
 def _rows(stream: IO[bytes], name: str) -> Iterator[Row]:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT_LENGTH))
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
-    reader = csv.reader(lines(text, name, MAX_ROW_LENGTH))
+    reader = csv.reader(read_lines(text, name, MAX_ROW_LENGTH))
     try:
         for row in reader:
             if row:

@@ -8,7 +8,7 @@ from typing import IO
 
 from swdual.errors import InputError
 from swdual.format import Table, make_table
-from swdual.formats._objects import objects, read_objects
+from swdual.formats._objects import format_objects, read_objects
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -27,7 +27,7 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
     """Write a table, each object on a line of its own; a value that is missing is null."""
     text = Utf8(stream)
     separator = "[\n"
-    for line in objects(table):
+    for line in format_objects(table):
         text.write(separator + line)
         separator = ",\n"
     text.write("[]\n" if separator == "[\n" else "\n]\n")

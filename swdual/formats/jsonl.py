@@ -8,11 +8,11 @@ from typing import IO, Any
 
 from swdual.errors import InputError
 from swdual.format import Table, make_table
-from swdual.formats._objects import Place, objects, read_objects
+from swdual.formats._objects import ObjectPosition, format_objects, read_objects
 from swdual.formats._text import MAX_ROW_LENGTH
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
-from swdual.io.input import lines
+from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
 
 FIELDS = DATA
@@ -28,7 +28,7 @@ def write(
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
     """Write a table; a value that is missing is null."""
     text = Utf8(stream)
-    for line in objects(table):
+    for line in format_objects(table):
         text.write(line + "\n")
 
 
@@ -43,8 +43,8 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     return read_objects(_objects(stream, name))
 
 
-def _objects(stream: IO[bytes], name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
-    for number, line in enumerate(lines(stream, name, MAX_ROW_LENGTH), start=1):
+def _objects(stream: IO[bytes], name: str) -> Iterator[tuple[ObjectPosition, dict[str, Any]]]:
+    for number, line in enumerate(read_lines(stream, name, MAX_ROW_LENGTH), start=1):
         if not line.strip():
             continue
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from swdual.formats._header import tags, target_cigar
+from swdual.formats._header import format_tags, format_target_cigar
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -45,7 +45,7 @@ def _line(hit: Hit) -> str:
         str(alignment.identities),
         str(alignment.length),
         UNKNOWN_QUALITY,
-        *tags(hit, alignment),
-        f"cg:Z:{target_cigar(alignment)}",
+        *format_tags(hit, alignment),
+        f"cg:Z:{format_target_cigar(alignment)}",
     ]
     return "\t".join(values) + "\n"

@@ -15,7 +15,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
 from swdual.statistics.model import Statistics
-from swdual.statistics.table import Table
+from swdual.statistics.table import TableStatistics
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ def _statistics(statistics: Statistics | None, query_length: int) -> str:
     if statistics is None:
         return "\n"
     facts = statistics.facts()
-    if not isinstance(statistics, Table):
+    if not isinstance(statistics, TableStatistics):
         return (
             f"\n\n\nE-values from the scores of {facts['fitted']:,} targets "
             f"({facts['trimmed']:,} more left out as related)\n"

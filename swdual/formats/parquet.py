@@ -9,13 +9,13 @@ from swdual.format import Table
 from swdual.formats._arrow import (
     Sink,
     add_metadata,
-    arrow,
-    batches,
+    import_arrow,
+    make_batches,
+    make_schema,
     make_seekable,
     metadata,
+    name_read_errors,
     read_batches,
-    reading,
-    schema,
 )
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
@@ -29,7 +29,7 @@ def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
     """Write the hits of all queries; the schema names the fields, so `header` adds nothing."""
-    arrow()
+    import_arrow()
     table, facts = add_metadata(results, fields)
     _write(table, stream, facts)
 
@@ -40,9 +40,9 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 
 
 def _write(table: Table, stream: Output, facts: dict[str, str]) -> None:
-    kinds = schema(table.fields, facts)
+    kinds = make_schema(table.fields, facts)
     with _parquet().ParquetWriter(Sink(stream), kinds, compression="zstd") as writer:
-        for each in batches(table, kinds):
+        for each in make_batches(table, kinds):
             writer.write_batch(each)
 
 
@@ -54,13 +54,13 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     InputError
         If it is no Parquet file.
     """
-    with reading(name, KIND):
+    with name_read_errors(name, KIND):
         file = _parquet().ParquetFile(make_seekable(stream))
         return read_batches(file.iter_batches(), file.schema_arrow, name, KIND)
 
 
 def _parquet() -> Any:
-    arrow()
+    import_arrow()
     import pyarrow.parquet
 
     return pyarrow.parquet

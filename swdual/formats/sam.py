@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from swdual.alignment.alignment import Alignment
-from swdual.formats._header import peek, tags, target_cigar
+from swdual.formats._header import format_tags, format_target_cigar, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -73,7 +73,7 @@ def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
         *("*", "0", "0"),
         "*" if secondary else _letters(hit.result, codes),
         "*",
-        *tags(hit, alignment),
+        *format_tags(hit, alignment),
     ]
     return "\t".join(values) + "\n"
 
@@ -87,7 +87,7 @@ def _clipped_cigar(alignment: Alignment) -> str:
     before = alignment.query_start
     after = len(alignment.query.codes) - alignment.query_end
     first, last = (f"{n}S" if n else "" for n in (before, after)[:: alignment.strand])
-    return first + target_cigar(alignment) + last
+    return first + format_target_cigar(alignment) + last
 
 
 def _letters(result: QueryResult, codes: bytes) -> str:

@@ -9,7 +9,7 @@ from swdual.format import Table, make_table, print_column
 from swdual.formats._text import MAX_ROW_LENGTH, read_rows
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
-from swdual.io.input import lines
+from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
 
 FIELDS = STANDARD
@@ -36,6 +36,6 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 
 def read_table(stream: IO[bytes], name: str) -> Table:
     """Return the table in a file: of the fields in its first line, or of the standard ones."""
-    whole = lines(stream, name, MAX_ROW_LENGTH)
+    whole = read_lines(stream, name, MAX_ROW_LENGTH)
     texts = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in whole)
     return read_rows(enumerate((text.split("\t") for text in texts), start=1), name)

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
-from swdual.formats._header import number, peek
+from swdual.formats._header import format_number, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import ORDINAL_PREFIX, QueryResult
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
 from swdual.sequences.scoring import ScoringScheme
-from swdual.statistics.table import Table
+from swdual.statistics.table import TableStatistics
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ def _statistics(result: QueryResult) -> dict[str, object]:
     statistics = result.statistics
     facts = {} if statistics is None else statistics.facts()
     length = len(result.query.codes)
-    tabled = statistics if isinstance(statistics, Table) else None
+    tabled = statistics if isinstance(statistics, TableStatistics) else None
     return {
         "db-num": len(result.targets),
         "db-len": result.targets.residues,
@@ -164,9 +164,9 @@ def _hsp(hit: Hit) -> str:
     places = (alignment.target_start + 1, alignment.target_end)[:: alignment.strand]
     values: dict[str, object] = {
         "num": 1,
-        "bit-score": number(hit.bits),
+        "bit-score": format_number(hit.bits),
         "score": hit.score,
-        "evalue": number(hit.evalue),
+        "evalue": format_number(hit.evalue),
         "query-from": alignment.query_start + 1,
         "query-to": alignment.query_end,
         "hit-from": places[0],

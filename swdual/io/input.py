@@ -62,7 +62,7 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"is no TOML: {error}", file=path) from error
 
 
-def lines(stream: IO[AnyStr], name: str, most: int = MAX_BYTES) -> Iterator[AnyStr]:
+def read_lines(stream: IO[AnyStr], name: str, most: int = MAX_BYTES) -> Iterator[AnyStr]:
     """Yield the lines of a file, with what ends them.
 
     Parameters

@@ -19,7 +19,7 @@ from swdual.master.partition import DUAL
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker, bind, cpu_scorers, keep, register
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
-from swdual.statistics.table import Table
+from swdual.statistics.table import TableStatistics
 
 logger = logging.getLogger("swdual")
 
@@ -186,11 +186,11 @@ def needed(
     return Needs(database, lengths, kept, together, [], execution.align, fitted, held)
 
 
-def evaluation(database: Database, params: SearchParameters) -> Table | None:
+def evaluation(database: Database, params: SearchParameters) -> TableStatistics | None:
     """Return what evaluates the scores of all queries alike, if anything does."""
     if params.stats != "table":
         return None
-    return Table(params.scheme, params.dbsize or database.residues, len(database))
+    return TableStatistics(params.scheme, params.dbsize or database.residues, len(database))
 
 
 def most_together(kept: int, *, fitted: bool = False) -> int:

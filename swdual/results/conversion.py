@@ -16,8 +16,8 @@ from swdual.io.output import replace_file, split_compression
 from swdual.results.file_types import TEXT_ENDINGS, choose_format, detect_format
 from swdual.sequences.stream import (
     ChunkReader,
+    InputStream,
     ReadFailure,
-    Stream,
     open_source,
     pieces,
     source_name,
@@ -115,7 +115,7 @@ def _open(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield cast(IO[bytes], io.BufferedReader(content, 1 << 20))
 
 
-def _content(stream: Stream, name: str, compression: str) -> Iterator[bytes]:
+def _content(stream: InputStream, name: str, compression: str) -> Iterator[bytes]:
     """Return what a compressed stream holds."""
     try:
         yield from filter(None, pieces(stream))  # an empty piece would be the end

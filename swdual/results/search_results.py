@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from swdual.database.lookup import find_index
 from swdual.format import is_format, parse_format
-from swdual.formats._arrow import add_metadata, arrow, batches, schema
+from swdual.formats._arrow import add_metadata, import_arrow, make_batches, make_schema
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.hits.shown import hits_table
@@ -248,8 +248,8 @@ class SearchResults:
             none were found in the search.
         """
         table, facts = add_metadata(self, self._fields(fields))
-        kinds = schema(table.fields, facts)
-        return arrow().Table.from_batches(batches(table, kinds), schema=kinds)
+        kinds = make_schema(table.fields, facts)
+        return import_arrow().Table.from_batches(make_batches(table, kinds), schema=kinds)
 
     def _fields(self, fields: str | SequenceOf[str] | None) -> tuple[str, ...]:
         if fields is not None:

@@ -49,7 +49,7 @@ class Alphabet:
 
     def __reduce__(self) -> tuple[Callable[[str], Alphabet], tuple[str]]:
         """Pickle as a name: there is one object of each in a process."""
-        return _named, (self.name,)
+        return _find_alphabet, (self.name,)
 
     @property
     def plural(self) -> str:
@@ -106,5 +106,5 @@ ALPHABETS = {alphabet.name: alphabet for alphabet in (PROTEIN, NUCLEOTIDE)}
 """Alphabets by the names that `--dbtype` takes."""
 
 
-def _named(name: str) -> Alphabet:
+def _find_alphabet(name: str) -> Alphabet:
     return ALPHABETS[name]

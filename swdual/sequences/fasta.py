@@ -25,9 +25,9 @@ from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import (
     CHUNK_BYTES,
     ChunkReader,
+    InputStream,
     ReadFailure,
     Source,
-    Stream,
     bound_lines,
     chunks,
     drain,
@@ -124,7 +124,7 @@ def looks_like_nucleotides(batch: Batch) -> bool:
 
 
 def _batches(
-    stream: Stream, validator: Validator, detector: AlphabetDetector | None
+    stream: InputStream, validator: Validator, detector: AlphabetDetector | None
 ) -> Iterator[Batch]:
     kind, whole = _kind(pieces(stream), validator.name)
     if kind == "fastq":

@@ -45,7 +45,7 @@ def as_sequences(
         yield from read_sequences(source, alphabet, on_invalid=on_invalid)
         return
     for number, (title, residues) in enumerate(_pairs(source, alphabet), start=1):
-        yield from _encoded(title or f"{unnamed}_{number}", residues, alphabet, on_invalid)
+        yield from _encode(title or f"{unnamed}_{number}", residues, alphabet, on_invalid)
 
 
 def _names_a_file(text: str) -> bool:
@@ -89,7 +89,7 @@ def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]
         raise InputError(f"expected sequences, found {type(source).__name__}")
 
 
-def _encoded(
+def _encode(
     title: str, residues: str | bytes, alphabet: Alphabet, on_invalid: OnInvalid
 ) -> Iterator[Sequence]:
     title = title.translate(_LINE_BREAKS)

@@ -25,7 +25,7 @@ PREFERRED_GAPS = {
 """The gap prices that BLAST takes for each of NCBI's matrices: opening and extension."""
 
 
-class Task(NamedTuple):
+class BlastTask(NamedTuple):
     """The scoring scheme of a BLAST task, for what is not given otherwise.
 
     Parameters
@@ -49,12 +49,12 @@ class Task(NamedTuple):
 
 
 TASKS = {
-    "blastp": Task("prot"),
-    "blastp-fast": Task("prot"),
-    "blastp-short": Task("prot", matrix="PAM30"),
-    "blastn": Task("nucl"),
-    "dc-megablast": Task("nucl"),
-    "blastn-short": Task("nucl", reward=1),
+    "blastp": BlastTask("prot"),
+    "blastp-fast": BlastTask("prot"),
+    "blastp-short": BlastTask("prot", matrix="PAM30"),
+    "blastn": BlastTask("nucl"),
+    "dc-megablast": BlastTask("nucl"),
+    "blastn-short": BlastTask("nucl", reward=1),
 }
 """BLAST's tasks; those that differ in speed only score alike."""
 
@@ -66,7 +66,7 @@ NO_TASKS = {
 """Tasks of BLAST that swdual does not have: why, and what to do instead."""
 
 
-def find_task(name: str) -> Task:
+def find_task(name: str) -> BlastTask:
     """Return a task by its name.
 
     Raises

@@ -39,7 +39,7 @@ _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2
 _COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 
 
-class Stream(Protocol):
+class InputStream(Protocol):
     """What is asked of an open file, compressed or not."""
 
     def read1(self, size: int, /) -> bytes:
@@ -64,7 +64,7 @@ def source_name(source: Source) -> str:
 
 
 @contextmanager
-def open_source(source: Source) -> Iterator[tuple[Stream, str | None]]:
+def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
     """Open a source; yields its content, and the compression it was seen through, if any.
 
     Raises
@@ -98,7 +98,7 @@ def open_source(source: Source) -> Iterator[tuple[Stream, str | None]]:
             from xopen import xopen  # 10 ms, and most files are plain
 
             plain = files.enter_context(xopen(raw, "rb", format=kind, threads=0))
-            yield cast(Stream, plain), kind
+            yield cast(InputStream, plain), kind
 
 
 def read_error(
@@ -119,7 +119,7 @@ def read_error(
     )
 
 
-def drain(stream: Stream) -> Exception | None:
+def drain(stream: InputStream) -> Exception | None:
     """Read a stream on, for a while; return what stops it from being read, if anything."""
     left = DRAINED_BYTES
     try:
@@ -189,7 +189,7 @@ def _refuse_endless(size: int, name: str) -> None:
         )
 
 
-def pieces(stream: Stream) -> Iterator[bytes]:
+def pieces(stream: InputStream) -> Iterator[bytes]:
     """Read a stream to its end; if that fails, first give what was read before."""
     parts: list[bytes] = []
     size = 0

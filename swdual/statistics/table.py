@@ -14,7 +14,7 @@ from swdual.statistics.normal import log_tail
 from swdual.statistics.parameters import FiniteSize, Parameters, gapped
 
 
-class Table:
+class TableStatistics:
     """Statistics of a scoring scheme that NCBI has tabled, for a database of a given size.
 
     Proteins take the finite-size correction (Park et al. 2012, as BLAST since 2.2.26), nucleotides

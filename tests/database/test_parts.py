@@ -1,4 +1,4 @@
-"""Databases that another process has: an outline, and the blocks that were put into a folder."""
+"""Databases that another process has: metadata, and the blocks that were put into a folder."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def whole(here, monkeypatch, request):
 @pytest.fixture
 def remote(whole, here):
     """The same database, opened where none of its blocks is."""
-    with Database.from_metadata(whole.outline, "remote t.db", here / "parts") as database:
+    with Database.from_metadata(whole.metadata, "remote t.db", here / "parts") as database:
         yield database
 
 
@@ -86,11 +86,11 @@ def test_blocks_that_were_sent_are_the_blocks(sequences, block, shards):
             Path(folder, f"x.db.{number:03}").write_bytes(stream.getvalue())
         with (
             Database.open(place) as whole,
-            Database.from_metadata(whole.outline, "x", Path(folder, "parts")) as remote,
+            Database.from_metadata(whole.metadata, "x", Path(folder, "parts")) as remote,
         ):
             assert remote.manifest == whole.manifest
             assert remote.digest == whole.digest
-            assert remote.outline == whole.outline
+            assert remote.metadata == whole.metadata
             for number, info in enumerate(whole.manifest.blocks):
                 assert whole.has_block(number)
                 assert not remote.has_block(number)
@@ -104,11 +104,11 @@ def test_blocks_that_were_sent_are_the_blocks(sequences, block, shards):
                 assert remote.codes_at(number, places) == whole.codes_at(number, places)
 
 
-def test_an_outline_holds_no_blocks_and_no_names(whole, remote):
+def test_metadata_hold_no_blocks_and_no_names(whole, remote):
     """What is asked for says what is missing; counts are known."""
     assert (len(remote), remote.residues, remote.alphabet) == (3, 43, PROTEIN)
     assert remote.held_bytes == 0
-    assert len(whole.outline) < 4096
+    assert len(whole.metadata) < 4096
     for use in (remote.block, remote.lengths, remote.block_bytes, lambda x: remote.codes_at(x, [])):
         with pytest.raises(DatabaseError) as failure:
             use(1)
@@ -142,7 +142,7 @@ import sys
 from pathlib import Path
 from swdual.database.database import Database
 with Database.open("t.db") as whole:
-    other = Database.from_outline(whole.outline, "other", Path("parts"))
+    other = Database.from_metadata(whole.metadata, "other", Path("parts"))
     assert [other.has_block(number) for number in range(3)] == [True, False, False]
     for number in (0, 1):
         other.put(number, whole.block_bytes(number))
@@ -158,7 +158,7 @@ with Database.open("t.db") as whole:
 def test_databases_share_a_folder(whole, remote, here):
     """Their parts have other names."""
     with makedb("q.fa", "q.db") as other:
-        beside = Database.from_metadata(other.outline, "q", here / "parts")
+        beside = Database.from_metadata(other.metadata, "q", here / "parts")
         remote.put(0, whole.block_bytes(0))
         assert not beside.has_block(0)
         beside.put(0, other.block_bytes(0))
@@ -288,14 +288,14 @@ def test_a_closed_database_opens_no_parts(whole, remote):
 
 
 @pytest.mark.parametrize("place", [0, 8, 20, 40, 252, 300, -1])
-def test_a_damaged_outline_is_refused(whole, here, place):
+def test_damaged_metadata_are_refused(whole, here, place):
     """It has the checksums of a file."""
-    data = bytearray(whole.outline)
+    data = bytearray(whole.metadata)
     data[place] ^= 1
     with pytest.raises(DatabaseError, match="remote"):
         Database.from_metadata(bytes(data), "remote", here / "parts")
     with pytest.raises(DatabaseError, match="remote"):
-        Database.from_metadata(whole.outline[:-1], "remote", here / "parts")
+        Database.from_metadata(whole.metadata[:-1], "remote", here / "parts")
 
 
 def test_digests_differ_where_content_or_layout_does(here, monkeypatch):
@@ -316,7 +316,7 @@ def test_a_database_in_memory_sends_its_blocks(here):
     """As a file does."""
     batch = batch_of([Sequence("a", PROTEIN.encode("MKVLAW")), Sequence("b", bytes(40))])
     memory = Database.from_batches([batch], PROTEIN, "memory")
-    remote = Database.from_metadata(memory.outline, "remote", here / "parts")
+    remote = Database.from_metadata(memory.metadata, "remote", here / "parts")
     remote.put(0, memory.block_bytes(0))
     assert same(remote.block(0), memory.block(0))
     assert isinstance(memory._main, MemoryFile)

@@ -349,7 +349,7 @@ def test_a_block_of_a_shard_or_a_part_is_looked_at_before_a_kernel_sees_it(
     with opened_shards(fields, contents) as database:
         with pytest.raises(DatabaseError, match=f"block {number} contradicts itself; build it"):
             database.block(number)
-        remote = Database.from_metadata(database.outline, "remote", tmp_path / "parts")
+        remote = Database.from_metadata(database.metadata, "remote", tmp_path / "parts")
         remote.put(number, database.block_bytes(number))
         with pytest.raises(DatabaseError, match=f"block {number} contradicts itself; build it"):
             remote.block(number)

@@ -14,7 +14,15 @@ import pytest
 from swdual import registry
 from swdual.api import search
 from swdual.errors import InputError
-from swdual.format import NUMBERS, Format, Table, parse_format, print_bits, print_evalue, printed
+from swdual.format import (
+    NUMBERS,
+    Format,
+    Table,
+    parse_format,
+    print_bits,
+    print_column,
+    print_evalue,
+)
 from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
 from swdual.io.output import Output
 
@@ -310,7 +318,7 @@ def test_what_is_missing_is_shown_as_such(results):
     assert [row[:3] for row in rows] == [["NA"] * 3] * 8
     for line in written("jsonl", results, fields).splitlines():
         assert list(json.loads(line).values())[:3] == [None] * 3
-    assert printed("score", [None, 3]) == ["NA", "3"]
+    assert print_column("score", [None, 3]) == ["NA", "3"]
 
 
 def test_json_lines_have_numbers_in_full(evaluated):
@@ -338,7 +346,7 @@ def test_a_table_is_read_back(evaluated, results, name, fields):
         for ours, theirs in zip(rows, expected, strict=True):
             for field, a, b in zip(fields, ours, theirs, strict=True):
                 if name in ("tabular", "csv"):
-                    a, b = printed(field, [a])[0], printed(field, [b])[0]
+                    a, b = print_column(field, [a])[0], print_column(field, [b])[0]
                     b = b.replace("\t", " ") if name == "tabular" else b
                 assert a == b or (str(a), str(b)) == ("nan", "nan"), field
 

@@ -18,7 +18,7 @@ from swdual.statistics.fit import fit, histogram
 from swdual.statistics.karlin_altschul import background
 from swdual.statistics.parameters import gapped
 from swdual.statistics.shuffle import shuffle_targets
-from swdual.statistics.table import Table
+from swdual.statistics.table import TableStatistics
 
 QUERIES = 150
 BLOSUM62 = ScoringScheme(load("BLOSUM62"), 11, 1)
@@ -70,7 +70,7 @@ def assert_calibrated(evaluations):
 
 def test_the_table_is_calibrated(database, searches):
     """A random query finds 0.1 targets with E < 0.1, 1 with E < 1 and 10 with E < 10."""
-    table = Table(BLOSUM62, database.residues, len(database))
+    table = TableStatistics(BLOSUM62, database.residues, len(database))
     assert_calibrated([table.evaluate(scores, 200, lengths) for scores, lengths in searches])
 
 

@@ -15,7 +15,7 @@ from swdual.errors import StatisticsUnavailable
 from swdual.sequences.matrices import load, match_mismatch
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.parameters import gapped
-from swdual.statistics.table import Table, length_adjustment
+from swdual.statistics.table import TableStatistics, length_adjustment
 
 BLOSUM62 = ScoringScheme(load("BLOSUM62"), 11, 1)
 ROW, UNGAPPED = (0.267, 0.041, 1.9, 42.6028, 43.6362), (0.7916, 4.96466)
@@ -41,7 +41,7 @@ def test_proteins_have_the_finite_size_corrected_e_value(
     score, query_length, target_length, residues, expected
 ):
     """BLOSUM62 with 11/1, against figures of an implementation that agrees with blastp."""
-    table = Table(BLOSUM62, residues, 1000)
+    table = TableStatistics(BLOSUM62, residues, 1000)
     assert evalue(table, score, query_length, target_length) == pytest.approx(expected, rel=1e-6)
 
 
@@ -53,7 +53,7 @@ def test_pairs_that_once_had_negative_e_values_have_positive_ones(
     score, query_length, target_length
 ):
     """The alignments are longer than the sequences allow on average; BLAST had to mend these."""
-    table = Table(BLOSUM62, target_length, 1)
+    table = TableStatistics(BLOSUM62, target_length, 1)
     found = table.evaluate(np.array([score]), query_length, np.array([target_length]))
     log_evalue = found.log_evalues[0]
     assert math.isfinite(log_evalue)
@@ -80,7 +80,7 @@ def test_whole_columns_agree_with_the_formula_one_by_one(
 ):
     """Wherever the plain formula does not lose its digits to cancellation."""
     scores, lengths = np.array(rows).T
-    found = Table(scheme, residues, 10).evaluate(scores, query_length, lengths)
+    found = TableStatistics(scheme, residues, 10).evaluate(scores, query_length, lengths)
     gap = scheme.gap_open + scheme.gap_extend
     for (score, length), bits, log_evalue in zip(rows, *found, strict=True):
         assert bits == pytest.approx((row[0] * score - math.log(row[1])) / math.log(2))
@@ -101,7 +101,7 @@ def test_e_values_are_finite_whatever_the_sizes(rows, query_length, residues):
     """One residue or two thousand million: the logarithm of E is a number."""
     scores, lengths = np.array(rows).T
     for scheme in (BLOSUM62, PAM30, ScoringScheme(match_mismatch(2, -3), 5, 2)):
-        found = Table(scheme, residues, len(rows)).evaluate(scores, query_length, lengths)
+        found = TableStatistics(scheme, residues, len(rows)).evaluate(scores, query_length, lengths)
         assert np.isfinite(found.bits).all()
         assert np.isfinite(found.log_evalues).all()
 
@@ -110,7 +110,7 @@ def test_a_higher_score_is_never_likelier():
     """ln E falls with the score, through the switch from one formula of the tail to the other."""
     scores = np.arange(5000)
     for query_length, target_length in ((20, 30), (300, 400), (294, 10), (3000, 3000)):
-        found = Table(BLOSUM62, 10**6, 1000).evaluate(
+        found = TableStatistics(BLOSUM62, 10**6, 1000).evaluate(
             scores, query_length, np.full(5000, target_length)
         )
         assert (np.diff(found.log_evalues) < 0).all()
@@ -120,7 +120,7 @@ def test_no_targets_have_no_e_values():
     """Empty columns give empty columns."""
     nothing = np.array([], np.int64)
     for scheme in (BLOSUM62, ScoringScheme(match_mismatch(1, -3), 5, 2)):
-        found = Table(scheme, 10**6, 1000).evaluate(nothing, 300, nothing)
+        found = TableStatistics(scheme, 10**6, 1000).evaluate(nothing, 300, nothing)
         assert [len(column) for column in found] == [0, 0]
 
 
@@ -130,7 +130,7 @@ def test_no_targets_have_no_e_values():
 )
 def test_the_search_space_is_the_one_blastp_prints(residues, sequences, cut, space):
     """A query of 300 residues, BLOSUM62 with 11/1."""
-    table = Table(BLOSUM62, residues, sequences)
+    table = TableStatistics(BLOSUM62, residues, sequences)
     assert (table.adjustment(300), table.search_space(300)) == (cut, space)
 
 
@@ -152,12 +152,12 @@ def test_the_length_adjustment_is_the_largest_that_its_equation_allows(
     found = length_adjustment(p, query_length, residues, sequences)
     ratio = p.alpha / p.lambda_
     assert found == adjusted_length(query_length, residues, sequences, ratio, p.beta, p.K)
-    assert Table(scheme, residues, sequences).search_space(query_length) >= 1
+    assert TableStatistics(scheme, residues, sequences).search_space(query_length) >= 1
 
 
 def test_nucleotides_take_the_search_space_as_it_is():
     """E = K * space * exp(-lambda * score), for targets of any length."""
-    table = Table(ScoringScheme(match_mismatch(1, -2), 2, 2), 2_981_783, 3206)
+    table = TableStatistics(ScoringScheme(match_mismatch(1, -2), 2, 2), 2_981_783, 3206)
     found = table.evaluate(np.array([20, 20, 40]), 800, np.array([50, 5000, 700]))
     expected = math.log(0.62 * table.search_space(800)) - 1.33 * np.array([20, 20, 40])
     assert found.log_evalues == pytest.approx(expected, rel=1e-14)
@@ -167,7 +167,7 @@ def test_odd_scores_count_as_even_ones_for_e_but_not_for_bits():
     """2/-3 with 5/2, as in blastn; its neighbours 1/-2 know no such rule."""
     lengths = np.full(3, 500)
     for scheme, rounds in (((2, -3), True), ((1, -2), False)):
-        table = Table(ScoringScheme(match_mismatch(*scheme), 4, 2), 10**6, 1000)
+        table = TableStatistics(ScoringScheme(match_mismatch(*scheme), 4, 2), 10**6, 1000)
         bits, log_evalues = table.evaluate(np.array([40, 41, 42]), 500, lengths)
         assert bits[0] < bits[1] < bits[2]
         assert (log_evalues[0] == log_evalues[1]) == rounds
@@ -176,7 +176,7 @@ def test_odd_scores_count_as_even_ones_for_e_but_not_for_bits():
 
 def test_the_facts_are_plain_values():
     """What a header prints: parameters with and without gaps, and the size of the database."""
-    facts = Table(BLOSUM62, 10**6, 1000).facts()
+    facts = TableStatistics(BLOSUM62, 10**6, 1000).facts()
     assert facts["method"] == "table"
     assert (facts["lambda"], facts["K"], facts["H"]) == (0.267, 0.041, 0.14)
     assert (facts["ungapped lambda"], facts["ungapped K"]) == (0.3176, 0.134)
@@ -187,4 +187,4 @@ def test_the_facts_are_plain_values():
 def test_a_scheme_without_parameters_is_refused_at_once():
     """Before anything is searched."""
     with pytest.raises(StatisticsUnavailable):
-        Table(ScoringScheme(load("BLOSUM62"), 3, 1), 10**6, 1000)
+        TableStatistics(ScoringScheme(load("BLOSUM62"), 3, 1), 10**6, 1000)

@@ -40,7 +40,7 @@ def target(data):
     for part in parts.glob("*"):
         part.unlink()
     with explained(), Database.open(folder() / "input.db") as database:
-        remote = Database.from_metadata(database.outline, "remote", parts)
+        remote = Database.from_metadata(database.metadata, "remote", parts)
         for number in range(min(len(database.manifest.blocks), MAX_BLOCKS)):
             _sent(database, remote, number)
 
