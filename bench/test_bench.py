@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.bench
+
 FOLDER = Path(__file__).parent
 DATA = FOLDER.parent / "data"
 TRACES = FOLDER.parent / ".." / "shared" / "traces"
@@ -34,7 +36,10 @@ TRACES = FOLDER.parent / ".." / "shared" / "traces"
             *("predictions.py", str(DATA / "proteins.fasta")),
             *("--searches", "3", "--threads", "1", "--list"),
         ],
-        ["planners.py", "--instances", "10", "--tasks", "100", "--repeats", "1"],
+        pytest.param(
+            ["planners.py", "--instances", "10", "--tasks", "100", "--repeats", "1"],
+            marks=pytest.mark.smoke,
+        ),
         ["simulator.py", str(DATA), "--repeats", "1", "--only", "whole"],
         ["simulator.py", str(DATA), "--moldable", "50", "--only", "1,000 s: hrf"],
         pytest.param(

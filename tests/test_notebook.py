@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 DOCS = Path(__file__).parents[1] / "docs"
 SPEED = re.compile(r"[\d.]+ s\b")
 

@@ -111,6 +111,7 @@ def titin():
     return query, found
 
 
+@pytest.mark.exhaustive
 @pytest.mark.case(number=15)
 def test_titin_scores_178965_with_itself(titin):
     """A recorded figure (BLOSUM62 11/1), beyond 16 bits; all 41 long proteins have a score."""

@@ -277,6 +277,7 @@ COMPILATION = Reading(progress.COMPILING, 0.4, "", "2 s, 3 s left")
 UNKNOWN = Reading("building the database", None, "123 M residues/s", "1 min 20 s")
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize("reading", [LONG, COMPILATION, UNKNOWN])
 @pytest.mark.parametrize("columns", range(28, 140))
 def test_a_line_is_never_wider_than_the_terminal(reading, columns):
@@ -343,6 +344,7 @@ def test_compilation_is_shown_and_is_no_part_of_the_time(clock):
     assert bar.read() == Reading("easy, basic", 0.5, "50.0 jobs/s", "10 s, 10 s left")
 
 
+@pytest.mark.process
 def test_the_first_search_says_that_it_compiles_and_does_not_count_it(tmp_path):
     """On a machine without compiled kernels; the next search finds them all."""
     program = """

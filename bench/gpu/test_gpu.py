@@ -21,6 +21,8 @@ from kernels import emulator, nvrtc, sass
 from swdual.backends import cuda
 from swdual.backends.cuda.kernels import KERNELS, sources
 
+pytestmark = pytest.mark.bench
+
 FOLDER = Path(__file__).parent
 SCRIPTS = ["instructions.py", "kernels.py", "cudasw4.py", "streaming.py"]
 

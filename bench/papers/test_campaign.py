@@ -18,6 +18,8 @@ from contiguity import VARIANTS, claims_of
 from platform_level import claims_of as platform_claims_of
 from platform_level import summary_of
 
+pytestmark = pytest.mark.bench
+
 FOLDER = Path(__file__).parent
 TRACES = FOLDER.parents[1] / ".." / "shared" / "traces"
 

@@ -25,6 +25,8 @@ from malleable import (
     trace_tasks,
 )
 
+pytestmark = pytest.mark.bench
+
 FOLDER = Path(__file__).parent
 TRACES = FOLDER.parents[1] / ".." / "shared" / "traces"
 

@@ -13,6 +13,8 @@ sys.path.append(str(Path(__file__).resolve().parent))
 from _campaign import Claim, Row
 from moldable import GAPS, Found, claims_of, figure_of, ours_of, summary_of, tasks_of
 
+pytestmark = pytest.mark.bench
+
 FOLDER = Path(__file__).parent
 
 BASE = {"adaptive": 90.0, "submit_time_fair": 130.0, "schedule_time_fair": 120.0, "rigid": 300.0}

@@ -25,6 +25,8 @@ from redirection import (
     tasks_of,
 )
 
+pytestmark = pytest.mark.bench
+
 FOLDER = Path(__file__).parent
 TRACES = FOLDER.parents[1] / ".." / "shared" / "traces"
 

@@ -13,6 +13,8 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parent))
 from threads import BALANCES, WINDOWS, claims_of, small, work
 
+pytestmark = pytest.mark.bench
+
 FOLDER = Path(__file__).resolve().parent
 
 SYNTHETIC = ("small", "small_at_once", "lublin")

@@ -25,6 +25,8 @@ from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST, ScoringScheme
 
+pytestmark = pytest.mark.sample("values")
+
 ROOT = Path(__file__).parents[2]
 TITIN = ROOT.parent / "shared" / "proteins" / "titin_human.fasta.gz"
 
@@ -398,6 +400,7 @@ print(json.dumps([found.numbers.ravel().tolist(), found.runs.tolist(), peak()]))
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.case(number=15)
 @pytest.mark.skipif(not TITIN.is_file(), reason="real data lies beside the project only")
 def test_titin_is_aligned_with_itself_within_a_gigabyte():

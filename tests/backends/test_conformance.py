@@ -22,10 +22,13 @@ from swdual.backends.cuda import CudaScorer
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError
+from swdual.lanes.registers import register_bytes, register_count
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST, ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
+
+pytestmark = pytest.mark.sample("values")
 
 BLOSUM62 = matrices.load("BLOSUM62").scores
 
@@ -52,12 +55,25 @@ sequences = st.one_of(
 prices = st.sampled_from(PRICES)
 
 
-@pytest.fixture(params=BACKENDS)
+NATIVE = register_bytes() * register_count() // 16
+"""The lanes that the backend uses on this machine."""
+
+
+def in_tiers(names):
+    """Leave the numbers of lanes of other machines out of the quick tests."""
+    foreign = {f"simd-{how}-{n}" for how in ("together", "alone") for n in LANES if n != NATIVE}
+    return [
+        pytest.param(name, marks=[pytest.mark.exhaustive] if name in foreign else [])
+        for name in names
+    ]
+
+
+@pytest.fixture(params=in_tiers(BACKENDS))
 def bind(request):
     return BACKENDS[request.param]
 
 
-@pytest.fixture(params=[*BACKENDS, *CAPABILITIES])
+@pytest.fixture(params=in_tiers([*BACKENDS, *CAPABILITIES]))
 def bind_any(request):
     """Every backend, and the kernels for GPUs as the emulator runs them."""
     if request.param in BACKENDS:

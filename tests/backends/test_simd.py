@@ -15,6 +15,8 @@ from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 
+pytestmark = pytest.mark.sample("values")
+
 LANES = 16
 A, C = PROTEIN.encode("AC")
 
@@ -129,6 +131,7 @@ def test_the_usual_schemes_begin_with_8_bits():
     assert {match for bits, match, *_ in cases if bits == 16} >= {40, 127, 128, 1000, 16000}
 
 
+@pytest.mark.sample(40)
 @pytest.mark.parametrize(("bits", "match", "mismatch", "gap_open", "gap_extend"), edges())
 def test_scores_at_the_limit_of_a_width_are_exact(bits, match, mismatch, gap_open, gap_extend):
     """A score at a width's limit less one, at it and one above is exact; only the last climbs."""

@@ -15,9 +15,12 @@ import pytest
 from swdual.runtime.memory import MIB
 from swdual.sequences.alphabet import PROTEIN
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/statm").exists(), reason="peaks are measured as Linux counts them"
-)
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(
+        not Path("/proc/self/statm").exists(), reason="peaks are measured as Linux counts them"
+    ),
+]
 
 TOLERANCE = 1.05
 """What a peak may be, to the limit."""
@@ -157,6 +160,7 @@ def test_makedb_stays_within_its_limit(folder):
         (folder / name).unlink()
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.case(number=25)
 @pytest.mark.parametrize("command", [SEARCH, ("makedb", "t.fa", "other.db")], ids=lambda x: x[0])
 def test_what_slurm_gave_the_job_is_a_limit(folder, command):
@@ -167,6 +171,7 @@ def test_what_slurm_gave_the_job_is_a_limit(folder, command):
     assert not (folder / "other.db").exists()
 
 
+@pytest.mark.smoke
 def test_a_size_is_a_positive_number(refuses):
     """Anything else is refused as an option."""
     for text in ("0", "-5", "1T", "some", "1.5G"):

@@ -301,6 +301,8 @@ def test_a_search_that_runs_is_not_called_complete(place, run, here):
     assert "hits.tsv.journal: is being written by process" in outcome.err
 
 
+@pytest.mark.process
+@pytest.mark.smoke(1)
 @pytest.mark.case(number=24)
 @pytest.mark.parametrize("room", [0, 200, 1500])
 def test_a_full_disk_ends_with_the_file_and_the_remedy(spawn, here, room):
@@ -342,6 +344,8 @@ def begun(here, *options):
     return process
 
 
+@pytest.mark.process
+@pytest.mark.smoke(1)
 @pytest.mark.case(number=21)
 @pytest.mark.parametrize(
     ("number", "code", "word"),
@@ -379,6 +383,7 @@ def test_a_second_search_with_the_same_output_is_refused(here, run):
         process.communicate()
 
 
+@pytest.mark.process
 @pytest.mark.case(number=21)
 def test_kills_at_random_moments_lose_nothing(here):
     """A short run of what ``python tests/fuzz/kills.py`` does for long."""
@@ -388,6 +393,7 @@ def test_kills_at_random_moments_lose_nothing(here):
     assert sum(tally.kills.values()) >= 6
 
 
+@pytest.mark.process
 def test_a_search_that_dies_at_any_moment_goes_on_to_the_same_bytes(here, run, monkeypatch):
     """Before, in the middle of and after every write of journal and output, and every rename."""
     fasta(here / "many.fa", 4, 400, 1)

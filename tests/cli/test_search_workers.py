@@ -17,6 +17,8 @@ from swdual.master.search import Search
 from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import PROTEIN
 
+pytestmark = pytest.mark.sample("values")
+
 PLANNERS = registry.available(PACKAGE)
 SEARCH = ("search", "q.fa", "t.fa")
 MANY = ("search", "a.fa", "b.fa", "-k", "50", "-p", "2")

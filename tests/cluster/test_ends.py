@@ -24,7 +24,7 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 SEARCH = ["search", "long.fa", "wide.db", "-k", "20", "-o", "hits.tsv"]
 
 
-pytestmark = pytest.mark.usefixtures("many_shares")
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("many_shares")]
 
 
 @pytest.fixture
@@ -184,6 +184,7 @@ def test_a_scheduler_that_is_lost_ends_the_search(run, here, long, make_cluster,
     assert (here / "hits.tsv").read_bytes() == long
 
 
+@pytest.mark.smoke
 @pytest.mark.case(number=27)
 def test_no_scheduler_is_told_at_once(refuses):
     with socket.socket() as free:
@@ -195,17 +196,20 @@ def test_no_scheduler_is_told_at_once(refuses):
     assert time.monotonic() - started < CONNECT_SECONDS
 
 
+@pytest.mark.smoke
 def test_a_host_that_is_none_is_told(refuses):
     words = ["tcp://no.such.host.invalid:8786: no Dask scheduler answers there"]
     refuses(5, words, "search", "q.fa", "t.fa", "--cluster", "tcp://no.such.host.invalid:8786")
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("address", ["", "nonsense", "carrier://pigeon:1", "tcp://a:b", "tcp://"])
 def test_what_is_no_address_is_refused(refuses, address):
     words = ["is no address such as tcp://host:8786"]
     refuses(1, words, "search", "q.fa", "t.fa", "--cluster", address)
 
 
+@pytest.mark.smoke
 @pytest.mark.case(number=27)
 def test_who_listens_but_is_no_scheduler_is_told(refuses, monkeypatch):
     monkeypatch.setattr("swdual.cluster.connection.CONNECT_SECONDS", 1)
@@ -222,6 +226,7 @@ def test_a_cluster_without_workers_is_told(refuses, make_cluster, soon):
     refuses(5, words, "search", "q.fa", "t.fa", "--cluster", cluster.address)
 
 
+@pytest.mark.smoke
 def test_where_dask_is_not_installed_that_is_told(here):
     program = "import sys; sys.modules['distributed'] = None; from swdual.cli import main; main()"
     words = ["search", "q.fa", "t.fa", "--cluster", "tcp://127.0.0.1:8786"]
@@ -237,6 +242,7 @@ def test_where_dask_is_not_installed_that_is_told(here):
     assert done.stderr.rstrip().endswith(install_command("cluster"))
 
 
+@pytest.mark.smoke
 def test_what_is_no_cluster_is_refused():
     with pytest.raises(InputError, match="not int"):
         swdual.search("MKV", {"t": "MKV"}, cluster=3)

@@ -18,7 +18,7 @@ from swdual.database import build
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 
-pytestmark = pytest.mark.usefixtures("many_shares")
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("many_shares")]
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +44,7 @@ def name(request, data, monkeypatch):
     return request.param
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.case(number=27)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_worker_that_is_killed_is_done_without(data, local, make_cluster, name, seed):

@@ -50,7 +50,10 @@ def may():
     return done.returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not may(), reason="needs the right to make namespaces (root)")
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(not may(), reason="needs the right to make namespaces (root)"),
+]
 
 
 class Network:

@@ -12,6 +12,8 @@ from support.clusters import slow
 
 import swdual
 
+pytestmark = pytest.mark.cluster
+
 pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 ELSEWHERE = """

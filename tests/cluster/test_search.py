@@ -8,6 +8,8 @@ import swdual
 from swdual.cluster import partition
 from swdual.master import setup as engagement
 
+pytestmark = pytest.mark.cluster
+
 dask = pytest.importorskip("dask", reason="needs Dask")
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
@@ -55,12 +57,14 @@ def both(run, here):
     return search
 
 
+@pytest.mark.smoke(3)
 @pytest.mark.parametrize("options", PROTEINS.values(), ids=PROTEINS.keys())
 def test_proteins_are_found_as_on_one_machine(both, data, pair, options):
     local, there = both(pair, data / "q.fa", data / "d.db", *options)
     assert there == local
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("options", NUCLEOTIDES.values(), ids=NUCLEOTIDES.keys())
 def test_nucleotides_are_found_as_on_one_machine(both, data, pair, options):
     local, there = both(pair, data / "nq.fa", data / "nd.db", *options)
@@ -79,6 +83,7 @@ def test_waves_and_shares_change_nothing(both, data, pair, monkeypatch, stats):
     assert there == local
 
 
+@pytest.mark.smoke
 def test_objects_are_equal(data, pair):
     """Also alignments that are found when they are looked at."""
     search = data / "q.fa", data / "d.db"

@@ -18,6 +18,8 @@ from swdual.master.partition import GOOD_ENOUGH
 from swdual.master.ranges import cut
 from swdual.planning.planner import PACKAGE, make_plan
 
+pytestmark = pytest.mark.sample("values")
+
 PLANNERS = registry.available(PACKAGE)
 
 CORE = CostModel(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)

@@ -19,6 +19,8 @@ from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.errors import DatabaseError
 
+pytestmark = pytest.mark.process
+
 MAKEDB = [sys.executable, "-m", "swdual", "makedb"]
 
 
@@ -93,6 +95,7 @@ def test_a_builder_of_shards_that_dies_leaves_nothing_that_is_believed(
     assert found.index("new") > 50
 
 
+@pytest.mark.smoke
 @pytest.mark.case(number=13)
 def test_what_a_killed_builder_leaves_is_reported_and_used_up(run, here):
     """Without a database: exit code 2 and how to build it; what is left of it does not stay."""
@@ -171,6 +174,7 @@ def meanwhile(monkeypatch):
 SEARCH = ("search", "q.fa", "x.db", "-o", "hits.tsv")
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.case(number=13)
 @pytest.mark.parametrize("way", ["makedb", "rename", "unlink"])
 def test_a_search_goes_on_in_the_file_that_it_opened(run, here, database, meanwhile, way):
@@ -189,6 +193,7 @@ def test_a_search_goes_on_in_the_file_that_it_opened(run, here, database, meanwh
     assert (here / "hits.tsv").read_text() == expected
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.case(number=13)
 @pytest.mark.parametrize("left", [0, 100, 4096, "half", "all but one"])
 def test_a_database_that_is_cut_short_ends_the_search(run, here, database, meanwhile, left):
@@ -205,6 +210,7 @@ def test_a_database_that_is_cut_short_ends_the_search(run, here, database, meanw
     assert not (here / "hits.tsv").exists()
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.case(number=13)
 @pytest.mark.parametrize("name", ["residues/0", "starts/1", "ordinals/2", "names"])
 def test_a_bit_that_flips_during_a_search_ends_it(run, here, database, meanwhile, name):

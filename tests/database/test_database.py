@@ -107,6 +107,7 @@ def test_damage_is_found_every_time(path):
         assert len(database.block(0).lengths) == 1
 
 
+@pytest.mark.sample(32)
 @pytest.mark.case(number=12)
 @pytest.mark.parametrize("place", range(HEADER_BYTES))
 def test_a_flipped_bit_of_the_header_is_found_at_open(path, place):

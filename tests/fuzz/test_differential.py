@@ -15,7 +15,10 @@ from support.scoring_cases import LANES
 import swdual
 from swdual import registry
 from swdual.backends import simd
+from swdual.lanes.registers import register_bytes, register_count
 from swdual.scheduling import policy as policies
+
+pytestmark = pytest.mark.fuzz
 
 SEED, SIZE, ROUNDS = 1, 400_000, 100
 MIN_CELLS = {
@@ -38,6 +41,19 @@ def tallied(names):
     return {name: differential.Work() for name in names}
 
 
+@pytest.mark.smoke
+def test_a_few_random_rounds_score_alike():
+    """On the lanes of this machine, as the oracle and the slow backend say."""
+    lanes = register_bytes() * register_count() // 16
+    names = [ORACLE, "reference", f"simd {lanes}"]
+    tried = {name: scorer for name, scorer in scorers().items() if name in names}
+    assert sorted(tried) == sorted(names)
+    told = []
+    tally = differential.fuzz(range(5), SEED, SIZE // 10, np.inf, tried, told.append)
+    assert told == []
+    assert tally[names[-1]].cells > SIZE // 10
+
+
 def test_random_rounds_score_alike_everywhere(monkeypatch):
     """No difference, in so many cells of each that is here, also where scores are large."""
     monkeypatch.setattr(searches, "EVERY", 3)
@@ -54,6 +70,7 @@ def test_random_rounds_score_alike_everywhere(monkeypatch):
             assert min(work.beyond) >= 5, name
 
 
+@pytest.mark.smoke
 def test_rounds_are_drawn_again_from_their_numbers():
     """The same scheme and sequences, of no more than the size."""
     for number in range(30):
@@ -132,6 +149,7 @@ def test_a_search_of_wrong_scores_is_noticed(monkeypatch):
     assert any("of scores" in complaint for complaint in whole.complaints)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("wrong", ["query_start", "target_end", "runs"])
 def test_a_wrong_alignment_is_noticed(wrong):
     """It begins or ends elsewhere, or has one pair less."""
@@ -194,6 +212,7 @@ def test_a_wrong_schedule_is_noticed():
     assert "a job is lost" in schedules.impossible(lost)
 
 
+@pytest.mark.smoke
 def test_a_run_of_schedules_tells_how_to_repeat_a_wrong_one(monkeypatch):
     """With the case, and what is wrong with it."""
     monkeypatch.setattr(schedules, "violations", lambda schedule: ["1 job, never ran: 7"])

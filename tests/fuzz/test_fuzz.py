@@ -10,6 +10,8 @@ import fuzz.targets
 import pytest
 from fuzz.mutation import mutated
 
+pytestmark = pytest.mark.fuzz
+
 TARGETS = [module.name for module in pkgutil.iter_modules(fuzz.targets.__path__)]
 ROUNDS = {
     "fasta": 500,
@@ -24,6 +26,7 @@ ROUNDS = {
 """How many inputs are tried of each: some seconds' work."""
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", TARGETS)
 def test_seeds_are_read_or_refused_with_an_explanation(name):
     """Sound files, and files with the usual damage."""
@@ -34,6 +37,7 @@ def test_seeds_are_read_or_refused_with_an_explanation(name):
         module.target(seed)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", TARGETS)
 def test_random_changes_are_read_or_refused_with_an_explanation(name):
     """The same inputs in every run: a failure shows the one that was too much."""
@@ -41,7 +45,7 @@ def test_random_changes_are_read_or_refused_with_an_explanation(name):
     seeds = module.seeds()
     mutate = getattr(module, "mutated", mutated)
     rng = random.Random(name)
-    for _ in range(ROUNDS[name]):
+    for _ in seeds(ROUNDS[name]):
         data = mutate(rng.choice(seeds), seeds, rng)
         try:
             module.target(data)

@@ -12,6 +12,8 @@ import swdual
 from swdual.hits.fields import DATA, FIELDS, columns
 from swdual.sequences.alphabet import PROTEIN
 
+pytestmark = pytest.mark.sample("values")
+
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
 pyarrow = pytest.importorskip("pyarrow")

@@ -20,6 +20,8 @@ from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme
 from swdual.backends.cuda.kernels import KERNELS
 from swdual.sequences import matrices
 
+pytestmark = pytest.mark.sample("values")
+
 PAIRS = int(os.environ.get("SWDUAL_KERNEL_PAIRS", "240"))
 TESTS = Path(__file__).parents[1]
 ALL = [(kernel, tile) for kernel in KERNELS.values() for tile in kernel.tiles]
@@ -79,12 +81,14 @@ def test_the_oracle_gives_what_another_gives(seed):
     np.testing.assert_array_equal(oracle.scores(query, targets, scheme), expected)
 
 
+@pytest.mark.sample(15)
 @over(ALL)
 def test_random_searches(kernel, tile):
     """Schemes, lengths, relatives, windows, grids and orders of threads drawn by lot."""
     bulk.run(kernel, tile, PAIRS, seed=tile.lanes * tile.columns, a_launch=40)
 
 
+@pytest.mark.sample(15)
 @over(ALL)
 def test_lengths_at_the_edges_of_lanes_columns_and_tiles(kernel, tile, rng):
     """Queries about a tile's edges against targets about multiples of four and of the lanes."""
@@ -258,6 +262,7 @@ def test_any_grid_any_chunks_any_order(kernel, tile, ctas, threads, chunk, rng):
             cases.check(kernel, tile, queries, targets, blosum62(), run)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", KERNELS)
 def test_memory_is_used_as_it_should_be(name):
     """No array is read or written outside, and no number overflows that must not."""

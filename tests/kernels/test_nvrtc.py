@@ -13,6 +13,8 @@ import pytest
 from kernels import nvrtc
 from swdual.backends.cuda.kernels import KERNELS, Tile, choose
 
+pytestmark = pytest.mark.exhaustive
+
 ALL = bool(os.environ.get("SWDUAL_ALL_TILES"))
 
 SHARED_BYTES = {75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 103: 227, 120: 99}
@@ -40,6 +42,7 @@ def name(value):
     return str(getattr(value, "name", value))
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("kernel", "capability"), COMPILED, ids=name)
 def test_a_kernel_compiles_without_a_warning_and_spills_nothing(kernel, capability):
     tiles = kernel.tiles_on(capability)

@@ -15,6 +15,8 @@ import pytest
 from kernels import nvrtc, sass
 from swdual.backends.cuda.kernels import KERNELS, Tile
 
+pytestmark = pytest.mark.exhaustive
+
 ROWS = 4
 
 TILES = [

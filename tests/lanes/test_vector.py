@@ -150,6 +150,8 @@ def run_as(case, name, lanes, cache):
     return run(case, lanes, cache, NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=listed)
 
 
+@pytest.mark.exhaustive
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", SETS)
 def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
     """With the instructions of older machines, 8, 16 and 32 bits score as the oracle does."""
@@ -170,6 +172,8 @@ def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
     )
 
 
+@pytest.mark.exhaustive
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("name", "lanes"), [("none", 64), ("ssse3", 128), ("avx512", 16)])
 def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name, lanes):
     """Vectors of many registers, or of a part of one, score the same."""

@@ -25,6 +25,8 @@ from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
 from swdual.planning.planner import PACKAGE, plan_instance
 
+pytestmark = pytest.mark.sample("values")
+
 PLANNERS = registry.available(PACKAGE)
 
 CPU = CostModel(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 64)

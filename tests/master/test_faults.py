@@ -27,6 +27,8 @@ from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
+pytestmark = pytest.mark.sample("values")
+
 PLANNERS = registry.available(PACKAGE)
 CPU, GPU = Device("cpu"), Device("gpu", "simd", {"lanes": 16})
 SLOW = Device("cpu", "reference")

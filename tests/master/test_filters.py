@@ -14,6 +14,8 @@ from swdual.hits.query_result import score_cutoff
 from swdual.master import merge as merger
 from swdual.master import ranges as task
 
+pytestmark = pytest.mark.sample("values")
+
 LETTERS = np.array(list("ACDEFGHIKLMNPQRSTVWY"))
 STATS = {
     "table": {"evalue": 1e3},

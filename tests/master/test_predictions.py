@@ -153,6 +153,7 @@ def folder(tmp_path, monkeypatch):
     cache_folder.cache_clear()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", ["any", "peptides", "long_targets", "one protein"])
 @pytest.mark.parametrize(("together", "seed"), [(1, 0), (2, 1), (2, 2)])
 def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together, seed):

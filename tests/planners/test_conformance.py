@@ -35,6 +35,8 @@ from swdual.errors import InputError
 from swdual.planning.instance import PRECISION, Instance, lower_bound
 from swdual.planning.planner import PACKAGE, make_plan
 
+pytestmark = pytest.mark.sample("values")
+
 PLANNERS = registry.available(PACKAGE)
 SMALL = 360
 """Instances that branch and bound solves."""
@@ -326,6 +328,7 @@ def test_many_tasks_are_planned_validly_and_not_below_the_bound(planner):
             assert plan.makespan <= 2 * SEARCHED * bound, (plan.makespan, bound, problem)
 
 
+@pytest.mark.exhaustive
 def test_dual_dp_is_within_three_halves_of_any_plan():
     """The shortest plan of all planners is not below the optimum: on many tasks too."""
     for problem, bound in larger_problems():

@@ -25,6 +25,16 @@ def register_profiles() -> None:
     settings.load_profile("ci")
 
 
+def scaled(count: int) -> int:
+    """Scale a number of examples, which is the one of the profile `ci`, to the profile in use."""
+    return max(1, round(count * settings().max_examples / PERCENT["ci"]))
+
+
+def seeds(count: int) -> range:
+    """Return the seeds of a test that draws its examples itself; `count` as of `examples`."""
+    return range(scaled(count))
+
+
 def examples(count: int, **options: object) -> settings:
     """Return settings of Hypothesis with a number of examples.
 
@@ -35,5 +45,4 @@ def examples(count: int, **options: object) -> settings:
     options
         Other settings of Hypothesis.
     """
-    scaled = round(count * settings().max_examples / PERCENT["ci"])
-    return settings(max_examples=max(1, scaled), **options)
+    return settings(max_examples=scaled(count), **options)

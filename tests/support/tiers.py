@@ -4,8 +4,9 @@
 `fuzz`, `bench` or `exhaustive`. They run with ``pytest -m ""``, and where the command line names
 their file or folder. A smoke test of each tier runs in any case.
 
-A test with many cases has the marker ``sample``: the quick tests are a sample of its cases. The
-other cases are in the tier `exhaustive`.
+A test with many cases has the marker ``sample(keep)``: the quick tests are a sample of its cases.
+The other cases are in the tier `exhaustive`. In the same way, ``smoke(keep)`` limits the smoke test
+of a tier to a sample of its cases.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def sample(cases: list[dict[str, int]], keep: int | str) -> set[int]:
     Parameters
     ----------
     cases
-        Of each case, the index of the value of each parameter.
+        Of each case, a number for the value of each parameter.
     keep
         The number of cases, which are then evenly spaced; or ``"values"``: each value of each
         parameter is in a case that is kept; or ``"pairs"``: each pair of values of two parameters.
@@ -95,17 +96,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the cases of a test that are not in its sample into the tier `exhaustive`."""
-    tests = defaultdict(list)
-    for item in items:
-        if item.get_closest_marker("sample") and hasattr(item, "callspec") and not is_slow(item):
-            tests[item.parent, item.originalname].append(item)
-    for cases in tests.values():
-        (keep,) = cases[0].get_closest_marker("sample").args
-        chosen = sample([case.callspec.indices for case in cases], keep)
-        for index, case in enumerate(cases):
-            if index not in chosen:
+    """Leave the cases that are in no sample out of the quick tests."""
+    for name in ("sample", "smoke"):
+        tests = defaultdict(list)
+        for item in items:
+            marker = item.get_closest_marker(name)
+            if marker and marker.args and hasattr(item, "callspec") and not is_slow(item):
+                tests[item.parent, item.originalname].append(item)
+        for cases in tests.values():
+            (keep,) = cases[0].get_closest_marker(name).args
+            # Cases that share a value share the object.
+            values = [{k: id(v) for k, v in case.callspec.params.items()} for case in cases]
+            chosen = sample(values, keep)
+            for case in (cases[index] for index in set(range(len(cases))) - chosen):
                 case.add_marker("exhaustive")
+                case.own_markers = [mark for mark in case.own_markers if mark.name != "smoke"]
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

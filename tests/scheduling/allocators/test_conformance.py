@@ -23,6 +23,8 @@ from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import PACKAGE
 from swdual.scheduling.platform import PLATFORMS, Platform
 
+pytestmark = pytest.mark.sample("values")
+
 ALLOCATORS = registry.available(PACKAGE)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oracles import rivals
 from scheduling.random_jobs import jobs_at_random, workload_of
+from support.properties import seeds
 
 from swdual import registry
 from swdual.scheduling import allocator
@@ -38,6 +39,7 @@ def test_earlier_jobs_are_preferred_among_equal_groups():
     assert starts(jobs, 10)[2:4] == [2, 2]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", range(0, 300, 50))
 def test_starts_are_those_of_all_groups_tried(first):
     for seed in range(first, first + 50):
@@ -47,14 +49,14 @@ def test_starts_are_those_of_all_groups_tried(first):
 
 
 def test_it_is_easy_where_no_two_jobs_fit_together():
-    for seed in range(20):
+    for seed in seeds(20):
         jobs = [(*job[:3], max(4, job[3])) for job in jobs_at_random(seed, 30, 7)]
         assert starts(jobs, 7) == starts(jobs, 7, "easy")
 
 
 @pytest.mark.parametrize("name", registry.available(allocator.PACKAGE))
 def test_the_head_starts_as_promised_with_every_allocator(name):
-    for seed in range(10):
+    for seed in seeds(10):
         workload = workload_of(jobs_at_random(seed, 60, 12))
         schedule = simulate(workload, PLATFORM, "combinational", name)
         assert violations(schedule) == []

@@ -24,6 +24,8 @@ from swdual.scheduling.policy import Traits
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
 
+pytestmark = pytest.mark.sample("values")
+
 
 def rigid():
     """Return those of rigid jobs, which are allowed to wait for each other only."""

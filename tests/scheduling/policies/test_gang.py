@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import threads as oracle
+from support.properties import seeds
 from support.scheduling_oracles import random_workload
 
 from swdual import registry
@@ -14,6 +15,8 @@ from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload.workload import Workload
+
+pytestmark = pytest.mark.sample("values")
 
 
 def at_random(seed):
@@ -38,7 +41,7 @@ def workload_of(jobs):
 def test_random_jobs_end_when_the_oracle_says(quantum, slots, alternates):
     """On hundreds of small instances."""
     options = {"quantum": quantum, "slots": slots, "alternates": alternates}
-    for seed in range(50):
+    for seed in seeds(50):
         jobs, processors = at_random(seed)
         schedule = simulate(workload_of(jobs), processors, "gang", options=options)
         expected = oracle.gang(jobs, processors, quantum, slots, alternates == "yes")
@@ -46,6 +49,7 @@ def test_random_jobs_end_when_the_oracle_says(quantum, slots, alternates):
         assert schedule.violations() == []
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(50))
 def test_one_row_is_first_come_first_served(seed):
     jobs, processors = at_random(seed)

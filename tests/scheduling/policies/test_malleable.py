@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from oracles import malleable as oracle
+from support.properties import seeds
 
 from swdual.errors import InputError
 from swdual.scheduling import metrics
@@ -15,6 +16,8 @@ from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
+
+pytestmark = pytest.mark.sample("values")
 
 POLICIES = ("fcfs_malleable", "easy_malleable")
 AT_MOST_TWICE = {"overhead": "0", "utilisation": "1"}
@@ -168,7 +171,7 @@ def _merged(pieces):
 def test_random_jobs_run_as_the_oracle_says(policy, halves):
     """On hundreds of small instances; with random overheads, and with none or large ones."""
     shrunk = 0
-    for seed in range(100):
+    for seed in seeds(100):
         m = 3 + seed % 14
         workload = random_workload(seed, 30, m, halves=halves)
         options = {"overhead": str((0, 1, 2)[seed % 3])} if halves else {"seed": seed}
@@ -194,7 +197,7 @@ def criteria(workload, jobs):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("order", ["least_utilised", "longest", "shortest"])
 def test_other_criteria_are_the_oracles(policy, order):
-    for seed in range(30):
+    for seed in seeds(30):
         m = 4 + seed % 20
         workload = random_workload(seed, 30, m, halves=False)
         jobs = jobs_of(workload, 0.5)
@@ -246,6 +249,7 @@ def test_a_shrunk_job_is_killed_when_it_did_what_it_requested(policy):
     assert schedule.violations() == []
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_jobs_of_one_process_are_never_shrunk(seed):
     """Then it is first come, first served, and EASY, by the second."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles import moldable as oracle
-from support.properties import examples
+from support.properties import examples, seeds
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
@@ -18,6 +18,8 @@ from swdual.scheduling.policies.hrf import allocate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.moldable import Alternatives, generate
 from swdual.scheduling.workload.workload import Workload
+
+pytestmark = pytest.mark.sample("values")
 
 RIVALS = ("submit_time_greedy", "submit_time_fair", "schedule_time_fair")
 POLICIES = ("hrf", *RIVALS)
@@ -115,7 +117,7 @@ def test_highest_revenue_first_finds_strategy_a():
 @pytest.mark.parametrize("convex", [True, False])
 def test_highest_revenue_first_does_what_the_oracle_does(convex, backfilling, renewal):
     """On 150 random instances with random budgets and limits, also where speed-ups have dents."""
-    for seed in range(150):
+    for seed in seeds(150):
         m = 2 + seed % 9
         workload, jobs = random_jobs(seed, 25, m, convex=convex)
         alpha, threshold = 0.25 + seed % 7 / 4, (1 + seed % 4) / 4
@@ -135,7 +137,7 @@ def test_highest_revenue_first_does_what_the_oracle_does(convex, backfilling, re
 @pytest.mark.parametrize("backfilling", SELECTIONS)
 def test_an_adaptive_alpha_is_the_part_of_the_waiting_jobs(backfilling):
     """As the oracle, which chooses sizes anew at each instant."""
-    for seed in range(150):
+    for seed in seeds(150):
         m = 3 + seed % 9
         workload, jobs = random_jobs(seed, 25, m, convex=True)
         options = {"adaptive": "yes", "backfilling": backfilling}
@@ -149,7 +151,7 @@ def test_an_adaptive_alpha_is_the_part_of_the_waiting_jobs(backfilling):
 @pytest.mark.parametrize("backfilling", SELECTIONS)
 def test_its_rivals_do_what_the_oracle_does(policy, backfilling):
     """On 200 random instances."""
-    for seed in range(200):
+    for seed in seeds(200):
         m = 2 + seed % 9
         workload, jobs = random_jobs(seed, 25, m, convex=seed % 2 == 0)
         schedule = simulate(workload, m, policy, options={"backfilling": backfilling})

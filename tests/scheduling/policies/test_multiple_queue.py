@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oracles import rivals
 from scheduling.random_jobs import jobs_at_random, workload_of
+from support.properties import seeds
 
 from swdual import registry
 from swdual.errors import InputError
@@ -13,6 +14,8 @@ from swdual.scheduling import allocator
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.validation import violations
+
+pytestmark = pytest.mark.sample("values")
 
 PLATFORM = Platform(12, (2, 6, 12))
 
@@ -42,12 +45,13 @@ def test_a_job_as_wide_as_the_platform_does_not_starve():
 
 
 def test_one_queue_is_easy():
-    for seed in range(40):
+    for seed in seeds(40):
         workload = workload_of(jobs_at_random(seed, 60, 11))
         alone = simulate(workload, 11, "multiple_queue", options={"limits": ""})
         assert alone.start_time.tolist() == simulate(workload, 11, "easy").start_time.tolist()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", range(0, 240, 40))
 def test_starts_are_those_of_the_definition(first):
     for seed in range(first, first + 40):

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import pytest
 from oracles import scheduling as oracle
+from support.properties import seeds
 from support.scheduling_oracles import BY_COUNT, BY_PROCESSORS, jobs_of, random_workload
 
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
+
+pytestmark = pytest.mark.sample("values")
 
 TRACES = {
     "KTH-SP2-1996-2.1-cln": 100,
@@ -27,7 +30,7 @@ JOBS = 5000
 def test_random_jobs_start_when_the_oracle_says(name):
     """On hundreds of small instances, whole and broken seconds."""
     policy, options, expected = (BY_COUNT | BY_PROCESSORS)[name]
-    for seed in range(200):
+    for seed in seeds(200):
         m = 2 + seed % 15
         workload = random_workload(seed, 60, m, whole=seed % 3 > 0)
         schedule = simulate(workload, m, policy, options=options)
@@ -35,6 +38,7 @@ def test_random_jobs_start_when_the_oracle_says(name):
         assert violations(schedule) == []
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_promises_and_processors_are_the_oracles_too(seed):
     m = 3 + seed % 11
@@ -64,6 +68,7 @@ def test_real_jobs_start_when_the_oracle_says(trace, name, archived):
     assert violations(schedule) == []
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("seed", range(30))
 def test_easy_by_count_and_around_one_reservation_are_the_same(seed):
     """The shadow time and extra processors say what a profile with one reservation says."""

@@ -12,6 +12,8 @@ from swdual.scheduling import Workload, simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.planned import of_plan
 
+pytestmark = pytest.mark.sample("values")
+
 
 @pytest.mark.parametrize("planner", registry.available(PACKAGE))
 @pytest.mark.parametrize("seed", range(4))

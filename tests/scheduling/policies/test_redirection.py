@@ -8,10 +8,13 @@ from math import inf
 import numpy as np
 import pytest
 from oracles import redirection as oracle
+from support.properties import seeds
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.workload.workload import Workload
+
+pytestmark = pytest.mark.sample("values")
 
 PLAIN = {
     "fcfs": lambda tasks, m: oracle.common_queue(tasks, m, first_come=True),
@@ -52,7 +55,7 @@ def agree(tasks, m, policy, expected, options=None):
 @pytest.mark.parametrize("policy", PLAIN)
 def test_tasks_run_when_the_oracle_says(policy):
     """On hundreds of small instances, from one processor to more than are needed."""
-    for seed in range(200):
+    for seed in seeds(200):
         tasks = random_tasks(seed)
         agree(tasks, 1 + seed % 9, policy, PLAIN[policy](tasks, 1 + seed % 9))
 
@@ -60,7 +63,7 @@ def test_tasks_run_when_the_oracle_says(policy):
 @pytest.mark.parametrize("policy", COUNTING)
 def test_tasks_are_redirected_when_the_oracle_says(policy):
     redirected = 0
-    for seed in range(200):
+    for seed in seeds(200):
         tasks, m = random_tasks(seed), 2 + seed % 8
         dedicated, threshold = 1 + seed % min(3, m - 1), 1 + seed // 10 % 5
         expected = COUNTING[policy](tasks, m, threshold=threshold, dedicated=dedicated)
@@ -75,7 +78,7 @@ def test_tasks_are_redirected_when_the_oracle_says(policy):
 @pytest.mark.parametrize("policy", RANDOM)
 def test_long_tasks_are_redirected_by_the_numbers_drawn(policy):
     """Each potentially heavy task draws one number, in the order of submission."""
-    for seed in range(200):
+    for seed in seeds(200):
         tasks, m = random_tasks(seed), 2 + seed % 8
         probability, share = (0.2, 0.5, 0.8, 1.0)[seed % 4], (0.02, 0.3)[seed % 2]
         drawn = np.random.default_rng(seed).random(len(tasks)).tolist()
@@ -123,13 +126,14 @@ def flow(tasks, order):
 @pytest.mark.parametrize("policy", ["gsrpt", "srpt"])
 def test_on_one_processor_no_policy_has_less_flow_than_srpt(policy):
     """It is optimal among all schedules, so also among those that interrupt nobody."""
-    for seed in range(100):
+    for seed in seeds(100):
         workload = workload_of(random_tasks(seed))
         least = simulate(workload, 1, policy).turnaround_time.sum()
         for other in ("fcfs", "gspt", "spt", "easy"):
             assert least <= simulate(workload, 1, other).turnaround_time.sum()
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("policy", ["gspt", "spt"])
 @pytest.mark.parametrize("seed", range(20))
 def test_a_threshold_that_is_never_reached_redirects_nobody(policy, seed):

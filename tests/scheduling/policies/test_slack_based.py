@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oracles import rivals
 from scheduling.random_jobs import jobs_at_random, workload_of
+from support.properties import seeds
 
 from swdual import registry
 from swdual.errors import InputError
@@ -14,6 +15,8 @@ from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
+
+pytestmark = pytest.mark.sample("values")
 
 PLATFORM = Platform(12, (2, 6, 12))
 
@@ -62,7 +65,7 @@ def test_starts_are_those_of_the_definition(first, price):
 
 @pytest.mark.parametrize("name", registry.available(allocator.PACKAGE))
 def test_everybody_starts_as_promised_with_every_allocator(name):
-    for seed in range(10):
+    for seed in seeds(10):
         schedule = simulated(jobs_at_random(seed, 60, 12), PLATFORM, name, places=4)
         assert violations(schedule) == []
         assert np.isfinite(schedule.promised).all()

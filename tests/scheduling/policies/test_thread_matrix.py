@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import threads as oracle
+from support.properties import seeds
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies.thread_matrix import window
 from swdual.scheduling.workload.threads import split
 from swdual.scheduling.workload.workload import Workload
+
+pytestmark = pytest.mark.sample("values")
 
 FIGURE_1 = [5, 3, 6, 2, 1, 4, 2, 3]
 """Threads of the jobs J1 to J8 in figures 1 to 3 of the thread-matrix paper."""
@@ -82,6 +85,7 @@ def test_the_oracle_queues_them_in_that_order_too():
     assert tuple(names[thread] for thread in np.argsort(starts))[:16] == FIGURE_3
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(50))
 def test_a_window_grows_until_no_job_in_it_is_larger(seed):
     sizes = np.random.default_rng(seed).integers(1, 20, 30).tolist()
@@ -96,7 +100,7 @@ def test_a_window_grows_until_no_job_in_it_is_larger(seed):
 def test_random_threads_start_when_the_oracle_says(size, dependent):
     """On hundreds of small instances, with chains of threads that wait across jobs."""
     options = {} if size is None else {"window": str(size)}
-    for seed in range(100):
+    for seed in seeds(100):
         threads, processors = at_random(seed, dependent=dependent)
         schedule = simulate(workload_of(threads), processors, "thread_matrix", options=options)
         expected = oracle.thread_matrix(threads, processors, size)
@@ -107,6 +111,7 @@ def test_random_threads_start_when_the_oracle_says(size, dependent):
                 assert start >= schedule.finish_time[thread.waits_for]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(100))
 def test_a_window_of_one_job_is_first_come_first_served(seed):
     threads, processors = at_random(seed, dependent=0)
@@ -117,6 +122,7 @@ def test_a_window_of_one_job_is_first_come_first_served(seed):
     )
 
 
+@pytest.mark.sample(15)
 @pytest.mark.parametrize("seed", range(100))
 @pytest.mark.parametrize("size", ["growing", "1", "5"])
 def test_jobs_of_one_thread_are_list_scheduled(seed, size):
@@ -136,6 +142,7 @@ def test_jobs_of_one_thread_are_list_scheduled(seed, size):
     assert schedule.start_time.tolist() == starts
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(50))
 def test_no_processor_is_idle_while_threads_wait(seed):
     """The paper's claim (section III); it holds where no thread needs another one's result."""
