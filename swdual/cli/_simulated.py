@@ -20,11 +20,11 @@ from swdual.scheduling import penalty as penalties
 from swdual.scheduling import plugins
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.plugins import FoundAllocator, FoundPolicy
+from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
 from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError
 from swdual.scheduling.reports import charts, jobs_table
 from swdual.scheduling.reports.comparison import Comparison, compare
-from swdual.scheduling.reports.explanation import check_number, explained
+from swdual.scheduling.reports.explanation import check_number, explain_job
 from swdual.scheduling.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ class Run(NamedTuple):
     """
 
     called: str
-    policy: FoundPolicy
-    allocator: FoundAllocator
+    policy: PolicyPlugin
+    allocator: AllocatorPlugin
     options: dict[str, str]
 
     @property
@@ -208,7 +208,7 @@ class Runs:
         except Exception as error:
             if path is None:
                 raise
-            raise plugins.failure(error, path) from error
+            raise plugins.to_input_error(error, path) from error
 
 
 def _names(given: Sequence[str], every: Callable[[], list[str]]) -> tuple[list[str], bool]:
@@ -241,7 +241,7 @@ def _pairs(texts: Sequence[str], place: str) -> dict[str, str]:
 
 
 def _options_of_each(
-    found: Mapping[str, FoundPolicy], shared: dict[str, str]
+    found: Mapping[str, PolicyPlugin], shared: dict[str, str]
 ) -> dict[str, dict[str, str]]:
     """Return what each policy is told: its own options, and all others that it has.
 
@@ -426,7 +426,7 @@ def run(
         for made in runs.schedules(workload, platform, explain, refused, progress=progress):
             who, schedule = made
             files.write(who, schedule)
-            lines = [line for number in explain for line in explained(schedule, number)]
+            lines = [line for number in explain for line in explain_job(schedule, number)]
             if lines:
                 explanations[str(who)] = lines
             if files.distribution is not None:

@@ -1,4 +1,4 @@
-"""What every allocator offers: which of the free processors a job gets."""
+"""The contract of allocators: which of the free processors a job gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a policy keep its contract? It is tried on random jobs, with every allocator."""
+"""Check that a policy keeps its contract, on random jobs and with every allocator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.plugins import FoundPolicy, allocator_names, find_allocator, find_policy
+from swdual.scheduling.plugins import PolicyPlugin, allocator_names, find_allocator, find_policy
 from swdual.scheduling.policy import DecisionError, Policy
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.validation import violations
@@ -55,26 +55,26 @@ def check_policy(
     >>> check_policy("easy", allocators=["basic"], seeds=[1])
     []
     """
-    found = find_policy(policy)
+    plugin = find_policy(policy)
     names = allocator_names() if allocators is None else list(allocators)
-    trials = variants(found) if options is None else [dict(options)]
+    trials = list_variants(plugin) if options is None else [dict(options)]
     problems: list[str] = []
     for seed in seeds:
-        workload = example(found.traits.jobs, seed)
+        workload = make_workload(plugin.traits.jobs, seed)
         # Where jobs change their processors, a penalty for those that they start on is refused.
-        penalised = bool(seed % 2) and not found.traits.malleable
+        penalised = bool(seed % 2) and not plugin.traits.malleable
         penalty = Penalty("quadratic", 1.5) if penalised else None
-        for told in trials:
+        for options_of_trial in trials:
             for name in names:
-                said = "".join(f", {key}={value}" for key, value in told.items())
+                said = "".join(f", {key}={value}" for key, value in options_of_trial.items())
                 problems += [
-                    f"{found.name}, {name}{said}, seed {seed}: {problem}"
-                    for problem in _problems(policy, name, workload, told, penalty)
+                    f"{plugin.name}, {name}{said}, seed {seed}: {problem}"
+                    for problem in _problems(policy, name, workload, options_of_trial, penalty)
                 ]
     return problems
 
 
-def variants(found: FoundPolicy) -> list[dict[str, Any]]:
+def list_variants(plugin: PolicyPlugin) -> list[dict[str, Any]]:
     """Return the options with which a policy is tried: none, and each choice that is no default.
 
     >>> variants(find_policy("easy"))
@@ -84,14 +84,14 @@ def variants(found: FoundPolicy) -> list[dict[str, Any]]:
         {},
         *(
             {name: choice}
-            for name, option in found.options.items()
+            for name, option in plugin.options.items()
             for choice in option.choices
             if choice != option.default
         ),
     ]
 
 
-def example(kind: str, seed: int) -> Workload:
+def make_workload(kind: str, seed: int) -> Workload:
     """Return random jobs of a kind, for 24 processors.
 
     Parameters

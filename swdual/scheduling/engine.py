@@ -1,6 +1,6 @@
 """The engine: applies the events and decisions of each instant, from the first job to the last.
 
-An instant is handled at once: first the ends, then the submissions, then one pass of the policy.
+The order within an instant: first all ends, then all submissions, then one pass of the policy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.plugins import FoundPolicy, find_allocator, find_policy, line_in
+from swdual.scheduling.plugins import PolicyPlugin, find_allocator, find_line, find_policy
 from swdual.scheduling.policy import (
     Decision,
     DecisionError,
@@ -32,7 +32,7 @@ from swdual.scheduling.policy import (
     Stop,
 )
 from swdual.scheduling.processors import Ranges
-from swdual.scheduling.record import Record
+from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload.workload import Workload
 
@@ -51,7 +51,7 @@ def simulate(
     explain: Iterable[int] = (),
     progress: bool = False,
 ) -> Schedule:
-    """Return what a policy would have made of a workload on a platform.
+    """Simulate a workload on a platform under a policy; return the schedule.
 
     Parameters
     ----------
@@ -84,39 +84,43 @@ def simulate(
     if not isinstance(platform, Platform):
         platform = Platform(platform)
     _check(workload, platform)
-    found, placing = find_policy(policy), find_allocator(allocator)
-    scheduler, chosen = make_policy(found, platform, placing.allocator, options or {})
-    traits = found.traits
+    plugin, allocator_plugin = find_policy(policy), find_allocator(allocator)
+    scheduler, chosen = make_policy(plugin, platform, allocator_plugin.allocator, options or {})
+    traits = plugin.traits
     if traits.malleable and penalty is not None:
         raise InputError(
-            f"under {found.name} the processors of a running job change, and a penalty is for "
+            f"under {plugin.name} the processors of a running job change, and a penalty is for "
             "those that it starts on; leave the penalty out"
         )
     engine = Engine(
         workload,
         platform,
-        placing.allocator,
+        allocator_plugin.allocator,
         penalty,
         set(explain),
-        found.name,
+        plugin.name,
         malleable=traits.malleable,
     )
-    with progress_bar(f"{found.name}, {placing.name}", "jobs/s", 1, shown=progress) as show:
+    with progress_bar(
+        f"{plugin.name}, {allocator_plugin.name}", "jobs/s", 1, shown=progress
+    ) as show:
         try:
             engine.run(scheduler, show)
         except DecisionError as error:
-            if found.file is None:
+            if plugin.file is None:
                 raise
             frame = getattr(engine.decisions, "gi_frame", None)  # where a generator stands
             line = (
-                line_in(found.file, error.__cause__ or error) if frame is None else frame.f_lineno
+                find_line(plugin.file, error.__cause__ or error)
+                if frame is None
+                else frame.f_lineno
             )
-            raise DecisionError(error.message, file=found.file, line=line) from error
-    return engine.schedule(policies.OWN if traits.places else placing.name, chosen)
+            raise DecisionError(error.message, file=plugin.file, line=line) from error
+    return engine.schedule(policies.OWN if traits.places else allocator_plugin.name, chosen)
 
 
 def make_policy(
-    found: FoundPolicy, platform: Platform, allocator: Allocator, options: Mapping[str, Any]
+    plugin: PolicyPlugin, platform: Platform, allocator: Allocator, options: Mapping[str, Any]
 ) -> tuple[Policy, dict[str, Any]]:
     """Return a policy, ready for one simulation, and all its options.
 
@@ -125,14 +129,14 @@ def make_policy(
     InputError
         If there is no such option, or it cannot have that value.
     """
-    name, known = found.name, found.options
+    name, known = plugin.name, plugin.options
     for option in options:
         if option not in known:
             if not known:
                 raise InputError(f"the policy {name} has no options, so {option!r} is unknown")
             raise InputError(registry.unknown(f"option of the policy {name}:", option, known))
     chosen = {key: option.check(key, options.get(key)) for key, option in known.items()}
-    return found.make(platform, allocator, **chosen), chosen
+    return plugin.make(platform, allocator, **chosen), chosen
 
 
 def _check(workload: Workload, platform: Platform) -> None:
@@ -199,7 +203,7 @@ class Engine:
         jobs = len(workload)
         self._progress: dict[int, _Progress] = {}
         self._stopped: dict[int, tuple[float, float]] = {}
-        self._record = Record(jobs)
+        self._recorder = ScheduleRecorder(jobs)
         self._notes: dict[int, list[tuple[float, str]]] = {}
         self.decisions: Iterator[Decision] = iter(())
 
@@ -209,17 +213,17 @@ class Engine:
 
     def promise(self, job: Job, time: float) -> None:
         """Record a promised start; the first one counts."""
-        self._record.promise(job.index, time)
+        self._recorder.promise(job.index, time)
 
     def note(self, job: Job, why: str) -> None:
-        """Explain a decision about a watched job; what is said again is kept once."""
+        """Explain a decision about a watched job; a repeated note is kept once."""
         if job.number in self._explain:
             notes = self._notes.setdefault(job.index, [])
             if not notes or notes[-1][1] != why:
                 notes.append((self.now, why))
 
     def wake(self, time: float) -> None:
-        """Have a pass at a time."""
+        """Schedule a pass of the policy at a time."""
         if time > self.now and (not self._wakes or time < self._wakes[0]):
             heapq.heappush(self._wakes, time)
 
@@ -231,7 +235,7 @@ class Engine:
         policy
             Who decides.
         show
-            Called with the number of jobs that have ended, and of all jobs.
+            Called with the number of ended jobs, and of all jobs.
         """
         jobs = list(self.workload)
         coming = done = 0
@@ -264,7 +268,7 @@ class Engine:
         show(done, len(jobs))
 
     def _decide(self, policy: Policy) -> None:
-        """Apply what a policy decides about the present instant, one by one."""
+        """Apply the decisions of a policy about the present instant, one by one."""
         self.decisions = policy.decide(self)
         if not isinstance(self.decisions, Iterator):
             raise DecisionError(
@@ -292,7 +296,7 @@ class Engine:
 
     def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
         """Return what happened."""
-        return self._record.schedule(
+        return self._recorder.schedule(
             workload=self.workload,
             platform=self.platform,
             policy=self._policy,
@@ -304,7 +308,10 @@ class Engine:
         )
 
     def _next_end(self) -> float:
-        """Return when the next job ends; ends that were put off are dropped."""
+        """Return when the next job ends.
+
+        Stale ends, of jobs that were stopped or resized since, are dropped from the heap.
+        """
         while self._ends:
             time, index = self._ends[0]
             if index in self._progress and self._progress[index].finish == time:
@@ -319,7 +326,7 @@ class Engine:
             progress = self._progress[index]
             ended = self._release(index)
             self.ended.append(ended)
-            self._record.end(index, progress.begin, self.now, progress.killed, ended)
+            self._recorder.end(index, progress.begin, self.now, progress.killed, ended)
 
     def _start(self, start: Start) -> None:
         job, processors = start.job, start.processors
@@ -336,8 +343,8 @@ class Engine:
                 )
         del self.queue[index]
         left = self._stopped.pop(index, None)
-        work, limit = self._needed(job, processors) if left is None else left
-        self._record.start(index, self.now, start.backfilled)
+        work, limit = self._compute_needs(job, processors) if left is None else left
+        self._recorder.start(index, self.now, start.backfilled)
         self._begin(Running(job, self.now, 0.0, processors, start.rate), work, limit)
 
     def _resize(self, resize: Resize) -> None:
@@ -360,8 +367,8 @@ class Engine:
         if job.index not in self.running:
             raise DecisionError(f"{self._policy} {what} job {job.number}, which does not run")
 
-    def _needed(self, job: Job, processors: Ranges) -> tuple[float, float]:
-        """Return how long a job would run on these processors, and when it would be killed."""
+    def _compute_needs(self, job: Job, processors: Ranges) -> tuple[float, float]:
+        """Return the seconds a job runs on these processors, and those after which it is killed."""
         count = sets.count(processors)
         work, limit = job.run_time, job.requested_time
         if count != job.processors:
@@ -373,7 +380,7 @@ class Engine:
         return work, limit
 
     def _begin(self, running: Running, work: float, limit: float) -> None:
-        """Let a job hold its processors and run, with so many seconds of work and until killed."""
+        """Run a job on its processors: it ends after `work` seconds, or is killed after `limit`."""
         job, index = running.job, running.job.index
         left = sets.minus(self._free, running.processors)
         if left is None:
@@ -402,7 +409,7 @@ class Engine:
     def _interrupt(self, job: Job, *, keep: bool, stopped: bool) -> tuple[float, float]:
         """Record what a job has run since its last change; return what is left of it."""
         running, progress = self.running[job.index], self._progress[job.index]
-        self._record.interrupt(
+        self._recorder.interrupt(
             job.index, progress.begin, self.now, running, keep=keep, stopped=stopped
         )
         done = (self.now - progress.begin) * running.rate
@@ -418,7 +425,7 @@ class Engine:
 
 
 class _Progress(NamedTuple):
-    """How far a running job is: since when as it is now, until when, and what was left then."""
+    """Progress of a running job: begin and end of the execution, and what was left at its begin."""
 
     begin: float
     finish: float

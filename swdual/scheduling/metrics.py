@@ -1,4 +1,4 @@
-"""What a schedule is worth: each metric by its formula.
+"""Metrics of schedules, each with its formula.
 
 Sums and means are over all jobs. p is the number of processors that a job held, m the platform's,
 and total time is `makespan`. Where a job ended counts for its placement, if it was stopped or
@@ -194,8 +194,8 @@ def usage(schedule: Schedule) -> Usage:
         *(schedule.workload.submit_time, executions.start, executions.end),
         schedule.finish_time,
     )
-    times, place = np.unique(np.concatenate(parts), return_inverse=True)
-    submitted, started, ended, finished = np.split(place, np.cumsum([len(x) for x in parts[:-1]]))
+    times, step = np.unique(np.concatenate(parts), return_inverse=True)
+    submitted, started, ended, finished = np.split(step, np.cumsum([len(x) for x in parts[:-1]]))
     processors = executions.processors
     busy = _steps(len(times), (started, processors), (ended, -processors))
     waiting = _steps(len(times), (submitted, 1), (started, -1), (ended, 1), (finished, -1))
@@ -207,8 +207,8 @@ def _steps(
 ) -> NDArray[np.int64]:
     """Return (count,) the sums of all changes at, or before, each place."""
     total = np.zeros(count, np.int64)
-    for place, change in changes:
-        np.add.at(total, place, change)
+    for step, change in changes:
+        np.add.at(total, step, change)
     return np.cumsum(total)
 
 
@@ -310,11 +310,11 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         "expanded_slowdown": "turnaround / run time on all processors requested",
         "bounded_slowdown": f"max(1, turnaround / max(processing, {seconds(float(bound))}))",
     }
-    made = {}
+    named = {}
     for quantity, of_jobs in quantities(bound).items():
         unit = "s" if quantity.endswith("_time") else ""
         for statistic, of_values in STATISTICS.items():
-            made[f"{statistic}_{quantity}"] = Metric(
+            named[f"{statistic}_{quantity}"] = Metric(
                 f"{statistic} of {formulas[quantity]}", unit, _composed(of_values, of_jobs)
             )
     for function, unit in (
@@ -334,8 +334,8 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (killed_jobs, ""),
     ):
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
-        made[function.__name__] = Metric(formula, unit, function)
-    return made
+        named[function.__name__] = Metric(formula, unit, function)
+    return named
 
 
 METRICS: Mapping[str, Metric] = metrics()

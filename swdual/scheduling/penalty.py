@@ -63,10 +63,10 @@ class Penalty:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InputError(unknown("penalty", self.kind, KINDS))
-        least = KINDS[self.kind][1]
-        if not least <= self.factor <= MAX_PENALTY:
+        min_factor = KINDS[self.kind][1]
+        if not min_factor <= self.factor <= MAX_PENALTY:
             raise InputError(
-                f"the factor of a {self.kind} penalty must be {least:g} to {MAX_PENALTY:g}, "
+                f"the factor of a {self.kind} penalty must be {min_factor:g} to {MAX_PENALTY:g}, "
                 f"not {self.factor:g}"
             )
 

@@ -1,4 +1,4 @@
-"""Helpers for policies: start a job if there is room for it now, or say what it waits for."""
+"""Helpers for policies: start a job if it fits now, or say why it waits."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class Platform:
             line if it is not even TOML or JSON.
         """
         path = Path(path)
-        values = {"name": path.stem} | _checked(_read(path), path)
+        values = {"name": path.stem} | _check_values(_read(path), path)
         try:
             return cls(**values)
         except InputError as error:
@@ -227,7 +227,9 @@ def _read(path: Path) -> Any:
     if path.suffix == ".toml":
         return read_toml(path)
     try:
-        return json.loads(read_small(path).decode("utf-8-sig"), object_pairs_hook=_once)
+        return json.loads(
+            read_small(path).decode("utf-8-sig"), object_pairs_hook=_reject_duplicates
+        )
     except InputError:
         raise
     except UnicodeDecodeError as error:
@@ -238,15 +240,15 @@ def _read(path: Path) -> Any:
         raise InputError(f"is no platform: {error}", file=path) from error
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of a JSON file, in which no key may come twice."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key comes twice in an object")
-    return made
+    return mapping
 
 
-def _checked(values: Any, path: Path) -> dict[str, Any]:
+def _check_values(values: Any, path: Path) -> dict[str, Any]:
     """Return what a file says of a platform, if each value is of its type."""
     if not isinstance(values, dict):
         raise InputError(f"holds no object with the keys {', '.join(KEYS)}", file=path)

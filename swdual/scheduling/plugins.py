@@ -1,4 +1,4 @@
-"""Finds policies and allocators: those of this package, of a file, of a class, of other packages.
+"""Find policies and allocators: of this package, in a file, a class, or of other packages.
 
 Other packages offer theirs by entry points of the groups ``swdual.policies`` and
 ``swdual.allocators``. They are looked up only if a name is none of this package's.
@@ -29,7 +29,7 @@ POLICY_GROUP, ALLOCATOR_GROUP = "swdual.policies", "swdual.allocators"
 """The groups of entry points."""
 
 
-class FoundPolicy(NamedTuple):
+class PolicyPlugin(NamedTuple):
     """A policy that can be simulated.
 
     Parameters
@@ -53,14 +53,14 @@ class FoundPolicy(NamedTuple):
     file: str | None = None
 
 
-class FoundAllocator(NamedTuple):
+class AllocatorPlugin(NamedTuple):
     """An allocator and its name."""
 
     name: str
     allocator: Allocator
 
 
-def find_policy(policy: str | os.PathLike[str] | type) -> FoundPolicy:
+def find_policy(policy: str | os.PathLike[str] | type) -> PolicyPlugin:
     """Return the policy of a name, a file or a class.
 
     Parameters
@@ -76,28 +76,28 @@ def find_policy(policy: str | os.PathLike[str] | type) -> FoundPolicy:
         the file and, where it is known, the line.
     """
     if isinstance(policy, type):
-        return _checked(_named_as(policy), policy, sys.modules.get(policy.__module__))
+        return _check_policy(_name_class(policy), policy, sys.modules.get(policy.__module__))
     if isinstance(policy, str) and not is_file(policy):
         if policy in registry.available(policies.PACKAGE):
             module = registry.load(policies.PACKAGE, policy)
-            return FoundPolicy(policy, module.Policy, *_described(module.Policy, module))
-        found = _of_entry_point(POLICY_GROUP, policies.PACKAGE, "policy", policy)
-        if isinstance(found, ModuleType):
-            return _checked(policy, _class_in(found, found.__name__), found)
-        if isinstance(found, type):
-            return _checked(policy, found, sys.modules.get(found.__module__))
+            return PolicyPlugin(policy, module.Policy, *_read_traits(module.Policy, module))
+        plugin = _load_entry_point(POLICY_GROUP, policies.PACKAGE, "policy", policy)
+        if isinstance(plugin, ModuleType):
+            return _check_policy(policy, _class_in(plugin, plugin.__name__), plugin)
+        if isinstance(plugin, type):
+            return _check_policy(policy, plugin, sys.modules.get(plugin.__module__))
         raise InputError(f"the entry point {policy} of {POLICY_GROUP} is not a class or a module")
     if isinstance(policy, str | os.PathLike):
         path = os.fspath(policy)
         module = load_file(path)
-        return _checked(_stem(path), _class_in(module, path), module, path)
+        return _check_policy(_stem(path), _class_in(module, path), module, path)
     raise InputError(
         f"a policy is a name, the path of a Python file, or a class, not {policy!r}"
         + ("; give the class, not an instance" if hasattr(policy, "decide") else "")
     )
 
 
-def find_allocator(allocator: str | os.PathLike[str] | Allocator) -> FoundAllocator:
+def find_allocator(allocator: str | os.PathLike[str] | Allocator) -> AllocatorPlugin:
     """Return the allocator of a name, a file, or the allocator itself.
 
     Parameters
@@ -112,25 +112,25 @@ def find_allocator(allocator: str | os.PathLike[str] | Allocator) -> FoundAlloca
         If there is no such allocator, or something is missing in it.
     """
     path = None
-    found: Any = allocator
+    plugin: Any = allocator
     if isinstance(allocator, str) and not is_file(allocator):
         name = allocator
         if name in registry.available(allocators.PACKAGE):
-            return FoundAllocator(name, registry.load(allocators.PACKAGE, name))
-        found = _of_entry_point(ALLOCATOR_GROUP, allocators.PACKAGE, "allocator", name)
+            return AllocatorPlugin(name, registry.load(allocators.PACKAGE, name))
+        plugin = _load_entry_point(ALLOCATOR_GROUP, allocators.PACKAGE, "allocator", name)
     elif isinstance(allocator, str | os.PathLike):
         path = os.fspath(allocator)
-        name, found = _stem(path), load_file(path)
+        name, plugin = _stem(path), load_file(path)
     else:
-        name = getattr(found, "__name__", type(found).__name__).rpartition(".")[2]
-    if not callable(getattr(found, "choose", None)):
+        name = getattr(plugin, "__name__", type(plugin).__name__).rpartition(".")[2]
+    if not callable(getattr(plugin, "choose", None)):
         raise InputError(
             f"the allocator {name} has no function choose(free, count, platform)", file=path
         )
-    if not isinstance(getattr(found, "FORCED", None), bool):
+    if not isinstance(getattr(plugin, "FORCED", None), bool):
         raise InputError(f"the allocator {name} does not say FORCED = True or False", file=path)
-    _check_call(found.choose, ("free", "count", "platform"), f"choose of {name}", path)
-    return FoundAllocator(name, found)
+    _check_call(plugin.choose, ("free", "count", "platform"), f"choose of {name}", path)
+    return AllocatorPlugin(name, plugin)
 
 
 def policy_names() -> list[str]:
@@ -164,13 +164,13 @@ def load_file(path: str) -> ModuleType:
         changed = os.stat(path)
         if not path.endswith(".py"):
             raise InputError("a policy or an allocator is a Python file (.py)", file=path)
-        return _loaded(path, os.path.realpath(path), changed.st_mtime_ns, changed.st_size)
+        return _load(path, os.path.realpath(path), changed.st_mtime_ns, changed.st_size)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=path) from error
 
 
-def failure(error: BaseException, path: str) -> InputError:
-    """Return the error that tells where in a file of the user's something went wrong.
+def to_input_error(error: BaseException, path: str) -> InputError:
+    """Return an input error that names the line of the user's file where code failed.
 
     Parameters
     ----------
@@ -179,13 +179,21 @@ def failure(error: BaseException, path: str) -> InputError:
     path
         The file.
     """
-    said = error.msg if isinstance(error, SyntaxError) else str(error)
-    message = f"{type(error).__name__}: {said}".rstrip(": ")
-    return InputError(message, file=path, line=line_in(path, error))
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    message = f"{type(error).__name__}: {text}".rstrip(": ")
+    return InputError(message, file=path, line=find_line(path, error))
 
 
-def line_in(path: str, error: BaseException) -> int | None:
-    """Return the last line of a file that ran before an error; None if none did."""
+def find_line(path: str, error: BaseException) -> int | None:
+    """Return the last line of a file that ran before an error, or None.
+
+    Parameters
+    ----------
+    path
+        The file.
+    error
+        What was raised.
+    """
     real = os.path.realpath(path)
     if isinstance(error, SyntaxError) and error.filename == real:
         return error.lineno
@@ -194,7 +202,7 @@ def line_in(path: str, error: BaseException) -> int | None:
 
 
 @functools.lru_cache(maxsize=64)
-def _loaded(path: str, real: str, changed: int, size: int) -> ModuleType:
+def _load(path: str, real: str, changed: int, size: int) -> ModuleType:
     """Return the module of a file. It is compiled here: nothing is written beside the file."""
     module = ModuleType(f"swdual_file_{_stem(path)}")
     module.__file__ = real
@@ -204,7 +212,7 @@ def _loaded(path: str, real: str, changed: int, size: int) -> ModuleType:
     try:
         exec(compile(source, real, "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
-        raise failure(error, path) from error
+        raise to_input_error(error, path) from error
     return module
 
 
@@ -216,7 +224,7 @@ def _stem(path: str) -> str:
     return base if any(stem in registry.available(package) for package in known) else stem
 
 
-def _named_as(policy: type) -> str:
+def _name_class(policy: type) -> str:
     """Return the name of a class; the name of its module if it is just "Policy"."""
     return policy.__module__.rpartition(".")[2] if policy.__name__ == "Policy" else policy.__name__
 
@@ -227,7 +235,7 @@ def _entry_points(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}
 
 
-def _of_entry_point(group: str, package: str, kind: str, name: str) -> Any:
+def _load_entry_point(group: str, package: str, kind: str, name: str) -> Any:
     """Return what another package offers under a name."""
     points = _entry_points(group)
     if name not in points:
@@ -241,7 +249,7 @@ def _of_entry_point(group: str, package: str, kind: str, name: str) -> Any:
         ) from error
 
 
-def _class_in(module: ModuleType, place: str) -> type:
+def _class_in(module: ModuleType, source: str) -> type:
     """Return the policy of a module: the class ``Policy``, or the only one that decides."""
     classes = {
         name: thing
@@ -254,38 +262,38 @@ def _class_in(module: ModuleType, place: str) -> type:
     if "Policy" in classes:
         return classes["Policy"]
     if not classes:
-        raise InputError("has no class with a method decide(self, view)", file=place)
+        raise InputError("has no class with a method decide(self, view)", file=source)
     if len(classes) > 1:
         raise InputError(
             f"has {len(classes)} classes with a method decide: {', '.join(sorted(classes))}; name "
             "the policy Policy, or begin the names of the others with _",
-            file=place,
+            file=source,
         )
     return next(iter(classes.values()))
 
 
-def _described(policy: type, module: ModuleType | None) -> tuple[dict[str, Option], Traits]:
-    """Return what a class says of itself, or else its module; then the classes it comes from."""
-    places: list[object] = []
-    for each in policy.__mro__[:-1]:
-        places += [each, module if each is policy else sys.modules.get(each.__module__)]
+def _read_traits(policy: type, module: ModuleType | None) -> tuple[dict[str, Option], Traits]:
+    """Return options and traits: of the class, else of its module, else of its base classes."""
+    sources: list[object] = []
+    for base in policy.__mro__[:-1]:
+        sources += [base, module if base is policy else sys.modules.get(base.__module__)]
 
-    def said(name: str, default: Any) -> Any:
-        return next((vars(x)[name] for x in places if x is not None and name in vars(x)), default)
+    def look_up(name: str, default: Any) -> Any:
+        return next((vars(x)[name] for x in sources if x is not None and name in vars(x)), default)
 
-    return said("OPTIONS", {}), Traits(
-        said("MALLEABLE", False), said("PLACES", False), said("JOBS", "rigid")
+    return look_up("OPTIONS", {}), Traits(
+        look_up("MALLEABLE", False), look_up("PLACES", False), look_up("JOBS", "rigid")
     )
 
 
-def _checked(
+def _check_policy(
     name: str, policy: type, module: ModuleType | None, path: str | None = None
-) -> FoundPolicy:
-    """Return a policy of which it is known that the engine can call it."""
+) -> PolicyPlugin:
+    """Return a policy after checks that the engine can call it."""
     decide = getattr(policy, "decide", None)
     if not callable(decide):
         raise InputError(f"the class {policy.__name__} has no method decide(self, view)", file=path)
-    options, traits = _described(policy, module)
+    options, traits = _read_traits(policy, module)
     if not isinstance(options, Mapping) or not all(
         isinstance(option, Option) for option in options.values()
     ):
@@ -297,7 +305,7 @@ def _checked(
         raise InputError(registry.unknown("value of JOBS:", traits.jobs, JOB_KINDS), file=path)
     _check_call(decide, ("self", "view"), f"decide of {policy.__name__}", path)
     _check_call(policy, ("platform", "allocator"), policy.__name__, path, tuple(options))
-    return FoundPolicy(name, policy, options, traits, path)
+    return PolicyPlugin(name, policy, options, traits, path)
 
 
 def _check_call(

@@ -1,4 +1,4 @@
-"""What every policy offers: who starts when. Policies meet the engine here and nowhere else.
+"""The contract of policies: which job starts when. Policies meet the engine here and nowhere else.
 
 The contract, for those who write one (docs/policy_in_ten_minutes.md shows it at work):
 
@@ -34,7 +34,7 @@ KINDS: dict[type, str] = {int: "a whole number", float: "a number", str: "a word
 
 
 OWN = "own"
-"""What an allocator is called where the policy places jobs itself."""
+"""Name of the allocator where the policy places jobs itself."""
 
 
 JOB_KINDS = {
@@ -52,7 +52,7 @@ class DecisionError(SwdualError):
 
 
 class Traits(NamedTuple):
-    """What a policy's author says of it, in the class or beside it in its file.
+    """What a policy declares about itself, in its class or beside it in its file.
 
     Parameters
     ----------
@@ -70,20 +70,20 @@ class Traits(NamedTuple):
 
 
 MAX_VALUE_LENGTH = 100
-"""Characters of an option's value beyond which it is none, so that no number is without bounds."""
+"""Max length of an option value; bounds the cost of parsing numbers."""
 
 
 class Option(NamedTuple):
-    """Something about a policy that users may choose.
+    """An option of a policy, for its users.
 
     Parameters
     ----------
     default
-        What it is if nobody says; its type is the type of all values.
+        Default value; its type is the type of all values.
     help
-        What it does, in a line.
+        One line about what it does.
     choices
-        Its possible values, if it is a word.
+        All possible values, if it is a word.
     """
 
     default: float | int | str
@@ -200,7 +200,7 @@ Decision = Start | Resize | Stop
 
 
 class View(Protocol):
-    """What a policy sees of an instant, after all its events. It changes as decisions are applied.
+    """The state of an instant, as policies see it. It changes as decisions are applied.
 
     The ends of an instant come before its submissions, and there is one pass for all of them.
     """
@@ -212,7 +212,10 @@ class View(Protocol):
 
     @property
     def workload(self) -> Workload:
-        """All jobs, with what else the trace says of them; later ones are nobody's business."""
+        """All jobs, with the other fields of the trace.
+
+        A policy must not look at jobs not yet submitted.
+        """
         ...
 
     @property
@@ -252,7 +255,7 @@ class View(Protocol):
 
     @property
     def watching(self) -> bool:
-        """Whether somebody asked for an explanation of what happens to some job."""
+        """Whether the user asked to explain some job; if not, `note` does nothing."""
         ...
 
     def free(self) -> Ranges:
@@ -260,11 +263,11 @@ class View(Protocol):
         ...
 
     def promise(self, job: Job, time: float) -> None:
-        """Record that a job is to start at a time at the latest; a schedule keeps the first."""
+        """Promise that a job starts at a time at the latest; a schedule keeps the first promise."""
         ...
 
     def note(self, job: Job, why: str) -> None:
-        """Explain what is decided about a job at this instant; without effect if nobody asked."""
+        """Explain a decision about a job at this instant; ignored unless the user asked for it."""
         ...
 
     def wake(self, time: float) -> None:
@@ -273,7 +276,7 @@ class View(Protocol):
 
 
 class Policy(Protocol):
-    """A class that decides who starts when; the contract is at the top of this file.
+    """A class that decides which job starts when; the contract is at the top of this file.
 
     ``OPTIONS``, a dict of `Option` by name, ``MALLEABLE``, ``PLACES`` and ``JOBS`` (see `Traits`)
     stand in the class or beside it in its file; each may be left out. The options are keyword

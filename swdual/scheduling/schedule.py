@@ -1,4 +1,4 @@
-"""What happened: when each job ran, where, and how it ended."""
+"""Schedules: when and where each job ran, and how it ended."""
 
 from __future__ import annotations
 
@@ -231,9 +231,9 @@ class Schedule:
         InputError
             If no job has this number.
         """
-        from swdual.scheduling.reports.explanation import explained
+        from swdual.scheduling.reports.explanation import explain_job
 
-        return "\n".join(explained(self, job))
+        return "\n".join(explain_job(self, job))
 
     def write_jobs(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write all jobs as CSV, with the columns of Batsim's jobs.csv; "-" is standard output.

@@ -1,4 +1,4 @@
-"""Whether a schedule can be: checked from what it says happened, not from how it was made."""
+"""Check a schedule: its executions alone tell whether it is possible and keeps the rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from swdual.scheduling.schedule import Executions, Schedule
 
 SHOWN = 3
-"""Jobs that a violation names."""
+"""Max jobs that a violation names."""
 
 
 def violations(schedule: Schedule) -> list[str]:
@@ -21,10 +21,10 @@ def violations(schedule: Schedule) -> list[str]:
     at its requested time; and it starts no later than promised. A forced allocator has given every
     job what it is there for.
     """
-    return [*_of_each_job(schedule), *_of_allocations(schedule), *_of_placement(schedule)]
+    return [*_check_jobs(schedule), *_check_allocations(schedule), *_check_placement(schedule)]
 
 
-def _of_each_job(schedule: Schedule) -> Iterator[str]:
+def _check_jobs(schedule: Schedule) -> Iterator[str]:
     executions = schedule.executions
     jobs, submit_time = len(schedule), schedule.workload.submit_time
     lasted = executions.kept * executions.rate * (executions.end - executions.start)
@@ -35,7 +35,7 @@ def _of_each_job(schedule: Schedule) -> Iterator[str]:
     exact = 8 * (1 + parts) * np.spacing(latest)
     first = np.full(jobs, np.inf)
     np.minimum.at(first, executions.job, executions.start)
-    work, limit = _needed(schedule)
+    work, limit = _compute_needs(schedule)
     wrong = {
         "never ran": ~np.isfinite(schedule.finish_time) | (parts == 0),
         "start at another time than they ran": schedule.start_time != first,
@@ -47,14 +47,14 @@ def _of_each_job(schedule: Schedule) -> Iterator[str]:
         "were killed for no reason": schedule.killed & (work <= limit),
         "were killed too late or not at all": ~schedule.killed & (work > limit),
         "start later than promised": schedule.start_time > schedule.promised,
-        "ran twice at a time": _overlapping(executions, jobs),
+        "ran twice at a time": _find_overlaps(executions, jobs),
     }
     for what, jobs_of_it in wrong.items():
         if jobs_of_it.any():
-            yield _named(schedule, np.flatnonzero(jobs_of_it), what)
+            yield _describe(schedule, np.flatnonzero(jobs_of_it), what)
 
 
-def _overlapping(executions: Executions, jobs: int) -> NDArray[np.bool_]:
+def _find_overlaps(executions: Executions, jobs: int) -> NDArray[np.bool_]:
     """Return (jobs,) whether an execution of a job begins before the last one ended."""
     order = np.lexsort((executions.start, executions.job))
     job, start, end = (x[order] for x in (executions.job, executions.start, executions.end))
@@ -62,7 +62,7 @@ def _overlapping(executions: Executions, jobs: int) -> NDArray[np.bool_]:
     return np.bincount(job[1:][wrong], minlength=jobs) > 0
 
 
-def _needed(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _compute_needs(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the seconds that each job needs on its processors, and after which it is killed."""
     workload, platform = schedule.workload, schedule.platform
     work, limit = workload.run_time, workload.requested_time
@@ -78,7 +78,7 @@ def _needed(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64
     return work, limit
 
 
-def _of_allocations(schedule: Schedule) -> Iterator[str]:
+def _check_allocations(schedule: Schedule) -> Iterator[str]:
     workload, executions = schedule.workload, schedule.executions
     held, needed = executions.processors, workload.processors[executions.job]
     wrong = (held != needed) | (executions.rate != 1)
@@ -88,7 +88,7 @@ def _of_allocations(schedule: Schedule) -> Iterator[str]:
         wrong = (held < 1) | (executions.rate != 1)
     if wrong.any():
         what = "hold more or fewer processors than they need, or run at another rate"
-        yield _named(schedule, np.unique(executions.job[wrong]), what)
+        yield _describe(schedule, np.unique(executions.job[wrong]), what)
     flat = executions.ranges
     follows = np.ones(len(flat), np.bool_)
     follows[executions.offsets[:-1][np.diff(executions.offsets) > 0]] = False
@@ -100,7 +100,7 @@ def _of_allocations(schedule: Schedule) -> Iterator[str]:
     outside |= ranges[:, 0] >= ranges[:, 1]
     if outside.any():
         wrong = np.unique(executions.job[jobs[outside]])
-        yield _named(schedule, wrong, "hold processors that the platform does not have")
+        yield _describe(schedule, wrong, "hold processors that the platform does not have")
         return
     overlapping = []
     busy_until = np.full(schedule.platform.processors, -np.inf)
@@ -119,10 +119,10 @@ def _of_allocations(schedule: Schedule) -> Iterator[str]:
             overlapping.append(executions.job[execution])
         np.maximum(held_until, end, out=held_until)
     if overlapping:
-        yield _named(schedule, np.unique(overlapping), "hold processors that another job holds")
+        yield _describe(schedule, np.unique(overlapping), "hold processors that another job holds")
 
 
-def _of_placement(schedule: Schedule) -> Iterator[str]:
+def _check_placement(schedule: Schedule) -> Iterator[str]:
     platform, counts = schedule.platform, schedule.processors
     offsets, ranges = schedule.offsets, schedule.ranges
     if schedule.allocator == "contiguous":
@@ -134,10 +134,10 @@ def _of_placement(schedule: Schedule) -> Iterator[str]:
     else:
         return
     if wrong.any():
-        yield _named(schedule, np.flatnonzero(wrong), f"are not {schedule.allocator}")
+        yield _describe(schedule, np.flatnonzero(wrong), f"are not {schedule.allocator}")
 
 
-def _named(schedule: Schedule, jobs: NDArray[np.int64], what: str) -> str:
+def _describe(schedule: Schedule, jobs: NDArray[np.int64], what: str) -> str:
     numbers = ", ".join(str(schedule.workload.number[job]) for job in jobs[:SHOWN])
     more = ", ..." if len(jobs) > SHOWN else ""
     noun = "job" if len(jobs) == 1 else "jobs"

@@ -106,7 +106,7 @@ def test_coarse_curves_keep_the_area(monkeypatch):
     seconds = [busy[np.searchsorted(times, s, "right") - 1] for s in range(begin, end)]
     count = next(k for k in range(2, 30) if (end - begin) % k == 0)
     monkeypatch.setattr(charts, "COLUMNS", count)
-    values, edges = charts.coarse(times, busy)
+    values, edges = charts.coarsen(times, busy)
     assert len(values) == count
     assert (edges[0], edges[-1]) == (begin, end)
     means = np.array(seconds).reshape(count, -1).mean(axis=1)

@@ -10,7 +10,7 @@ from scheduling.random_schedules import built
 
 from swdual.errors import InputError
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.reports.explanation import check_number, explained
+from swdual.scheduling.reports.explanation import check_number, explain_job
 
 JOBS = [(0, 0, 10, [(0, 3)]), (1, 10, 20, [(0, 4)]), (2, 2, 5, [(3, 4)])]
 
@@ -30,7 +30,7 @@ def schedule():
 
 def test_a_job_that_waited_is_told_why_and_by_whom_it_was_overtaken(schedule):
     """Notes first, then the promise and what came of it."""
-    assert explained(schedule, 2) == [
+    assert explain_job(schedule, 2) == [
         "job 2: submitted at 1 s, 4 processors for at most 10 s",
         "  1 s: needs 4 processors, 1 is free",
         "  10 s: started",
@@ -45,7 +45,7 @@ def test_times_are_exact_to_the_last_digit():
     """Archives have times of eight digits, and penalties make fractions."""
     jobs = [(3268720, 3268721, 13268722.5, [(0, 1)])]
     made = built(Platform(4), jobs, notes={0: [(3268720.0, "waits")]})
-    assert explained(made, 1) == [
+    assert explain_job(made, 1) == [
         "job 1: submitted at 3268720 s, 1 processor for at most 10000001.5 s",
         "  3268720 s: waits",
         "  started at 3268721 s, 1 s after its submission, on processors 0",
@@ -55,22 +55,22 @@ def test_times_are_exact_to_the_last_digit():
 
 def test_a_schedule_explains_itself(schedule):
     """In one text."""
-    assert schedule.explain(2) == "\n".join(explained(schedule, 2))
+    assert schedule.explain(2) == "\n".join(explain_job(schedule, 2))
 
 
 def test_a_backfilled_and_a_killed_job_say_so(schedule):
     """Each in its words."""
     assert "  started at 2 s by backfilling, 0 s after its submission, on processors 3" in (
-        explained(schedule, 3)
+        explain_job(schedule, 3)
     )
-    assert "  overtook 1 job: 2" in explained(schedule, 3)
-    assert "  killed at its requested time at 10 s, after 10 s" in explained(schedule, 1)
+    assert "  overtook 1 job: 2" in explain_job(schedule, 3)
+    assert "  killed at its requested time at 10 s, after 10 s" in explain_job(schedule, 1)
 
 
 def test_a_job_that_was_stopped_says_how_often(schedule):
     """Or resized."""
     twice = replace(schedule.executions, job=np.array([2, 2, 1]))
-    lines = explained(replace(schedule, interrupted=twice), 3)
+    lines = explain_job(replace(schedule, interrupted=twice), 3)
     assert lines[-3:-1] == [
         "  stopped or resized 2 times since",
         "  ended at 5 s, after 3 s",
@@ -81,13 +81,13 @@ def test_long_lists_are_cut():
     """Ten names and the number of all."""
     late = [(0, 0, 9, [(0, 1)]), (0, 50, 60, [(0, 2)])]
     jobs = [*late, *((1, 10 + 2 * k, 12 + 2 * k, [(0, 1)]) for k in range(15))]
-    line = explained(built(Platform(2), jobs), 2)[-1]
+    line = explain_job(built(Platform(2), jobs), 2)[-1]
     assert line == "  overtaken by 15 jobs: 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ..."
 
 
 def test_an_unknown_number_is_an_error_with_those_there_are(schedule):
     """Numbers of jobs are the trace's, not places."""
     with pytest.raises(InputError, match="number 9; they are from 1 to 3"):
-        explained(schedule, 9)
+        explain_job(schedule, 9)
     with pytest.raises(InputError, match="it has no jobs"):
         check_number(built(Platform(4), []).workload, 1)

@@ -6,7 +6,7 @@ import pytest
 
 from swdual import registry
 from swdual.scheduling import policy as policies
-from swdual.scheduling.conformance import variants
+from swdual.scheduling.conformance import list_variants
 from swdual.scheduling.plugins import find_policy
 
 MORE = {
@@ -22,5 +22,5 @@ def trials():
     return [
         pytest.param(name, options, id=" ".join([name, *(f"{k}={v}" for k, v in options.items())]))
         for name in registry.available(policies.PACKAGE)
-        for options in (*variants(find_policy(name)), *MORE.get(name, ()))
+        for options in (*list_variants(find_policy(name)), *MORE.get(name, ()))
     ]

@@ -14,7 +14,7 @@ from itertools import count
 from math import inf
 
 from swdual.scheduling.job import Job
-from swdual.scheduling.policies._sequential import one
+from swdual.scheduling.policies._sequential import single
 from swdual.scheduling.policy import Running, Start, Stop, View
 
 
@@ -89,7 +89,7 @@ class CommonQueue:
             if job.index not in self._tasks:
                 view.note(job, "started as the shortest in the queue")
                 task = _Task(job, heappop(self._idle))
-                yield Start(job, one(task.processor))
+                yield Start(job, single(task.processor))
                 self._run(view, task)
 
     def _join(self, left: float, job: Job) -> None:

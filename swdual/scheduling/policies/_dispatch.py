@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from swdual.runtime.jit import kernel
 from swdual.scheduling.job import Job
-from swdual.scheduling.policies._sequential import one
+from swdual.scheduling.policies._sequential import single
 from swdual.scheduling.policy import Running, Start, Stop, View
 
 Reals = NDArray[np.float64]
@@ -64,8 +64,8 @@ class Dispatch:
     def add(self, view: View, job: Job) -> Job | None:
         """Dispatch a task; return a running one that is heavy now, if there is one."""
         size = job.requested_time
-        place = int(
-            _least(
+        processor = int(
+            _find_least_increase(
                 view.now,
                 size,
                 self._preempt,
@@ -77,22 +77,22 @@ class Dispatch:
                 self._before,
             )
         )
-        view.note(job, f"dispatched to processor {self._first + place}")
-        self._join(place, size, job)
-        running = self._running[place]
+        view.note(job, f"dispatched to processor {self._first + processor}")
+        self._join(processor, size, job)
+        running = self._running[processor]
         if running is None:
-            self._idle.add(place)
+            self._idle.add(processor)
             return None
-        left = float(self._latest_end[place]) - view.now
+        left = float(self._latest_end[processor]) - view.now
         if self._preempt:
             if size <= left:
-                self._leave(place)
-                self._join(place, left, running)
+                self._leave(processor)
+                self._join(processor, left, running)
                 self._preempted.append(running)
         elif size < left:
-            self._shorter[place] += 1
-            if self._shorter[place] >= self._threshold:
-                self._leave(place)
+            self._shorter[processor] += 1
+            if self._shorter[processor] >= self._threshold:
+                self._leave(processor)
                 return running
         return None
 
@@ -102,25 +102,25 @@ class Dispatch:
             view.note(job, "interrupted by a shorter task")
             yield Stop(job, keep=True)
         self._preempted.clear()
-        for place in sorted(self._idle):
-            if self._length[place]:
-                self._length[place] -= 1
-                job = view.queue[int(self._indices[place, self._length[place]])]
+        for processor in sorted(self._idle):
+            if self._length[processor]:
+                self._length[processor] -= 1
+                job = view.queue[int(self._indices[processor, self._length[processor]])]
                 view.note(job, "started as the shortest in its queue")
-                yield Start(job, one(self._first + place))
-                self._running[place] = job
-                self._latest_end[place] = view.running[job.index].latest_end
-                self._shorter[place] = 0
+                yield Start(job, single(self._first + processor))
+                self._running[processor] = job
+                self._latest_end[processor] = view.running[job.index].latest_end
+                self._shorter[processor] = 0
         self._idle.clear()
 
-    def _leave(self, place: int) -> None:
-        self._running[place] = None
-        self._latest_end[place] = -np.inf
-        self._idle.add(place)
+    def _leave(self, processor: int) -> None:
+        self._running[processor] = None
+        self._latest_end[processor] = -np.inf
+        self._idle.add(processor)
 
-    def _join(self, place: int, size: float, job: Job) -> None:
+    def _join(self, processor: int, size: float, job: Job) -> None:
         room = self._sizes.shape[1]
-        if self._length[place] == room:
+        if self._length[processor] == room:
             wider = ((0, 0), (0, room))
             self._sizes = np.pad(self._sizes, wider)
             self._before = np.pad(self._before, wider)
@@ -128,16 +128,16 @@ class Dispatch:
         _insert(
             size,
             job.index,
-            int(self._length[place]),
-            self._sizes[place],
-            self._before[place],
-            self._indices[place],
+            int(self._length[processor]),
+            self._sizes[processor],
+            self._before[processor],
+            self._indices[processor],
         )
-        self._length[place] += 1
+        self._length[processor] += 1
 
 
 @kernel
-def _longer(size: float, length: int, sizes: Reals) -> int:
+def _count_longer(size: float, length: int, sizes: Reals) -> int:
     """Return how many tasks of a queue are longer than a size."""
     first, stop = 0, length
     while first < stop:
@@ -150,7 +150,7 @@ def _longer(size: float, length: int, sizes: Reals) -> int:
 
 
 @kernel
-def _least(
+def _find_least_increase(
     now: float,
     size: float,
     preempt: bool,
@@ -162,21 +162,21 @@ def _least(
     before: Reals,
 ) -> int:
     """Return the processor where a task increases the sum of flow times least."""
-    chosen, least = NOBODY, np.inf
-    for place in range(len(length)):
-        waiting = length[place]
-        longer = _longer(size, waiting, sizes[place])
-        ahead = before[place, waiting] - before[place, longer]
+    chosen, min_increase = NOBODY, np.inf
+    for processor in range(len(length)):
+        waiting = length[processor]
+        longer = _count_longer(size, waiting, sizes[processor])
+        ahead = before[processor, waiting] - before[processor, longer]
         increase = ahead + size + longer * size
-        left = max(latest_end[place] - now, 0.0)
+        left = max(latest_end[processor] - now, 0.0)
         if preempt and size < left:
             increase += size  # the running task is delayed, too
-        elif size < left and shorter[place] + 1 >= threshold:
+        elif size < left and shorter[processor] + 1 >= threshold:
             increase -= waiting * left  # the running task leaves
         else:
             increase += left
-        if increase < least:
-            chosen, least = place, increase
+        if increase < min_increase:
+            chosen, min_increase = processor, increase
     return chosen
 
 
@@ -185,11 +185,11 @@ def _insert(
     size: float, index: int, length: int, sizes: Reals, before: Reals, indices: Counts
 ) -> None:
     """Put a task into a queue that has room for it, in front of those that are not longer."""
-    place = _longer(size, length, sizes)
-    for k in range(length, place, -1):
+    processor = _count_longer(size, length, sizes)
+    for k in range(length, processor, -1):
         sizes[k] = sizes[k - 1]
         indices[k] = indices[k - 1]
-    sizes[place] = size
-    indices[place] = index
-    for k in range(place, length + 1):
+    sizes[processor] = size
+    indices[processor] = index
+    for k in range(processor, length + 1):
         before[k + 1] = before[k] + sizes[k]

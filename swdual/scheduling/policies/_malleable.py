@@ -63,19 +63,19 @@ Key = tuple[float, int]
 
 
 class Malleable:
-    """The jobs that run, each expanded or shrunk, and what may be done about them.
+    """The running jobs, expanded or shrunk, and the decisions to shrink and expand them.
 
     Parameters
     ----------
     allocator
-        What chooses processors.
+        Chooses processors.
     order, expand, utilisation, overhead, seed
         As in `OPTIONS`.
 
     Raises
     ------
     InputError
-        If the allocator is forced, or a number is none.
+        If the allocator is forced, or an option is not a number in its bounds.
     """
 
     def __init__(
@@ -96,8 +96,8 @@ class Malleable:
             raise InputError(f"seed cannot be {seed}: it is 0 or more")
         self._order = order
         self._expand = expand
-        self._utilisation = _number("utilisation", utilisation, "trace", 1.0)
-        self._overhead = _number("overhead", overhead, "random", np.inf)
+        self._utilisation = _parse_number("utilisation", utilisation, "trace", 1.0)
+        self._overhead = _parse_number("overhead", overhead, "random", np.inf)
         self._seed = seed
         self._slowed: list[float] | None = None
         self._key: Callable[[Job], Key]
@@ -106,7 +106,7 @@ class Malleable:
         self._spare = 0
 
     def update(self, view: View) -> None:
-        """Take note of the jobs that ended.
+        """Forget the jobs that ended.
 
         Raises
         ------
@@ -120,8 +120,8 @@ class Malleable:
                     "are moldable; choose another policy, or leave their speedup out"
                 )
             utilisation = _utilisation(view.workload, self._utilisation)
-            self._slowed = self._rates(utilisation).tolist()
-            self._key = _keys(self._order, utilisation.tolist())
+            self._slowed = self._compute_rates(utilisation).tolist()
+            self._key = _make_sort_key(self._order, utilisation.tolist())
         for ended in view.ended:
             job = ended.job
             if job.processors > 1:
@@ -136,44 +136,56 @@ class Malleable:
         """Return how many processors would be free if all jobs were shrunk."""
         return view.free_count + self._spare
 
-    def lacking(self, view: View, job: Job) -> str:
-        """Return what a job waits for that does not fit."""
+    def explain_wait(self, view: View, job: Job) -> str:
+        """Return why a job waits that does not fit, to be passed to `View.note`."""
         return (
-            f"shrunk it needs {least(job):,} processors, and {self.room(view):,} would be free if "
-            "all were shrunk"
+            f"shrunk it needs {shrunk_size(job):,} processors, and {self.room(view):,} would be "
+            "free if all were shrunk"
         )
 
     def fits(self, view: View, job: Job) -> bool:
-        """Return whether there is room for a job if jobs are shrunk, perhaps itself."""
-        return least(job) <= self.room(view)
+        """Return whether a job fits if running jobs, or it too, are shrunk."""
+        return shrunk_size(job) <= self.room(view)
 
-    def started(self, view: View, job: Job) -> Iterator[Decision]:
-        """Yield what starts a job that fits: others are shrunk until there is room for it."""
-        whole = job.processors <= self.room(view)
-        needed = job.processors if whole else least(job)
+    def start_as_head(self, view: View, job: Job) -> Iterator[Decision]:
+        """Yield what starts the head of the queue: jobs are shrunk until it fits."""
+        unshrunk = job.processors <= self.room(view)
+        needed = job.processors if unshrunk else shrunk_size(job)
         made_room = 0
         while view.free_count < needed:
             other = view.running[self._expanded[0][1]]
-            kept = sets.lowest(other.processors, least(other.job))
+            left = sets.lowest(other.processors, shrunk_size(other.job))
             self._forget(other.job, expanded=True)
             insort(self._shrunk, self._key(other.job))
             made_room += 1
-            view.note(other.job, f"shrunk to {least(other.job):,} processors for job {job.number}")
-            yield Resize(other.job, kept, self.rate(other.job))
-        view.note(job, f"started as the head of the queue{_how(whole, made_room)}")
-        yield self.start(job, whole=whole, backfilled=False)
+            view.note(
+                other.job, f"shrunk to {shrunk_size(other.job):,} processors for job {job.number}"
+            )
+            yield Resize(other.job, left, self.rate(other.job))
+        view.note(job, f"started as the head of the queue{_describe_start(unshrunk, made_room)}")
+        yield self.start(job, unshrunk=unshrunk, backfilled=False)
 
-    def start(self, job: Job, *, whole: bool, backfilled: bool) -> Start:
-        """Return the start of a job on free processors: on all that it needs, or shrunk."""
+    def start(self, job: Job, *, unshrunk: bool, backfilled: bool) -> Start:
+        """Return the start of a job on free processors.
+
+        Parameters
+        ----------
+        job
+            A waiting job.
+        unshrunk
+            It gets as many processors as it requests, else half.
+        backfilled
+            It overtakes a job that was submitted before it.
+        """
         if job.processors > 1:
-            insort(self._expanded if whole else self._shrunk, self._key(job))
-        if whole:
-            self._spare += job.processors - least(job)
+            insort(self._expanded if unshrunk else self._shrunk, self._key(job))
+        if unshrunk:
+            self._spare += job.processors - shrunk_size(job)
             return Start(job, None, backfilled)
-        return Start(job, None, backfilled, width=least(job), rate=self.rate(job))
+        return Start(job, None, backfilled, width=shrunk_size(job), rate=self.rate(job))
 
-    def expanded(self, view: View) -> Iterator[Resize]:
-        """Yield the jobs that go on with all their processors, as far as these are free."""
+    def expand(self, view: View) -> Iterator[Resize]:
+        """Yield which shrunk jobs get back all their processors, as far as these are free."""
         if self._expand == "never" or (view.queue and self._expand == "queue_empty"):
             return
         for key in [*self._shrunk]:
@@ -181,7 +193,7 @@ class Malleable:
                 return
             running = view.running[key[1]]
             job = running.job
-            missing = job.processors - least(job)
+            missing = job.processors - shrunk_size(job)
             if missing > view.free_count:
                 continue
             more = view.allocator.choose(view.free(), missing, view.platform)
@@ -196,9 +208,9 @@ class Malleable:
         jobs = self._expanded if expanded else self._shrunk
         del jobs[bisect_left(jobs, self._key(job))]
         if expanded:
-            self._spare -= job.processors - least(job)
+            self._spare -= job.processors - shrunk_size(job)
 
-    def _rates(self, utilisation: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _compute_rates(self, utilisation: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return (jobs,) seconds of its run time that each job does in a second while shrunk."""
         overhead: float | NDArray[np.float64]
         if self._overhead is None:
@@ -208,14 +220,14 @@ class Malleable:
         return 1.0 / np.maximum(1.0, MAX_PROCESSES * utilisation + overhead)
 
 
-def least(job: Job) -> int:
-    """Return how many processors a job has at least: half, rounded up."""
+def shrunk_size(job: Job) -> int:
+    """Return how many processors a shrunk job has: half, rounded up."""
     return -(-job.processors // MAX_PROCESSES)
 
 
-def _how(whole: bool, shrunk: int) -> str:
+def _describe_start(unshrunk: bool, shrunk: int) -> str:
     others = "" if not shrunk else f", {shrunk} other{'s' * (shrunk > 1)} shrunk"
-    return others if whole else f"{others}, itself shrunk"
+    return others if unshrunk else f"{others}, itself shrunk"
 
 
 def _utilisation(workload: Workload, value: float | None) -> NDArray[np.float64]:
@@ -229,7 +241,7 @@ def _utilisation(workload: Workload, value: float | None) -> NDArray[np.float64]
     return np.where(known, np.minimum(1.0, cpu_time / np.where(known, workload.run_time, 1.0)), 1.0)
 
 
-def _keys(order: str, utilisation: list[float]) -> Callable[[Job], Key]:
+def _make_sort_key(order: str, utilisation: list[float]) -> Callable[[Job], Key]:
     """Return what sorts jobs for an order; equals are in the order of submission."""
     by: dict[str, Callable[[Job], float]] = {
         "oldest": lambda job: job.index,
@@ -241,15 +253,15 @@ def _keys(order: str, utilisation: list[float]) -> Callable[[Job], Key]:
     return lambda job: (first(job), job.index)
 
 
-def _number(name: str, text: str, otherwise: str, most: float) -> float | None:
-    """Return an option as a number, None if it is the word that it may be otherwise."""
+def _parse_number(name: str, text: str, otherwise: str, max_value: float) -> float | None:
+    """Return an option as a number; None if it is the word that it may be instead."""
     if text == otherwise:
         return None
     try:
         number = float(text)
     except ValueError:
         number = np.nan
-    if not 0 <= number <= most or number == np.inf:
-        bounds = "0 or more" if most == np.inf else f"between 0 and {most:g}"
+    if not 0 <= number <= max_value or number == np.inf:
+        bounds = "0 or more" if max_value == np.inf else f"between 0 and {max_value:g}"
         raise InputError(f"{name} cannot be {text!r}: it is {otherwise}, or a number {bounds}")
     return number

@@ -1,7 +1,7 @@
-"""Jobs whose sizes a policy chooses: who starts when, once it is chosen who gets how many.
+"""Moldable jobs: which job starts when, once a policy has chosen their sizes.
 
-First come, first served, or with aggressive backfilling, as EASY does: the head of the queue holds
-a reservation by its present size, and others start if they do not delay it.
+First come, first served, or with aggressive backfilling, as EASY does: the head of the queue has a
+reservation by its present size, and others start if they do not delay it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BACKFILLING = Option(
 )
 
 
-class Size(NamedTuple):
+class JobSize(NamedTuple):
     """How many processors a job is to get, and the seconds that it then requests."""
 
     processors: int
@@ -35,7 +35,7 @@ class Size(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """The sizes that are worth having, from the smallest on: each is faster than all before.
+    """The useful sizes of a job, from the smallest on: each is faster than all before.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class Sizes(NamedTuple):
     processors: NDArray[np.int64]
     requested_times: NDArray[np.float64]
 
-    def best(self, most: float = math.inf) -> Size:
+    def find_fastest(self, max_processors: float = math.inf) -> JobSize:
         """Return the fastest size of at most so many processors, or else the smallest size."""
-        place = max(0, int(np.searchsorted(self.processors, most, "right")) - 1)
-        return Size(int(self.processors[place]), float(self.requested_times[place]))
+        index = max(0, int(np.searchsorted(self.processors, max_processors, "right")) - 1)
+        return JobSize(int(self.processors[index]), float(self.requested_times[index]))
 
     @property
     def sequential_time(self) -> float:
@@ -59,11 +59,21 @@ class Sizes(NamedTuple):
         return float(self.processors[0] * self.requested_times[0])
 
 
-def sizes_of(workload: Workload, job: Job, most: int) -> Sizes:
-    """Return the sizes of a job up to a number of processors; of a rigid job, its own."""
+def list_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
+    """Return the sizes of a job up to a number of processors; of a rigid job, its own.
+
+    Parameters
+    ----------
+    workload
+        Its jobs, with their speed-up.
+    job
+        One of them.
+    max_processors
+        The largest size.
+    """
     if workload.speedup is None:
         return Sizes(np.array([job.processors]), np.array([job.requested_time]))
-    run_times = workload.speedup.run_times(job.index, most)
+    run_times = workload.speedup.run_times(job.index, max_processors)
     ratios = run_times / workload.speedup.run_time(job.index, job.processors)
     fastest = np.minimum.accumulate(ratios)
     faster = np.flatnonzero(ratios < np.append(np.inf, fastest[:-1]))
@@ -71,18 +81,18 @@ def sizes_of(workload: Workload, job: Job, most: int) -> Sizes:
 
 
 class Choice(Protocol):
-    """What chooses the sizes of waiting jobs."""
+    """Chooses the sizes of waiting jobs."""
 
     def settle(self, view: View) -> None:
-        """Take note of what has happened up to an instant."""
+        """Update to an instant: jobs that were submitted, and that ended."""
         ...
 
-    def size(self, view: View, job: Job) -> Size:
+    def size(self, view: View, job: Job) -> JobSize:
         """Return the size of a waiting job, if it started now."""
         ...
 
     def start(self, view: View, job: Job) -> bool:
-        """Take note of a start; return whether others have another size from now on."""
+        """Note a start; return whether other jobs have another size from now on."""
         ...
 
     @property
@@ -92,12 +102,12 @@ class Choice(Protocol):
 
 
 class Moldable:
-    """Starts jobs in the sizes that somebody chooses.
+    """Starts jobs in the sizes that a `Choice` gives them.
 
     Parameters
     ----------
     choice
-        Who.
+        What chooses the sizes.
     backfilling
         "none" or "aggressive".
     """
@@ -127,7 +137,7 @@ class Moldable:
     def _pass(self, view: View) -> Iterator[Start]:
         """Yield starts by the present sizes."""
         queue = view.queue
-        head_size = Size(0, 0.0)
+        head_size = JobSize(0, 0.0)
         while queue:
             head = next(iter(queue.values()))
             head_size = self._choice.size(view, head)
@@ -166,14 +176,14 @@ class Moldable:
         self._latest_ends.add(running.latest_end, job.index, count)
 
     def _explain(self, view: View) -> None:
-        for place, job in enumerate(view.queue.values()):
+        for ahead, job in enumerate(view.queue.values()):
             count = self._choice.size(view, job).processors
-            if place and not self._backfilling:
-                view.note(job, f"{place} jobs are before it in the queue")
-            elif place and count <= view.free_count:
+            if ahead and not self._backfilling:
+                view.note(job, f"{ahead} jobs are before it in the queue")
+            elif ahead and count <= view.free_count:
                 view.note(job, f"not backfilled on {count:,} processors: would delay the head")
             else:
-                where = "not backfilled" if place else "head of the queue"
+                where = "not backfilled" if ahead else "head of the queue"
                 view.note(job, f"{where}: {reason_to_wait(view, job, count)}")
 
 
@@ -186,16 +196,16 @@ class AtSubmission:
         Returns a job's size.
     """
 
-    def __init__(self, choose: Callable[[View, Job], Size]) -> None:
+    def __init__(self, choose: Callable[[View, Job], JobSize]) -> None:
         self._choose = choose
-        self._chosen: dict[int, Size] = {}
+        self._chosen: dict[int, JobSize] = {}
 
     def settle(self, view: View) -> None:
         """Choose the sizes of the jobs submitted now."""
         for job in view.submitted:
             self._chosen[job.index] = self._choose(view, job)
 
-    def size(self, view: View, job: Job) -> Size:
+    def size(self, view: View, job: Job) -> JobSize:
         """Return a job's size."""
         return self._chosen[job.index]
 
@@ -226,7 +236,7 @@ WEIGHT = Option(
 
 
 class Shares:
-    """Which share of a platform the jobs that wait and run may have, by their weights.
+    """The shares of the waiting and running jobs in the platform, by their weights.
 
     The share of a job is its part of the sum of all weights, rounded to whole processors, and no
     less than one. The papers only say that weights are sequential run times: this is ours.
@@ -247,23 +257,23 @@ class Shares:
         self._total = 0.0
 
     def settle(self, view: View) -> None:
-        """Take note of the jobs that were submitted and that ended."""
+        """Add the weights of submitted jobs, and remove those of ended ones."""
         for ended in view.ended:
             self._total -= self._weights.pop(ended.job.index)
         for job in view.submitted:
-            sizes = sizes_of(view.workload, job, self._processors)
+            sizes = list_sizes(view.workload, job, self._processors)
             weight = self._weight(sizes.sequential_time)
             if not 0 <= weight < math.inf:
                 raise InputError(f"the weight of job {job.number} is {weight}; choose another one")
             self._sizes[job.index], self._weights[job.index] = sizes, weight
             self._total += weight
 
-    def size(self, job: Job) -> Size:
+    def size(self, job: Job) -> JobSize:
         """Return a job's fastest size within its present share."""
         share = 1.0
         if self._total > 0:
             share = self._processors * self._weights[job.index] / self._total
-        return self._sizes[job.index].best(max(1, round(share)))
+        return self._sizes[job.index].find_fastest(max(1, round(share)))
 
     def start(self, job: Job) -> None:
         """Forget the sizes of a job that starts; its weight counts until it ends."""

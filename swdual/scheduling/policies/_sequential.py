@@ -33,13 +33,13 @@ RANDOM_REDIRECTION = {
 """The options of redirection at random."""
 
 
-def one(processor: int) -> Ranges:
+def single(processor: int) -> Ranges:
     """Return the set of a single processor."""
     return np.array([[processor, processor + 1]], np.int64)
 
 
 class Queues(Protocol):
-    """Processors and the tasks that wait for them."""
+    """Processors, and the queues of tasks that wait for them."""
 
     def end(self, ended: Running) -> None:
         """Note that a task has ended."""
@@ -71,7 +71,7 @@ class Sequential:
         for ended in view.ended:
             self._queues.end(ended)
         for job in view.submitted:
-            check(job)
+            check_sequential(job)
             self._queues.add(view, job)
         yield from self._queues.decisions(view)
 
@@ -109,7 +109,7 @@ class Redirecting:
             apart = int(ended.processors[0, 0]) >= self._first_dedicated
             (self._dedicated if apart else self._common).end(ended)
         for job in view.submitted:
-            check(job)
+            check_sequential(job)
             if self._is_heavy is not None and self._is_heavy(job):
                 view.note(job, "redirected at its submission")
                 self._dedicated.add(view, job)
@@ -123,8 +123,8 @@ class Redirecting:
         yield from self._dedicated.decisions(view)
 
 
-class AtRandom:
-    """Which tasks are redirected before they start: long ones, with a certain probability.
+class RandomRedirection:
+    """Chooses the tasks that are redirected before they start: long ones, with a probability.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class AtRandom:
         return float(self._random.random()) <= self._probability
 
 
-def divided(platform: Platform, dedicated: int) -> tuple[range, range]:
+def divide_processors(platform: Platform, dedicated: int) -> tuple[range, range]:
     """Return the processors for common tasks, and the last ones, which are dedicated.
 
     Raises
@@ -173,13 +173,13 @@ def divided(platform: Platform, dedicated: int) -> tuple[range, range]:
 
 
 def check_threshold(threshold: float) -> None:
-    """Complain about a threshold that cannot be."""
+    """Raise an `InputError` if a threshold is below 1."""
     if not threshold >= 1:
         raise InputError(f"threshold cannot be {threshold:g}: it is 1 or more, or inf")
 
 
-def check(job: Job) -> None:
-    """Complain about a parallel job."""
+def check_sequential(job: Job) -> None:
+    """Raise an `InputError` if a job needs more than one processor."""
     if job.processors != 1:
         raise InputError(
             f"job {job.number} needs {job.processors} processors, but this policy is for "

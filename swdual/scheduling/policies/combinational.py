@@ -56,7 +56,7 @@ class Policy:
                 break
             view.note(head, "started as the head of the queue")
             yield start
-            self._started(view, head)
+            self._reserve_running(view, head)
         else:
             return
         # Where nothing ended, what waited before finds no more room now than it did then.
@@ -89,7 +89,7 @@ class Policy:
                     continue
                 view.note(job, f"backfilled in a group of {len(group)} beside job {head.number}")
                 yield start
-                self._started(view, job)
+                self._reserve_running(view, job)
             if not refused:
                 break
             candidates = [
@@ -110,9 +110,11 @@ class Policy:
         fits, which = self._profile.fits_now(job.processors, job.requested_time, self._choose)
         return Start(job, which, backfilled) if fits else None
 
-    def _started(self, view: View, job: Job) -> None:
-        here = view.running[job.index]
-        self._profile.reserve(here.start_time, here.latest_end, job.processors, here.processors)
+    def _reserve_running(self, view: View, job: Job) -> None:
+        running = view.running[job.index]
+        self._profile.reserve(
+            running.start_time, running.latest_end, job.processors, running.processors
+        )
 
 
 def find_fullest_group(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._malleable import OPTIONS, Malleable, least
+from swdual.scheduling.policies._malleable import OPTIONS, Malleable, shrunk_size
 from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policy import Decision, View
 
@@ -51,48 +51,52 @@ class Policy:
         while view.queue:
             head = next(iter(view.queue.values()))
             if not jobs.fits(view, head):
-                yield from self._backfilled(view, head)
+                yield from self._backfill(view, head)
                 break
-            yield from jobs.started(view, head)
-        yield from jobs.expanded(view)
+            yield from jobs.start_as_head(view, head)
+        yield from jobs.expand(view)
 
-    def _backfilled(self, view: View, head: Job) -> Iterator[Decision]:
+    def _backfill(self, view: View, head: Job) -> Iterator[Decision]:
         jobs = self._jobs
-        shadow, extra = self._reservation(view, head)
+        shadow, extra = self._find_shadow_time(view, head)
         view.promise(head, shadow)
-        view.note(head, f"head of the queue: {jobs.lacking(view, head)}; reserved at {shadow:g} s")
+        view.note(
+            head, f"head of the queue: {jobs.explain_wait(view, head)}; reserved at {shadow:g} s"
+        )
         # Where nothing ended, what waited before finds no more room now than it did then.
         for job in [*(view.queue.values() if view.ended else view.submitted)]:
-            if least(job) > view.free_count or job.index not in view.queue:
+            if shrunk_size(job) > view.free_count or job.index not in view.queue:
                 continue
-            whole = job.processors <= view.free_count
-            seconds = job.requested_time if whole else job.requested_time / jobs.rate(job)
+            unshrunk = job.processors <= view.free_count
+            seconds = job.requested_time if unshrunk else job.requested_time / jobs.rate(job)
             beyond = view.now + seconds > shadow
-            if beyond and least(job) > extra:
+            if beyond and shrunk_size(job) > extra:
                 continue
             if beyond:
-                extra -= least(job)
-            how = "" if whole else f" on {least(job):,} processors"
+                extra -= shrunk_size(job)
+            how = "" if unshrunk else f" on {shrunk_size(job):,} processors"
             view.note(job, f"backfilled{how}: job {head.number}, the head, keeps its reservation")
-            yield jobs.start(job, whole=whole, backfilled=True)
+            yield jobs.start(job, unshrunk=unshrunk, backfilled=True)
         if view.watching:
             for job in view.queue.values():
                 if job is not head:
                     view.note(job, _refusal(view, job, shadow, extra))
 
-    def _reservation(self, view: View, head: Job) -> tuple[float, int]:
+    def _find_shadow_time(self, view: View, head: Job) -> tuple[float, int]:
         """Return the shadow time, and the extra processors, if all jobs are shrunk."""
         ends = sorted(
-            (running.latest_end, running.job.index, least(running.job))
+            (running.latest_end, running.job.index, shrunk_size(running.job))
             for running in view.running.values()
         )
-        return find_shadow_time(ends, least(head), self._jobs.room(view), view.now)
+        return find_shadow_time(ends, shrunk_size(head), self._jobs.room(view), view.now)
 
 
 def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:
-    if least(job) > view.free_count:
-        return f"not backfilled: needs {least(job):,} processors, {view.free_count:,} are free"
+    if shrunk_size(job) > view.free_count:
+        return (
+            f"not backfilled: needs {shrunk_size(job):,} processors, {view.free_count:,} are free"
+        )
     return (
         f"not backfilled: would run beyond {shadow:g} s, when the head of the queue starts, which "
-        f"then leaves {extra:,} processors, and this needs {least(job):,}"
+        f"then leaves {extra:,} processors, and this needs {shrunk_size(job):,}"
     )

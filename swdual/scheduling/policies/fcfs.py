@@ -29,6 +29,6 @@ class Policy:
             view.note(head, "started as the head of the queue")
             yield start
         if view.watching:
-            for place, job in enumerate(view.queue.values()):
+            for ahead, job in enumerate(view.queue.values()):
                 why = f"head of the queue: {reason_to_wait(view, job)}"
-                view.note(job, f"{place} jobs are before it in the queue" if place else why)
+                view.note(job, f"{ahead} jobs are before it in the queue" if ahead else why)

@@ -47,9 +47,9 @@ class Policy:
             head = next(iter(view.queue.values()))
             if not jobs.fits(view, head):
                 break
-            yield from jobs.started(view, head)
-        yield from jobs.expanded(view)
+            yield from jobs.start_as_head(view, head)
+        yield from jobs.expand(view)
         if view.watching:
-            for place, job in enumerate(view.queue.values()):
-                why = f"head of the queue: {jobs.lacking(view, job)}"
-                view.note(job, f"{place} jobs are before it in the queue" if place else why)
+            for ahead, job in enumerate(view.queue.values()):
+                why = f"head of the queue: {jobs.explain_wait(view, job)}"
+                view.note(job, f"{ahead} jobs are before it in the queue" if ahead else why)

@@ -76,8 +76,8 @@ class Policy:
         if len(self._rows) > 1:
             view.wake(self._begun + self._quantum)
         if view.watching:
-            for place, job in enumerate(self._waiting):
-                view.note(job, f"all rows are full, and {place} jobs wait before it for room")
+            for ahead, job in enumerate(self._waiting):
+                view.note(job, f"all rows are full, and {ahead} jobs wait before it for room")
 
     def _close_rows(self, now: float) -> bool:
         """Drop rows without jobs; return whether it is another row's turn now."""

@@ -12,9 +12,9 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._common_queue import CommonQueue
 from swdual.scheduling.policies._sequential import (
     RANDOM_REDIRECTION,
-    AtRandom,
+    RandomRedirection,
     Redirecting,
-    divided,
+    divide_processors,
 )
 from swdual.scheduling.policy import Decision, View
 
@@ -36,8 +36,8 @@ class Policy:
         share: float,
         seed: int,
     ) -> None:
-        common, apart = divided(platform, dedicated)
-        is_heavy = AtRandom(probability, share, seed)
+        common, apart = divide_processors(platform, dedicated)
+        is_heavy = RandomRedirection(probability, share, seed)
         self._tasks = Redirecting(CommonQueue(common), CommonQueue(apart), apart.start, is_heavy)
 
     def decide(self, view: View) -> Iterator[Decision]:

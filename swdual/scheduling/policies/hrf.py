@@ -23,10 +23,10 @@ from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._moldable import (
     BACKFILLING,
+    JobSize,
     Moldable,
-    Size,
     Sizes,
-    sizes_of,
+    list_sizes,
 )
 from swdual.scheduling.policy import Option, View
 
@@ -112,7 +112,7 @@ class _Budget:
         self._limit = limit
         self._at_starts = at_starts
         self._known: dict[int, Sizes] = {}
-        self._chosen: dict[int, Size] = {}
+        self._chosen: dict[int, JobSize] = {}
         self._changed = False
 
     def settle(self, view: View) -> None:
@@ -120,9 +120,9 @@ class _Budget:
         if view.submitted or self._changed or (self._given is None and view.ended):
             self._renew(view)
 
-    def size(self, view: View, job: Job) -> Size:
+    def size(self, view: View, job: Job) -> JobSize:
         """Return a job's part of the budget; its smallest size if nothing was left to share."""
-        return self._chosen.get(job.index) or self._sizes(view, job).best(1)
+        return self._chosen.get(job.index) or self._sizes(view, job).find_fastest(1)
 
     def start(self, view: View, job: Job) -> bool:
         """Forget a job; choose the sizes of the others now or at the next instant."""
@@ -141,7 +141,7 @@ class _Budget:
     def _sizes(self, view: View, job: Job) -> Sizes:
         sizes = self._known.get(job.index)
         if sizes is None:
-            sizes = self._known[job.index] = sizes_of(view.workload, job, self._processors)
+            sizes = self._known[job.index] = list_sizes(view.workload, job, self._processors)
         return sizes
 
     def _renew(self, view: View) -> None:
@@ -156,11 +156,11 @@ class _Budget:
             return
         jobs = view.queue.values()
         sizes = [self._sizes(view, job) for job in jobs]
-        for job, known, place in zip(
+        for job, known, index in zip(
             jobs, sizes, allocate(sizes, budget, self._limit).tolist(), strict=True
         ):
-            self._chosen[job.index] = Size(
-                int(known.processors[place]), float(known.requested_times[place])
+            self._chosen[job.index] = JobSize(
+                int(known.processors[index]), float(known.requested_times[index])
             )
 
 
@@ -194,31 +194,35 @@ def _allocate(
     budget: int,
     limit: int,
 ) -> NDArray[np.int64]:
-    """Take steps from a size to the next by seconds saved per processor, equal ones in order."""
-    places = offsets[:-1].copy()
+    """Take steps from a size to the next, those first that save most seconds per processor.
+
+    Equal steps are taken in the order of the jobs.
+    """
+    sizes = offsets[:-1].copy()
     left = budget
-    for place in places:
-        left -= processors[place]
+    for size in sizes:
+        left -= processors[size]
+    # A heap of the next step of each job: (seconds per processor, which is below 0, and the job).
     steps = [(0.0, 0) for _ in range(0)]
-    for job in range(len(places)):
-        place = places[job]
-        if place + 1 < offsets[job + 1]:
-            more = processors[place + 1] - processors[place]
-            steps.append(((times[place + 1] - times[place]) / more, job))
+    for job in range(len(sizes)):
+        size = sizes[job]
+        if size + 1 < offsets[job + 1]:
+            extra = processors[size + 1] - processors[size]
+            steps.append(((times[size + 1] - times[size]) / extra, job))
     heapq.heapify(steps)
     while len(steps) > 0 and left > 0:
         job = steps[0][1]
-        place = places[job]
-        more = processors[place + 1] - processors[place]
-        if more > left or processors[place + 1] > limit:
+        size = sizes[job]
+        extra = processors[size + 1] - processors[size]
+        if extra > left or processors[size + 1] > limit:
             heapq.heappop(steps)
             continue
-        left -= more
-        place += 1
-        places[job] = place
-        if place + 1 < offsets[job + 1]:
-            more = processors[place + 1] - processors[place]
-            heapq.heapreplace(steps, ((times[place + 1] - times[place]) / more, job))
+        left -= extra
+        size += 1
+        sizes[job] = size
+        if size + 1 < offsets[job + 1]:
+            extra = processors[size + 1] - processors[size]
+            heapq.heapreplace(steps, ((times[size + 1] - times[size]) / extra, job))
         else:
             heapq.heappop(steps)
-    return places - offsets[:-1]
+    return sizes - offsets[:-1]

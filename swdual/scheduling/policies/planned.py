@@ -15,7 +15,7 @@ from swdual.planning.planner import make_plan
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._sequential import check, one
+from swdual.scheduling.policies._sequential import check_sequential, single
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.workload.planned import FIELDS
 
@@ -44,7 +44,7 @@ class Policy:
         touched = {int(ended.processors[0, 0]) for ended in view.ended}
         self._busy -= touched
         if view.submitted:
-            for job, worker, turn in self._planned(view):
+            for job, worker, turn in self._assign_tasks(view):
                 view.note(job, f"planned on processor {worker}")
                 heapq.heappush(self._queues[worker], (turn, job.index, job))
                 touched.add(worker)
@@ -53,12 +53,12 @@ class Policy:
                 _, _, job = heapq.heappop(self._queues[worker])
                 self._busy.add(worker)
                 view.note(job, "started in its turn")
-                yield Start(job, one(worker))
+                yield Start(job, single(worker))
 
-    def _planned(self, view: View) -> Iterator[tuple[Job, int, int]]:
+    def _assign_tasks(self, view: View) -> Iterator[tuple[Job, int, int]]:
         """Yield the tasks of this instant, each with its processor and its turn there."""
         for job in view.submitted:
-            check(job)
+            check_sequential(job)
         workers, turns = (view.workload.extra.get(field) for field in FIELDS)
         if workers is None or turns is None:
             yield from self._plan(view.submitted)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._moldable import BACKFILLING, WEIGHT, Moldable, Shares, Size
+from swdual.scheduling.policies._moldable import BACKFILLING, WEIGHT, JobSize, Moldable, Shares
 from swdual.scheduling.policy import View
 
 JOBS = "moldable"
@@ -39,7 +39,7 @@ class _Choice:
     def settle(self, view: View) -> None:
         self._shares.settle(view)
 
-    def size(self, view: View, job: Job) -> Size:
+    def size(self, view: View, job: Job) -> JobSize:
         return self._shares.size(job)
 
     def start(self, view: View, job: Job) -> bool:

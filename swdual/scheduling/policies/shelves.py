@@ -149,9 +149,13 @@ class Policy:
                     "platform of larger clusters, or leave out the jobs that are too wide"
                 )
         widths, times = [job.processors for job in jobs], [job.requested_time for job in jobs]
-        made = plan(widths, times, self.clusters, self.size)
-        for rank in np.argsort(made.starts, kind="stable").tolist():
-            job, start, processors = jobs[rank], float(made.starts[rank]), made.ranges[rank]
+        shelf_plan = plan(widths, times, self.clusters, self.size)
+        for rank in np.argsort(shelf_plan.starts, kind="stable").tolist():
+            job, start, processors = (
+                jobs[rank],
+                float(shelf_plan.starts[rank]),
+                shelf_plan.ranges[rank],
+            )
             self.waiting.append((start, job.index, processors[None]))
             view.promise(job, start)
             if view.watching:

@@ -14,7 +14,7 @@ from swdual.scheduling.policies._sequential import (
     REDIRECTION,
     Redirecting,
     check_threshold,
-    divided,
+    divide_processors,
 )
 from swdual.scheduling.policy import Decision, View
 
@@ -36,7 +36,7 @@ class Policy:
         self, platform: Platform, allocator: Allocator, dedicated: int, threshold: float
     ) -> None:
         check_threshold(threshold)
-        common, apart = divided(platform, dedicated)
+        common, apart = divide_processors(platform, dedicated)
         self._tasks = Redirecting(
             Dispatch(common, threshold=threshold), Dispatch(apart), apart.start
         )

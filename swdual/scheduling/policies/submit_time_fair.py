@@ -16,9 +16,9 @@ from swdual.scheduling.policies._moldable import (
     BACKFILLING,
     WEIGHT,
     AtSubmission,
+    JobSize,
     Moldable,
     Shares,
-    Size,
 )
 from swdual.scheduling.policy import View
 
@@ -47,7 +47,7 @@ class _Choice(AtSubmission):
         self._shares.settle(view)
         super().settle(view)
 
-    def _share(self, view: View, job: Job) -> Size:
+    def _share(self, view: View, job: Job) -> JobSize:
         size = self._shares.size(job)
         self._shares.start(job)
         return size

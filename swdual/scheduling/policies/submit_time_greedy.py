@@ -11,7 +11,13 @@ from __future__ import annotations
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._moldable import BACKFILLING, AtSubmission, Moldable, Size, sizes_of
+from swdual.scheduling.policies._moldable import (
+    BACKFILLING,
+    AtSubmission,
+    JobSize,
+    Moldable,
+    list_sizes,
+)
 from swdual.scheduling.policy import View
 
 JOBS = "moldable"
@@ -23,7 +29,7 @@ class Policy(Moldable):
     """Chooses the smallest of a job's fastest sizes, when it is submitted."""
 
     def __init__(self, platform: Platform, allocator: Allocator, backfilling: str) -> None:
-        def choose(view: View, job: Job) -> Size:
-            return sizes_of(view.workload, job, platform.processors).best()
+        def choose(view: View, job: Job) -> JobSize:
+            return list_sizes(view.workload, job, platform.processors).find_fastest()
 
         super().__init__(AtSubmission(choose), backfilling)

@@ -83,12 +83,12 @@ class Policy:
                 if not self._matrix:
                     break
                 self._read_window()
-            found = self._promoted(view, self._queue.popitem(last=False)[1])
-            if found is not None:
-                yield Start(found)
+            runnable = self._find_runnable(view, self._queue.popitem(last=False)[1])
+            if runnable is not None:
+                yield Start(runnable)
         if view.watching:
-            for place, thread in enumerate(self._queue.values()):
-                view.note(thread, f"{place} threads are before it in the queue")
+            for ahead, thread in enumerate(self._queue.values()):
+                view.note(thread, f"{ahead} threads are before it in the queue")
 
     def _read_window(self) -> None:
         """Move the first jobs' threads from the matrix to the queue, row by row."""
@@ -97,7 +97,7 @@ class Policy:
         for row in zip_longest(*(column.values() for column in columns)):
             self._queue.update((thread.index, thread) for thread in row if thread is not None)
 
-    def _promoted(self, view: View, thread: Job) -> Job | None:
+    def _find_runnable(self, view: View, thread: Job) -> Job | None:
         """Return the thread that runs when it is the turn of one: itself, or what it waits for."""
         why = "started in its turn"
         while True:
@@ -108,12 +108,12 @@ class Policy:
             self._dangling.setdefault(awaited, []).append(thread)
             view.note(thread, f"dangles: waits for thread {view.workload.number[awaited]}")
             why = f"started because thread {thread.number} waits for it"
-            other = self._taken(awaited)
+            other = self._remove_waiting(awaited)
             if other is None:
                 return None
             thread = other
 
-    def _taken(self, index: int) -> Job | None:
+    def _remove_waiting(self, index: int) -> Job | None:
         """Return a thread that was waiting in the queue or the matrix, and is no longer there."""
         thread = self._queue.pop(index, None)
         if thread is None:

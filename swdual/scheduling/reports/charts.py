@@ -82,7 +82,7 @@ def gantt(
         If matplotlib is missing, or the file cannot be written.
     """
     if path is None or Path(path).suffix.lower() != ".svg":
-        return _drawn(lambda: _gantt(schedule, linked=False), path, force=force)
+        return _draw(lambda: _gantt(schedule, linked=False), path, force=force)
     content = bytes(encode_figure(lambda: _gantt(schedule, linked=True), path))
     with replace_file(path, force=force) as stream:
         stream.write(_with_tooltips(content, schedule))
@@ -96,7 +96,7 @@ def usage(
 
     Where there are too many steps for a page, the curves show their means over short spans.
     """
-    return _drawn(lambda: _usage(schedule), path, force=force)
+    return _draw(lambda: _usage(schedule), path, force=force)
 
 
 def distributions(
@@ -126,10 +126,10 @@ def distributions(
     for quantity in quantities:
         if quantity not in TITLES:
             raise InputError(registry.unknown("quantity", quantity, TITLES))
-    return _drawn(lambda: _distributions(schedules, quantities), path, force=force)
+    return _draw(lambda: _distributions(schedules, quantities), path, force=force)
 
 
-def _drawn(
+def _draw(
     make: Callable[[], matplotlib.figure.Figure],
     path: str | os.PathLike[str] | None,
     *,
@@ -177,8 +177,8 @@ def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
     fine = len(boxes) > FINE
     # A white edge sets large rectangles apart; it would hide small ones.
     sides = boxes[:, 2] - boxes[:, 0]
-    whole = np.ptp(boxes, axis=(0, 1)) if len(boxes) else np.zeros(2)
-    large = (sides > whole / 150).all(axis=1)
+    extent = np.ptp(boxes, axis=(0, 1)) if len(boxes) else np.zeros(2)
+    large = (sides > extent / 150).all(axis=1)
     chart.add_collection(
         PolyCollection(
             polygons,
@@ -189,7 +189,7 @@ def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
             urls=[f"#{number}" for number in range(len(boxes))] if linked and not fine else None,
         )
     )
-    for x, y, job in _numbered(boxes, jobs, schedule):
+    for x, y, job in _choose_numbered(boxes, jobs, schedule):
         dark = _is_dark(PALETTE[job % len(PALETTE)])
         chart.text(
             x,
@@ -210,14 +210,14 @@ def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
     return figure
 
 
-def _numbered(
+def _choose_numbered(
     boxes: NDArray[np.float64], jobs: NDArray[np.int64], schedule: Schedule
 ) -> Iterator[tuple[float, float, int]]:
     """Yield middle and job of the rectangles with room for a number, the largest ones first."""
     if not len(boxes) or np.ptp(boxes[:, :, 0]) == 0:
         return
-    whole = np.ptp(boxes[:, :, 0]), schedule.platform.processors
-    sides = (boxes[:, 2] - boxes[:, 0]) * np.array((8 * 72, 4 * 72)) / whole  # points
+    extent = np.ptp(boxes[:, :, 0]), schedule.platform.processors
+    sides = (boxes[:, 2] - boxes[:, 0]) * np.array((8 * 72, 4 * 72)) / extent  # points
     digits = np.strings.str_len(schedule.workload.number[jobs].astype(np.str_))
     room = (sides[:, 0] > 4 * digits + 4) & (sides[:, 1] > 7)
     largest = np.argsort(-sides.prod(axis=1), kind="stable")
@@ -268,8 +268,8 @@ def _usage(schedule: Schedule) -> matplotlib.figure.Figure:
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     above, below = figure.subplots(2, sharex=True, height_ratios=(3, 2))
     if len(times) > 1:
-        above.stairs(*coarse(times, busy), fill=True, color=PALETTE[0])
-        below.stairs(*coarse(times, waiting), fill=True, color=PALETTE[3])
+        above.stairs(*coarsen(times, busy), fill=True, color=PALETTE[0])
+        below.stairs(*coarsen(times, waiting), fill=True, color=PALETTE[3])
     size = schedule.platform.processors
     above.axhline(size, color=LINE, linewidth=0.8)
     above.annotate(
@@ -293,7 +293,7 @@ def _usage(schedule: Schedule) -> matplotlib.figure.Figure:
     return figure
 
 
-def coarse(
+def coarsen(
     times: NDArray[np.float64], values: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a step function's values and edges: itself, or its means over equal spans of time.
@@ -324,7 +324,7 @@ def _distributions(
     labels = Comparison(rows, {}, ()).labels()
     figure = Figure(figsize=(5 * len(quantities), 4.5), layout="constrained")
     charts = figure.subplots(1, len(quantities), squeeze=False, sharey=True)[0]
-    groups = _coinciding(curves)
+    groups = _group_equal_curves(curves)
     widths = np.linspace(
         min(MAX_LINE_WIDTH, MIN_LINE_WIDTH + 0.8 * (len(groups) - 1)), MIN_LINE_WIDTH, len(groups)
     )
@@ -371,7 +371,7 @@ def _distributions(
     return figure
 
 
-def _coinciding(curves: Sequence[Sequence[NDArray[np.float64]]]) -> list[list[int]]:
+def _group_equal_curves(curves: Sequence[Sequence[NDArray[np.float64]]]) -> list[list[int]]:
     """Return the numbers of the curves, those together that are equal everywhere."""
     groups: dict[bytes, list[int]] = {}
     for number, reached in enumerate(curves):

@@ -163,18 +163,18 @@ class Comparison:
 
     def labels(self) -> list[str]:
         """Return a text for each row that tells it apart: policy, allocator, what else differs."""
-        columns = [self._named(name) for name in self._names()]
+        columns = [self._column_of(name) for name in self._names()]
         return [", ".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
 
     def _names(self) -> list[str]:
         """Return what tells the rows apart: policy, allocator, and others where they differ."""
         return [
-            *(name for name in ("workload", "platform") if len({*self._named(name)}) > 1),
+            *(name for name in ("workload", "platform") if len({*self._column_of(name)}) > 1),
             *("policy", "allocator"),
-            *(name for name in ("options", "penalty") if len({*self._named(name)}) > 1),
+            *(name for name in ("options", "penalty") if len({*self._column_of(name)}) > 1),
         ]
 
-    def _named(self, name: str) -> list[str]:
+    def _column_of(self, name: str) -> list[str]:
         if name != "options":
             return [getattr(row, name) for row in self.rows]
         return [
@@ -198,7 +198,7 @@ class Comparison:
             [shown(row.values[name], self.metrics[name].unit) for row in self.rows]
             for name in self.shown
         ]
-        return [*map(self._named, self._names()), *numbers]
+        return [*map(self._column_of, self._names()), *numbers]
 
     def _repr_html_(self) -> str:
         texts = len(self._names())

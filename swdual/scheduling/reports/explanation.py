@@ -40,7 +40,7 @@ def check_number(workload: Workload, number: int) -> None:
         )
 
 
-def explained(schedule: Schedule, number: int) -> list[str]:
+def explain_job(schedule: Schedule, number: int) -> list[str]:
     """Return lines about the jobs with a number: request, notes with their times, and outcome.
 
     Notes are there if `swdual.scheduling.engine.simulate` was asked to explain the job, and the

@@ -47,8 +47,8 @@ def summary(row: Row, metrics: Mapping[str, Metric], chosen: Sequence[str] = ())
         for name in chosen:
             yield _line_of(name, row.values[name], metrics[name].unit)
         return
-    told = _telling(row.values)
-    left = {name: shown(value, metrics[name].unit) for name, value in told.items()}
+    informative = _drop_redundant(row.values)
+    left = {name: shown(value, metrics[name].unit) for name, value in informative.items()}
     yield f"{'':<18}" + "".join(f"{name:>16}" for name in STATISTICS)
     for quantity in quantities():
         cells = [left.pop(f"{statistic}_{quantity}", "") for statistic in STATISTICS]
@@ -56,12 +56,12 @@ def summary(row: Row, metrics: Mapping[str, Metric], chosen: Sequence[str] = ())
             yield f"{quantity.replace('_', ' '):<18}" + "".join(f"{cell:>16}" for cell in cells)
         if quantity.endswith("_time"):
             names = [f"{statistic}_{quantity}" for statistic in STATISTICS]
-            longer = [human_time(told.get(name, 0.0)) for name in names]
+            longer = [human_time(informative.get(name, 0.0)) for name in names]
             if any(longer):
                 yield f"{'':<18}{''.join(f'{cell:>16}' for cell in longer)}".rstrip()
     yield ""
     for name in left:
-        yield _line_of(name, told[name], metrics[name].unit)
+        yield _line_of(name, informative[name], metrics[name].unit)
 
 
 def _line_of(name: str, value: float, unit: str) -> str:
@@ -71,7 +71,7 @@ def _line_of(name: str, value: float, unit: str) -> str:
     return f"{name.replace('_', ' '):<22}{shown(value, unit):>11}{beside}"
 
 
-def _telling(values: Mapping[str, float]) -> dict[str, float]:
+def _drop_redundant(values: Mapping[str, float]) -> dict[str, float]:
     """Return the metrics without those that say the same as another."""
     left = dict(values)
     for special, usual in SPECIAL.items():

@@ -97,10 +97,10 @@ class Downey:
             / _speedup(float(processors), self.parallelism[index], self.sigma[index])
         )
 
-    def run_times(self, index: int, most: int) -> NDArray[np.float64]:
-        """Return the seconds on 1, 2, ..., most processors."""
+    def run_times(self, index: int, max_processors: int) -> NDArray[np.float64]:
+        """Return the seconds on 1, 2, ..., max_processors processors."""
         return _run_times(
-            self.sequential_time[index], self.parallelism[index], self.sigma[index], most
+            self.sequential_time[index], self.parallelism[index], self.sigma[index], max_processors
         )
 
     def take(self, chosen: NDArray[np.int64]) -> Downey:
@@ -140,8 +140,8 @@ def _speedups(
 
 
 @kernel
-def _run_times(length: float, a: float, sigma: float, most: int) -> NDArray[np.float64]:
-    times = np.empty(most)
-    for place in range(most):
-        times[place] = length / _speedup(place + 1.0, a, sigma)
+def _run_times(length: float, a: float, sigma: float, max_processors: int) -> NDArray[np.float64]:
+    times = np.empty(max_processors)
+    for k in range(max_processors):
+        times[k] = length / _speedup(k + 1.0, a, sigma)
     return times

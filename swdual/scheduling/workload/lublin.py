@@ -295,7 +295,7 @@ def _submit_times(one: JobClass, rng: np.random.Generator, count: int) -> NDArra
     the program's walk through the half hours amounts to. It rounds each gap down, not each time.
     """
     shape, scale = one.gap[0] * one.gap_ratio, one.gap[1]
-    gaps = _redrawn(count, MAX_GAP_SECONDS, lambda who: rng.gamma(shape, scale, len(who)))
+    gaps = _redraw(count, MAX_GAP_SECONDS, lambda who: rng.gamma(shape, scale, len(who)))
     passed = np.append(0.0, np.cumsum(one.weights()))
     days, rest = np.divmod(np.cumsum(np.exp(gaps)) / SLOT, passed[-1])
     within = np.interp(rest, passed, np.arange(SLOTS + 1) * SLOT)
@@ -329,16 +329,16 @@ def _run_times(
     """Return how long jobs of a class and of these sizes run."""
     chance = one.run_slope * sizes + one.run_chance
 
-    def drawn(who: NDArray[np.intp]) -> NDArray[np.float64]:
+    def draw_some(who: NDArray[np.intp]) -> NDArray[np.float64]:
         short = (rng.random(len(who)) <= chance[who])[:, None]
         shape, scale = np.where(short, one.run_short, one.run_long).T
         exponents: NDArray[np.float64] = rng.gamma(shape, scale)
         return exponents
 
-    return np.floor(np.exp(_redrawn(len(sizes), MAX_RUN_SECONDS, drawn)))
+    return np.floor(np.exp(_redraw(len(sizes), MAX_RUN_SECONDS, draw_some)))
 
 
-def _redrawn(
+def _redraw(
     count: int, limit: float, draw: Callable[[NDArray[np.intp]], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Return numbers up to a limit: those above it are drawn anew; `draw` gets their indices."""

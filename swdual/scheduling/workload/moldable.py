@@ -116,7 +116,7 @@ def mold(workload: Workload, *, seed: int | Sequence[int]) -> Workload:
     return replace(
         workload,
         run_time=run_time,
-        requested_time=_rescaled(workload, run_time),
+        requested_time=_rescale_requests(workload, run_time),
         extra={
             **workload.extra,
             "smallest_size": smallest.astype(np.int64),
@@ -127,7 +127,7 @@ def mold(workload: Workload, *, seed: int | Sequence[int]) -> Workload:
     )
 
 
-def _rescaled(workload: Workload, run_time: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rescale_requests(workload: Workload, run_time: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return requested times for new run times; who was killed is killed, others are not."""
     before = workload.run_time
     factor = np.divide(run_time, before, out=np.ones_like(before), where=before > 0)
@@ -155,13 +155,13 @@ class Alternatives:
 
     def run_time(self, index: int, processors: int) -> float:
         """Return the seconds that a job runs on so many processors."""
-        place = int(np.searchsorted(self.sizes[index], processors, "right")) - 1
-        return float(self.times[index][place]) if place >= 0 else np.inf
+        size = int(np.searchsorted(self.sizes[index], processors, "right")) - 1
+        return float(self.times[index][size]) if size >= 0 else np.inf
 
-    def run_times(self, index: int, most: int) -> NDArray[np.float64]:
-        """Return the seconds on 1, 2, ..., most processors."""
-        places = np.searchsorted(self.sizes[index], np.arange(1, most + 1), "right")
-        times: NDArray[np.float64] = np.append(np.inf, self.times[index])[places]
+    def run_times(self, index: int, max_processors: int) -> NDArray[np.float64]:
+        """Return the seconds on 1, 2, ..., max_processors processors."""
+        chosen = np.searchsorted(self.sizes[index], np.arange(1, max_processors + 1), "right")
+        times: NDArray[np.float64] = np.append(np.inf, self.times[index])[chosen]
         return times
 
     def take(self, chosen: NDArray[np.int64]) -> Alternatives:
@@ -203,7 +203,7 @@ def offer(
     count = len(workload)
     kinds = rng.choice(list(KINDS), count, p=list(KINDS.values()))
     if current:
-        powers = np.isin(workload.processors, _of_kind("powers of two", int(1e9)))
+        powers = np.isin(workload.processors, _sizes_of_kind("powers of two", int(1e9)))
         kinds = np.where(powers, "powers of two", "any")
     numbers = np.maximum(2, np.ceil(cirne.log_uniform(rng, OFFERED, count))).astype(int)
     numbers[kinds == "rigid"] = 1
@@ -211,9 +211,9 @@ def offer(
     for index in range(count):
         own = int(workload.processors[index])
         useful = largest_useful(model.parallelism[index], model.sigma[index])
-        possible = _of_kind(str(kinds[index]), min(useful, processors))
-        least = int(workload.extra["smallest_size"][index])
-        others = possible[(possible >= least) & (possible != own)]
+        possible = _sizes_of_kind(str(kinds[index]), min(useful, processors))
+        smallest = int(workload.extra["smallest_size"][index])
+        others = possible[(possible >= smallest) & (possible != own)]
         chosen = rng.choice(others, min(int(numbers[index]) - 1, len(others)), replace=False)
         offered = np.sort(np.append(chosen, own)).astype(np.int64)
         sizes.append(offered)
@@ -221,11 +221,11 @@ def offer(
     return replace(workload, speedup=Alternatives(tuple(sizes), tuple(times)))
 
 
-def _of_kind(kind: str, most: int) -> NDArray[np.int64]:
+def _sizes_of_kind(kind: str, max_size: int) -> NDArray[np.int64]:
     """Return the sizes of a kind up to a number, ascending."""
     if kind == "powers of two":
-        return 2 ** np.arange(most.bit_length(), dtype=np.int64)
+        return 2 ** np.arange(max_size.bit_length(), dtype=np.int64)
     if kind == "squares":
-        return np.arange(1, math.isqrt(most) + 1, dtype=np.int64) ** 2
+        return np.arange(1, math.isqrt(max_size) + 1, dtype=np.int64) ** 2
     step = {"even": 2, "multiples of four": 4}.get(kind, 1)
-    return np.arange(step, most + 1, step, dtype=np.int64)
+    return np.arange(step, max_size + 1, step, dtype=np.int64)

@@ -84,8 +84,8 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     values: list[NDArray[np.float64]] = []
     lines: list[NDArray[np.int64]] = []
     jobs = 0
-    with _opened(path, name) as stream:
-        for first, block in _blocks(stream, name):
+    with _open(path, name) as stream:
+        for first, block in _read_blocks(stream, name):
             if first == 1:
                 block = block.removeprefix(BYTE_ORDER_MARK)
             texts: list[bytes] = []
@@ -105,7 +105,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
             if jobs > MAX_JOBS:
                 raise InputError(f"has more than {MAX_JOBS:,} jobs; cut it in parts", file=name)
             if texts:
-                values.append(_parsed(texts, numbers, name))
+                values.append(_parse(texts, numbers, name))
                 lines.append(np.array(numbers, np.int64))
     if not jobs:
         raise InputError("has no job lines; is this a trace of the right format?", file=name)
@@ -133,17 +133,17 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
     InputError, OutputError
         If a submit time is negative, or the file cannot be written.
     """
-    trace = jobs if isinstance(jobs, Trace) else _recorded(jobs)
+    trace = jobs if isinstance(jobs, Trace) else _to_trace(jobs)
     packer = zlib.compressobj(wbits=31) if os.fspath(path).endswith(".gz") else None
     with replace_file(path, force=force) as stream:
-        for piece in _written(trace):
+        for piece in _format_trace(trace):
             stream.write(packer.compress(piece) if packer else piece)
         if packer:
             stream.write(packer.flush())
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], name: str) -> Iterator[BinaryIO]:
+def _open(path: str | os.PathLike[str], name: str) -> Iterator[BinaryIO]:
     """Open a file, through gzip if its first bytes say so."""
     with ExitStack() as files:
         try:
@@ -159,7 +159,7 @@ def _opened(path: str | os.PathLike[str], name: str) -> Iterator[BinaryIO]:
         yield files.enter_context(xopen(raw, "rb", format="gz", threads=0)) if packed else raw
 
 
-def _blocks(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
+def _read_blocks(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
     """Cut a stream into blocks of whole lines; each comes with the number of its first line."""
     first, rest = 1, b""
     while True:
@@ -185,23 +185,23 @@ def _blocks(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
         yield first, rest
 
 
-def _parsed(texts: list[bytes], numbers: list[int], name: str) -> NDArray[np.float64]:
+def _parse(texts: list[bytes], numbers: list[int], name: str) -> NDArray[np.float64]:
     """Return the (jobs, 18) fields of job lines, checked."""
     body = b"\n".join(texts)
     if not body.translate(None, PLAIN):
         with suppress(ValueError):
             values = np.loadtxt(io.BytesIO(body), comments=None, ndmin=2)
             if values.shape == (len(texts), len(FIELDS)):
-                return _checked(values, numbers, name)
+                return _check_fields(values, numbers, name)
     # Without haste, to name the first line that is wrong.
     rows = [
-        _checked(np.array([_fields(text, number, name)]), [number], name)
+        _check_fields(np.array([_parse_fields(text, number, name)]), [number], name)
         for text, number in zip(texts, numbers, strict=True)
     ]
     return np.concatenate(rows)
 
 
-def _fields(text: bytes, line: int, name: str) -> list[float]:
+def _parse_fields(text: bytes, line: int, name: str) -> list[float]:
     """Return the numbers of a line."""
     words = text.split()
     if len(words) != len(FIELDS):
@@ -211,11 +211,11 @@ def _fields(text: bytes, line: int, name: str) -> list[float]:
             file=name,
             line=line,
         )
-    for place, word in enumerate(words):
+    for field_index, word in enumerate(words):
         if not NUMBER.fullmatch(word):
             found = word[:30].decode("ascii", "backslashreplace")
             raise InputError(
-                f"field {place + 1} ({FIELDS[place]}) is {found!r}; write a number, "
+                f"field {field_index + 1} ({FIELDS[field_index]}) is {found!r}; write a number, "
                 "-1 if it is not known",
                 file=name,
                 line=line,
@@ -223,21 +223,23 @@ def _fields(text: bytes, line: int, name: str) -> list[float]:
     return [float(word) for word in words]
 
 
-def _checked(values: NDArray[np.float64], numbers: list[int], name: str) -> NDArray[np.float64]:
+def _check_fields(
+    values: NDArray[np.float64], numbers: list[int], name: str
+) -> NDArray[np.float64]:
     """Return the fields of job lines if each of them may be what it is."""
-    whole = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
+    integers = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
     wrong = np.abs(values) > MAX_VALUE
-    wrong[:, whole] |= values[:, whole] != np.floor(values[:, whole])
+    wrong[:, integers] |= values[:, integers] != np.floor(values[:, integers])
     times = [FIELDS.index(field) for field in TIMES]
     wrong[:, times] |= (values[:, times] < 0) & (values[:, times] != MISSING)
     if wrong.any():
-        row, place = divmod(int(wrong.argmax()), len(FIELDS))
-        raise _bad_value(place, float(values[row, place]), name, numbers[row])
+        row, field_index = divmod(int(wrong.argmax()), len(FIELDS))
+        raise _bad_value(field_index, float(values[row, field_index]), name, numbers[row])
     return values
 
 
-def _bad_value(place: int, value: float, name: str, line: int) -> InputError:
-    field = FIELDS[place]
+def _bad_value(field_index: int, value: float, name: str, line: int) -> InputError:
+    field = FIELDS[field_index]
     if abs(value) > MAX_VALUE:
         remedy = f"write a number up to {MAX_VALUE:.0e}, -1 if it is not known"
     elif field == "submit_time":
@@ -247,10 +249,12 @@ def _bad_value(place: int, value: float, name: str, line: int) -> InputError:
     else:
         remedy = "write a whole number, -1 if it is not known"
     text = repr(value).removesuffix(".0")
-    return InputError(f"field {place + 1} ({field}) is {text}; {remedy}", file=name, line=line)
+    return InputError(
+        f"field {field_index + 1} ({field}) is {text}; {remedy}", file=name, line=line
+    )
 
 
-def _recorded(workload: Workload) -> Trace:
+def _to_trace(workload: Workload) -> Trace:
     """Return the trace that a workload would have left, with a header of its own."""
     early = np.flatnonzero(workload.submit_time < 0)
     if len(early):
@@ -283,7 +287,7 @@ def _recorded(workload: Workload) -> Trace:
     return Trace(values, tuple(header), workload.name)
 
 
-def _written(trace: Trace) -> Iterator[bytes]:
+def _format_trace(trace: Trace) -> Iterator[bytes]:
     """Yield the text of a trace in pieces."""
     yield "".join(f"{comment}\n" for comment in trace.header).encode(errors="surrogateescape")
     for first in range(0, len(trace), WRITTEN_JOBS):

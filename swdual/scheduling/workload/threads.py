@@ -77,7 +77,7 @@ class Threads:
                 f"job, {names[late[0]]}; submit all threads of a job at once",
                 file=workload.source,
             )
-        return cls(names[first], workload.submit_time[first], job, _awaited(workload))
+        return cls(names[first], workload.submit_time[first], job, _find_awaited(workload))
 
     @property
     def count(self) -> NDArray[np.int64]:
@@ -200,7 +200,7 @@ def turnaround_times(schedule: Schedule) -> NDArray[np.float64]:
     return of.last(schedule.finish_time) - of.submit_time
 
 
-def _awaited(workload: Workload) -> NDArray[np.int64]:
+def _find_awaited(workload: Workload) -> NDArray[np.int64]:
     """Return the index of the thread that each waits for."""
     waits_for = np.full(len(workload), NOTHING, np.int64)
     wanted = workload.extra.get("waits_for", waits_for)

@@ -1,4 +1,4 @@
-"""Sound jobs in the order of their submission: what the engine takes."""
+"""Workloads: valid jobs in the order of their submission, as the engine takes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swdual.scheduling.workload.trace import MAX_VALUE
 if TYPE_CHECKING:
     import pandas
 
-    from swdual.scheduling.workload.cleaning import Report
+    from swdual.scheduling.workload.report import CleaningReport
 
 DAY = 86_400
 """Seconds."""
@@ -30,7 +30,7 @@ COLUMNS = {
     "requested_time": np.float64,
     "processors": np.int64,
 }
-"""What each job has, and as what it is kept."""
+"""The columns of a workload, and their dtypes."""
 
 
 class Speedup(Protocol):
@@ -40,8 +40,8 @@ class Speedup(Protocol):
         """Return the seconds that a job runs on so many processors."""
         ...
 
-    def run_times(self, index: int, most: int) -> NDArray[np.float64]:
-        """Return the seconds on 1, 2, ..., most processors."""
+    def run_times(self, index: int, max_processors: int) -> NDArray[np.float64]:
+        """Return the seconds on 1, 2, ..., max_processors processors."""
         ...
 
     def take(self, chosen: NDArray[np.int64]) -> Speedup:
@@ -101,7 +101,7 @@ class Workload:
     source: str | None = None
     lines: NDArray[np.int64] | None = None
     machine_processors: int | None = None
-    report: Report | None = None
+    report: CleaningReport | None = None
     speedup: Speedup | None = None
     unix_start_time: float | None = None
 
@@ -228,8 +228,8 @@ class Workload:
     def __getitem__(self, index: int | slice) -> Job | Workload:
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])
-        place = range(len(self))[index]
-        return Job(place, *(getattr(self, name)[place].item() for name in COLUMNS))
+        row = range(len(self))[index]
+        return Job(row, *(getattr(self, name)[row].item() for name in COLUMNS))
 
     def __repr__(self) -> str:
         machine = f" on {self.machine_processors:,} processors" if self.machine_processors else ""

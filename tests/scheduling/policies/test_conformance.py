@@ -15,7 +15,7 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.scheduling import allocator as allocators
 from swdual.scheduling import policy as policies
-from swdual.scheduling.conformance import check_policy, example
+from swdual.scheduling.conformance import check_policy, make_workload
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
@@ -58,7 +58,7 @@ def test_schedules_are_valid_and_the_same_again_and_no_job_is_lost(name, options
 def test_only_malleable_jobs_refuse_allocators(name):
     """Those that force processors to lie together: others never refuse."""
     found = find_policy(name)
-    workload = example(found.traits.jobs, 1)
+    workload = make_workload(found.traits.jobs, 1)
     for allocator in ALLOCATORS:
         if found.traits.malleable and registry.load(allocators.PACKAGE, allocator).FORCED:
             with pytest.raises(InputError, match="allocator"):

@@ -13,7 +13,7 @@ from support.properties import examples, seeds
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
-from swdual.scheduling.policies._moldable import Shares, Sizes, sizes_of
+from swdual.scheduling.policies._moldable import Shares, Sizes, list_sizes
 from swdual.scheduling.policies.hrf import allocate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.moldable import Alternatives, generate
@@ -187,7 +187,7 @@ def test_where_each_processor_gains_less_algorithm_1_is_literal(data):
 def worth(times):
     """Return the sizes of a job with such times."""
     workload = tabulated([0.0], [times])
-    return sizes_of(workload, workload[0], len(times))
+    return list_sizes(workload, workload[0], len(times))
 
 
 # Limits of the parameters.
@@ -330,6 +330,6 @@ def test_sizes_that_are_no_faster_than_smaller_ones_are_not_worth_having():
     sizes = worth([8.0, 9.0, 5.0, 5.0, 4.0])
     assert sizes.processors.tolist() == [1, 3, 5]
     assert sizes.requested_times.tolist() == [8, 5, 4]
-    assert sizes.best() == (5, 4)
-    assert sizes.best(4) == (3, 5)
-    assert Sizes(np.array([4, 6]), np.array([9.0, 7.0])).best(2) == (4, 9)
+    assert sizes.find_fastest() == (5, 4)
+    assert sizes.find_fastest(4) == (3, 5)
+    assert Sizes(np.array([4, 6]), np.array([9.0, 7.0])).find_fastest(2) == (4, 9)

@@ -117,7 +117,7 @@ def test_each_combination_of_rules_does_what_they_say(jobs, repairs, machine):
         assert workload.lines.tolist() == [number + 100 for number, *_ in expected]
         report = workload.report
         assert (report.read, report.kept) == (len(jobs), len(expected))
-        dropped = sum(hit.jobs for hit in report.hits if hit.deed.startswith("dropped"))
+        dropped = sum(count.jobs for count in report.counts if count.action.startswith("dropped"))
         assert report.read - dropped == report.kept
     assert np.array_equal(trace.values, before)
 
@@ -195,7 +195,7 @@ def test_the_thesis_rules_give_the_job_counts_of_the_thesis(name, archived):
 def test_what_was_wrong_with_blue_and_thunder_is_reported(archived):
     """Counts of whole archive traces under the standard rules."""
     blue = read_swf(archived("SDSC-BLUE-2000-4.1-cln")).report
-    assert [(hit.rule, hit.jobs) for hit in blue.hits] == [
+    assert [(count.rule, count.jobs) for count in blue.counts] == [
         ("run_time", 10_772),
         ("other_processors", 8_899),
         ("overrun", 23_434),

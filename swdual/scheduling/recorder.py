@@ -1,4 +1,4 @@
-"""What an engine writes down while it simulates, until it is a schedule."""
+"""Record the starts and ends of a simulation, and make a schedule of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from swdual.scheduling.schedule import Executions, Schedule
 NONE = np.zeros((0, 2), np.int64)
 
 
-class Record:
-    """The executions of jobs so far.
+class ScheduleRecorder:
+    """The executions of jobs up to now.
 
     Parameters
     ----------
@@ -37,12 +37,22 @@ class Record:
         self._numbers: dict[int, list[int]] = {}
 
     def promise(self, index: int, time: float) -> None:
-        """Keep a promised start, if it is a job's first."""
+        """Record a promised start; only the first of a job counts."""
         if np.isnan(self._promised[index]):
             self._promised[index] = time
 
     def start(self, index: int, now: float, backfilled: bool) -> None:
-        """Keep a start, if it is a job's first."""
+        """Record a start; only the first of a job counts.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        now
+            Seconds.
+        backfilled
+            Whether it overtook a job that was submitted before it.
+        """
         if np.isnan(self._start_time[index]):
             self._start_time[index] = now
             self._backfilled[index] = backfilled
@@ -57,9 +67,22 @@ class Record:
         keep: bool,
         stopped: bool,
     ) -> None:
-        """Keep an execution that was stopped or changed; without keep, all its work is lost.
+        """Record an execution that was stopped or resized.
 
-        One of no length was none: a job that is stopped then starts when it next does.
+        An execution of 0 s does not count: if the job is stopped then, its start is its next one.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        begin, now
+            When the execution began, and now: seconds.
+        running
+            The job as it ran.
+        keep
+            Its work counts; else all that the job has done is lost.
+        stopped
+            The job waits again; else it goes on with other processors.
         """
         numbers = self._numbers.setdefault(index, [])
         if now > begin:
@@ -74,7 +97,19 @@ class Record:
                 self._kept[number] = False
 
     def end(self, index: int, begin: float, now: float, killed: bool, running: Running) -> None:
-        """Keep an execution with which a job ended."""
+        """Record the execution with which a job ended.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        begin, now
+            When the execution began and ended: seconds.
+        killed
+            Whether the job was killed at its requested time.
+        running
+            The job as it ran.
+        """
         self._finish_time[index] = now
         self._killed[index] = killed
         self._last_start[index] = begin
@@ -82,7 +117,7 @@ class Record:
         self._allocations[index] = running.processors
 
     def schedule(self, **given: Any) -> Schedule:
-        """Return the schedule; the arguments are what an engine knows of it otherwise."""
+        """Return the schedule; `given` are the fields of `Schedule` that the engine knows."""
         columns = np.array(self._interrupted, np.float64).reshape(-1, 4).T
         interrupted = Executions(
             job=columns[0].astype(np.int64),
