@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from swdual.database.database import Database
-from swdual.master.cost import calibrated, clock_of, machine
+from swdual.master.cost import calibrate, clock_of, machine
 from swdual.master.devices import Device
-from swdual.master.inputs import scoring_scheme
+from swdual.master.inputs import make_scoring_scheme
 from swdual.master.worker import bind
 
 LENGTHS = [5, 7, 10, 20, 40, 80, 160, 320, 640, 1280, 2500, 5000, 10_000, 20_000, 35_000]
@@ -46,7 +46,7 @@ def ignore(_: int) -> None:
 def recorded(database: Database, letters: bytes, together: int, seed: int) -> dict[str, Any]:
     """Return seconds of the tasks of each length, and of the layout of the range."""
     clock = clock_of("cpu")
-    scheme = scoring_scheme(database, None, None, None, None, None)
+    scheme = make_scoring_scheme(database, None, None, None, None, None)
     scorer = bind(Device("cpu"), database, scheme)
     count = len(database)
     over = threading.Event()
@@ -91,9 +91,9 @@ def main(targets: str, queries: str, out: str) -> None:
     with tempfile.TemporaryDirectory() as folder, Database.from_fasta(queries) as source:
         order = np.random.default_rng(5).permutation(len(source))[:4000].tolist()
         letters = b"".join(source.codes(order))
-        scheme = scoring_scheme(source, None, None, None, None, None)
+        scheme = make_scoring_scheme(source, None, None, None, None, None)
         scorer_of = partial(bind, Device("cpu"), scheme=scheme)
-        rates = {str(k): calibrated(scorer_of, k, clock).to_dict() for k in (1, 2)}
+        rates = {str(k): calibrate(scorer_of, k, clock).to_dict() for k in (1, 2)}
         for count in TARGETS:
             rng = np.random.default_rng(count)
             path = Path(folder, "targets.fasta")

@@ -67,9 +67,9 @@ def search(queries: Any, database: Any, **options: Unpack[SearchOptions]) -> Sea
     refuse_unknown("search", options, SearchOptions.__annotations__)
     from swdual.results.search_results import SearchResults
 
-    whole = prepared(queries, database, **options)
+    whole = prepare_search(queries, database, **options)
     started = time.perf_counter()
-    with whole.journalled():
+    with whole.keep_journal():
         found = list(whole.results())
     timing = whole.timing(time.perf_counter() - started)
     return SearchResults(found, whole.params, timing, whole.facts())
@@ -174,17 +174,17 @@ def iter_search(
         If a cluster cannot be reached, all its workers are lost, or they are of another release.
     """
     refuse_unknown("iter_search", options, SearchOptions.__annotations__)
-    return _handed_on(prepared(queries, database, **options))
+    return _handed_on(prepare_search(queries, database, **options))
 
 
-def prepared(queries: Any, database: Any, *, cluster: Any = None, **options: Any) -> Search:
+def prepare_search(queries: Any, database: Any, *, cluster: Any = None, **options: Any) -> Search:
     """Return a search, ready to run: takes what `iter_search` takes."""
     whole = _search(queries, database, cluster, **options)
-    whole.engage()
+    whole.prepare()
     return whole
 
 
-def identified(queries: Any, database: Any, **options: Any) -> Identity:
+def identify_search(queries: Any, database: Any, **options: Any) -> Identity:
     """Return what decides which hits a search finds, after reading its queries and database.
 
     Takes what `iter_search` takes, except `journal`, `resume`, `progress` and `cluster`. Nothing is
@@ -196,16 +196,16 @@ def identified(queries: Any, database: Any, **options: Any) -> Identity:
 def _search(queries: Any, database: Any, cluster: Any, **options: Any) -> Search:
     if cluster is None:
         return Search(queries, database, **options)
-    from swdual.cluster.connection import connected
+    from swdual.cluster.connection import connect
 
-    client, is_ours = connected(cluster)
+    client, is_ours = connect(cluster)
     from swdual.cluster.search import ClusterSearch
 
     return ClusterSearch(queries, database, client=client, is_ours=is_ours, **options)
 
 
 def _handed_on(whole: Search) -> Iterator[QueryResult]:
-    with whole.journalled():
+    with whole.keep_journal():
         yield from whole.results()
 
 
@@ -213,6 +213,6 @@ def _handed_on(whole: Search) -> Iterator[QueryResult]:
 for _function in (search, iter_search):
     share_help(
         _function,
-        merge_signatures(_function, Search.__init__, prepared),
+        merge_signatures(_function, Search.__init__, prepare_search),
         iter_search if _function is search else _function,
     )

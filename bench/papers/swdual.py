@@ -57,7 +57,7 @@ from _report import RESULTS, kept_figures, machine, save, save_rows, table
 
 from swdual import Database, registry
 from swdual.master.cost import CostModel
-from swdual.master.devices import Device, available_threads, gpus
+from swdual.master.devices import Device, available_threads, list_gpus
 from swdual.master.inputs import open_database
 from swdual.master.partition import Division, divide
 from swdual.master.search import Search
@@ -344,11 +344,11 @@ def task_times(
 
     Who has measured all goes on, unrecorded, until everybody has.
     """
-    seconds = np.zeros((len(workers), len(division.tasks)))
+    seconds = np.zeros((len(workers), len(division.task_ids)))
     measuring = {worker.number for worker in workers}
 
     def score(worker: Worker, number: int) -> float:
-        query, place = division.tasks[number]
+        query, place = division.task_ids[number]
         block, first, last, *_ = division.ranges[place]
         started = time.perf_counter()
         worker.scorer(queries[query].codes, block, first, last, lambda cells: None)
@@ -356,11 +356,11 @@ def task_times(
 
     def work(worker: Worker) -> None:
         try:
-            for number in range(len(division.tasks)):
+            for number in range(len(division.task_ids)):
                 seconds[worker.number, number] = score(worker, number)
         finally:
             measuring.discard(worker.number)
-        for number in itertools.cycle(range(len(division.tasks))):
+        for number in itertools.cycle(range(len(division.task_ids))):
             if not measuring:
                 return
             score(worker, number)
@@ -625,7 +625,7 @@ def main(
     cpu = Device("cpu", "simd", {} if cpu_lanes is None else {"lanes": cpu_lanes})
     stand_ins = [Device("gpu", "simd", {"lanes": gpu_lanes})] * max(LAYOUTS)
     bench = Bench(
-        database, cpu, gpus() or stand_ins, _planners(planners), repeats, scale, db_scale,
+        database, cpu, list_gpus() or stand_ins, _planners(planners), repeats, scale, db_scale,
         fresh_rates,
     )  # fmt: skip
     _run_parts(bench, only or tuple(PARTS), keep)
@@ -640,7 +640,7 @@ def _about(bench: Bench) -> Row:
         "scale": bench.scale,
         "db_scale": bench.db_scale,
         "cpu": bench.cpu.name,
-        "gpu": bench.gpus[0].name + ("" if gpus() else " (no GPU, but in place of one)"),
+        "gpu": bench.gpus[0].name + ("" if list_gpus() else " (no GPU, but in place of one)"),
         "repeats": bench.repeats,
     }
     click.echo("swdual: " + ", ".join(f"{key} {value}" for key, value in about.items()))

@@ -262,7 +262,7 @@ def _described(preview: Any, *, given: bool) -> tuple[dict[str, Any], list[str]]
         "cells": preview.cells,
         "memory": {
             **memory.to_dict(),
-            "least": preview.least_memory.total,
+            "least": preview.min_memory.total,
             "each_gpu": preview.gpu_bytes,
         },
         "rates": {kind: rates.to_dict() for kind, rates in preview.rates.items()},
@@ -273,7 +273,7 @@ def _described(preview: Any, *, given: bool) -> tuple[dict[str, Any], list[str]]
         f"{pluralize(len(preview.database), 'target', 'targets')}: "
         f"{preview.cells / 1e9:,.1f} Gcells",
         f"memory    {memory.total / 2**30:.2f} GiB, or down to "
-        f"{preview.least_memory.total / 2**30:.2f} with --memory-limit"
+        f"{preview.min_memory.total / 2**30:.2f} with --memory-limit"
         + (f"; on each GPU {preview.gpu_bytes / 2**30:.2f}" if preview.gpu_bytes else ""),
     ]
     origin = "as given" if given else preview.rates_file or "measured now"

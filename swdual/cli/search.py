@@ -280,7 +280,7 @@ def command(
         raise click.UsageError("Only one of queries and database can be standard input.")
     from pathlib import Path
 
-    from swdual.api import identified, prepared
+    from swdual.api import identify_search, prepare_search
     from swdual.io.output import replace_file
     from swdual.master.completion import Completion
     from swdual.results.file_types import choose_format
@@ -303,7 +303,7 @@ def command(
     source = query if query == "-" else Path(query)
     options["align"] = chosen.needs_alignment or align == "all"
     if resume and completion is not None and not force and completion.has_output():
-        completion.require(identified(source, db, **options))
+        completion.require(identify_search(source, db, **options))
         logger.info("%s is complete: nothing to resume; --force searches again", out)
         return
     if gantt is not None:
@@ -314,7 +314,7 @@ def command(
         from swdual.cluster.connection import silence_dask_logs
 
         silence_dask_logs()
-    _refuse_one_place([os.fspath(each) for each in (out, trace, gantt, journal) if each])
+    _refuse_shared_output([os.fspath(each) for each in (out, trace, gantt, journal) if each])
     inputs = (query, db)
     replaced = force or (resume and completion is not None and completion.is_interrupted())
 
@@ -338,7 +338,7 @@ def command(
         )
         if journal is not None and force and not resume:
             _forget(journal)
-        whole = prepared(
+        whole = prepare_search(
             source,
             db,
             progress=not (quiet or no_progress),
@@ -348,7 +348,7 @@ def command(
             **options,
         )
         left = completion.left if resume and completion is not None else None
-        kept.enter_context(whole.journalled(left))
+        kept.enter_context(whole.keep_journal(left))
         started = time.perf_counter()
         results = _Counted(whole.results())
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
@@ -379,12 +379,12 @@ def _forget(journal: Path) -> None:
         Journal(journal).remove()
 
 
-def _refuse_one_place(outputs: list[str]) -> None:
-    """Refuse two outputs that go to one place: the second would replace the first."""
-    places = [path if path == "-" else os.path.realpath(path) for path in outputs]
-    for path, place in zip(outputs, places, strict=True):
-        if places.count(place) > 1:
-            name = "standard output" if place == "-" else path
+def _refuse_shared_output(outputs: list[str]) -> None:
+    """Refuse two outputs that go to one file: the second would replace the first."""
+    targets = [path if path == "-" else os.path.realpath(path) for path in outputs]
+    for path, target in zip(outputs, targets, strict=True):
+        if targets.count(target) > 1:
+            name = "standard output" if target == "-" else path
             raise click.UsageError(f"Only one output can go to {name}.")
 
 

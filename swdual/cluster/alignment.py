@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.cluster.dispatcher import Dispatcher, RemoteTask
-from swdual.cluster.remote import Alignments, ToAlign, align
+from swdual.cluster.remote import AlignmentRequest, Alignments, align
 from swdual.database.database import Database
 from swdual.hits.query_result import QueryResult
-from swdual.master.merge import Traced, alignment_jobs
+from swdual.master.merge import Traced, split_hits
 
 ERRAND_CELLS = 500_000_000
 """Cells of the alignments that one task finds, if there are so many: a twentieth of a second."""
@@ -29,13 +29,13 @@ class _Bundle:
     With their residues' codes also come the places in the input of the targets.
     """
 
-    jobs: list[ToAlign] = field(default_factory=list)
+    requests: list[AlignmentRequest] = field(default_factory=list)
     whose: list[tuple[int, NDArray[np.int64], list[int]]] = field(default_factory=list)
     blocks: set[int] = field(default_factory=set)
     cells: int = 0
 
 
-class Aligning:
+class AlignmentStage:
     """The alignments of a batch.
 
     Parameters
@@ -77,20 +77,20 @@ class Aligning:
     def add(self, number: int, result: QueryResult) -> None:
         """Have the hits of a query aligned, those of a block by a node that has it."""
         anywhere = self._dispatcher.anywhere
-        for hits in alignment_jobs(result, self._heaviest):
+        for hits in split_hits(result, self._heaviest):
             blocks, within = self._database.locate(result.ordinals[hits])
             whose = np.zeros(len(hits), np.int64) if anywhere else blocks
             for key in np.unique(whose).tolist():
                 here = np.flatnonzero(whose == key)
                 here = here[np.argsort(blocks[here], kind="stable")]
                 found, firsts = np.unique(blocks[here], return_index=True)
-                places = zip(found.tolist(), np.split(within[here], firsts[1:]), strict=True)
+                positions = zip(found.tolist(), np.split(within[here], firsts[1:]), strict=True)
                 chosen = hits[here]
-                job = ToAlign(
-                    result.query.codes, [*places], result.scores[chosen], result.strands[chosen]
+                request = AlignmentRequest(
+                    result.query.codes, [*positions], result.scores[chosen], result.strands[chosen]
                 )
                 bundle = self._bundles.setdefault(key, _Bundle())
-                bundle.jobs.append(job)
+                bundle.requests.append(request)
                 bundle.whose.append((number, chosen, result.ordinals[chosen].tolist()))
                 bundle.blocks |= {*found.tolist()}
                 residues = int(result.target_lengths[chosen].sum())
@@ -111,7 +111,7 @@ class Aligning:
         self._dispatcher.add(
             RemoteTask(
                 align,
-                (bundle.jobs, not self._has_residues),
+                (bundle.requests, not self._has_residues),
                 partial(self._arrived, bundle),
                 "align",
                 frozenset(bundle.blocks),
@@ -123,8 +123,8 @@ class Aligning:
     def _arrived(self, bundle: _Bundle, found: Alignments) -> None:
         """Hand on the alignments of each query, and keep targets that are not here."""
         self._note(bundle.whose[0][0], found)
-        for place, (number, hits, ordinals) in enumerate(bundle.whose):
+        for index, (number, hits, ordinals) in enumerate(bundle.whose):
             if found.codes is not None:
                 supplied = self._supplied.setdefault(number, {})
-                supplied |= zip(ordinals, found.codes[place], strict=True)
-            self._take(number, Traced(hits, found.tracebacks[place]))
+                supplied |= zip(ordinals, found.codes[index], strict=True)
+            self._take(number, Traced(hits, found.tracebacks[index]))

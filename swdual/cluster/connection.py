@@ -18,7 +18,7 @@ CONNECT_SECONDS = 10
 """How long a scheduler may take to answer."""
 
 
-def connected(cluster: Any) -> tuple[Any, bool]:
+def connect(cluster: Any) -> tuple[Any, bool]:
     """Return the client of a cluster, and whether it was made here and is to be closed.
 
     Parameters
@@ -104,7 +104,7 @@ def probe_scheduler(address: str) -> None:
 
 def silence_dask_logs() -> None:
     """Have Dask say nothing on standard error: what matters, errors and warnings here say."""
-    with suppress(ImportError):  # which `connected` tells
+    with suppress(ImportError):  # which `connect` tells
         import distributed.client  # noqa: F401  (sets up its messages when it is imported)
 
         for name in ["distributed", *logging.root.manager.loggerDict]:
@@ -112,7 +112,7 @@ def silence_dask_logs() -> None:
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def release_asker() -> Callable[[], str | None]:
+def make_release_probe() -> Callable[[], str | None]:
     """Return a function that says which release of swdual there is where it runs, None if none.
 
     Being nested it is sent as it is, and can be called where there is no swdual.
@@ -140,7 +140,7 @@ class WorkerInfo(NamedTuple):
     resources: dict[str, float]
 
 
-def present(client: Any) -> dict[str, WorkerInfo]:
+def list_workers(client: Any) -> dict[str, WorkerInfo]:
     """Return the workers of a cluster by their addresses."""
 
     def told(dask_scheduler: Any) -> dict[str, tuple[Any, ...]]:
@@ -159,7 +159,7 @@ def present(client: Any) -> dict[str, WorkerInfo]:
     return {address: WorkerInfo(*facts) for address, facts in found.items()}
 
 
-def refusal(release: str | None) -> str | None:
+def explain_release_mismatch(release: str | None) -> str | None:
     """Return why a worker with a release of swdual cannot search with this process, if so."""
     if release is None:
         return f"has no swdual, but here is release {__version__}; install it there"
@@ -168,7 +168,7 @@ def refusal(release: str | None) -> str | None:
     return None
 
 
-def other_python(version: str) -> str | None:
+def explain_python_mismatch(version: str) -> str | None:
     """Return why a worker with a version of Python cannot search with this process, if so.
 
     >>> other_python("2.7.18").partition(",")[0]

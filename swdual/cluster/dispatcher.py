@@ -202,13 +202,13 @@ class Dispatcher:
 
     def _relieve_for(self, node: Node) -> None:
         """Give a node that has hardly anything left a fair part of what the busiest has."""
-        loads, here = self._loads, self._nodes.here
+        compute_loads, here = self._loads, self._nodes.here
         if len(self._alone[node]) > FEW or node not in here:
             return
-        busiest = max(here, key=lambda other: loads[other])
+        busiest = max(here, key=lambda other: compute_loads[other])
         theirs = sorted(self._alone[busiest], key=lambda remote_task: -remote_task.priority)
         for remote_task in reversed(theirs[BEGUN:]):
-            left = loads[busiest] - remote_task.seconds_on(busiest)
-            if loads[node] + remote_task.seconds_on(node) > left:
+            left = compute_loads[busiest] - remote_task.seconds_on(busiest)
+            if compute_loads[node] + remote_task.seconds_on(node) > left:
                 break
             self._reassign(remote_task, node)

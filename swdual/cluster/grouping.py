@@ -21,24 +21,24 @@ SMALL = 4
 
 
 class Share(NamedTuple):
-    """The queries of group number `group` against range number `place`."""
+    """The queries of group number `group` against range number `range_number`."""
 
     group: int
-    place: int
+    range_number: int
 
 
-def pending(
+def find_pending(
     queries: int, ranges: Sequence[Range], done: Collection[tuple[int, int]] = ()
 ) -> NDArray[np.bool_]:
     """Return (ranges, queries) what is left to compare."""
     left = np.ones((len(ranges), queries), np.bool_)
     if done:
-        query, place = np.array([*done], np.int64).T
-        left[place, query] = False
+        query, range_number = np.array([*done], np.int64).T
+        left[range_number, query] = False
     return left
 
 
-def grouped(
+def group_queries(
     seconds: NDArray[np.float64],
     order: NDArray[np.int64],
     ranges: Sequence[Range],
@@ -60,23 +60,23 @@ def grouped(
     wanted
         How many shares there should be, about.
     """
-    busy = [place for place, rest in enumerate(left) if rest.any()]
-    residues = sum(ranges[place].residues for place in busy)
+    busy = [range_number for range_number, rest in enumerate(left) if rest.any()]
+    residues = sum(ranges[range_number].residues for range_number in busy)
     most = math.ceil(wanted / max(1, len(busy)))
     parted = cache(partial(_parted, order, seconds))
     groups: list[NDArray[np.int64]] = []
     numbers: dict[bytes, int] = {}
     shares = []
-    for place in busy:
-        fair = wanted * ranges[place].residues / residues
+    for range_number in busy:
+        fair = wanted * ranges[range_number].residues / residues
         for group in parted(min(most, 1 << math.ceil(math.log2(max(1.0, SMALL * fair))))):
-            some = group[left[place][group]]
+            some = group[left[range_number][group]]
             if not len(some):
                 continue
             number = numbers.setdefault(some.tobytes(), len(groups))
             if number == len(groups):
                 groups.append(some)
-            shares.append(Share(number, place))
+            shares.append(Share(number, range_number))
     return groups, shares
 
 

@@ -18,9 +18,15 @@ import dask
 import numpy as np
 from distributed import Client, Future
 
-from swdual.cluster.connection import WorkerInfo, other_python, present, refusal, release_asker
-from swdual.cluster.partition import combined
-from swdual.cluster.remote import GPU, SLOT, NodeFacts, SearchSpec, describe, introduce
+from swdual.cluster.connection import (
+    WorkerInfo,
+    explain_python_mismatch,
+    explain_release_mismatch,
+    list_workers,
+    make_release_probe,
+)
+from swdual.cluster.partition import combine_rates
+from swdual.cluster.remote import GPU, SLOT, NodeFacts, SearchSpec, create_remote_search, describe
 from swdual.cluster.requests import Requests
 from swdual.errors import ClusterError, DeviceError, SwdualError
 from swdual.master.cost import CostModel
@@ -49,7 +55,7 @@ class Node:
     Parameters
     ----------
     number
-        Its place among all that ever took part.
+        Its number among all that ever took part.
     address, presence
         Where it is, and what tells it from others that were or will be there.
     facts
@@ -73,7 +79,7 @@ class Node:
     kind: str = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rates = combined(self.facts.rates)
+        self.rates = combine_rates(self.facts.rates)
         self.pace = float(np.median(self.rates.cell_seconds))
         self.kind = "gpu" if "gpu" in self.facts.kinds else "cpu"
 
@@ -139,7 +145,7 @@ class Nodes:
         """
         self._look()
         if not self._coming:  # have a cluster grow that does so by need
-            self._requests.ask("release", release_asker())
+            self._requests.ask("release", make_release_probe())
         while not self._here or (self._coming and self._is_early):
             self.attempt()
             if not self._here:
@@ -259,22 +265,22 @@ class Nodes:
         """Ask a worker for its release, and have it made ready if that is the same as here."""
 
         def answered(release: str | None) -> None:
-            why = refusal(release)
+            why = explain_release_mismatch(release)
             if why is None:
                 self._introduce(address, worker)
             else:
                 self._refuse_unlike(address, why)
 
-        why = other_python(worker.python)
+        why = explain_python_mismatch(worker.python)
         if why is not None:
             self._refuse_unlike(address, why)
             return
-        future = self._ask_one(address, "release", release_asker(), then=answered)
+        future = self._ask_one(address, "release", make_release_probe(), then=answered)
         self._coming[address] = worker.number, future
 
     def _introduce(self, address: str, worker: WorkerInfo) -> None:
         """Have a worker made ready; it then takes part."""
-        site = self._ask_one(address, "introduce", introduce, self._spec)
+        site = self._ask_one(address, "introduce", create_remote_search, self._spec)
         join = partial(self._join, address, worker, site)
         future = self._ask_one(
             address, "describe", describe, site, then=join, failed=partial(self._failed, address)
@@ -325,7 +331,7 @@ class Nodes:
         """See which workers have come and gone."""
         if self._client.status != "running":
             raise self._gone(None)
-        everybody = present(self._client)
+        everybody = list_workers(self._client)
         workers = {k: x for k, x in everybody.items() if self._is_wanted(k, x)}
         self._looked = time.monotonic()
 

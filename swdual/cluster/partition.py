@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
-from swdual.cluster.grouping import Share, grouped, pending
+from swdual.cluster.grouping import Share, find_pending, group_queries
 from swdual.cluster.placement import assign_nodes
 from swdual.master.cost import CostModel
 from swdual.master.partition import GOOD_ENOUGH, PATIENCE, instance_of
-from swdual.master.ranges import Range, Targets, columns_of, cut
+from swdual.master.ranges import Range, Targets, compute_columns, cut
 from swdual.planning.instance import divisible_bound
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
 
@@ -75,7 +75,7 @@ def partition_search(
     kinds: Sequence[str],
     rates: Sequence[CostModel],
     planner: str,
-    sides: int = 1,
+    strand_count: int = 1,
     *,
     ranges: list[Range] | None = None,
     done: Collection[tuple[int, int]] = (),
@@ -90,10 +90,10 @@ def partition_search(
     database
         The targets.
     kinds, rates
-        Of each node: "gpu" if it has one, else "cpu", and what shares cost it: see `combined`.
+        Of each node: "gpu" if it has one, else "cpu", and what shares cost it: see `combine_rates`.
     planner
         Name of the planner.
-    sides
+    strand_count
         Strands to compare.
     ranges
         How the targets are cut already.
@@ -104,22 +104,22 @@ def partition_search(
     """
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
     able = [only not in kinds or kind == only for kind in kinds]
-    costs = _Costs(np.asarray(lengths, np.int64), rates, able, sides)
+    costs = _Costs(np.asarray(lengths, np.int64), rates, able, strand_count)
     width = max(each.width for each in rates)
 
     if ranges is None:
 
         def attempt(wanted: float) -> ClusterPartition:
             parts = max(1, math.ceil(wanted / max(1, len(lengths))))
-            places = cut(
+            ranges = cut(
                 database, parts, shares=len(kinds), width=width, max_range_cost=max_range_cost
             )
-            left = pending(len(lengths), places)
-            return _planned(costs, database, places, left, wanted, kinds, planner)
+            left = find_pending(len(lengths), ranges)
+            return _planned(costs, database, ranges, left, wanted, kinds, planner)
 
         return _best(attempt, costs.shares_worth(database.residues))
 
-    left = pending(len(lengths), ranges, done)
+    left = find_pending(len(lengths), ranges, done)
     weights = np.array([each.residues for each in ranges], np.float64)
     part = weights @ left @ costs.lengths / max(1.0, weights.sum() * costs.lengths.sum())
     return _best(
@@ -154,10 +154,10 @@ class _Costs:
         lengths: NDArray[np.int64],
         rates: Sequence[CostModel],
         able: Sequence[bool],
-        sides: int,
+        strand_count: int,
     ) -> None:
         self.lengths = lengths
-        self.sides = sides
+        self.strand_count = strand_count
         self.rates = rates
         self._able = able
         self._distinct = {id(each): each for each in rates}
@@ -168,7 +168,7 @@ class _Costs:
     def shares_worth(self, residues: float) -> float:
         """Return how many shares so many residues should be: neither too short nor too long."""
         node_seconds = [
-            self.sides * residues * float(self._column[id(rates)].sum())
+            self.strand_count * residues * float(self._column[id(rates)].sum())
             for rates, able in zip(self.rates, self._able, strict=True)
             if able
         ]
@@ -196,17 +196,18 @@ class _Costs:
         numbers = np.array(shares, np.int64).reshape(-1, 2)
         counts = np.array([len(group) for group in groups])
         columns = {
-            width: np.array([columns_of(database, each, width) for each in ranges])
+            width: np.array([compute_columns(database, each, width) for each in ranges])
             for width in {each.width for each in self._distinct.values()}
         }
         rows = {}
         for key, rates in self._distinct.items():
             cells = np.array([self._column[key][group].sum() for group in groups])
-            group, place = numbers.T
+            group, range_number = numbers.T
             rows[key] = (
                 SHARE_SECONDS
-                + self.sides * counts[group] * rates.startup
-                + columns[rates.width][place] * (rates.layout + self.sides * cells[group])
+                + self.strand_count * counts[group] * rates.startup
+                + columns[rates.width][range_number]
+                * (rates.layout + self.strand_count * cells[group])
             )
         never = np.full(len(shares), np.inf)
         return [
@@ -227,12 +228,12 @@ def _planned(
     """Return the sharing into about so many shares."""
     mean = database.residues / max(1, len(ranges))
     order = np.argsort(-costs.lengths, kind="stable")
-    groups, shares = grouped(costs.of_queries(mean), order, ranges, left, wanted)
+    groups, shares = group_queries(costs.of_queries(mean), order, ranges, left, wanted)
     seconds = costs.of_shares(database, ranges, groups, shares)
     residues = np.array([each.residues for each in ranges], np.int64)
-    group, place = np.array(shares, np.int64).reshape(-1, 2).T
+    group, range_number = np.array(shares, np.int64).reshape(-1, 2).T
     query_residues = np.array([costs.lengths[each].sum() for each in groups], np.int64)
-    cells = costs.sides * query_residues[group] * residues[place]
+    cells = costs.strand_count * query_residues[group] * residues[range_number]
     instance = instance_of(seconds, kinds)
     plan = plan_instance(instance, planner)
     # The planner numbers CPUs before GPUs.
@@ -240,14 +241,14 @@ def _planned(
     plan = replace(plan, kinds=tuple(kinds), workers=order[plan.workers])
     if not plan.on_demand:
         plan = replace(plan, workers=assign_nodes(plan, seconds))
-        plan = _range_by_range(plan, seconds, place, cells)
+        plan = _range_by_range(plan, seconds, range_number, cells)
     return ClusterPartition(ranges, groups, shares, cells, seconds, plan, divisible_bound(instance))
 
 
 def _range_by_range(
     plan: Plan,
     seconds: Sequence[NDArray[np.float64]],
-    places: NDArray[np.int64],
+    range_numbers: NDArray[np.int64],
     cells: NDArray[np.int64],
 ) -> Plan:
     """Return the plan with each node's shares ordered by range, from the large to the small.
@@ -256,7 +257,7 @@ def _range_by_range(
     """
     starts, ends = plan.starts.copy(), plan.ends.copy()
     for node, queue in enumerate(plan.queues):
-        found, inverse = np.unique(places[queue], return_inverse=True)
+        found, inverse = np.unique(range_numbers[queue], return_inverse=True)
         smallest = np.full(len(found), np.iinfo(np.int64).max)
         np.minimum.at(smallest, inverse, cells[queue])
         ordered = queue[np.lexsort((-cells[queue], inverse, -smallest[inverse]))]
@@ -266,10 +267,10 @@ def _range_by_range(
     return replace(plan, starts=starts, ends=ends, lower_bound=min(plan.lower_bound, makespan))
 
 
-def combined(rates: Sequence[CostModel]) -> CostModel:
+def combine_rates(rates: Sequence[CostModel]) -> CostModel:
     """Return what tasks cost a node whose workers, with these rates, share each of them.
 
-    >>> round(1e-9 / combined([CostModel.from_dict(40.0)] * 64).cell_seconds[0])
+    >>> round(1e-9 / combine_rates([Rates.from_dict(40.0)] * 64).cell_seconds[0])
     2560
     """
     speeds = np.array([1 / each.cell_seconds for each in rates])

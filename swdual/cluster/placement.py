@@ -51,7 +51,7 @@ def assign_nodes(plan: Plan, seconds: Sequence[NDArray[np.float64]]) -> NDArray[
     for kind in kinds:
         _even_out(kind.times, kind.speeds, kind.owners)
         workers[kind.shares] = kind.nodes[kind.owners]
-    even, longest = workers.copy(), GOOD_ENOUGH * loads(workers, seconds).max(initial=0.0)
+    even, longest = workers.copy(), GOOD_ENOUGH * compute_loads(workers, seconds).max(initial=0.0)
     for kind in kinds:
         for fewest in (MIN_TASKS_A_NODE, 1):
             owners = _beside_each_other(kind.times, kind.speeds, longest, fewest)
@@ -60,14 +60,14 @@ def assign_nodes(plan: Plan, seconds: Sequence[NDArray[np.float64]]) -> NDArray[
         else:
             owners = _exchanged(kind.times, kind.owners)
         workers[kind.shares] = kind.nodes[owners]
-    return workers if loads(workers, seconds).max(initial=0.0) <= longest else even
+    return workers if compute_loads(workers, seconds).max(initial=0.0) <= longest else even
 
 
 class _Kind:
     """The nodes of a kind that can compute, and the shares that a plan gives them: some.
 
     `times` are those of the first of the nodes; each takes its time divided by its speed. `owners`
-    are places among the nodes.
+    are indices of the nodes.
     """
 
     def __init__(self, plan: Plan, seconds: Sequence[NDArray[np.float64]], kind: str) -> None:
@@ -145,7 +145,7 @@ def _exchanged(times: NDArray[np.float64], workers: NDArray[np.int64]) -> NDArra
     return changed
 
 
-def loads(
+def compute_loads(
     workers: NDArray[np.int64], seconds: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     """Return (nodes,) how long each node computes."""

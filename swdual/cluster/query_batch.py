@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from swdual.cluster.alignment import Aligning
+from swdual.cluster.alignment import AlignmentStage
 from swdual.cluster.dispatcher import Dispatcher, RemoteTask
 from swdual.cluster.membership import Node, Nodes
 from swdual.cluster.partition import ClusterPartition, partition_search
@@ -18,7 +18,7 @@ from swdual.hits.targets import SuppliedTargets
 from swdual.master.context import SearchContext
 from swdual.master.merge import HitMerger
 from swdual.master.ranges import Range
-from swdual.master.serialization import packed_of, unpack
+from swdual.master.serialization import deserialize, read_key
 from swdual.planning.timeline import Span
 from swdual.sequences.sequence import Sequence
 
@@ -38,7 +38,7 @@ class ClusterQueryBatch:
     queries
         The queries.
     first_number
-        The place of the first of them among all queries.
+        The number of the first of them among all queries.
     context
         What they share.
     nodes, remote tasks
@@ -65,12 +65,12 @@ class ClusterQueryBatch:
         self._dispatcher = dispatcher
         self._fitted = context.params.stats == "fit"
         self._merger = merger = HitMerger(queries, first_number, context)
-        self._aligning = Aligning(
+        self._aligning = AlignmentStage(
             context.database,
             dispatcher,
             context.memory.share,
             -WAVE_PRIORITY * number - WAVE_PRIORITY // 2,
-            merger.take_traced,
+            merger.add_alignments,
             self._note_alignments,
         )
         while not (here := nodes.here):
@@ -81,7 +81,7 @@ class ClusterQueryBatch:
             [node.kind for node in here],
             [node.rates for node in here],
             context.planner,
-            len(context.strands(b"")),
+            context.params.strand_count,
             ranges=merger.ranges,
             done=merger.done.keys(),
         )
@@ -89,12 +89,12 @@ class ClusterQueryBatch:
         self.cells_known = merger.begin(partition.ranges)
         of_share = [int(partition.groups[share.group][0]) for share in partition.shares]
         numbers = np.array([node.number for node in here], np.int64)
-        kinds = dict.fromkeys(range(len(context.record.timeline.workers)), "cpu")
+        kinds = dict.fromkeys(range(len(context.execution_log.timeline.workers)), "cpu")
         kinds |= {node.number: node.kind for node in nodes.known}
         workers = numbers[partition.plan.workers]
         plan = replace(partition.plan, kinds=tuple(kinds.values()), workers=workers)
-        context.record.begin(plan, [first_number + query for query in of_share])
-        for known, result in merger.take_known():
+        context.execution_log.begin(plan, [first_number + query for query in of_share])
+        for known, result in merger.restore_known():
             self._aligning.add(known, result)
         ranks = np.argsort(np.argsort(partition.plan.starts, kind="stable"))
         self._shares_left = len(partition.shares)
@@ -108,7 +108,7 @@ class ClusterQueryBatch:
                 if not self._shares_left:
                     self._aligning.flush()
                 self._nodes.attempt()
-            result = self._merger.finished(number)
+            result = self._merger.pop_result(number)
             supplied = self._aligning.supplied(number)
             if supplied is not None:
                 result = replace(result, targets=SuppliedTargets(result.targets, supplied))
@@ -116,8 +116,8 @@ class ClusterQueryBatch:
 
     def _reassign(self, partition: ClusterPartition, share: int, node: Node, rank: int) -> None:
         """Have a share done by a node."""
-        group, place = partition.shares[share]
-        queries, where = partition.groups[group].tolist(), partition.ranges[place]
+        group, range_number = partition.shares[share]
+        queries, where = partition.groups[group].tolist(), partition.ranges[range_number]
         seconds = float(partition.seconds[int(partition.plan.workers[share])][share])
         cells = int(partition.cells[share])
         remote_task = RemoteTask(
@@ -143,15 +143,15 @@ class ClusterQueryBatch:
         """Keep what came out of a share."""
         context = self._context
         self._shares_left -= 1
-        place = where.block, where.first, where.last - 1
-        self._note("score", query, place, scores, cells, predicted)
+        bounds = where.block, where.first, where.last - 1
+        self._note("score", query, bounds, scores, cells, predicted)
         self._tell(cells)
         for record in scores.records:
             if context.checkpoint is not None:
                 context.checkpoint.keep(record)
-            number = packed_of(record)[0] - self._first_number
-            scored = unpack(record, len(context.database), fitted=self._fitted)
-            result = self._merger.take(number, scored)
+            number = read_key(record)[0] - self._first_number
+            scored = deserialize(record, len(context.database), fitted=self._fitted)
+            result = self._merger.add_scores(number, scored)
             if result is not None:
                 self._aligning.add(number, result)
 
@@ -168,8 +168,8 @@ class ClusterQueryBatch:
         predicted: float = float("nan"),
     ) -> None:
         """Note who did what, which ended just now."""
-        record = self._context.record
-        end = record.elapsed
+        execution_log = self._context.execution_log
+        end = execution_log.elapsed
         start = max(0.0, end - found.seconds)
         number = self._first_number + query
         span = Span(
@@ -182,4 +182,4 @@ class ClusterQueryBatch:
             cells,
             predicted,
         )
-        record.timeline.add(span)
+        execution_log.timeline.add(span)

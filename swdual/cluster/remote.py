@@ -25,10 +25,10 @@ from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, CostModel
 from swdual.master.devices import Device
-from swdual.master.memory import held_bytes
+from swdual.master.memory import measure_held_bytes
 from swdual.master.ranges import Range
-from swdual.master.scoring_stage import scored_within
-from swdual.master.serialization import pack
+from swdual.master.scoring_stage import score_range
+from swdual.master.serialization import serialize
 from swdual.master.setup import ExecutionOptions, build_context
 from swdual.master.task import Stopped
 from swdual.runtime.memory import find_allowance
@@ -104,7 +104,7 @@ class Scores(NamedTuple):
     records: list[bytes]
 
 
-class ToAlign(NamedTuple):
+class AlignmentRequest(NamedTuple):
     """Hits of a query that are to be aligned.
 
     The query's codes; the targets, of each block in turn their places in it; and (targets,) their
@@ -112,7 +112,7 @@ class ToAlign(NamedTuple):
     """
 
     query: bytes
-    places: list[tuple[int, NDArray[np.int64]]]
+    positions: list[tuple[int, NDArray[np.int64]]]
     scores: NDArray[np.int64]
     strands: NDArray[np.int8]
 
@@ -150,7 +150,7 @@ class WorkerState:
             )
         execution = replace(spec.execution, threads=threads, memory_limit=limit)
         execution = replace(execution, device=self._devices(spec, execution, worker))
-        held = held_bytes()
+        held = measure_held_bytes()
         lengths = spec.lengths.tolist()
         if execution.backend == "simd":
             compile_kernels()
@@ -183,8 +183,7 @@ class WorkerState:
             if execution.device in ("auto", "hybrid"):
                 return "cpu"
             raise DeviceError(f'declares no GPU; start it with --resources "{GPU}=1"')
-        sides = 2 if spec.params.strand == "both" else 1
-        cells = int(spec.lengths.sum()) * self.database.residues * sides
+        cells = int(spec.lengths.sum()) * self.database.residues * spec.params.strand_count
         devices = execution.devices(cells)
         gpus = [device for device in devices if device.kind == "gpu"][:declared]
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
@@ -202,7 +201,7 @@ class _Locals:
 class RemoteSearch:
     """A search on whichever node this is looked at; it is made ready when it is first used.
 
-    Dask keeps it on the node that `introduce` ran on, as long as the client wants that.
+    Dask keeps it on the node that `create_remote_search` ran on, as long as the client wants that.
     """
 
     def __init__(self, spec: SearchSpec) -> None:
@@ -225,7 +224,7 @@ class RemoteSearch:
         return found
 
 
-def _telling_where(function: Callable[Given, Found]) -> Callable[Given, Found]:
+def _name_host_in_errors(function: Callable[Given, Found]) -> Callable[Given, Found]:
     """Have the errors of a function say on which host it ran."""
 
     @wraps(function)
@@ -244,12 +243,12 @@ def _telling_where(function: Callable[Given, Found]) -> Callable[Given, Found]:
     return told
 
 
-def introduce(spec: SearchSpec) -> RemoteSearch:
+def create_remote_search(spec: SearchSpec) -> RemoteSearch:
     """Return what lies on a node for all that it does for a search."""
     return RemoteSearch(spec)
 
 
-@_telling_where
+@_name_host_in_errors
 def describe(site: RemoteSearch) -> NodeFacts:
     """Make a node ready, and let it have shares; return what it has."""
     local = site.local
@@ -267,9 +266,13 @@ def describe(site: RemoteSearch) -> NodeFacts:
     )
 
 
-@_telling_where
+@_name_host_in_errors
 def score(
-    site: RemoteSearch, queries: Sequence[Query], numbers: Sequence[int], place: Range, *_: object
+    site: RemoteSearch,
+    queries: Sequence[Query],
+    numbers: Sequence[int],
+    target_range: Range,
+    *_: object,
 ) -> Scores | BlockMissing:
     """Return what a node finds of some queries in a range.
 
@@ -278,22 +281,25 @@ def score(
     site
         The search.
     queries, numbers
-        The queries, and the place of each among all queries.
-    place
+        The queries, and the number of each among all queries.
+    target_range
         The targets.
     """
     started = time.perf_counter()
     local, worker = site.local, get_worker()
-    if not local.database.has_block(place.block):
-        return BlockMissing(worker.address, place.block)
-    found = scored_within(queries, numbers, place, local.context, _until_cancelled(worker))
-    records = [pack(number, place, scored) for number, scored in zip(numbers, found, strict=True)]
+    if not local.database.has_block(target_range.block):
+        return BlockMissing(worker.address, target_range.block)
+    found = score_range(queries, numbers, target_range, local.context, _make_cancel_check(worker))
+    records = [
+        serialize(number, target_range, scored)
+        for number, scored in zip(numbers, found, strict=True)
+    ]
     return Scores(worker.address, time.perf_counter() - started, records)
 
 
-@_telling_where
+@_name_host_in_errors
 def align(
-    site: RemoteSearch, jobs: Sequence[ToAlign], with_codes: bool
+    site: RemoteSearch, requests: Sequence[AlignmentRequest], with_codes: bool
 ) -> Alignments | BlockMissing:
     """Return alignments of queries with targets; one thread of a node finds them.
 
@@ -301,7 +307,7 @@ def align(
     ----------
     site
         The search.
-    jobs
+    requests
         The queries and targets.
     with_codes
         Also return the codes of the targets.
@@ -310,27 +316,29 @@ def align(
     local, worker = site.local, get_worker()
     database, tracer = local.database, local.context.tracer
     assert tracer is not None
-    for block in {block for job in jobs for block, _ in job.places}:
+    for block in {block for request in requests for block, _ in request.positions}:
         if not database.has_block(block):
             return BlockMissing(worker.address, block)
-    look = _until_cancelled(worker)
+    look = _make_cancel_check(worker)
     tracebacks, codes = [], []
-    for job in jobs:
-        targets = [x for block, within in job.places for x in database.codes_at(block, within)]
-        tracebacks.append(tracer(job.query, targets, job.scores, job.strands, look))
+    for request in requests:
+        targets = [
+            x for block, within in request.positions for x in database.codes_at(block, within)
+        ]
+        tracebacks.append(tracer(request.query, targets, request.scores, request.strands, look))
         if with_codes:
             codes.append(targets)
     seconds = time.perf_counter() - started
     return Alignments(worker.address, seconds, tracebacks, codes if with_codes else None)
 
 
-@_telling_where
+@_name_host_in_errors
 def read_block(site: RemoteSearch, block: int) -> bytes:
     """Return a block of the database, to be sent to a node that lacks it."""
     return bytes(site.local.database.block_bytes(block))
 
 
-@_telling_where
+@_name_host_in_errors
 def keep_block(site: RemoteSearch, block: int, data: bytes) -> None:
     """Keep a block of the database on this node, unless it is there already."""
     database = site.local.database
@@ -338,7 +346,7 @@ def keep_block(site: RemoteSearch, block: int, data: bytes) -> None:
         database.put(block, data)
 
 
-def _until_cancelled(worker: Worker) -> Callable[[int], None]:
+def _make_cancel_check(worker: Worker) -> Callable[[int], None]:
     """Return what stops the work when the client does not want it any more."""
     key = worker.get_current_task()
 

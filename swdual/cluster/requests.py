@@ -30,7 +30,7 @@ Then = Callable[[Any], None]
 Failed = Callable[[Exception], None]
 
 
-def _raise(error: Exception) -> None:
+def _raise_error(error: Exception) -> None:
     raise error
 
 
@@ -64,7 +64,7 @@ class Requests:
         function: Callable[..., Any],
         *args: object,
         then: Then | None = None,
-        failed: Failed = _raise,
+        failed: Failed = _raise_error,
         **how: Any,
     ) -> Future:
         """Have something done by Dask.
@@ -138,7 +138,7 @@ class Requests:
 
     def _fail(self, future: Future, failed: Failed, error: Exception) -> None:
         self._open.discard(future)
-        failed(explained(error))
+        failed(explain_error(error))
 
     def _look_into(self, future: Future, failed: Failed) -> None:
         """Deal with something that came to nothing."""
@@ -151,7 +151,7 @@ class Requests:
             raise ClusterError("the cluster has dropped a part of the search: was it restarted?")
 
 
-def explained(error: Exception) -> SwdualError:
+def explain_error(error: Exception) -> SwdualError:
     """Return the error that something ended with, as users should see it."""
     if isinstance(error, SwdualError):
         return error

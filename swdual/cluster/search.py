@@ -23,10 +23,15 @@ from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
 from swdual.master.context import SearchContext
 from swdual.master.devices import Device
-from swdual.master.execution_log import Record
-from swdual.master.memory import planned_memory
+from swdual.master.execution_log import ExecutionLog
+from swdual.master.memory import plan_memory
 from swdual.master.search import Search
-from swdual.master.setup import MAX_BATCH_CANDIDATES, ExecutionOptions, evaluation, needed
+from swdual.master.setup import (
+    MAX_BATCH_CANDIDATES,
+    ExecutionOptions,
+    estimate_needs,
+    make_statistics,
+)
 from swdual.master.worker import bind
 from swdual.runtime.memory import find_allowance
 from swdual.statistics.shuffle import shuffle_targets
@@ -58,10 +63,10 @@ class ClusterSearch(Search):
             self._leave()
             raise
 
-    def engage(self) -> None:
+    def prepare(self) -> None:
         """Get ready, with the cluster's nodes."""
         try:
-            super().engage()
+            super().prepare()
         except BaseException:
             self._leave()
             raise
@@ -69,7 +74,7 @@ class ClusterSearch(Search):
     def _refuse(self, execution: ExecutionOptions) -> None:
         """Refuse what no machine could do; which devices there are, the nodes know."""
 
-    def _engaged(self, execution: ExecutionOptions, held: int) -> SearchContext:
+    def _build_context(self, execution: ExecutionOptions, held: int) -> SearchContext:
         """Return the means of the search, with the cluster's nodes ready."""
         database, params = self.database, self.params
         lengths = [len(query.codes) for query in self.queries]
@@ -84,26 +89,26 @@ class ClusterSearch(Search):
             params,
             execution,
         )
-        record = Record([], predicting=True)
-        self._nodes = nodes = Nodes(self._client, spec, record.timeline)
+        execution_log = ExecutionLog([], predicting=True)
+        self._nodes = nodes = Nodes(self._client, spec, execution_log.timeline)
         nodes.begin()
         self._say(nodes.here)
-        needs = needed(database, lengths, params, execution, held)
+        needs = estimate_needs(database, lengths, params, execution, held)
         needs = replace(needs, together=max(needs.together, self._worth_a_wave(nodes.here)))
-        memory = planned_memory(needs, find_allowance(None))
+        memory = plan_memory(needs, find_allowance(None))
         copies = shuffle_targets(database) if params.stats == "fit" else None
         kinds = {kind for node in nodes.here for kind in node.facts.kinds}
         return SearchContext(
             database,
             [],
             params,
-            evaluation(database, params),
+            make_statistics(database, params),
             None if copies is None else (copies, bind(Device(), copies, params.scheme)),
             Tracer(params.scheme, memory.grid) if execution.align else None,
             execution.planner,
             execution.replan,
             kinds.pop() if len(kinds) == 1 else "hybrid",
-            record,
+            execution_log,
             memory,
             None,
         )

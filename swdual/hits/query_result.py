@@ -66,6 +66,11 @@ class SearchParameters:
     top: float | None = None
 
     @property
+    def strand_count(self) -> int:
+        """The number of strands of each query that are compared: 1 or 2."""
+        return 2 if self.strand == "both" else 1
+
+    @property
     def filters_alignments(self) -> bool:
         """Whether a hit's alignment decides if it is reported."""
         return self.min_identity > 0 or self.min_query_cover > 0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 class Candidates(NamedTuple):
     """Targets of one query, equally long columns.
 
-    Score, place in the input, length, and the strand of the query that scored so: 1 or -1.
+    Score, position in the input, length, and the strand of the query that scored so: 1 or -1.
     """
 
     scores: NDArray[Any]
@@ -28,8 +28,8 @@ class Scored(NamedTuple):
     histogram: NDArray[np.int64] | None
 
 
-def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidates:
-    """Return the best targets in order: score descending, then place in the input ascending.
+def select_best(candidates: Candidates, limit: int, min_raw_score: int) -> Candidates:
+    """Return the best targets in order: score descending, then position in the input ascending.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidate
         Targets below it are left out.
 
     >>> columns = Candidates(*(np.array(x) for x in ([5, 7, 7], [2, 1, 0], [9, 9, 9], [1, 1, 1])))
-    >>> best_of(columns, 2, 0).ordinals.tolist()
+    >>> select_best(columns, 2, 0).ordinals.tolist()
     [0, 1]
     """
     scores = candidates.scores
@@ -55,7 +55,7 @@ def best_of(candidates: Candidates, limit: int, min_raw_score: int) -> Candidate
     return Candidates(*(column[chosen].astype(np.int64) for column in candidates))
 
 
-def merge(parts: Sequence[Candidates], limit: int) -> Candidates:
-    """Return the best targets of several ranges, each as `best_of` gave it."""
+def merge_candidates(parts: Sequence[Candidates], limit: int) -> Candidates:
+    """Return the best targets of several ranges, each as `select_best` gave it."""
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return best_of(Candidates(*columns), limit, 0)
+    return select_best(Candidates(*columns), limit, 0)

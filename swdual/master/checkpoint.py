@@ -20,8 +20,8 @@ from swdual.errors import OutputError
 from swdual.hits.query_result import SearchParameters
 from swdual.io.journal import Journal
 from swdual.master.candidates import Scored
-from swdual.master.ranges import Range, Task, covering
-from swdual.master.serialization import TASK, packed_of, unpack
+from swdual.master.ranges import Range, TaskId, restore_ranges
+from swdual.master.serialization import TASK, deserialize, read_key
 from swdual.sequences.sequence import Sequence as Query
 from swdual.version import __version__
 
@@ -32,7 +32,9 @@ Identity = Mapping[str, str | int | float | None]
 """What must be the same for one search to go on where another ended."""
 
 
-def identity(queries: Sequence[Query], database: Database, params: SearchParameters) -> Identity:
+def make_identity(
+    queries: Sequence[Query], database: Database, params: SearchParameters
+) -> Identity:
     """Return what decides which scores a search finds."""
     scheme = params.scheme
     matrix = _digest([scheme.matrix.scores.tobytes()])
@@ -88,7 +90,11 @@ class Checkpoint:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], identity: Identity, database: Database, resume: bool
+        self,
+        path: str | os.PathLike[str],
+        identity: Identity,
+        database: Database,
+        resume: bool,
     ) -> None:
         self._journal = journal = Journal(path)
         self._database = database
@@ -96,7 +102,7 @@ class Checkpoint:
         self._stretches: list[tuple[int, int, list[Range]]] = []
         self._tasks: dict[int, dict[tuple[int, int, int], int]] = {}
         try:
-            if completion_in(journal) is not None:
+            if read_completion(journal) is not None:
                 journal.clear()
             if len(journal) == 0:
                 self._begin(identity)
@@ -142,13 +148,13 @@ class Checkpoint:
     def _index(self, number: int) -> None:
         record = self._journal[number]
         if record[:1] == TASK:
-            query, place = packed_of(record)
-            self._tasks.setdefault(query, {})[place] = number
+            query, bounds = read_key(record)
+            self._tasks.setdefault(query, {})[bounds] = number
         else:
             begin, end, *bounds = json.loads(record)
             if not (isinstance(begin, int) and isinstance(end, int)):
                 raise TypeError
-            self._stretches.append((begin, end, covering(self._database, bounds)))
+            self._stretches.append((begin, end, restore_ranges(self._database, bounds)))
 
     def stretch(self, query: int) -> tuple[int, list[Range]] | None:
         """Return the stretch that a query was begun in: where it ends, and its ranges."""
@@ -165,26 +171,26 @@ class Checkpoint:
             self._journal.append(json.dumps(record).encode())
             self._stretches.append(stretch)
 
-    def done(self, first: int, end: int, ranges: Sequence[Range]) -> dict[Task, int]:
+    def done(self, first: int, end: int, ranges: Sequence[Range]) -> dict[TaskId, int]:
         """Return the tasks that are done, queries counted from `first`, and where they are kept."""
-        places = {each[:3]: place for place, each in enumerate(ranges)}
+        range_numbers = {each[:3]: number for number, each in enumerate(ranges)}
         return {
-            Task(query - first, places[key]): number
+            TaskId(query - first, range_numbers[key]): number
             for query in range(first, end)
             for key, number in self._tasks.get(query, {}).items()
-            if key in places
+            if key in range_numbers
         }
 
     def keep(self, record: bytes) -> None:
-        """Note what came out of a task, as `pack` packs it."""
-        query, place = packed_of(record)
-        self._tasks.setdefault(query, {})[place] = len(self._journal)
+        """Note what came out of a task, as `serialize` packs it."""
+        query, bounds = read_key(record)
+        self._tasks.setdefault(query, {})[bounds] = len(self._journal)
         self._journal.append(record)
 
     def read(self, number: int) -> Scored:
         """Return what came out of a task that `done` tells of."""
         try:
-            return unpack(self._journal[number], len(self._database), fitted=self._fitted)
+            return deserialize(self._journal[number], len(self._database), fitted=self._fitted)
         except (ValueError, IndexError) as error:
             raise self._contradiction() from error
 
@@ -213,14 +219,14 @@ class Checkpoint:
             self._journal.close()
 
 
-def completion_in(journal: Journal) -> bytes | None:
+def read_completion(journal: Journal) -> bytes | None:
     """Return what a journal says of the output that its search has completed; None if nothing."""
     if len(journal) != 1 or not journal[0].startswith(COMPLETION):
         return None
     return journal[0].removeprefix(COMPLETION)
 
 
-def differences(kept: Identity, identity: Identity) -> list[str]:
+def list_differences(kept: Identity, identity: Identity) -> list[str]:
     """Return in what two searches differ, such as "evalue 10.0, not 0.01"."""
     return [
         f"{name} {_shown(kept, name)}, not {_shown(identity, name)}"
@@ -231,7 +237,7 @@ def differences(kept: Identity, identity: Identity) -> list[str]:
 
 def _refuse_other(kept: Identity, identity: Identity, path: str) -> None:
     """Refuse the journal of another search, and say what differs."""
-    differing = differences(kept, identity)
+    differing = list_differences(kept, identity)
     if differing:
         raise OutputError(
             f"is the journal of a search with {'; '.join(differing)}; give what it was begun "

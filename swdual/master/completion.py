@@ -24,7 +24,7 @@ import xxhash
 from swdual.errors import OutputError
 from swdual.io.journal import Journal
 from swdual.io.output import split_compression
-from swdual.master.checkpoint import Identity, completion_in, differences
+from swdual.master.checkpoint import Identity, list_differences, read_completion
 from swdual.results.file_types import OutputFormat
 
 ATTRIBUTE = "user.swdual.search"
@@ -77,7 +77,7 @@ class Completion:
         """Return the record that the journal keeps, if it keeps one and nothing else."""
         journal = Journal(self._journal)
         try:
-            return completion_in(journal)
+            return read_completion(journal)
         finally:
             journal.close()
 
@@ -110,7 +110,7 @@ class Completion:
                 f"program or release; {remedy}",
                 file=self._out,
             )
-        differing = differences(
+        differing = list_differences(
             {name: value for name, value in record.items() if name != _CONTENT},
             {**identity, **self._shown},
         )

@@ -12,9 +12,9 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import MAX_SCORE, PrefetchingScorer, Scorer
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters, score_cutoff
-from swdual.master.candidates import Candidates, Scored, best_of
+from swdual.master.candidates import Candidates, Scored, select_best
 from swdual.master.checkpoint import Checkpoint
-from swdual.master.execution_log import Record
+from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import Memory
 from swdual.master.ranges import Range, cut
 from swdual.master.task import Progress
@@ -53,14 +53,14 @@ class SearchContext:
     planner: str
     replan: bool
     device: str
-    record: Record
+    execution_log: ExecutionLog
     memory: Memory
     verification: Verification | None
     checkpoint: Checkpoint | None = None
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[int, int] = field(default_factory=dict)
 
-    def strands(self, codes: bytes) -> list[tuple[int, bytes]]:
+    def list_strands(self, codes: bytes) -> list[tuple[int, bytes]]:
         """Return the strands to compare, each with its number and its codes."""
         strand = self.params.strand
         found = [] if strand == "minus" else [(1, codes)]
@@ -69,42 +69,44 @@ class SearchContext:
         return found
 
     def score(
-        self, query: Sequence, number: int, place: Range, worker: Worker, progress: Progress
+        self, query: Sequence, number: int, target_range: Range, worker: Worker, progress: Progress
     ) -> Scored:
         """Score one query, `number` among all queries, against one range of targets."""
         codes, scorer = query.codes, worker.scorer
         cutoff = self._cutoff(len(codes))
         counts = None
         if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
-            scores, strands, places = self._best(scorer, codes, place, cutoff, progress)
+            scores, strands, positions = self._best(scorer, codes, target_range, cutoff, progress)
         else:
-            scores, strands = self._scores(scorer, codes, place, progress)
-            places = np.arange(place.first, place.last)
+            scores, strands = self._scores(scorer, codes, target_range, progress)
+            positions = np.arange(target_range.first, target_range.last)
         # Looked up only now, so that scores of a file that was changed meanwhile are not accepted.
-        block = self.database.block(place.block)
+        block = self.database.block(target_range.block)
         if self.verification is not None:
-            sides = [codes for _, codes in self.strands(codes)]
-            told = scores, places
-            self.verification.check(worker, query, number, sides, place, told, cutoff, progress)
+            strand_codes = [codes for _, codes in self.list_strands(codes)]
+            told = scores, positions
+            self.verification.check(
+                worker, query, number, strand_codes, target_range, told, cutoff, progress
+            )
         if self.params.stats == "fit":
             from swdual.statistics.fit import histogram
 
-            counts = histogram(scores, block.lengths[place.first : place.last])
+            counts = histogram(scores, block.lengths[target_range.first : target_range.last])
         passing = np.flatnonzero(scores >= cutoff)
-        scores, strands, places = scores[passing], strands[passing], places[passing]
-        found = Candidates(scores, block.ordinals[places], block.lengths[places], strands)
+        scores, strands, positions = scores[passing], strands[passing], positions[passing]
+        found = Candidates(scores, block.ordinals[positions], block.lengths[positions], strands)
         if self.statistics is not None and math.isfinite(self.params.evalue):
             found = self._significant(found, len(codes), self.statistics)
         least = max(cutoff, self._top_cutoff(found))
-        return Scored(best_of(found, self.params.max_candidates, least), counts)
+        return Scored(select_best(found, self.params.max_candidates, least), counts)
 
     def _significant(
         self, found: Candidates, query_length: int, statistics: Statistics
     ) -> Candidates:
         """Return the targets that pass the E-value, so that others do not take their places."""
         scores, lengths = found.scores.astype(np.int64), found.lengths.astype(np.int64)
-        _, log_evalues = evaluated(statistics, scores, query_length, lengths)
-        passing = log_evalues <= log_of(self.params.evalue)
+        _, log_evalues = evaluate_scores(statistics, scores, query_length, lengths)
+        passing = log_evalues <= take_log(self.params.evalue)
         return Candidates(*(column[passing] for column in found))
 
     def _top_cutoff(self, found: Candidates) -> int:
@@ -141,7 +143,7 @@ class SearchContext:
         def passes(score: int) -> bool:
             scores = np.full(len(lengths), score)
             _, log_evalues = statistics.evaluate(scores, query_length, lengths)
-            return bool(log_evalues.min() <= log_of(self.params.evalue) + CUTOFF_MARGIN)
+            return bool(log_evalues.min() <= take_log(self.params.evalue) + CUTOFF_MARGIN)
 
         # Most cutoffs are small, and an evaluation takes 0.1 ms: double first, then bisect.
         low, high = 0, FIRST_CUTOFF
@@ -156,11 +158,11 @@ class SearchContext:
         return low
 
     def _scores(
-        self, scorer: Scorer, codes: bytes, place: Range, progress: Progress
+        self, scorer: Scorer, codes: bytes, target_range: Range, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """Return the better strand's score of each target, and which strand that is."""
-        (first, query), *other = self.strands(codes)
-        where = place.block, place.first, place.last
+        (first, query), *other = self.list_strands(codes)
+        where = target_range.block, target_range.first, target_range.last
         scores = scorer(query, *where, progress)
         strands = np.full(len(scores), first, np.int8)
         for strand, query in other:
@@ -173,22 +175,32 @@ class SearchContext:
         self,
         scorer: PrefetchingScorer,
         codes: bytes,
-        place: Range,
+        target_range: Range,
         cutoff: int,
         progress: Progress,
     ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
         """Return scores from the cutoff on, the better strand of each, and places in the block."""
         found = [
-            (strand, *scorer.best(query, place.block, place.first, place.last, cutoff, progress))
-            for strand, query in self.strands(codes)
+            (
+                strand,
+                *scorer.best(
+                    query,
+                    target_range.block,
+                    target_range.first,
+                    target_range.last,
+                    cutoff,
+                    progress,
+                ),
+            )
+            for strand, query in self.list_strands(codes)
         ]
         strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in found])
         scores = np.concatenate([scores for _, scores, _ in found])
-        places = np.concatenate([places for _, _, places in found])
+        positions = np.concatenate([positions for _, _, positions in found])
         # The best of each place comes first; of equals the earlier strand, as the sort is stable.
-        order = np.lexsort((-scores.astype(np.int64), places))
-        best = order[np.unique(places[order], return_index=True)[1]]
-        return scores[best], strands[best], places[best]
+        order = np.lexsort((-scores.astype(np.int64), positions))
+        best = order[np.unique(positions[order], return_index=True)[1]]
+        return scores[best], strands[best], positions[best]
 
     def statistics_of(self, codes: bytes, counts: NDArray[np.int64] | None) -> Statistics | None:
         """Return what evaluates the hits of a query."""
@@ -198,16 +210,16 @@ class SearchContext:
 
         if self.shuffled is not None:
             database, scorer = self.shuffled
-            for place in cut(database, 1):
-                scores, _ = self._scores(scorer, codes, place, lambda cells: None)
-                counts = counts + histogram(scores, database.lengths(place.block))
+            for target_range in cut(database, 1):
+                scores, _ = self._scores(scorer, codes, target_range, lambda cells: None)
+                counts = counts + histogram(scores, database.lengths(target_range.block))
         database = self.database
         residues = self.params.dbsize or database.residues
         sequences = max(1, round(len(database) * residues / database.residues))
         return fit(counts, len(codes), residues, sequences, database.alphabet)
 
 
-def evaluated(
+def evaluate_scores(
     statistics: Statistics,
     scores: NDArray[np.int64],
     query_length: int,
@@ -222,6 +234,6 @@ def evaluated(
     return bits, log_evalues
 
 
-def log_of(evalue: float) -> float:
+def take_log(evalue: float) -> float:
     """Return the natural logarithm of an E-value, which may be 0."""
     return math.log(evalue) if evalue > 0 else -math.inf

@@ -6,7 +6,7 @@ The model::
 
 `startup` is seconds of a task. `layout` is seconds a residue of reading a range and of laying it
 out for the worker, which the queries of the range share. `columns` are the columns of cells: the
-residues of the range, and those of lanes that idle (see `swdual.master.ranges.columns_of`).
+residues of the range, and those of lanes that idle (see `swdual.master.ranges.compute_columns`).
 `cell_seconds` is seconds of a cell, known at the query lengths in `KNOTS` and interpolated between
 them.
 
@@ -236,7 +236,7 @@ class CostModel:
             ratio = float(found_at[knot] / expected_at[knot])
             bounded = min(max(ratio, 1 / MAX_CORRECTION), MAX_CORRECTION)
             self.seen.append(Seen(knot, bounded))
-            mine = [place for place, seen in enumerate(self.seen) if seen.knot == knot]
+            mine = [index for index, seen in enumerate(self.seen) if seen.knot == knot]
             if len(mine) > MAX_SEEN:
                 del self.seen[mine[0]]
 
@@ -305,8 +305,8 @@ def columns_at(
         (ranges, knots) columns of each range, for a query of each length in `KNOTS`.
     """
     found = np.empty((len(query_lengths), len(columns)))
-    for place, each in enumerate(columns):
-        found[:, place] = interpolated(query_lengths, each)
+    for index, each in enumerate(columns):
+        found[:, index] = interpolated(query_lengths, each)
     return found
 
 
@@ -362,7 +362,7 @@ def _at_knots(given: Any) -> NDArray[np.float64]:
     return found
 
 
-def calibrated(
+def calibrate(
     bind: Callable[[Database], Scorer],
     together: int = 1,
     clock: Callable[[], float] = time.perf_counter,
@@ -594,14 +594,14 @@ class CalibrationCache:
 
     Parameters
     ----------
-    place
+    setting
         Where these workers are, if what they cost is not what they would cost elsewhere.
     every
         Seconds between two times that the file is written.
     """
 
-    def __init__(self, place: str = "", every: float = 0.0) -> None:
-        self._place = place
+    def __init__(self, setting: str = "", every: float = 0.0) -> None:
+        self._setting = setting
         self._every = every
         self._saved = -math.inf
         folder = cache_folder()
@@ -639,7 +639,7 @@ class CalibrationCache:
         self._known[key] = self._new[key] = replace(rates, seen=[*rates.seen])
 
     def _key(self, name: str, device_mix: str) -> str:
-        return " ".join(filter(None, [name, "among", device_mix, self._place]))
+        return " ".join(filter(None, [name, "among", device_mix, self._setting]))
 
     def save(self) -> None:
         """Write what is new into the file, beside what other machines and searches know."""

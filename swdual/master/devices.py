@@ -53,7 +53,7 @@ class Device:
         return " ".join([self.backend, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
 
 
-def devices_of(
+def parse_devices(
     text: str, threads: int, backend: str = "simd", gpu_memory_limit: int | None = None
 ) -> list[Device]:
     """Return the devices that are meant.
@@ -87,9 +87,9 @@ def devices_of(
     chosen = re.fullmatch(r"cuda:(\d+(?:,\d+)*)", text)
     if not chosen and text not in ("auto", "cuda", "hybrid"):
         raise InputError(f"`device` is {text!r}, but it must be {CHOICES}")
-    found = gpus(gpu_memory_limit)
+    found = list_gpus(gpu_memory_limit)
     if not found and text != "auto":
-        raise DeviceError(f"{why_no_gpu()}; or {REMEDY}")
+        raise DeviceError(f"{explain_no_gpu()}; or {REMEDY}")
     if chosen:
         numbered = {device.settings["number"]: device for device in found}
         numbers = {int(number) for number in chosen[1].split(",")}
@@ -103,7 +103,7 @@ def devices_of(
     return cpus[: max(1, threads - len(found))] + found
 
 
-def what_computes(devices: Sequence[Device]) -> str:
+def describe_devices(devices: Sequence[Device]) -> str:
     """Return what results say about where their scores come from: cpu, gpu or hybrid."""
     kinds = {device.kind for device in devices}
     return kinds.pop() if len(kinds) == 1 else "hybrid"
@@ -119,7 +119,7 @@ def device_mix(devices: Iterable[Device]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts)
 
 
-def gpus(memory_limit: int | None = None) -> list[Device]:
+def list_gpus(memory_limit: int | None = None) -> list[Device]:
     """Return the GPUs of this machine, as the backends that drive them find them.
 
     Parameters
@@ -135,7 +135,7 @@ def gpus(memory_limit: int | None = None) -> list[Device]:
     ]
 
 
-def why_no_gpu() -> str:
+def explain_no_gpu() -> str:
     """Return what is missing to use a GPU, and how to get it."""
     modules = (registry.load(PACKAGE, name) for name in registry.available(PACKAGE))
     reasons = (module.why_not() for module in modules if hasattr(module, "why_not"))

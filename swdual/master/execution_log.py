@@ -11,12 +11,12 @@ import numpy as np
 from swdual.master.cost import CalibrationCache
 from swdual.master.devices import device_mix
 from swdual.master.worker import Worker
-from swdual.master.worker_pool import Report
+from swdual.master.worker_pool import AttemptReport
 from swdual.planning.planner import Plan
 from swdual.planning.timeline import Planned, Span, Timeline
 
 
-class Record:
+class ExecutionLog:
     """Grows while a search runs.
 
     Parameters
@@ -58,25 +58,29 @@ class Record:
         """Seconds since the first plan; 0 before."""
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
-    def add(self, report: Report, query: int, length: int) -> None:
-        """Note how a turn went, for a query of some number and length."""
-        attempt, job = report.attempt, report.attempt.job
+    def add(self, report: AttemptReport, query: int, length: int) -> None:
+        """Note how a attempt went, for a query of some number and length."""
+        attempt, task = report.attempt, report.attempt.task
         began = self._began or 0.0
         predicted = math.nan
-        if self._predicting and job.seconds is not None:
-            predicted = float(job.seconds[attempt.worker])
+        if self._predicting and task.seconds is not None:
+            predicted = float(task.seconds[attempt.worker])
         activity = report.outcome
         if activity == "done":
-            activity = "align" if job.place is None else "score"
-        if activity == "score" and job.besides is not None:
-            besides = float(job.besides[attempt.worker])
+            activity = "align" if task.target_range is None else "score"
+        if activity == "score" and task.besides is not None:
+            besides = float(task.besides[attempt.worker])
             self._seen[attempt.worker].append((length, predicted, besides, report.seconds))
         block, first, last = (-1, -1, -1)
-        if job.place is not None:
-            block, first, last = job.place.block, job.place.first, job.place.last - 1
+        if task.target_range is not None:
+            block, first, last = (
+                task.target_range.block,
+                task.target_range.first,
+                task.target_range.last - 1,
+            )
         times = attempt.start - began, report.end - began
         span = Span(
-            attempt.worker, activity, query, block, first, last, *times, job.cells, predicted
+            attempt.worker, activity, query, block, first, last, *times, task.cells, predicted
         )
         self.timeline.add(span)
 

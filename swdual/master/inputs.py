@@ -10,7 +10,7 @@ from swdual.database.database import Database
 from swdual.database.source import check_dbtype, is_database, log_type
 from swdual.errors import InputError
 from swdual.io.text import pluralize
-from swdual.master.memory import holdable
+from swdual.master.memory import limit_to_memory
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
@@ -75,7 +75,7 @@ def _told(database: Database) -> Database:
     return database
 
 
-def chosen_strand(database: Database, strand: str | None) -> str:
+def choose_strand(database: Database, strand: str | None) -> str:
     """Return the strand to compare: what was asked for, or both of nucleotides."""
     bases = database.alphabet is NUCLEOTIDE
     if strand is None:
@@ -96,7 +96,7 @@ def read_queries(
 ) -> list[Sequence]:
     """Return the queries, of the database's type."""
     found = as_sequences(source, database.alphabet, on_invalid=on_invalid, unnamed="query")
-    queries = list(holdable(found, database.held_bytes, find_allowance(memory_limit)))
+    queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
     if dbtype != "prot":
         _refuse_other_type(queries, database, source)
     residues = sum(len(query.codes) for query in queries)
@@ -118,7 +118,7 @@ def _refuse_other_type(queries: list[Sequence], database: Database, source: Any)
         )
 
 
-def scoring_scheme(
+def make_scoring_scheme(
     database: Database,
     matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None,
     gap_open: int | None,

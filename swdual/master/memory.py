@@ -125,8 +125,8 @@ class Memory:
     `ranges` are targets laid out for the workers, `hits` what is kept of what was found.
 
     A range weighs at most `max_range_cost`; `batch_queries` queries are searched together, in
-    `most_tasks` tasks if ranges are no smaller for it. A query's alignments are found at once if
-    it has no more than `most_completed` hits, in jobs whose targets weigh no more than `share`,
+    `max_tasks` tasks if ranges are no smaller for it. A query's alignments are found at once if
+    it has no more than `max_completed` hits, in jobs whose targets weigh no more than `share`,
     with `grid` bytes each.
     """
 
@@ -139,8 +139,8 @@ class Memory:
     tasks: int
     max_range_cost: int
     batch_queries: int
-    most_tasks: int
-    most_completed: int
+    max_tasks: int
+    max_completed: int
     share: int
     grid: int
 
@@ -156,17 +156,17 @@ class Memory:
         return {name: getattr(self, name) for name in names}
 
 
-def least_memory(needs: Needs) -> Memory:
+def estimate_min_memory(needs: Needs) -> Memory:
     """Return the memory of a search that takes as little as it can."""
     return _memory(needs, 0.0)
 
 
-def most_memory(needs: Needs) -> Memory:
+def estimate_max_memory(needs: Needs) -> Memory:
     """Return the memory of a search that has all that makes it faster."""
     return _memory(needs, 1.0)
 
 
-def planned_memory(needs: Needs, allowed: Allowance) -> Memory:
+def plan_memory(needs: Needs, allowed: Allowance) -> Memory:
     """Return how a search divides the memory that it may have.
 
     Raises
@@ -174,12 +174,12 @@ def planned_memory(needs: Needs, allowed: Allowance) -> Memory:
     MemoryLimitError
         If that is too little; says what would be enough.
     """
-    refuse_below(least_memory(needs).total, allowed, _remedy(needs))
+    refuse_below(estimate_min_memory(needs).total, allowed, _remedy(needs))
     part = find_largest_part(lambda part: _memory(needs, part).total, allowed.bytes)
     return _memory(needs, part)
 
 
-def held_bytes() -> int:
+def measure_held_bytes() -> int:
     """Return the bytes that this process holds besides swdual and NumPy.
 
     So a search names the same smallest limit each time.
@@ -188,7 +188,9 @@ def held_bytes() -> int:
     return -(-held // HELD_STEP) * HELD_STEP
 
 
-def holdable(queries: Iterable[Sequence], held: int, allowed: Allowance) -> Iterator[Sequence]:
+def limit_to_memory(
+    queries: Iterable[Sequence], held: int, allowed: Allowance
+) -> Iterator[Sequence]:
     """Return queries as long as they can be held in memory, beside a database that takes some.
 
     Raises
@@ -232,13 +234,13 @@ def _memory(needs: Needs, part: float) -> Memory:
     lines = GRID_CELL_BYTES * needs.longest_query * database.manifest.longest
     grid = size(min(MIN_GRID, lines), min(GRID_BYTES, lines))
     share = max(longest, size(min(MIN_SHARE, needs.weight), min(MAX_SHARE, needs.weight)))
-    most_completed = size(min(MIN_COMPLETED, needs.kept), needs.kept)
+    max_completed = size(min(MIN_COMPLETED, needs.kept), needs.kept)
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
-    late = LATE_BYTES if needs.traced and most_completed < needs.kept else 0
-    most_tasks = size(MIN_TASKS, MAX_TASKS)
+    late = LATE_BYTES if needs.traced and max_completed < needs.kept else 0
+    max_tasks = size(MIN_TASKS, MAX_TASKS)
     finest = len(blocks) + math.ceil(needs.weight / MIN_RANGE_RESIDUES) + pool
     coarsest = len(blocks) + math.ceil(needs.weight / max_range_cost)
-    tasks = max(min(most_tasks, batch_queries * finest), batch_queries * coarsest)
+    tasks = max(min(max_tasks, batch_queries * finest), batch_queries * coarsest)
     shared, own = _scoring(needs, max_range_cost)
     tracing = _tracing(needs, grid, share) if needs.traced else 0
     ranges = 0
@@ -247,23 +249,23 @@ def _memory(needs: Needs, part: float) -> Memory:
         laid = max_range_cost + min(2 * width * longest, 32 * max_range_cost)
         ranges = min(size(pool * laid, max(KEPT_BYTES, pool * laid)), needs.weight + laid)
     counts = _histogram_bytes() * (batch_queries + 2 * pool) if needs.fitted else 0
-    places = 8 * len(database) if needs.traced else 0
+    input_order = 8 * len(database) if needs.traced else 0
     held = database.held_bytes
     memory = Memory(
         program=PROGRAM_BYTES + needs.held,
         queries=RESIDUE_BYTES * sum(needs.query_lengths) + QUERY_BYTES * count,
-        database=held + places,
+        database=held + input_order,
         ranges=ranges,
         workers=shared + pool * WORKER_BYTES + sum(max(each, tracing) for each in own),
-        hits=batch_queries * (needs.kept * HIT_BYTES + most_completed * completed)
+        hits=batch_queries * (needs.kept * HIT_BYTES + max_completed * completed)
         + counts
         + SHOWN_BYTES
         + late,
         tasks=tasks * (TASK_BYTES + WORKER_TASK_BYTES * pool),
         max_range_cost=max_range_cost,
         batch_queries=batch_queries,
-        most_tasks=most_tasks,
-        most_completed=most_completed,
+        max_tasks=max_tasks,
+        max_completed=max_completed,
         share=share,
         grid=grid,
     )

@@ -14,9 +14,9 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult
-from swdual.master.candidates import Candidates, Scored, merge
-from swdual.master.context import SearchContext, evaluated, log_of
-from swdual.master.ranges import Range, Task
+from swdual.master.candidates import Candidates, Scored, merge_candidates
+from swdual.master.context import SearchContext, evaluate_scores, take_log
+from swdual.master.ranges import Range, TaskId
 from swdual.sequences.sequence import Sequence
 
 logger = logging.getLogger("swdual")
@@ -31,7 +31,7 @@ TRACE_CELLS = 500_000_000
 class Traced(NamedTuple):
     """Alignments of some hits of a query."""
 
-    places: NDArray[np.int64]
+    hit_indices: NDArray[np.int64]
     tracebacks: Tracebacks
 
 
@@ -46,7 +46,7 @@ class HitMerger:
     queries
         The queries.
     first_number
-        The place of the first of them among all queries.
+        The number of the first of them among all queries.
     context
         What they share.
     """
@@ -61,7 +61,7 @@ class HitMerger:
         self._hits_left: dict[int, int] = {}
         self._traced: dict[int, list[Traced]] = {}
         self.ranges: list[Range] | None = None
-        self.done: dict[Task, int] = {}
+        self.done: dict[TaskId, int] = {}
         checkpoint = context.checkpoint
         begun = None if checkpoint is None else checkpoint.stretch(first_number)
         if checkpoint is not None and begun is not None:
@@ -75,21 +75,21 @@ class HitMerger:
         if self._context.checkpoint is not None:
             end = self._first_number + len(self._queries)
             self._context.checkpoint.begin(self._first_number, end, ranges)
-        residues = [ranges[task.place].residues for task in self.done]
-        lengths = [len(self._queries[task.query].codes) for task in self.done]
-        sides = len(self._context.strands(b""))
-        return sides * sum(m * n for m, n in zip(residues, lengths, strict=True))
+        residues = [ranges[task_id.range_number].residues for task_id in self.done]
+        lengths = [len(self._queries[task_id.query].codes) for task_id in self.done]
+        strand_count = self._context.params.strand_count
+        return strand_count * sum(m * n for m, n in zip(residues, lengths, strict=True))
 
-    def take_known(self) -> Iterator[tuple[int, QueryResult]]:
+    def restore_known(self) -> Iterator[tuple[int, QueryResult]]:
         """Take what an earlier search has found; return queries that are to be aligned now."""
         checkpoint = self._context.checkpoint
-        for task, number in self.done.items():
+        for task_id, number in self.done.items():
             assert checkpoint is not None
-            result = self.take(task.query, checkpoint.read(number))
+            result = self.add_scores(task_id.query, checkpoint.read(number))
             if result is not None:
-                yield task.query, result
+                yield task_id.query, result
 
-    def take(self, number: int, scored: Scored) -> QueryResult | None:
+    def add_scores(self, number: int, scored: Scored) -> QueryResult | None:
         """Keep what a range has for a query; return its result if it now is to be aligned."""
         if scored.histogram is not None:
             self._counts[number] = self._counts.get(number, 0) + scored.histogram
@@ -98,38 +98,40 @@ class HitMerger:
         self._ranges_left[number] -= 1
         limit = self._context.params.max_candidates
         if self._ranges_left[number] == 0 or (limit and len(parts) == MAX_PARTS):
-            parts[:] = [merge(parts, limit)]
+            parts[:] = [merge_candidates(parts, limit)]
         if self._ranges_left[number] > 0:
             return None
-        result = self._settled[number] = self._evaluated(number, parts.pop())
-        aligned = self._context.tracer is not None and self._are_few(result)
+        result = self._settled[number] = self._evaluate(number, parts.pop())
+        aligned = self._context.tracer is not None and self._aligns_now(result)
         self._traced[number] = []
         self._hits_left[number] = len(result) if aligned else 0
         return result if aligned else None
 
-    def take_traced(self, number: int, traced: Traced) -> None:
+    def add_alignments(self, number: int, traced: Traced) -> None:
         """Keep alignments of a query."""
-        self._hits_left[number] -= len(traced.places)
+        self._hits_left[number] -= len(traced.hit_indices)
         self._traced[number].append(traced)
 
     def is_complete(self, number: int) -> bool:
         """Return whether everything of a query is there."""
         return self._hits_left.get(number) == 0
 
-    def finished(self, number: int) -> QueryResult:
+    def pop_result(self, number: int) -> QueryResult:
         """Return the result of a complete query, its alignments put in, and forget it."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
-        if self._context.tracer is not None and self._are_few(result):
-            places = np.concatenate([*(part.places for part in parts), np.empty(0, np.int64)])
+        if self._context.tracer is not None and self._aligns_now(result):
+            hit_indices = np.concatenate(
+                [*(part.hit_indices for part in parts), np.empty(0, np.int64)]
+            )
             joined = Tracebacks.joined([part.tracebacks for part in parts])
-            result = result.with_tracebacks(joined.take(np.argsort(places)))
+            result = result.with_tracebacks(joined.take(np.argsort(hit_indices)))
         if result.params.filters_alignments:
             result = result.select_hits()
-        if self._are_few(result):
+        if self._aligns_now(result):
             _ = result.titles  # read now, so that tables outlive the database
         return result
 
-    def _evaluated(self, number: int, found: Candidates) -> QueryResult:
+    def _evaluate(self, number: int, found: Candidates) -> QueryResult:
         """Return the hits of a query that pass every score cutoff that needs no alignment."""
         context, query = self._context, self._queries[number]
         scores, ordinals, lengths, strands = found
@@ -140,7 +142,7 @@ class HitMerger:
             statistics = None
         bits = log_evalues = np.full(len(scores), math.nan)
         if statistics is not None:
-            bits, log_evalues = evaluated(statistics, scores, len(query.codes), lengths)
+            bits, log_evalues = evaluate_scores(statistics, scores, len(query.codes), lengths)
         result = QueryResult(
             query,
             self._first_number + number,
@@ -157,7 +159,7 @@ class HitMerger:
         )
         params = context.params
         if statistics is not None:
-            kept = log_evalues <= log_of(params.evalue)
+            kept = log_evalues <= take_log(params.evalue)
             if params.min_score > 0:
                 kept &= bits >= params.min_score
             result = result if kept.all() else result.subset(np.flatnonzero(kept))
@@ -165,12 +167,12 @@ class HitMerger:
             return result
         return result.within(params.top)
 
-    def _are_few(self, result: QueryResult) -> bool:
+    def _aligns_now(self, result: QueryResult) -> bool:
         """Return whether alignments are found now; those of too many hits are when looked at."""
-        return len(result) <= self._context.memory.most_completed
+        return len(result) <= self._context.memory.max_completed
 
 
-def alignment_jobs(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int64]]:
+def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int64]]:
     """Cut the hits of a query into jobs: those of like length together, as lanes like them.
 
     The targets of a job weigh about `max_range_cost` at most, each twice what it would in a range.

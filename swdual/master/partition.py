@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.database.database import Database
 from swdual.master.cost import KNOTS, CostModel, columns_at
-from swdual.master.ranges import Range, Task, columns_of, cut, make_tasks
-from swdual.master.task import Job
+from swdual.master.ranges import Range, TaskId, compute_columns, cut, list_task_ids
+from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
 
@@ -30,7 +30,7 @@ Also how much shorter a finer division must make it for still finer ones to be l
 """
 
 TASKS_PER_WORKER = 24
-"""Tasks beyond which nobody waits long for another who turns out slower than predicted."""
+"""Tasks beyond which nobody waits long for another who attempts out slower than predicted."""
 
 UNSURE = 0.2
 """Part of its predicted time by which a task may take longer."""
@@ -58,7 +58,7 @@ class Division:
     """
 
     ranges: list[Range]
-    tasks: list[Task]
+    task_ids: list[TaskId]
     cells: NDArray[np.int64]
     seconds: NDArray[np.float64]
     besides: NDArray[np.float64]
@@ -72,12 +72,12 @@ def divide(
     kinds: Sequence[str],
     rates: Sequence[CostModel],
     planner: str,
-    sides: int = 1,
+    strand_count: int = 1,
     failed_workers: Collection[int] = (),
     ranges: list[Range] | None = None,
-    done: Collection[Task] = (),
+    done: Collection[TaskId] = (),
     max_range_cost: int | None = None,
-    most_tasks: int = MAX_TASKS,
+    max_tasks: int = MAX_TASKS,
     within: Range | None = None,
 ) -> Division:
     """Return the division with the shortest predicted makespan, among ever finer ones.
@@ -92,7 +92,7 @@ def divide(
         Of each worker: "cpu" or "gpu", CPUs first, and what tasks cost it.
     planner
         Name of the planner.
-    sides
+    strand_count
         Strands to compare.
     failed
         Numbers of the workers that get nothing to do.
@@ -102,7 +102,7 @@ def divide(
         Tasks of these ranges that need not be done again.
     max_range_cost
         What a range weighs at most: see `cut`.
-    most_tasks
+    max_tasks
         Tasks beyond which a search is not cut further.
     within
         The targets to divide, if not all.
@@ -113,7 +113,7 @@ def divide(
     width = max(each.width for each in costs)
 
     if ranges is not None:
-        rest = _planned(lengths, database, ranges, pool, costs, planner, sides, done)
+        rest = _planned(lengths, database, ranges, pool, costs, planner, strand_count, done)
         return _for_all(rest, present, kinds)
 
     def attempt(parts: int) -> Division:
@@ -125,13 +125,13 @@ def divide(
             max_range_cost=max_range_cost,
             within=within,
         )
-        return _planned(lengths, database, ranges, pool, costs, planner, sides)
+        return _planned(lengths, database, ranges, pool, costs, planner, strand_count)
 
-    return _for_all(_best(attempt, len(lengths), len(pool), most_tasks), present, kinds)
+    return _for_all(_best(attempt, len(lengths), len(pool), max_tasks), present, kinds)
 
 
 def _best(
-    attempt: Callable[[int], Division], queries: int, workers: int, most_tasks: int
+    attempt: Callable[[int], Division], queries: int, workers: int, max_tasks: int
 ) -> Division:
     """Return the best of ever finer divisions, or of coarser ones."""
     if workers == 1 or not queries:
@@ -142,7 +142,7 @@ def _best(
     parts, in_vain = start, 0
     while least > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
         parts *= 2
-        if parts * queries > most_tasks:
+        if parts * queries > max_tasks:
             break
         finer = attempt(parts)
         if len(finer.ranges) == len(last.ranges):
@@ -164,7 +164,7 @@ def _best(
 
 def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Division:
     """Return the division with the failed workers in it, who can do nothing."""
-    seconds = np.full((len(kinds), len(division.tasks)), np.inf)
+    seconds = np.full((len(kinds), len(division.task_ids)), np.inf)
     seconds[present] = division.seconds
     besides = np.zeros(seconds.shape)
     besides[present] = division.besides
@@ -190,28 +190,30 @@ def _planned(
     kinds: Sequence[str],
     rates: Sequence[CostModel],
     planner: str,
-    sides: int,
-    done: Collection[Task] = (),
+    strand_count: int,
+    done: Collection[TaskId] = (),
 ) -> Division:
-    tasks = [task for task in make_tasks(lengths, ranges) if task not in done]
-    queries, places = (np.array(column, np.int64).reshape(-1) for column in _columns(tasks))
+    task_ids = [task_id for task_id in list_task_ids(lengths, ranges) if task_id not in done]
+    queries, range_numbers = (
+        np.array(column, np.int64).reshape(-1) for column in _columns(task_ids)
+    )
     residues = np.array([each.residues for each in ranges])
     query_lengths = np.asarray(lengths, np.int64)[queries]
     distinct = {id(each): each for each in rates}
-    share = min(1.0, len(distinct) / max(1, len(lengths) * sides))
+    share = min(1.0, len(distinct) / max(1, len(lengths) * strand_count))
     unlike, which = np.unique(query_lengths, return_inverse=True)
     rows, rest = {}, {}
-    for key, each in distinct.items():
-        columns = [columns_of(database, place, each.width, each.sparse) for place in ranges]
-        here = columns_at(unlike, np.array(columns).reshape(-1, len(KNOTS)))[which, places]
-        rest[key] = sides * each.besides(residues[places], share)
-        rows[key] = rest[key] + sides * each.of_cells(query_lengths, here)
+    for key, model in distinct.items():
+        columns = [compute_columns(database, each, model.width, model.sparse) for each in ranges]
+        here = columns_at(unlike, np.array(columns).reshape(-1, len(KNOTS)))[which, range_numbers]
+        rest[key] = strand_count * model.besides(residues[range_numbers], share)
+        rows[key] = rest[key] + strand_count * model.of_cells(query_lengths, here)
     seconds = np.array([rows[id(each)] for each in rates])
     besides = np.array([rest[id(each)] for each in rates])
-    cells = query_lengths * residues[places] * sides
+    cells = query_lengths * residues[range_numbers] * strand_count
     if len(kinds) == 1 and planner == DUAL:
-        plan = _by_one_worker(seconds[0], kinds[0], places, residues)
-        return Division(ranges, tasks, cells, seconds, besides, plan, plan.lower_bound)
+        plan = _by_one_worker(seconds[0], kinds[0], range_numbers, residues)
+        return Division(ranges, task_ids, cells, seconds, besides, plan, plan.lower_bound)
     from swdual.planning.instance import divisible_bound
 
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
@@ -220,21 +222,21 @@ def _planned(
     instance = instance_of(seconds, kinds)
     plan = plan_instance(instance, planner)
     if not plan.on_demand:
-        plan = _range_by_range(plan, places, residues)
-    return Division(ranges, tasks, cells, seconds, besides, plan, divisible_bound(instance))
+        plan = _range_by_range(plan, range_numbers, residues)
+    return Division(ranges, task_ids, cells, seconds, besides, plan, divisible_bound(instance))
 
 
 def _by_one_worker(
     seconds: NDArray[np.float64],
     kind: str,
-    places: NDArray[np.int64],
+    range_numbers: NDArray[np.int64],
     residues: NDArray[np.int64],
 ) -> Plan:
     """Return the plan of a worker that does all tasks by itself: no planner is needed for it.
 
     Parameters
     ----------
-    seconds, places
+    seconds, range_numbers
         (tasks,) how long each takes, and the number of its range.
     kind
         Of the worker.
@@ -244,7 +246,7 @@ def _by_one_worker(
     ends = np.cumsum(seconds)
     workers = np.zeros(len(seconds), np.int64)
     plan = Plan(DUAL, (kind,), workers, ends - seconds, ends, 0.0)
-    plan = _range_by_range(plan, places, residues)
+    plan = _range_by_range(plan, range_numbers, residues)
     return replace(plan, lower_bound=plan.makespan)
 
 
@@ -276,11 +278,13 @@ def instance_of(
     return Instance(*times, *speeds)
 
 
-def _columns(tasks: list[Task]) -> tuple[list[int], list[int]]:
-    return [task.query for task in tasks], [task.place for task in tasks]
+def _columns(task_ids: list[TaskId]) -> tuple[list[int], list[int]]:
+    return [task_id.query for task_id in task_ids], [task_id.range_number for task_id in task_ids]
 
 
-def _range_by_range(plan: Plan, places: NDArray[np.int64], residues: NDArray[np.int64]) -> Plan:
+def _range_by_range(
+    plan: Plan, range_numbers: NDArray[np.int64], residues: NDArray[np.int64]
+) -> Plan:
     """Return the plan with each worker's tasks ordered by range, from the large to the small.
 
     Among ranges of like size workers begin at different ones, so that they do not all wait for
@@ -295,7 +299,9 @@ def _range_by_range(plan: Plan, places: NDArray[np.int64], residues: NDArray[np.
     for worker, queue in enumerate(plan.queues):
         begins = worker * group_size // len(plan.kinds)
         turned = (place_in_group - begins) % group_size
-        ordered = queue[np.lexsort((queue, turned[places[queue]], group[places[queue]]))]
+        ordered = queue[
+            np.lexsort((queue, turned[range_numbers[queue]], group[range_numbers[queue]]))
+        ]
         durations = (plan.ends - plan.starts)[ordered]
         ends[ordered] = np.cumsum(durations)
         starts[ordered] = ends[ordered] - durations
@@ -303,7 +309,7 @@ def _range_by_range(plan: Plan, places: NDArray[np.int64], residues: NDArray[np.
 
 
 class Replanning:
-    """Plans what nobody has begun again when workers turn out unlike what was predicted.
+    """Plans what nobody has begun again when workers attempt out unlike what was predicted.
 
     Always by the dual approximation, which takes workers of one kind with different speeds.
 
@@ -311,24 +317,24 @@ class Replanning:
     ----------
     division
         The tasks and the plan so far.
-    jobs
-        The job of each task.
+    tasks
+        The task of each task.
     """
 
-    def __init__(self, division: Division, jobs: Sequence[Job]) -> None:
+    def __init__(self, division: Division, tasks: Sequence[Task]) -> None:
         self._division = division
-        self._numbers = {id(job): number for number, job in enumerate(jobs)}
-        self._jobs = jobs
+        self._numbers = {id(task): number for number, task in enumerate(tasks)}
+        self._tasks = tasks
         self._slowdowns = np.ones(len(division.plan.kinds))
         self.plans = 0
 
-    def look(self, scheduler: WorkStealingScheduler) -> None:
+    def update(self, scheduler: WorkStealingScheduler) -> None:
         """Give the scheduler new queues if a worker has drifted against the others."""
         slowdowns = scheduler.slowdowns
         change = slowdowns / self._slowdowns
         if change.max() <= DRIFT * change.min():
             return
-        waiting = [self._numbers[id(job)] for job in scheduler.waiting()]
+        waiting = [self._numbers[id(task)] for task in scheduler.list_waiting()]
         if not waiting:
             return
         self._slowdowns = slowdowns
@@ -344,7 +350,7 @@ class Replanning:
             len(numbers),
             ", ".join(f"{100 * drift:.0f} %" for drift in slowdowns),
         )
-        queues: list[list[Job]] = [[] for _ in kinds]
+        queues: list[list[Task]] = [[] for _ in kinds]
         for worker, queue in zip(able, plan.queues, strict=True):
-            queues[worker] = [self._jobs[numbers[k]] for k in queue]
-        scheduler.plan_again(queues)
+            queues[worker] = [self._tasks[numbers[k]] for k in queue]
+        scheduler.replan(queues)

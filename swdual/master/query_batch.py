@@ -13,12 +13,12 @@ from swdual.hits.query_result import QueryResult
 from swdual.io.text import pluralize
 from swdual.master.candidates import Scored
 from swdual.master.context import SearchContext
-from swdual.master.merge import HitMerger, Traced, alignment_jobs
+from swdual.master.merge import HitMerger, Traced, split_hits
 from swdual.master.scoring_stage import ScoringStage
-from swdual.master.serialization import pack
-from swdual.master.task import Job, Progress
+from swdual.master.serialization import serialize
+from swdual.master.task import Progress, Task
 from swdual.master.worker import Worker
-from swdual.master.worker_pool import Report
+from swdual.master.worker_pool import AttemptReport
 from swdual.sequences.sequence import Sequence
 
 logger = logging.getLogger("swdual")
@@ -32,7 +32,7 @@ class QueryBatch:
     queries
         The queries.
     first_number
-        The place of the first of them among all queries.
+        The number of the first of them among all queries.
     context
         What they share.
     """
@@ -54,15 +54,15 @@ class QueryBatch:
     def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:
         """Return the results in the order of the queries; `progress` is told the cells done."""
         merger = self._merger
-        for number, result in merger.take_known():
+        for number, result in merger.restore_known():
             self._have_aligned(number, result)
         with self._scoring as scoring:
             for number in range(len(self._queries)):
                 while not merger.is_complete(number):
-                    report = scoring.report(lambda cells: progress(self.cells_known + cells))
+                    report = scoring.next_report(lambda cells: progress(self.cells_known + cells))
                     if report is not None:
                         self._take(report)
-                result = merger.finished(number)
+                result = merger.pop_result(number)
                 logger.debug(
                     "query %s: %s%s",
                     result.query.id,
@@ -70,38 +70,38 @@ class QueryBatch:
                     "" if self._context.tracer is None else ", aligned",
                 )
                 yield result
-        self._context.record.learn(self._context.workers)
+        self._context.execution_log.learn(self._context.workers)
 
-    def _take(self, report: Report) -> None:
-        """Keep what came out of a turn."""
-        job = report.attempt.job
+    def _take(self, report: AttemptReport) -> None:
+        """Keep what came out of a attempt."""
+        task = report.attempt.task
         if not isinstance(report.value, Scored):
-            self._merger.take_traced(job.query, report.value)
+            self._merger.add_alignments(task.query, report.value)
             return
-        if self._context.checkpoint is not None and job.place is not None:
-            number = self._first_number + job.query
-            self._context.checkpoint.keep(pack(number, job.place, report.value))
-        result = self._merger.take(job.query, report.value)
+        if self._context.checkpoint is not None and task.target_range is not None:
+            number = self._first_number + task.query
+            self._context.checkpoint.keep(serialize(number, task.target_range, report.value))
+        result = self._merger.add_scores(task.query, report.value)
         if result is not None:
-            self._have_aligned(job.query, result)
+            self._have_aligned(task.query, result)
 
     def _have_aligned(self, number: int, result: QueryResult) -> None:
         """Have the hits of a query aligned by whoever has nothing planned left."""
-        for places in alignment_jobs(result, self._context.memory.share):
-            run = partial(_trace, result, places, self._context)
-            self._scoring.scheduler.add(Job(number, result.query.id, None, run))
+        for hit_indices in split_hits(result, self._context.memory.share):
+            run = partial(_trace, result, hit_indices, self._context)
+            self._scoring.scheduler.add(Task(number, result.query.id, None, run))
 
 
 def _trace(
     result: QueryResult,
-    places: NDArray[np.int64],
+    hit_indices: NDArray[np.int64],
     context: SearchContext,
     worker: Worker,
     progress: Progress,
 ) -> Traced:
     """Align some hits of a query; that is CPU work, whichever worker's thread does it."""
-    targets = result.targets.codes(result.ordinals[places])
-    scores, strands = result.scores[places], result.strands[places]
+    targets = result.targets.codes(result.ordinals[hit_indices])
+    scores, strands = result.scores[hit_indices], result.strands[hit_indices]
     tracer = context.tracer
     assert tracer is not None
-    return Traced(places, tracer(result.query.codes, targets, scores, strands, progress))
+    return Traced(hit_indices, tracer(result.query.codes, targets, scores, strands, progress))

@@ -64,11 +64,11 @@ class Range(NamedTuple):
     longest: int
 
 
-class Task(NamedTuple):
-    """Query number `query` against range number `place`."""
+class TaskId(NamedTuple):
+    """Query number `query` against range number `range_number`."""
 
     query: int
-    place: int
+    range_number: int
 
 
 def cut(
@@ -141,7 +141,7 @@ def _within(ends: NDArray[np.int64], first: int, max_range_cost: int) -> int:
     return max(first + 1, bisect_right(range(len(ends)), max_range_cost, lo=first, key=weight) - 1)
 
 
-def covering(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:
+def restore_ranges(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:
     """Return ranges of these blocks, first and last targets, which must cover all targets once.
 
     Raises
@@ -167,8 +167,8 @@ def covering(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:
     return ranges
 
 
-def columns_of(
-    database: Targets, place: Range, width: int, sparse: ArrayLike = SPARSE
+def compute_columns(
+    database: Targets, target_range: Range, width: int, sparse: ArrayLike = SPARSE
 ) -> NDArray[np.float64]:
     """Return the residues of a range as they cost, those of lanes that idle included.
 
@@ -178,7 +178,7 @@ def columns_of(
     ----------
     database
         The targets.
-    place
+    target_range
         The range.
     width
         Targets that are computed side by side.
@@ -187,21 +187,21 @@ def columns_of(
     """
     most = np.asarray(sparse, np.float64)
     if width == 1:
-        return np.full(most.shape, float(place.residues))
-    if place.last - place.first > MANY * width:
-        columns = np.minimum(width * place.longest, most * place.residues)
-        columns = np.maximum(columns, place.residues)
+        return np.full(most.shape, float(target_range.residues))
+    if target_range.last - target_range.first > MANY * width:
+        columns = np.minimum(width * target_range.longest, most * target_range.residues)
+        columns = np.maximum(columns, target_range.residues)
     else:
-        lengths = database.lengths(place.block)[place.first : place.last]
+        lengths = database.lengths(target_range.block)[target_range.first : target_range.last]
         columns = count_columns(lengths.astype(np.int64), width, most)
-    return np.asarray(columns + min(width * EDGE, place.residues / SMALL_EDGE))
+    return np.asarray(columns + min(width * EDGE, target_range.residues / SMALL_EDGE))
 
 
-def make_tasks(lengths: Sequence[int], ranges: Sequence[Range]) -> list[Task]:
+def list_task_ids(lengths: Sequence[int], ranges: Sequence[Range]) -> list[TaskId]:
     """Return every query against every range.
 
     The queries of one range follow each other, because a worker keeps a range ready for the next
     query; the longest come first, because small tasks at the end even out what was uneven.
     """
     longest_first = sorted(range(len(lengths)), key=lambda query: -lengths[query])
-    return [Task(query, place) for place in range(len(ranges)) for query in longest_first]
+    return [TaskId(query, number) for number in range(len(ranges)) for query in longest_first]

@@ -11,13 +11,13 @@ from typing import Self
 import numpy as np
 
 from swdual.io.text import pluralize
-from swdual.master.candidates import Candidates, Scored, merge
+from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
 from swdual.master.partition import Division, Replanning, divide
-from swdual.master.ranges import Range, Task
-from swdual.master.task import Job
+from swdual.master.ranges import Range, TaskId
+from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.master.worker_pool import Report, WorkerPool
+from swdual.master.worker_pool import AttemptReport, WorkerPool
 from swdual.sequences.sequence import Sequence as Query
 
 logger = logging.getLogger("swdual")
@@ -33,7 +33,7 @@ class ScoringStage:
     queries
         The queries.
     numbers
-        The place of each among all queries.
+        The number of each among all queries.
     context
         What they share.
     ranges
@@ -51,7 +51,7 @@ class ScoringStage:
         context: SearchContext,
         *,
         ranges: list[Range] | None = None,
-        done: Collection[Task] = (),
+        done: Collection[TaskId] = (),
         within: Range | None = None,
     ) -> None:
         self._queries = queries
@@ -64,83 +64,83 @@ class ScoringStage:
             [worker.device.kind for worker in workers],
             [worker.rates for worker in workers],
             context.planner,
-            len(context.strands(b"")),
+            context.params.strand_count,
             context.failed_workers,
             ranges,
             done,
             context.memory.max_range_cost,
-            context.memory.most_tasks,
+            context.memory.max_tasks,
             within,
         )
         logger.debug(
             "plan (%s): %s in %s of targets, predicted %.3g s, lower bound %.3g s",
             self.division.plan.planner,
-            pluralize(len(self.division.tasks), "task", "tasks"),
+            pluralize(len(self.division.task_ids), "task", "tasks"),
             pluralize(len(self.division.ranges), "range", "ranges"),
             self.division.plan.makespan,
             self.division.plan.lower_bound,
         )
-        jobs = [self._job(number) for number in range(len(self.division.tasks))]
+        tasks = [self._make_task(number) for number in range(len(self.division.task_ids))]
         plan = self.division.plan
-        queues = [[jobs[k] for k in each] for each in plan.queues]
-        common: list[Job] = []
+        queues = [[tasks[k] for k in each] for each in plan.queues]
+        common: list[Task] = []
         if plan.on_demand:
-            common = [jobs[k] for k in np.argsort(plan.starts, kind="stable")]
+            common = [tasks[k] for k in np.argsort(plan.starts, kind="stable")]
             queues = [[] for _ in workers]
         self.scheduler = WorkStealingScheduler(workers, queues, common, context.failed_workers)
         self._pool = WorkerPool(workers, self.scheduler)
-        self._replanning = Replanning(self.division, jobs) if context.replan else None
+        self._replanning = Replanning(self.division, tasks) if context.replan else None
 
-    def _job(self, number: int) -> Job:
-        """Return the job of a task."""
+    def _make_task(self, number: int) -> Task:
+        """Return the task of a task."""
         division, context = self.division, self._context
-        query, place = division.tasks[number]
-        codes, where = self._queries[query].codes, division.ranges[place]
-        return Job(
+        query, range_number = division.task_ids[number]
+        codes, target_range = self._queries[query].codes, division.ranges[range_number]
+        return Task(
             query,
             self._queries[query].id,
-            where,
-            partial(context.score, self._queries[query], self._numbers[query], where),
+            target_range,
+            partial(context.score, self._queries[query], self._numbers[query], target_range),
             int(division.cells[number]),
             division.seconds[:, number],
-            tuple((strand, *where[:3]) for _, strand in context.strands(codes)),
+            tuple((strand, *target_range[:3]) for _, strand in context.list_strands(codes)),
             division.besides[:, number],
         )
 
     def __enter__(self) -> Self:
-        queries = [self._numbers[task.query] for task in self.division.tasks]
-        self._context.record.begin(self.division.plan, queries)
+        queries = [self._numbers[task_id.query] for task_id in self.division.task_ids]
+        self._context.execution_log.begin(self.division.plan, queries)
         self._pool.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._pool.__exit__(*error)
 
-    def report(self, progress: Callable[[int], None]) -> Report | None:
-        """Return what came out of a turn, None if of none for a while; tell the cells done."""
+    def next_report(self, progress: Callable[[int], None]) -> AttemptReport | None:
+        """Return what came out of a attempt, None if of none for a while; tell the cells done."""
         try:
             report = self._pool.reports.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            self.scheduler.look()
+            self.scheduler.check_silent_workers()
             return None
         finally:
             progress(self.scheduler.cells_done)
         if isinstance(report, BaseException):
             raise report
-        job = report.attempt.job
-        length = len(self._queries[job.query].codes)
-        self._context.record.add(report, self._numbers[job.query], length)
+        task = report.attempt.task
+        length = len(self._queries[task.query].codes)
+        self._context.execution_log.add(report, self._numbers[task.query], length)
         if report.outcome != "done":
             return None
         if self._replanning is not None and isinstance(report.value, Scored):
-            self._replanning.look(self.scheduler)
+            self._replanning.update(self.scheduler)
         return report
 
 
-def scored_within(
+def score_range(
     queries: Sequence[Query],
     numbers: Sequence[int],
-    place: Range,
+    target_range: Range,
     context: SearchContext,
     progress: Callable[[int], None],
 ) -> list[Scored]:
@@ -149,8 +149,8 @@ def scored_within(
     Parameters
     ----------
     queries, numbers
-        The queries, and the place of each among all queries.
-    place
+        The queries, and the number of each among all queries.
+    target_range
         The targets.
     context
         What they share.
@@ -158,20 +158,20 @@ def scored_within(
         Is told the cells done so far, now and then; may raise to stop the work.
     """
     parts: list[list[Scored]] = [[] for _ in queries]
-    with ScoringStage(queries, numbers, context, within=place) as scoring:
-        left = len(scoring.division.tasks)
+    with ScoringStage(queries, numbers, context, within=target_range) as scoring:
+        left = len(scoring.division.task_ids)
         while left:
-            report = scoring.report(progress)
+            report = scoring.next_report(progress)
             if report is not None:
-                parts[report.attempt.job.query].append(report.value)
+                parts[report.attempt.task.query].append(report.value)
                 left -= 1
-    context.record.learn(context.workers)
-    context.record.forget()
+    context.execution_log.learn(context.workers)
+    context.execution_log.forget()
     return [_joined(each, context.params.max_candidates) for each in parts]
 
 
 def _joined(parts: Sequence[Scored], limit: int) -> Scored:
     """Return what ranges have for a query as if they were one."""
-    found: Candidates = merge([part.candidates for part in parts], limit)
+    found: Candidates = merge_candidates([part.candidates for part in parts], limit)
     counts = [part.histogram for part in parts if part.histogram is not None]
     return Scored(found, np.sum(counts, axis=0) if counts else None)

@@ -16,12 +16,12 @@ from swdual.errors import InputError, OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
-from swdual.master.checkpoint import Checkpoint, Identity, identity
+from swdual.master.checkpoint import Checkpoint, Identity, make_identity
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.devices import Device
-from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
-from swdual.master.memory import Memory, held_bytes
+from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
+from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.query_batch import QueryBatch
 from swdual.master.setup import ExecutionOptions, build_context
 from swdual.master.weak_queries import warn_of_weak_queries
@@ -130,15 +130,15 @@ class Search:
             gpu_memory_limit,
             align or min_identity > 0 or min_query_cover > 0,
         )
-        self._held = held_bytes()
+        self._held = measure_held_bytes()
         self._refuse(execution)
         self._progress = progress
         typed = any(isinstance(given, str) and given == "-" for given in (queries, database))
         with progress_bar("reading", "", 1, shown=progress is True and not typed):
             self.database = database = open_database(database, on_invalid, dbtype, memory_limit)
-            strand = chosen_strand(database, strand)
+            strand = choose_strand(database, strand)
             self.queries = read_queries(queries, database, dbtype, on_invalid, memory_limit)
-        scheme = scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty, task)
+        scheme = make_scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty, task)
         if stats != "none":
             require_negative_mean(scheme.matrix)
         if max_target_seqs is None:
@@ -156,8 +156,10 @@ class Search:
             min_query_cover,
             top,
         )
-        sides = 2 if self.params.strand == "both" else 1
-        self._cells = [len(query.codes) * database.residues * sides for query in self.queries]
+        self._cells = [
+            len(query.codes) * database.residues * self.params.strand_count
+            for query in self.queries
+        ]
         self.cells = sum(self._cells)
         self._cells_known = 0
         logger.debug(
@@ -171,9 +173,9 @@ class Search:
     @cached_property
     def identity(self) -> Identity:
         """What decides which scores and hits are found."""
-        return identity(self.queries, self.database, self.params)
+        return make_identity(self.queries, self.database, self.params)
 
-    def engage(self) -> None:
+    def prepare(self) -> None:
         """Get ready: measure who computes, divide the memory, open the journal.
 
         What has been read and checked before is enough to tell which search it is. The first use of
@@ -183,7 +185,7 @@ class Search:
 
     @cached_property
     def _context(self) -> SearchContext:
-        context = self._engaged(self._execution, self._held)
+        context = self._build_context(self._execution, self._held)
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, self._task
         )
@@ -201,7 +203,7 @@ class Search:
         """Refuse what cannot be done, before anything is read."""
         execution.devices(0)
 
-    def _engaged(self, execution: ExecutionOptions, held: int) -> SearchContext:
+    def _build_context(self, execution: ExecutionOptions, held: int) -> SearchContext:
         """Return the means of the search; `held` bytes of memory are taken already."""
         database = self.database
         for block in range(len(database.manifest.blocks)):
@@ -227,7 +229,7 @@ class Search:
         return self._context.memory
 
     @contextmanager
-    def journalled(self, left: Callable[[], bytes | None] | None = None) -> Iterator[None]:
+    def keep_journal(self, left: Callable[[], bytes | None] | None = None) -> Iterator[None]:
         """Keep the journal if the block fails, and say so with the error; else delete it.
 
         Where `left` then returns a record of the complete output, the journal keeps that instead.
@@ -257,10 +259,10 @@ class Search:
         """Return what has been done so far, in so many seconds, and by whom."""
         from swdual.planning.timing import Timing
 
-        record = self._context.record
+        execution_log = self._context.execution_log
         names = tuple(query.id for query in self.queries)
         cells = self.cells - self._cells_known
-        return Timing(cells, seconds, record.timeline, tuple(record.plans), names)
+        return Timing(cells, seconds, execution_log.timeline, tuple(execution_log.plans), names)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""

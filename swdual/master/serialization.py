@@ -18,7 +18,7 @@ HIT = np.dtype([("score", "<i4"), ("ordinal", "<u8"), ("length", "<u4"), ("stran
 CELL = np.dtype([("cell", "<u4"), ("count", "<u8")])
 
 
-def pack(query: int, place: Range, scored: Scored) -> bytes:
+def serialize(query: int, target_range: Range, scored: Scored) -> bytes:
     """Return what came out of a query, by its number among all, against a range."""
     counts = scored.histogram
     cells = None if counts is None else np.flatnonzero(counts)
@@ -28,11 +28,11 @@ def pack(query: int, place: Range, scored: Scored) -> bytes:
     filled = np.empty(0 if cells is None else len(cells), CELL)
     if counts is not None:
         filled["cell"], filled["count"] = cells, counts.ravel()[cells]
-    head = (query, *place[:3], len(hits), 0 if cells is None else len(cells) + 1)
+    head = (query, *target_range[:3], len(hits), 0 if cells is None else len(cells) + 1)
     return HEAD.pack(TASK, *head) + hits.tobytes() + filled.tobytes()
 
 
-def packed_of(record: bytes) -> tuple[int, tuple[int, int, int]]:
+def read_key(record: bytes) -> tuple[int, tuple[int, int, int]]:
     """Return of which query a record is, and of which block, first and last target.
 
     Raises
@@ -44,8 +44,8 @@ def packed_of(record: bytes) -> tuple[int, tuple[int, int, int]]:
     return query, (block, first, last)
 
 
-def unpack(record: bytes, targets: int, *, fitted: bool) -> Scored:
-    """Return what `pack` packed.
+def deserialize(record: bytes, targets: int, *, fitted: bool) -> Scored:
+    """Return what `serialize` packed.
 
     Parameters
     ----------

@@ -12,12 +12,12 @@ from swdual.hits.query_result import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache
-from swdual.master.devices import Device, available_threads, devices_of, what_computes
-from swdual.master.execution_log import Record
-from swdual.master.memory import NUMBA_BYTES, Memory, Needs, planned_memory
+from swdual.master.devices import Device, available_threads, describe_devices, parse_devices
+from swdual.master.execution_log import ExecutionLog
+from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
 from swdual.master.verification import Verification
-from swdual.master.worker import Worker, bind, cpu_scorers, keep, register
+from swdual.master.worker import Worker, bind, bind_cpu_scorers, keep, register
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import TableStatistics
 
@@ -66,7 +66,7 @@ class ExecutionOptions:
         threads = self.threads or available_threads()
         small = self.device == "auto" and cells < GPU_CELLS
         chosen = "cpu" if small else self.device
-        return devices_of(chosen, threads, self.backend, self.gpu_memory_limit)
+        return parse_devices(chosen, threads, self.backend, self.gpu_memory_limit)
 
 
 def build_context(
@@ -99,18 +99,17 @@ def build_context(
     MemoryLimitError
         If there is too little memory; says what would be enough.
     """
-    sides = 2 if params.strand == "both" else 1
-    cells = sum(lengths) * database.residues * sides
+    cells = sum(lengths) * database.residues * params.strand_count
     devices = execution.devices(cells)
     if cells < SMALL_CELLS:
         book = None
     elif book is None:
         book = CalibrationCache()
     fitted = params.stats == "fit"
-    needs = needed(database, lengths, params, execution, held)
-    needs = replace(needs, scorers=cpu_scorers(devices, database, params.scheme))
+    needs = estimate_needs(database, lengths, params, execution, held)
+    needs = replace(needs, scorers=bind_cpu_scorers(devices, database, params.scheme))
     allowed = find_allowance(execution.memory_limit)
-    memory = planned_memory(needs, allowed)
+    memory = plan_memory(needs, allowed)
     before = resident_bytes()
     workers = register(devices, database, params.scheme, book)
     if any(worker.device.kind == "gpu" for worker in workers):
@@ -119,7 +118,7 @@ def build_context(
             scorers=[worker.scorer for worker in workers],
             held=needs.held + max(0, resident_bytes() - before),
         )
-        memory = planned_memory(needs, allowed)
+        memory = plan_memory(needs, allowed)
     _tell(workers, memory, allowed, book)
     keep(workers, memory.ranges)
     copies = None
@@ -135,13 +134,13 @@ def build_context(
         database,
         workers,
         params,
-        evaluation(database, params),
+        make_statistics(database, params),
         None if copies is None else (copies, bind(workers[0].device, copies, params.scheme)),
         Tracer(params.scheme, memory.grid) if execution.align else None,
         execution.planner,
         execution.replan,
-        what_computes([worker.device for worker in workers]),
-        Record([worker.name for worker in workers], book),
+        describe_devices([worker.device for worker in workers]),
+        ExecutionLog([worker.name for worker in workers], book),
         memory,
         verification,
     )
@@ -170,7 +169,7 @@ def _tell(
     )
 
 
-def needed(
+def estimate_needs(
     database: Database,
     lengths: Sequence[int],
     params: SearchParameters,
@@ -180,20 +179,20 @@ def needed(
     """Return what the memory of a search depends on, those who compute not counted."""
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
-    together = most_together(kept, fitted=fitted)
+    together = compute_max_batch_queries(kept, fitted=fitted)
     if execution.planner != DUAL:
         held += NUMBA_BYTES
     return Needs(database, lengths, kept, together, [], execution.align, fitted, held)
 
 
-def evaluation(database: Database, params: SearchParameters) -> TableStatistics | None:
+def make_statistics(database: Database, params: SearchParameters) -> TableStatistics | None:
     """Return what evaluates the scores of all queries alike, if anything does."""
     if params.stats != "table":
         return None
     return TableStatistics(params.scheme, params.dbsize or database.residues, len(database))
 
 
-def most_together(kept: int, *, fitted: bool = False) -> int:
+def compute_max_batch_queries(kept: int, *, fitted: bool = False) -> int:
     """Return how many queries are searched together, each with so many hits to keep."""
     return max(
         1, min(MAX_FITTED_QUERIES if fitted else MAX_BATCH_QUERIES, MAX_BATCH_CANDIDATES // kept)

@@ -37,7 +37,7 @@ class Verification:
     sample: int
     definition: Scorer
 
-    def drawn(self, number: int) -> NDArray[np.int64]:
+    def draw_targets(self, number: int) -> NDArray[np.int64]:
         """Return the targets that are compared with query `number`, in ascending order.
 
         They are counted by descending length, from the database's first block on.
@@ -52,7 +52,7 @@ class Verification:
         query: Sequence,
         number: int,
         strands: list[bytes],
-        place: Range,
+        target_range: Range,
         found: tuple[NDArray[np.int32], NDArray[np.int64]],
         cutoff: int,
         progress: Progress,
@@ -64,10 +64,10 @@ class Verification:
         worker
             Who found it.
         query, number
-            What was compared, and its place among all queries.
+            What was compared, and its number among all queries.
         strands
             The codes of the strands that were compared.
-        place
+        target_range
             With which targets.
         found
             Scores, and the places in the block of the targets that have them.
@@ -81,18 +81,18 @@ class Verification:
         EngineError
             If one differs: what the worker found before cannot be believed either.
         """
-        first = self.database.manifest.blocks[place.block].first
-        drawn = self.drawn(number) - first
-        scores, places = found
-        for target in drawn[(place.first <= drawn) & (drawn < place.last)].tolist():
-            where = place.block, target, target + 1
+        first = self.database.manifest.blocks[target_range.block].first
+        drawn = self.draw_targets(number) - first
+        scores, positions = found
+        for target in drawn[(target_range.first <= drawn) & (drawn < target_range.last)].tolist():
+            where = target_range.block, target, target + 1
             right = max(
                 int(self.definition(codes, *where, lambda cells: progress(0))[0])
                 for codes in strands
             )
-            told = scores[places == target].tolist()
+            told = scores[positions == target].tolist()
             if told != [right] and (told or right >= cutoff):
-                ordinals = self.database.block(place.block).ordinals
+                ordinals = self.database.block(target_range.block).ordinals
                 name = first_word(self.database.headers([int(ordinals[target])])[0])
                 claim = f"scores {told[0]}" if told else f"scores less than {cutoff}"
                 raise EngineError(

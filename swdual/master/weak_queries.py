@@ -37,7 +37,7 @@ def warn_of_weak_queries(
     task: str | None,
 ) -> None:
     """Log a warning that names the queries for which the search will hardly find anything."""
-    weak = weak_queries(queries, database, params, statistics)
+    weak = find_weak_queries(queries, database, params, statistics)
     if not weak:
         return
     shown = ", ".join(weak[:3]) + (", ..." if len(weak) > 3 else "")
@@ -56,7 +56,7 @@ def warn_of_weak_queries(
     )
 
 
-def weak_queries(
+def find_weak_queries(
     queries: Many[Sequence],
     database: Database,
     params: SearchParameters,

@@ -1,8 +1,14 @@
-"""The scheduler: what each worker does next, what is given back, what is taken over.
+"""The work-stealing scheduler: which task each worker runs next, on this machine.
 
-A worker does the tasks that the plan gave it, in their order. When they are done it takes over
-what another would finish later; then it does the jobs that belong to nobody; then it begins anew
-what another is so slow at that it would still be sooner. What fails is given to somebody else.
+A worker that asks for a task gets the first of these that there is:
+
+1. the next task of its own queue, as planned;
+2. the next shared task, if the planner has no queues;
+3. the last task of another worker's queue, if this worker would finish it sooner (stealing);
+4. a background task, such as an alignment;
+5. a task that another worker is running, if this worker would finish it much sooner (speculation).
+
+A failed task goes to another worker. A worker that fails too often gets no more tasks.
 """
 
 from __future__ import annotations
@@ -18,236 +24,257 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import DeviceMemoryError, EngineError, SwdualError
-from swdual.master.task import Job, Stopped, Superseded, TaskAttempt
+from swdual.master.task import Stopped, Superseded, Task, TaskAttempt
 from swdual.master.worker import Worker
 
 logger = logging.getLogger("swdual")
 
 MAX_FAILURES = 3
-"""Failures of one job that end the search, and of one worker in a row that end its service."""
+"""Failures of one task that end the search. Also failures in a row that take a worker out."""
 
 LOOK_SECONDS = 0.05
-"""How often a worker without work looks whether others are too slow."""
+"""How often a worker without work looks for tasks to steal or to run again."""
 
 MUCH_SOONER = 2.0
-"""A task that another has begun is begun anew where that takes so many times less."""
+"""A running task is run again elsewhere if that would take this many times less."""
 
 HANGS = 20.0
-"""A worker that is silent for so many times what its turn should take is not counted on."""
+"""A worker hangs if it reports nothing for this many times the predicted time of its task."""
 
 SILENT_SECONDS = 3600.0
-"""A worker of which nothing is heard for so long is given up: no step of a task takes as long."""
+"""A worker that reports nothing for so long is taken out: no step of a task takes as long."""
 
 MAX_LOOK_SECONDS = 1.0
-"""Seconds between two looks that count as silence: beyond, the whole process was suspended."""
+"""Longest time between two checks that counts as silence. A longer one was a suspended process."""
 
 REMEDY = "search again on another `device` or `backend`"
 
 LOOK_AHEAD = 16
-"""Jobs that a worker is told of in advance."""
+"""Number of upcoming tasks that a scorer is told for prefetching."""
 
 
 class _Queue:
-    """The planned jobs of one worker, and the seconds they are predicted to take there."""
+    """The planned tasks of one worker, and the predicted seconds that they take there.
 
-    def __init__(self, worker: int, jobs: Iterable[Job]) -> None:
+    Only the scheduler uses it, with its lock held.
+    """
+
+    def __init__(self, worker: int, tasks: Iterable[Task]) -> None:
         self._worker = worker
-        self.jobs = deque(jobs)
-        self.seconds = sum(job.cost(worker) for job in self.jobs)
+        self.tasks = deque(tasks)
+        self.seconds = sum(task.cost(worker) for task in self.tasks)
 
-    def first(self) -> Job | None:
-        """Take the first job that is not done yet."""
-        while self.jobs:
-            job = self.jobs.popleft()
-            self.seconds -= job.cost(self._worker)
-            if not job.done:
-                return job
+    def take_first(self) -> Task | None:
+        """Remove and return the first task that is not done yet, if any."""
+        while self.tasks:
+            task = self.tasks.popleft()
+            self.seconds -= task.cost(self._worker)
+            if not task.done:
+                return task
         return None
 
-    def last(self) -> Job:
-        """Take the last job."""
-        job = self.jobs.pop()
-        self.seconds -= job.cost(self._worker)
-        return job
+    def take_last(self) -> Task:
+        """Remove and return the last task."""
+        task = self.tasks.pop()
+        self.seconds -= task.cost(self._worker)
+        return task
 
-    def put_first(self, job: Job) -> None:
-        """Put a job before the others."""
-        self.jobs.appendleft(job)
-        self.seconds += job.cost(self._worker)
+    def put_first(self, task: Task) -> None:
+        """Add a task at the front."""
+        self.tasks.appendleft(task)
+        self.seconds += task.cost(self._worker)
 
-    def emptied(self) -> list[Job]:
-        """Take all."""
-        jobs, self.jobs, self.seconds = [*self.jobs], deque(), 0.0
-        return jobs
+    def take_all(self) -> list[Task]:
+        """Remove and return all tasks."""
+        tasks, self.tasks, self.seconds = [*self.tasks], deque(), 0.0
+        return tasks
 
 
 class WorkStealingScheduler:
-    """Who does what next; may be asked from all threads.
+    """Decides which worker runs which task; every worker thread and the search's thread call it.
+
+    Locking: `_changed` is the lock of all state, and the condition on which idle workers wait.
+    Every public method takes it, except `report_progress`. Private methods expect it to be held.
+
+    `report_progress` runs thousands of times a second, so it takes no lock. Each attempt has one
+    writer of `cells` and `last_progress`, its worker. Others only read them, and a value that is a
+    moment old does no harm. `_stopped` and `superseded` only ever change from False to True.
 
     Parameters
     ----------
     workers
-        Those who will ask.
+        The workers that will ask for tasks.
     queues
-        The planned jobs of each worker, in order.
+        The planned tasks of each worker, in order.
     common
-        Jobs for whoever is free, in order.
-    failed
-        Numbers of the workers that are out of service; those who go out of it are added.
+        Tasks for any worker, in order.
+    failed_workers
+        Numbers of the workers that get no tasks. Workers that fail too often are added to the set,
+        so that the next batch does not use them either.
     """
 
     def __init__(
         self,
         workers: Sequence[Worker],
-        queues: Sequence[Iterable[Job]],
-        common: Iterable[Job] = (),
+        queues: Sequence[Iterable[Task]],
+        common: Iterable[Task] = (),
         failed_workers: set[int] | None = None,
     ) -> None:
         self._workers = workers
-        self._queues = [_Queue(worker, jobs) for worker, jobs in enumerate(queues)]
+        self._queues = [_Queue(worker, tasks) for worker, tasks in enumerate(queues)]
         self._common = deque(common)
-        self._unplanned: deque[Job] = deque()
+        self._background: deque[Task] = deque()
         self._running: list[TaskAttempt | None] = [None] * len(workers)
         self._failed_workers = set() if failed_workers is None else failed_workers
-        self._in_service = [number not in self._failed_workers for number in range(len(workers))]
+        self._alive = [number not in self._failed_workers for number in range(len(workers))]
         self._failures = [0] * len(workers)
         self._expected = np.zeros(len(workers))
         self._observed = np.zeros(len(workers))
-        self._finished_cells = self._told_cells = 0
+        self._finished_cells = self._reported_cells = 0
         self._stopped = False
         self._looked = time.perf_counter()
+        # Its lock is re-entrant: `check_silent_workers` calls `fail`.
         self._changed = threading.Condition()
 
-    def add(self, job: Job) -> None:
-        """Have a job done by whoever has nothing planned left."""
+    def add(self, task: Task) -> None:
+        """Add a background task. It is run when no planned task is left to start."""
         with self._changed:
-            self._unplanned.append(job)
+            self._background.append(task)
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Give out nothing more, and have what is running given up."""
+        """Hand out no more tasks; running ones end at their next `report_progress`."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     @property
     def cells_done(self) -> int:
-        """Cells of finished jobs, and of those that run; never falls."""
+        """Cells of finished and running tasks. It never decreases."""
         with self._changed:
             running: dict[int, int] = {}
             for attempt in self._running:
-                if attempt is not None and not attempt.job.done:
-                    cells = min(attempt.cells, attempt.job.cells)
-                    running[id(attempt.job)] = max(cells, running.get(id(attempt.job), 0))
-            self._told_cells = max(self._told_cells, self._finished_cells + sum(running.values()))
-            return self._told_cells
+                if attempt is not None and not attempt.task.done:
+                    cells = min(attempt.cells, attempt.task.cells)
+                    running[id(attempt.task)] = max(cells, running.get(id(attempt.task), 0))
+            self._reported_cells = max(
+                self._reported_cells, self._finished_cells + sum(running.values())
+            )
+            return self._reported_cells
 
     @property
     def slowdowns(self) -> NDArray[np.float64]:
-        """(workers,) observed seconds of finished tasks, relative to what was predicted."""
+        """(workers,) run time of finished tasks, divided by the predicted time."""
         with self._changed:
-            return np.array([self._drift(worker) for worker in range(len(self._workers))])
+            return np.array([self._slowdown(worker) for worker in range(len(self._workers))])
 
     def take(self, worker: int) -> TaskAttempt | None:
-        """Return what a worker does next, waiting for it if need be; None when all is over."""
+        """Return the next attempt of a worker, or None at the end; wait if there is none now."""
         with self._changed:
-            while not self._stopped and self._in_service[worker]:
-                job = self._next(worker)
-                if job is not None:
-                    attempt = self._running[worker] = TaskAttempt(worker, job, time.perf_counter())
+            while not self._stopped and self._alive[worker]:
+                task = self._next_task(worker)
+                if task is not None:
+                    attempt = self._running[worker] = TaskAttempt(worker, task, time.perf_counter())
                     return attempt
-                self._changed.wait(LOOK_SECONDS if self._anything_open() else None)
+                # While others work, wake up now and then: a task may become worth stealing although
+                # nothing has changed. Otherwise only `add`, `fail` or `stop` can bring work.
+                self._changed.wait(LOOK_SECONDS if self._has_open_tasks() else None)
             return None
 
-    def upcoming(self, attempt: TaskAttempt) -> list[Job]:
-        """Return the job of a turn, and what its worker will probably do next, in order."""
+    def list_upcoming(self, attempt: TaskAttempt) -> list[Task]:
+        """Return the task of an attempt and those that its worker will probably run next."""
         with self._changed:
-            jobs = itertools.chain(self._queues[attempt.worker].jobs, self._common)
-            return [attempt.job, *itertools.islice((x for x in jobs if not x.done), LOOK_AHEAD)]
+            tasks = itertools.chain(self._queues[attempt.worker].tasks, self._common)
+            return [attempt.task, *itertools.islice((x for x in tasks if not x.done), LOOK_AHEAD)]
 
-    def progressed(self, attempt: TaskAttempt, cells: int) -> None:
-        """Note what a turn has done since it last told.
+    def report_progress(self, attempt: TaskAttempt, cells: int) -> None:
+        """Note the cells that an attempt has done since its last report; takes no lock.
 
         Raises
         ------
-        Stopped, Superseded
-            If it is to be given up.
+        Stopped
+            If the search ends.
+        Superseded
+            If another worker has finished the task, or this one was taken out.
         """
         attempt.cells += cells
-        attempt.told = time.perf_counter()
+        attempt.last_progress = time.perf_counter()
         if self._stopped:
             raise Stopped
         if attempt.superseded:
             raise Superseded
 
-    def finished(self, attempt: TaskAttempt) -> bool:
-        """Note the end of a turn; return whether it was the first to do its job."""
+    def finish(self, attempt: TaskAttempt) -> bool:
+        """Note the end of an attempt; return whether it was the first to finish its task."""
         with self._changed:
             self._running[attempt.worker] = None
             self._failures[attempt.worker] = 0
-            job = attempt.job
-            if job.done:
+            task = attempt.task
+            if task.done:
                 return False
-            job.done = True
-            self._finished_cells += job.cells
-            if job.seconds is not None:
-                self._expected[attempt.worker] += job.seconds[attempt.worker]
+            task.done = True
+            self._finished_cells += task.cells
+            if task.seconds is not None:
+                self._expected[attempt.worker] += task.seconds[attempt.worker]
                 self._observed[attempt.worker] += time.perf_counter() - attempt.start
+            # The other worker, if there is one, reads this at its next `report_progress`.
             for other in self._running:
-                if other is not None and other.job is job:
+                if other is not None and other.task is task:
                     other.superseded = True
             self._changed.notify_all()
             return True
 
-    def given_up(self, attempt: TaskAttempt) -> None:
-        """Note that a turn ended because its job was done elsewhere."""
+    def give_up(self, attempt: TaskAttempt) -> None:
+        """Note that an attempt ended because another worker has finished its task."""
         with self._changed:
             self._running[attempt.worker] = None
 
-    def failed(self, attempt: TaskAttempt, error: BaseException, *, dead: bool = False) -> None:
-        """Give the job of a failed turn to somebody else.
+    def fail(self, attempt: TaskAttempt, error: BaseException, *, dead: bool = False) -> None:
+        """Give the task of a failed attempt to another worker.
 
         Parameters
         ----------
         attempt
-            What failed.
+            The attempt that failed.
         error
-            With what.
+            Why it failed.
         dead
-            Whether the worker is gone with it.
+            Whether its worker cannot run anything any more.
 
         Raises
         ------
         EngineError
-            If the job has failed too often, or no worker is left.
+            If the task has failed too often, or no worker is left.
         SwdualError, MemoryError
-            The error itself, if it would be the same everywhere.
+            The error itself, if every worker would fail in the same way.
         """
         if isinstance(error, SwdualError) and not isinstance(error, DeviceMemoryError):
             raise error
         with self._changed:
-            worker, job = attempt.worker, attempt.job
+            worker, task = attempt.worker, attempt.task
             self._running[worker] = None
             self._failures[worker] += 1
-            self._in_service[worker] = not dead and self._failures[worker] < MAX_FAILURES
-            left_over = [job]
-            job.failed_on.append(worker)
-            name, words = self._workers[worker].name, _words(error)
-            end = "" if self._in_service[worker] else f"; {name} does nothing more in this search"
-            logger.warning("%s failed at %s: %s%s", name, job, words, end)
-            if len(job.failed_on) >= MAX_FAILURES and not job.done:
-                _end(error, f"{job} failed {len(job.failed_on)} times; the last time {words}")
-            if not self._in_service[worker]:
+            self._alive[worker] = not dead and self._failures[worker] < MAX_FAILURES
+            left_over = [task]
+            task.failed_on.append(worker)
+            name, words = self._workers[worker].name, _describe_error(error)
+            end = "" if self._alive[worker] else f"; {name} does nothing more in this search"
+            logger.warning("%s failed at %s: %s%s", name, task, words, end)
+            if len(task.failed_on) >= MAX_FAILURES and not task.done:
+                _raise_failure(
+                    error, f"{task} failed {len(task.failed_on)} times; the last time {words}"
+                )
+            if not self._alive[worker]:
                 self._failed_workers.add(worker)
-                left_over += self._queues[worker].emptied()
-            if not any(self._in_service):
-                _end(error, f"no worker is left; the last one failed at {job}: {words}")
-            for each in left_over:
-                self._reassign(each)
+                left_over += self._queues[worker].take_all()
+            if not any(self._alive):
+                _raise_failure(error, f"no worker is left; the last one failed at {task}: {words}")
+            for unfinished in left_over:
+                self._reassign(unfinished)
             self._changed.notify_all()
 
-    def look(self) -> None:
-        """Give up workers of which nothing was heard for too long; to be called now and then.
+    def check_silent_workers(self) -> None:
+        """Take out workers that have reported nothing for too long; called every 0.1 s or so.
 
         Raises
         ------
@@ -256,168 +283,189 @@ class WorkStealingScheduler:
         """
         with self._changed:
             now = time.perf_counter()
+            # Silence is counted check by check, not from clock times: a laptop that slept for a
+            # night, or a process that was stopped, must not lose its workers.
             step, self._looked = min(now - self._looked, MAX_LOOK_SECONDS), now
             for attempt in [attempt for attempt in self._running if attempt is not None]:
-                attempt.silent = attempt.silent + step if attempt.told == attempt.heard else 0.0
-                attempt.heard = attempt.told
+                attempt.silent = (
+                    attempt.silent + step if attempt.last_progress == attempt.last_checked else 0.0
+                )
+                attempt.last_checked = attempt.last_progress
                 if attempt.silent > max(
-                    SILENT_SECONDS, HANGS * self._seconds(attempt.worker, attempt.job)
+                    SILENT_SECONDS, HANGS * self._seconds(attempt.worker, attempt.task)
                 ):
                     attempt.superseded = True
                     words = f"nothing was heard of it for {attempt.silent:.0f} s"
-                    self.failed(attempt, TimeoutError(words), dead=True)
+                    self.fail(attempt, TimeoutError(words), dead=True)
 
-    def waiting(self) -> list[Job]:
-        """Return the planned jobs that nobody has begun, in no particular order."""
+    def list_waiting(self) -> list[Task]:
+        """Return the planned tasks that no worker has begun, in no particular order."""
         with self._changed:
-            return [job for queue in self._queues for job in queue.jobs if not job.done]
+            return [task for queue in self._queues for task in queue.tasks if not task.done]
 
-    def plan_again(self, queues: Sequence[Sequence[Job]]) -> None:
-        """Replace the queues; jobs that have been begun meanwhile are left out.
+    def replan(self, queues: Sequence[Sequence[Task]]) -> None:
+        """Replace the queues of all workers.
 
-        One that was given back meanwhile, or that a worker may not have, is given to another.
+        The planner ran without the lock, so the queues may have changed since `list_waiting`. Tasks
+        that were begun meanwhile are left out. Tasks that came back meanwhile, or that the planned
+        worker cannot run, go to another worker.
         """
         with self._changed:
-            waiting = {id(job): job for queue in self._queues for job in queue.emptied()}
-            for worker, jobs in enumerate(queues):
-                if self._in_service[worker]:
-                    chosen = [x for x in jobs if id(x) in waiting and self._may(worker, x)]
+            waiting = {id(task): task for queue in self._queues for task in queue.take_all()}
+            for worker, tasks in enumerate(queues):
+                if self._alive[worker]:
+                    chosen = [x for x in tasks if id(x) in waiting and self._can_take(worker, x)]
                     self._queues[worker] = _Queue(worker, chosen)
-                    for job in chosen:
-                        del waiting[id(job)]
-            for job in waiting.values():
-                self._reassign(job)
+                    for task in chosen:
+                        del waiting[id(task)]
+            for task in waiting.values():
+                self._reassign(task)
             self._changed.notify_all()
 
-    def _anything_open(self) -> bool:
-        """Return whether somebody works or will: then others may have to take over from him."""
+    def _has_open_tasks(self) -> bool:
+        """Return whether a task is running or waiting: an idle worker may get it later."""
         return (
             any(attempt is not None for attempt in self._running)
-            or any(queue.jobs for queue in self._queues)
-            or bool(self._common or self._unplanned)
+            or any(queue.tasks for queue in self._queues)
+            or bool(self._common or self._background)
         )
 
-    def _next(self, worker: int) -> Job | None:
+    def _next_task(self, worker: int) -> Task | None:
+        """Return the next task of a worker in the order that the module's docstring gives."""
         return (
-            self._queues[worker].first()
+            self._queues[worker].take_first()
             or (self._common.popleft() if self._common else None)
             or self._steal(worker)
-            or self._take_unplanned(worker)
+            or self._take_background(worker)
             or self._speculate(worker)
         )
 
-    def _steal(self, worker: int) -> Job | None:
-        """Return the last task of another's queue that this worker would finish sooner."""
+    def _steal(self, worker: int) -> Task | None:
+        """Remove and return the last task of another queue, if this worker would finish it sooner.
+
+        The queue that ends last is tried first.
+        """
         now = time.perf_counter()
-        for victim in sorted(range(len(self._queues)), key=lambda v: -self._end(v, now)):
+        for victim in sorted(range(len(self._queues)), key=lambda v: -self._expected_end(v, now)):
             queue = self._queues[victim]
-            while queue.jobs and queue.jobs[-1].done:
-                queue.last()
-            if not queue.jobs:
+            while queue.tasks and queue.tasks[-1].done:
+                queue.take_last()
+            if not queue.tasks:
                 continue
-            job = queue.jobs[-1]
-            if self._may(worker, job) and self._seconds(worker, job) < self._end(victim, now) - now:
-                return queue.last()
+            task = queue.tasks[-1]
+            if (
+                self._can_take(worker, task)
+                and self._seconds(worker, task) < self._expected_end(victim, now) - now
+            ):
+                return queue.take_last()
         return None
 
-    def _take_unplanned(self, worker: int) -> Job | None:
-        for place, job in enumerate(self._unplanned):
-            if self._may(worker, job):
-                del self._unplanned[place]
-                return job
+    def _take_background(self, worker: int) -> Task | None:
+        """Remove and return the first background task that the worker may run."""
+        for index, task in enumerate(self._background):
+            if self._can_take(worker, task):
+                del self._background[index]
+                return task
         return None
 
-    def _speculate(self, worker: int) -> Job | None:
-        """Return a task that another is so slow at that this worker would be much sooner."""
+    def _speculate(self, worker: int) -> Task | None:
+        """Return a running task that this worker would finish much sooner; at most two run it."""
         now = time.perf_counter()
         begun = [attempt for attempt in self._running if attempt is not None]
         for attempt in begun:
-            job = attempt.job
+            task = attempt.task
             if (
-                job.seconds is None
-                or job.done
-                or not self._may(worker, job)
-                or sum(other.job is job for other in begun) > 1
+                task.seconds is None
+                or task.done
+                or not self._can_take(worker, task)
+                or sum(other.task is task for other in begun) > 1
             ):
                 continue
-            if self._left(attempt, now) > max(
-                LOOK_SECONDS, MUCH_SOONER * self._seconds(worker, job)
+            if self._remaining(attempt, now) > max(
+                LOOK_SECONDS, MUCH_SOONER * self._seconds(worker, task)
             ):
-                return job
+                return task
         return None
 
-    def _left(self, attempt: TaskAttempt, now: float) -> float:
-        """Return how long a turn will probably still take.
+    def _remaining(self, attempt: TaskAttempt, now: float) -> float:
+        """Return the seconds that an attempt will probably still take.
 
-        As its progress says, else as was predicted; once it is late, at least as long again as
-        nothing has been heard of it, so that nobody waits for a worker that hangs.
+        It follows from the progress so far, or from the prediction before the first report. A late
+        attempt counts at least as long again as it has been silent: no worker waits for one that
+        hangs.
         """
-        elapsed, predicted = now - attempt.start, self._seconds(attempt.worker, attempt.job)
+        elapsed, predicted = now - attempt.start, self._seconds(attempt.worker, attempt.task)
         left = predicted - elapsed
         if attempt.cells:
-            left = elapsed * (attempt.job.cells - attempt.cells) / attempt.cells
+            left = elapsed * (attempt.task.cells - attempt.cells) / attempt.cells
         if elapsed > predicted:
-            left = max(left, now - max(attempt.told, attempt.start))
+            left = max(left, now - max(attempt.last_progress, attempt.start))
         return max(left, 0.0)
 
-    def _may(self, worker: int, job: Job) -> bool:
-        """Return whether a worker can do a job, and did not fail at it while others could do it."""
-        if job.done or not job.able(worker):
+    def _can_take(self, worker: int, task: Task) -> bool:
+        """Return whether a worker may run a task.
+
+        A worker that failed at the task gets it again only if no other worker can run it.
+        """
+        if task.done or not task.able(worker):
             return False
-        return worker not in job.failed_on or not any(
-            there and other not in job.failed_on and job.able(other) and not self._hangs(other)
-            for other, there in enumerate(self._in_service)
+        return worker not in task.failed_on or not any(
+            alive and other not in task.failed_on and task.able(other) and not self._hangs(other)
+            for other, alive in enumerate(self._alive)
         )
 
     def _hangs(self, worker: int) -> bool:
-        """Return whether nothing has been heard of a worker for many times what its turn takes."""
+        """Return whether a worker is silent for many times the predicted time of its task."""
         attempt = self._running[worker]
         if attempt is None:
             return False
-        usual = max(LOOK_SECONDS, self._seconds(worker, attempt.job))
-        return time.perf_counter() - max(attempt.told, attempt.start) > HANGS * usual
+        usual = max(LOOK_SECONDS, self._seconds(worker, attempt.task))
+        return time.perf_counter() - max(attempt.last_progress, attempt.start) > HANGS * usual
 
-    def _reassign(self, job: Job) -> None:
-        """Put a job before all others of the worker that would finish it first."""
-        if job.done:
+    def _reassign(self, task: Task) -> None:
+        """Put a task at the front of the queue of the worker that would finish it first."""
+        if task.done:
             return
-        if job.seconds is None:
-            self._unplanned.appendleft(job)
+        if task.seconds is None:
+            self._background.appendleft(task)
             return
         now = time.perf_counter()
         able = [
             worker
-            for worker, there in enumerate(self._in_service)
-            if there and self._may(worker, job)
+            for worker, alive in enumerate(self._alive)
+            if alive and self._can_take(worker, task)
         ]
         if not able:
-            raise EngineError(f"no worker is left that could do {job}; {REMEDY}")
-        best = min(able, key=lambda worker: self._end(worker, now) + self._seconds(worker, job))
-        self._queues[best].put_first(job)
+            raise EngineError(f"no worker is left that could do {task}; {REMEDY}")
+        best = min(
+            able, key=lambda worker: self._expected_end(worker, now) + self._seconds(worker, task)
+        )
+        self._queues[best].put_first(task)
 
-    def _seconds(self, worker: int, job: Job) -> float:
-        return job.cost(worker) * self._drift(worker)
+    def _seconds(self, worker: int, task: Task) -> float:
+        """Return the predicted seconds, corrected by how the worker has done so far."""
+        return task.cost(worker) * self._slowdown(worker)
 
-    def _drift(self, worker: int) -> float:
-        """Return how much slower than predicted a worker is; as long as that is unknown, as all."""
+    def _slowdown(self, worker: int) -> float:
+        """Return how many times slower than predicted a worker is; if unknown, how many all are."""
         expected, observed = self._expected[worker], self._observed[worker]
         if expected == 0:
             expected, observed = self._expected.sum(), self._observed.sum()
         return float(observed / expected) if expected > 0 else 1.0
 
-    def _end(self, worker: int, now: float) -> float:
-        """Return when a worker will probably have done its queue."""
+    def _expected_end(self, worker: int, now: float) -> float:
+        """Return when a worker will probably have finished its queue."""
         attempt = self._running[worker]
-        free = now if attempt is None else now + self._left(attempt, now)
-        return free + self._queues[worker].seconds * self._drift(worker)
+        free = now if attempt is None else now + self._remaining(attempt, now)
+        return free + self._queues[worker].seconds * self._slowdown(worker)
 
 
-def _words(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _end(error: BaseException, message: str) -> None:
-    """End the search: lack of memory as what it is, anything else as a failure of the engine."""
+def _raise_failure(error: BaseException, message: str) -> None:
+    """Raise the error that ends the search: a lack of memory as it is, others as EngineError."""
     if isinstance(error, (MemoryError, SwdualError)):
         raise error
     raise EngineError(f"{message}; {REMEDY}") from error

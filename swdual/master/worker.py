@@ -12,7 +12,7 @@ from swdual import registry
 from swdual.backend import CachingScorer, PrefetchingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
-from swdual.master.cost import CalibrationCache, CostModel, calibrated, clock_of
+from swdual.master.cost import CalibrationCache, CostModel, calibrate, clock_of
 from swdual.master.devices import PACKAGE, Device, device_mix
 from swdual.sequences.scoring import ScoringScheme
 
@@ -26,7 +26,7 @@ class Worker:
     Parameters
     ----------
     number
-        Its place among all workers: CPUs first.
+        Its number among all workers: CPUs first.
     name
         Such as "cpu 0".
     device
@@ -81,7 +81,7 @@ def register(
                 _warm_up(scorer, database)
             together = devices.count(device) if device.kind == "cpu" else 1
             scorer_of = partial(bind, device, scheme=scheme)
-            measure = partial(calibrated, scorer_of, together, clock_of(device.kind))
+            measure = partial(calibrate, scorer_of, together, clock_of(device.kind))
             rates[device.name] = (
                 CostModel.from_dict({"gcups": 1})
                 if book is None
@@ -96,13 +96,13 @@ def register(
     workers: list[Worker] = []
     for kind in ("cpu", "gpu"):
         able = (each for each in devices if each.kind == kind and each.name in scorers)
-        for place, device in enumerate(able):
+        for rank, device in enumerate(able):
             worker = (scorers[device.name], rates[device.name])
-            workers.append(Worker(len(workers), f"{kind} {place}", device, *worker))
+            workers.append(Worker(len(workers), f"{kind} {rank}", device, *worker))
     return workers
 
 
-def cpu_scorers(
+def bind_cpu_scorers(
     devices: Sequence[Device], database: Database, scheme: ScoringScheme
 ) -> list[Scorer]:
     """Return what would score on each of the CPUs among some devices; equal ones share it."""

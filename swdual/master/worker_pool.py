@@ -1,4 +1,4 @@
-"""The worker pool: a thread for each worker does what the scheduler says, and reports on it."""
+"""The worker pool: one thread for each worker runs the tasks that the scheduler hands out."""
 
 from __future__ import annotations
 
@@ -18,13 +18,24 @@ from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
 
 STOP_SECONDS = 1.0
-"""How long workers that were told to stop are waited for."""
+"""How long the pool waits for its threads when the search ends."""
 
 
-class Report(NamedTuple):
-    """How a turn ended: "done" with a value, "failed" or "superseded".
+class AttemptReport(NamedTuple):
+    """The end of one attempt; a worker thread makes it, the thread of the search reads it.
 
-    The worker itself was busy with it for `seconds`, by `swdual.master.cost.clock_of`.
+    Parameters
+    ----------
+    attempt
+        The attempt.
+    end
+        When it ended, by `time.perf_counter`.
+    outcome
+        "done" (with a value), "failed" or "superseded".
+    value
+        What the task returned.
+    seconds
+        How long the worker itself computed, by `swdual.master.cost.clock_of`.
     """
 
     attempt: TaskAttempt
@@ -35,16 +46,24 @@ class Report(NamedTuple):
 
 
 class WorkerPool:
-    """Worker threads; leaving the ``with`` block ends them all.
+    """The worker threads of one batch; the thread of the search enters and leaves it.
 
-    A worker that is in the middle of a long computation is not waited for: it ends after it.
+    Leaving the ``with`` block stops the threads. A thread in a long computation ends after it.
 
-    What comes of each turn, or an error that ends the search, comes out of `reports` in the order
-    in which they end.
+    The threads and the search share two objects only. Threads take tasks from the scheduler, whose
+    lock protects all of its state. They put reports, or the error that ends the search, into
+    `reports`, a queue that needs no lock: many threads put, only the search gets.
+
+    Parameters
+    ----------
+    workers
+        One thread is started for each.
+    scheduler
+        Where the threads get their tasks.
     """
 
     def __init__(self, workers: Sequence[Worker], scheduler: WorkStealingScheduler) -> None:
-        self.reports: SimpleQueue[Report | BaseException] = SimpleQueue()
+        self.reports: SimpleQueue[AttemptReport | BaseException] = SimpleQueue()
         self._scheduler = scheduler
         self._threads = [
             threading.Thread(
@@ -60,39 +79,51 @@ class WorkerPool:
 
     def __exit__(self, *_: object) -> None:
         self._scheduler.stop()
+        # The threads are daemons: one that does not end in time does not keep the process alive.
         deadline = time.monotonic() + STOP_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self, worker: Worker) -> None:
+        """Run tasks until the scheduler has no more; the body of a worker thread."""
         try:
             while (attempt := self._scheduler.take(worker.number)) is not None:
-                self._do(worker, attempt)
+                self._run_attempt(worker, attempt)
         except Stopped:
             return
         except BaseException as error:
+            # An exception would end this thread unseen. The search raises it in its own thread.
             self.reports.put(error)
 
-    def _do(self, worker: Worker, attempt: TaskAttempt) -> None:
-        """Do one turn; whatever ends the search gets out."""
+    def _run_attempt(self, worker: Worker, attempt: TaskAttempt) -> None:
+        """Run one attempt and report on it.
+
+        The scheduler hears of the end before or after the report, as follows. A failure is reported
+        first: `fail` may raise the error that ends the search, which then comes last in the queue.
+        A success is noted first: `finish` decides whose value counts if two workers ran the task.
+
+        Raises
+        ------
+        Exception
+            Whatever ends the search.
+        """
         scheduler, clock = self._scheduler, clock_of(worker.device.kind)
         started = clock()
         try:
             if isinstance(worker.scorer, PrefetchingScorer):
-                worker.scorer.prefetch(
-                    [task for job in scheduler.upcoming(attempt) for task in job.tasks]
-                )
-            value = attempt.job.run(worker, partial(scheduler.progressed, attempt))
+                upcoming = scheduler.list_upcoming(attempt)
+                worker.scorer.prefetch([hint for task in upcoming for hint in task.scoring_tasks])
+            value = attempt.task.run(worker, partial(scheduler.report_progress, attempt))
         except Stopped:
             raise
         except Superseded:
-            scheduler.given_up(attempt)
-            self.reports.put(Report(attempt, time.perf_counter(), "superseded"))
+            scheduler.give_up(attempt)
+            self.reports.put(AttemptReport(attempt, time.perf_counter(), "superseded"))
         except BaseException as error:
-            self.reports.put(Report(attempt, time.perf_counter(), "failed"))
+            self.reports.put(AttemptReport(attempt, time.perf_counter(), "failed"))
             lost = isinstance(error, DeviceMemoryError) or not isinstance(error, Exception)
-            scheduler.failed(attempt, error, dead=lost)
+            scheduler.fail(attempt, error, dead=lost)
         else:
             seconds = clock() - started
-            outcome = "done" if scheduler.finished(attempt) else "superseded"
-            self.reports.put(Report(attempt, time.perf_counter(), outcome, value, seconds))
+            outcome = "done" if scheduler.finish(attempt) else "superseded"
+            self.reports.put(AttemptReport(attempt, time.perf_counter(), outcome, value, seconds))

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
-from swdual.cluster.partition import ClusterPartition, combined, partition_search
+from swdual.cluster.partition import ClusterPartition, combine_rates, partition_search
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.cost import CalibrationCache, CostModel
 from swdual.master.devices import Device
-from swdual.master.inputs import chosen_strand, open_database, read_queries
-from swdual.master.memory import Memory, Needs, least_memory, most_memory
+from swdual.master.inputs import choose_strand, open_database, read_queries
+from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.serialization import HEAD, HIT
-from swdual.master.setup import most_together
+from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
 from swdual.planning.planner import PACKAGE
 from swdual.prediction.forecast import Forecast
 from swdual.prediction.nodes_file import NodeKind, read_cluster
-from swdual.prediction.preview import default_scheme, rates_of
-from swdual.prediction.synthetic_database import DescribedDatabase, block_bytes
+from swdual.prediction.preview import find_rates, make_default_scheme
+from swdual.prediction.synthetic_database import SyntheticDatabase, block_bytes
 from swdual.sequences.validation import OnInvalid
 
 SLOWEST_GCUPS, FASTEST_GCUPS = 1e-3, 1e9
@@ -91,12 +91,12 @@ class ClusterPreview:
             if described is None
             else open_database({"described": "A"}, dbtype=described.alphabet.name)
         )
-        self.database: Database | DescribedDatabase = described or known
-        self.sides = 2 if chosen_strand(known, strand) == "both" else 1
+        self.database: Database | SyntheticDatabase = described or known
+        self.strand_count = 2 if choose_strand(known, strand) == "both" else 1
         found = read_queries(queries, known, dbtype, on_invalid)
         self.lengths = [len(query.codes) for query in found]
         self.kept = min(max_target_seqs or len(self.database), len(self.database))
-        self._scheme = default_scheme(known)
+        self._scheme = make_default_scheme(known)
         book = CalibrationCache()
         self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}
 
@@ -105,7 +105,7 @@ class ClusterPreview:
         counts = {"cpu": kind.cpus, "gpu": kind.gpus}
         file, own = self.cluster.path, isinstance(kind.rates, str)
         try:
-            found = rates_of(kind.rates, counts, self._scheme, book)
+            found = find_rates(kind.rates, counts, self._scheme, book)
         except InputError as error:
             if own:
                 raise
@@ -122,7 +122,7 @@ class ClusterPreview:
     @property
     def cells(self) -> int:
         """Cells of all queries against all targets."""
-        return sum(self.lengths) * self.database.residues * self.sides
+        return sum(self.lengths) * self.database.residues * self.strand_count
 
     def forecast(self, planner: str) -> Forecast:
         """Return what the search would be like."""
@@ -131,10 +131,14 @@ class ClusterPreview:
         for kind in self.cluster.kinds:
             own = self.rates[kind.name]
             counts = {"cpu": kind.cpus, "gpu": kind.gpus}
-            node = combined([own[name] for name, count in counts.items() for _ in range(count)])
+            node = combine_rates(
+                [own[name] for name, count in counts.items() for _ in range(count)]
+            )
             kinds += [kind.kind] * kind.count
             rates += [node] * kind.count
-        partition = partition_search(self.lengths, self.database, kinds, rates, planner, self.sides)
+        partition = partition_search(
+            self.lengths, self.database, kinds, rates, planner, self.strand_count
+        )
         return Forecast(self.cluster, partition, self._sizes, self._most_hits(partition))
 
     @cached_property
@@ -145,8 +149,10 @@ class ClusterPreview:
         """Return how many bytes come back from the nodes at most."""
         return sum(
             len(partition.groups[group])
-            * (HEAD.size + HIT.itemsize * min(self.kept, place.last - place.first))
-            for group, place in ((group, partition.ranges[k]) for group, k in partition.shares)
+            * (HEAD.size + HIT.itemsize * min(self.kept, target_range.last - target_range.first))
+            for group, target_range in (
+                (group, partition.ranges[k]) for group, k in partition.shares
+            )
         )
 
     def memory(self, kind: NodeKind, partition: ClusterPartition) -> tuple[Memory, Memory]:
@@ -159,7 +165,7 @@ class ClusterPreview:
             database,
             [self.lengths[query] for query in largest],
             self.kept,
-            most_together(self.kept),
+            compute_max_batch_queries(self.kept),
             [scorer] * kind.cpus,
         )
-        return most_memory(needs), least_memory(needs)
+        return estimate_max_memory(needs), estimate_min_memory(needs)

@@ -15,7 +15,7 @@ from swdual.errors import InputError
 from swdual.planning.gantt import PALETTE, Panel, draw_or_save
 from swdual.planning.planner import Plan
 from swdual.prediction.nodes_file import Cluster
-from swdual.prediction.transfers import Transfer, transferred
+from swdual.prediction.transfers import Transfer, simulate_transfers
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload.planned import of_plan
@@ -89,7 +89,9 @@ class Forecast:
     def blocks(self) -> NDArray[np.int64]:
         """(shares,) the block that each share needs."""
         ranges = self.partition.ranges
-        return np.array([ranges[share.place].block for share in self.partition.shares], np.int64)
+        return np.array(
+            [ranges[share.range_number].block for share in self.partition.shares], np.int64
+        )
 
     @cached_property
     def transfers(self) -> list[Transfer]:
@@ -104,7 +106,7 @@ class Forecast:
         wanted = [pair for pair in dict.fromkeys(needed) if not has[pair[0]]]
         client = len(has)
         senders = [*np.flatnonzero(has).tolist(), client]
-        return transferred(wanted, self.sizes, senders, client + 1, self.cluster.network)
+        return simulate_transfers(wanted, self.sizes, senders, client + 1, self.cluster.network)
 
     @cached_property
     def ready(self) -> NDArray[np.float64]:
@@ -183,7 +185,7 @@ class Forecast:
                 "returned_at_most": self.returned,
             },
             "kinds": [load._asdict() for load in self.loads],
-            "ranges": [list(place[:3]) for place in partition.ranges],
+            "ranges": [list(target_range[:3]) for target_range in partition.ranges],
             "groups": [group.tolist() for group in partition.groups],
             "shares": [list(share) for share in partition.shares],
         }

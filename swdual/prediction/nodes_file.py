@@ -35,7 +35,7 @@ from typing import Any
 from swdual.errors import InputError
 from swdual.io.input import read_toml
 from swdual.io.text import MAX_QUOTE_LENGTH, quote, sanitize, size
-from swdual.prediction.synthetic_database import DescribedDatabase
+from swdual.prediction.synthetic_database import SyntheticDatabase
 from swdual.registry import unknown
 from swdual.sequences.alphabet import ALPHABETS
 
@@ -124,7 +124,7 @@ class Cluster:
     path: str
     kinds: tuple[NodeKind, ...]
     network: Network = field(default_factory=Network)
-    database: DescribedDatabase | None = None
+    database: SyntheticDatabase | None = None
 
     @property
     def nodes(self) -> int:
@@ -188,7 +188,7 @@ def _kind(given: object, number: int, file: str) -> NodeKind:
     return kind
 
 
-def _database(given: object, file: str) -> DescribedDatabase:
+def _database(given: object, file: str) -> SyntheticDatabase:
     table = _Table(given, "[database]", file, ("residues", "sequences", "longest", "type"))
     most = 10**18
     residues, sequences, longest = (
@@ -198,7 +198,7 @@ def _database(given: object, file: str) -> DescribedDatabase:
     if alphabet not in ALPHABETS:
         raise table.wrong("type", " or ".join(f'"{name}"' for name in ALPHABETS))
     try:
-        return DescribedDatabase(residues, sequences, longest, alphabet)
+        return SyntheticDatabase(residues, sequences, longest, alphabet)
     except InputError as error:
         raise InputError(f"{table.where}: {error.message}", file=file) from error
 

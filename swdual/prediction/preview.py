@@ -12,12 +12,12 @@ from swdual import registry
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.io.input import read_small
-from swdual.master.cost import CalibrationCache, CostModel, calibrated, clock_of
-from swdual.master.devices import Device, available_threads, device_mix, gpus
-from swdual.master.inputs import chosen_strand, open_database, read_queries, scoring_scheme
-from swdual.master.memory import Memory, Needs, least_memory, most_memory
+from swdual.master.cost import CalibrationCache, CostModel, calibrate, clock_of
+from swdual.master.devices import Device, available_threads, device_mix, list_gpus
+from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
+from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import Division, divide
-from swdual.master.setup import most_together
+from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
 from swdual.sequences.scoring import ScoringScheme
@@ -83,7 +83,7 @@ class Preview:
         self.database = open_database(database, on_invalid, dbtype)
         if max_target_seqs < 0:
             raise InputError(f"max_target_seqs is {max_target_seqs}, but it must be at least 0")
-        self.sides = 2 if chosen_strand(self.database, strand) == "both" else 1
+        self.strand_count = 2 if choose_strand(self.database, strand) == "both" else 1
         found = read_queries(queries, self.database, dbtype, on_invalid)
         self.lengths = [len(query.codes) for query in found]
         self._kept = min(max_target_seqs or len(self.database), len(self.database))
@@ -92,20 +92,20 @@ class Preview:
         if not self.kinds:
             raise InputError("a plan needs at least one CPU or GPU")
         book = CalibrationCache()
-        self.rates = rates_of(rates, self._counts, default_scheme(self.database), book)
+        self.rates = find_rates(rates, self._counts, make_default_scheme(self.database), book)
         named = rates if isinstance(rates, (str, os.PathLike)) else book.path
         self.rates_file = None if named is None or isinstance(rates, Mapping) else os.fspath(named)
 
     @property
     def cells(self) -> int:
         """Cells of all queries against all targets."""
-        return sum(self.lengths) * self.database.residues * self.sides
+        return sum(self.lengths) * self.database.residues * self.strand_count
 
     def divide(self, planner: str) -> Division:
         """Return the tasks and the plan."""
         registry.load(PACKAGE, planner)
         rates = [self.rates[kind] for kind in self.kinds]
-        return divide(self.lengths, self.database, self.kinds, rates, planner, self.sides)
+        return divide(self.lengths, self.database, self.kinds, rates, planner, self.strand_count)
 
     def plan(self, planner: str) -> Plan:
         """Return the plan."""
@@ -115,24 +115,24 @@ class Preview:
     def _needs(self) -> Needs:
         """What the memory of its search depends on; that in which GPUs are driven is not known."""
         database = self.database
-        scorer = bind(Device("cpu"), database, default_scheme(database))
+        scorer = bind(Device("cpu"), database, make_default_scheme(database))
         return Needs(
             database,
             self.lengths,
             self._kept,
-            most_together(self._kept),
+            compute_max_batch_queries(self._kept),
             [scorer] * self._counts["cpu"],
         )
 
     @property
     def memory(self) -> Memory:
         """What the search would take of it, if it has as much as it gains from."""
-        return most_memory(self._needs)
+        return estimate_max_memory(self._needs)
 
     @property
-    def least_memory(self) -> Memory:
+    def min_memory(self) -> Memory:
         """What the search would take of it, if it has no more than it needs."""
-        return least_memory(self._needs)
+        return estimate_min_memory(self._needs)
 
     @property
     def gpu_bytes(self) -> int:
@@ -140,9 +140,9 @@ class Preview:
         return self.database.residues if self._counts["gpu"] else 0
 
 
-def default_scheme(database: Database) -> ScoringScheme:
+def make_default_scheme(database: Database) -> ScoringScheme:
     """Return a scheme to measure with: rates do not depend on it."""
-    return scoring_scheme(database, None, None, None, None, None)
+    return make_scoring_scheme(database, None, None, None, None, None)
 
 
 def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
@@ -150,11 +150,11 @@ def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
     for name, count in (("cpus", cpus), ("gpus", gpus_wanted)):
         if count is not None and not 0 <= count <= MAX_WORKERS:
             raise InputError(f"`{name}` is {count}, but it must be from 0 to {MAX_WORKERS:,}")
-    here = gpus_wanted if gpus_wanted is not None else len(gpus())
+    here = gpus_wanted if gpus_wanted is not None else len(list_gpus())
     return {"cpu": max(1, available_threads() - here) if cpus is None else cpus, "gpu": here}
 
 
-def rates_of(
+def find_rates(
     given: str | os.PathLike[str] | Mapping[str, Any] | None,
     counts: Mapping[str, int],
     scheme: ScoringScheme,
@@ -193,7 +193,7 @@ def rates_of(
             except InputError as error:
                 raise InputError(f"{kind}: {error.message}", file=file) from error
             continue
-        devices = [Device("cpu")] if kind == "cpu" else gpus()
+        devices = [Device("cpu")] if kind == "cpu" else list_gpus()
         if not devices:
             raise InputError(
                 "there is no GPU here to measure: give its speed in GCUPS with `rates`, such as "
@@ -203,8 +203,8 @@ def rates_of(
         cpus = min(counts["cpu"], available_threads())
         together = cpus if kind == "cpu" else 1
         scorer_of = partial(bind, devices[0], scheme=scheme)
-        measure = partial(calibrated, scorer_of, together, clock_of(kind))
-        among = device_mix([Device("cpu")] * cpus + gpus()[: counts["gpu"]])
+        measure = partial(calibrate, scorer_of, together, clock_of(kind))
+        among = device_mix([Device("cpu")] * cpus + list_gpus()[: counts["gpu"]])
         found[kind] = book.find(devices[0].name, among, measure)
     return found
 

@@ -29,7 +29,7 @@ TARGET_BYTES = 24
 """What a target takes of a block besides its residues: the gap behind it, and numbers about it."""
 
 
-class DescribedDatabase:
+class SyntheticDatabase:
     """Targets whose lengths are distributed like those of proteins; they have no residues.
 
     Parameters
@@ -63,7 +63,7 @@ class DescribedDatabase:
             )
         self.name = "described database"
         self.alphabet: Alphabet = ALPHABETS[alphabet]
-        self._lengths, self._counts = _drawn(residues, sequences, longest)
+        self._lengths, self._counts = _draw_lengths(residues, sequences, longest)
 
     def __len__(self) -> int:
         return int(self._counts.sum())
@@ -134,7 +134,7 @@ class DescribedDatabase:
         return blocks
 
 
-def _drawn(
+def _draw_lengths(
     residues: int, sequences: int, longest: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Return descending lengths and how many targets have each: log-normal, with the mean given."""

@@ -21,7 +21,7 @@ class Transfer(NamedTuple):
     end: float
 
 
-def transferred(
+def simulate_transfers(
     wanted: Sequence[tuple[int, int]],
     sizes: NDArray[np.int64],
     senders: Collection[int],

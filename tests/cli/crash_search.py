@@ -12,7 +12,7 @@ from pathlib import Path
 from database.crash import die
 
 from swdual.cli import main as command
-from swdual.master import ranges as task
+from swdual.master import ranges
 
 SEARCH = ("search", "many.fa", "many.fa", "--stats", "none", "-k", "3", "--quiet")
 
@@ -27,7 +27,7 @@ def search(place: Path) -> None:
 
 def main(folder: str) -> None:
     """Search once, so that kernels are compiled, then die at each moment."""
-    task.MIN_RANGE_RESIDUES = 500
+    ranges.MIN_RANGE_RESIDUES = 500
     if os.fork() == 0:
         search(Path())
     os.wait()

@@ -51,8 +51,8 @@ def rates(here):
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU, wherever this runs."""
-    monkeypatch.setattr("swdual.master.devices.gpus", lambda: [])
-    monkeypatch.setattr("swdual.prediction.preview.gpus", lambda: [])
+    monkeypatch.setattr("swdual.master.devices.list_gpus", lambda: [])
+    monkeypatch.setattr("swdual.prediction.preview.list_gpus", lambda: [])
 
 
 def planned(outcome):

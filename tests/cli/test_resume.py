@@ -17,8 +17,7 @@ from cli.crash_search import SEARCH
 from fuzz.kills import left_over, torment
 
 from swdual.io.journal import Journal
-from swdual.master import checkpoint
-from swdual.master import ranges as task
+from swdual.master import checkpoint, ranges
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.completion import ATTRIBUTE
 from swdual.master.search import Search
@@ -175,7 +174,7 @@ def test_what_is_complete_is_not_searched_again(place, run, here, monkeypatch, m
         *(["hits.tsv.journal"] * (place == "journal")),
     }
     with monkeypatch.context() as patch:
-        patch.setattr(Search, "engage", None)
+        patch.setattr(Search, "prepare", None)
         outcome = run(*SEARCHED, *more)
     assert outcome.code == 0
     words = "hits.tsv is complete: nothing to resume; --force searches again"
@@ -397,7 +396,7 @@ def test_kills_at_random_moments_lose_nothing(here):
 def test_a_search_that_dies_at_any_moment_goes_on_to_the_same_bytes(here, run, monkeypatch):
     """Before, in the middle of and after every write of journal and output, and every rename."""
     fasta(here / "many.fa", 4, 400, 1)
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 500)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 500)
     program = Path(__file__).with_name("crash_search.py")
     tests = os.fspath(program.parents[1])
     done = subprocess.run(

@@ -47,7 +47,7 @@ def many(here, tmp_path_factory, monkeypatch):
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU, wherever this runs."""
-    monkeypatch.setattr("swdual.master.devices.gpus", lambda limit=None: [])
+    monkeypatch.setattr("swdual.master.devices.list_gpus", lambda limit=None: [])
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from swdual.database.build import BLOCK_RECORDS
 from swdual.database.database import Database
 from swdual.database.layout import BLOCK_BYTES
 from swdual.errors import InputError
-from swdual.prediction.synthetic_database import TARGET_BYTES, DescribedDatabase, block_bytes
+from swdual.prediction.synthetic_database import TARGET_BYTES, SyntheticDatabase, block_bytes
 from swdual.sequences.alphabet import ALIGNMENT, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -26,7 +26,7 @@ SIZES = [
 @pytest.mark.parametrize("sizes", SIZES)
 def test_it_has_what_was_said(sizes):
     """Residues within a thousandth, sequences exactly, and one target of the longest length."""
-    database = DescribedDatabase(*sizes)
+    database = SyntheticDatabase(*sizes)
     assert database.residues == pytest.approx(sizes[0], rel=1e-3)
     assert (len(database), database.manifest.longest) == sizes[1:]
     assert database.manifest.sequences == sizes[1]
@@ -35,7 +35,7 @@ def test_it_has_what_was_said(sizes):
 @pytest.mark.parametrize("sizes", SIZES)
 def test_blocks_follow_each_other_and_say_what_is_in_them(sizes):
     """Lengths descend, within blocks and from block to block; none is larger than a block."""
-    database = DescribedDatabase(*sizes)
+    database = SyntheticDatabase(*sizes)
     first = 0
     shortest = sizes[2]
     blocks = database.manifest.blocks
@@ -59,7 +59,7 @@ def test_blocks_follow_each_other_and_say_what_is_in_them(sizes):
 
 def test_blocks_are_those_that_makedb_would_cut():
     """The same targets, in a real database, fill as many blocks with as many targets each."""
-    described = DescribedDatabase(150_000_000, 300_000, 30_000)
+    described = SyntheticDatabase(150_000_000, 300_000, 30_000)
     lengths = np.concatenate([described.lengths(k) for k in range(len(described.manifest.blocks))])
     targets = [Sequence(f"{k}", bytes(length)) for k, length in enumerate(lengths.tolist())]
     real = Database.from_batches([batch_of(targets)], PROTEIN, "t")
@@ -84,10 +84,10 @@ def test_blocks_are_those_that_makedb_would_cut():
 )
 def test_what_cannot_be_is_refused(sizes, message):
     with pytest.raises(InputError, match=message):
-        DescribedDatabase(*sizes)
+        SyntheticDatabase(*sizes)
 
 
 def test_a_block_is_larger_than_its_residues():
     """Numbers about targets are sent, too."""
-    block = DescribedDatabase(3_000_000, 10_000, 2000).manifest.blocks[0]
+    block = SyntheticDatabase(3_000_000, 10_000, 2000).manifest.blocks[0]
     assert block_bytes(block) == block.residues + 10_000 * TARGET_BYTES

@@ -21,7 +21,7 @@ pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'"
 
 CLIENT = """
 import sys
-from swdual.cluster import partition as sharing
+from swdual.cluster import partition
 from swdual.cli import main
 
 sharing.BRIEFEST = 0.01

@@ -194,7 +194,7 @@ def test_what_cannot_be_planned_is_refused(write, text, database, message):
 
 def test_gpus_that_are_not_here_need_rates(write, monkeypatch):
     """The message says so."""
-    monkeypatch.setattr("swdual.prediction.preview.gpus", lambda: [])
+    monkeypatch.setattr("swdual.prediction.preview.list_gpus", lambda: [])
     text = "[[nodes]]\ncpus = 1\ngpus = 1\nrates = {cpu = 8}\n"
     with pytest.raises(InputError, match="no GPU here to measure: give its speed"):
         forecast("MKVLAW", None, write(text + DATABASE))

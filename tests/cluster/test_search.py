@@ -6,7 +6,7 @@ import pytest
 
 import swdual
 from swdual.cluster import partition
-from swdual.master import setup as engagement
+from swdual.master import setup
 
 pytestmark = pytest.mark.cluster
 
@@ -76,8 +76,8 @@ def test_nucleotides_are_found_as_on_one_machine(both, data, pair, options):
 @pytest.mark.parametrize("stats", ["table", "fit"])
 def test_waves_and_shares_change_nothing(both, data, pair, monkeypatch, stats):
     """As many shares as there can be, of a query each, and a wave of two queries."""
-    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
-    monkeypatch.setattr(engagement, "MAX_FITTED_QUERIES", 2)
+    monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 2)
+    monkeypatch.setattr(setup, "MAX_FITTED_QUERIES", 2)
     monkeypatch.setattr(partition, "BRIEFEST", 1e-6)
     local, there = both(pair, data / "q.fa", data / "d.db", "--stats", stats, "-e", "1e6")
     assert there == local

@@ -9,9 +9,9 @@ import pytest
 from support.target_lengths import TargetLengths, draw_lengths
 
 from swdual import registry
-from swdual.cluster import partition as module
-from swdual.cluster.partition import BRIEFEST, SHARE_SECONDS, combined, partition_search
-from swdual.cluster.placement import assign_nodes, loads
+from swdual.cluster import partition
+from swdual.cluster.partition import BRIEFEST, SHARE_SECONDS, combine_rates, partition_search
+from swdual.cluster.placement import assign_nodes, compute_loads
 from swdual.errors import InputError
 from swdual.master.cost import CostModel
 from swdual.master.partition import GOOD_ENOUGH
@@ -26,9 +26,9 @@ CORE = CostModel(2e-5, 1e-9, 1e-9 / np.array([0.4, 1, 3.0, 6, 8, 9, 9, 9, 9]), 6
 CARD = CostModel(
     1e-4, 2e-10, 1e-9 / np.array([30.0, 70, 200.0, 600, 1000, 1300, 1500, 1500, 1500]), 2048
 )
-PLAIN = combined([CORE] * 16)
-MIXED = combined([CORE] * 12 + [CARD] * 4)
-SLOWER = combined([CORE] * 8)
+PLAIN = combine_rates([CORE] * 16)
+MIXED = combine_rates([CORE] * 12 + [CARD] * 4)
+SLOWER = combine_rates([CORE] * 8)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def shared(lengths, database, nodes, planner="dual", **options):
     return partition_search(lengths, database, kinds(nodes), nodes, planner, **options)
 
 
-def check(found, lengths, database, nodes, done=(), sides=1):
+def check(found, lengths, database, nodes, done=(), strand_count=1):
     """Every query meets every target once, on a node that exists, in the time that it needs."""
     counts = [np.zeros((len(lengths), block.sequences), int) for block in database.manifest.blocks]
     for group, place in found.shares:
@@ -61,7 +61,7 @@ def check(found, lengths, database, nodes, done=(), sides=1):
         counts[block][query, first:last] += 1
     assert all((count == 1).all() for count in counts)
     skipped = sum(lengths[query] * found.ranges[place].residues for query, place in done)
-    assert found.cells.sum() == sides * (sum(lengths) * database.residues - skipped)
+    assert found.cells.sum() == strand_count * (sum(lengths) * database.residues - skipped)
     assert sorted(np.concatenate(found.plan.queues).tolist()) == [*range(len(found.shares))]
     assert found.plan.kinds == tuple(kinds(nodes))
     for node, queue in enumerate(found.plan.queues):
@@ -94,8 +94,8 @@ def test_everything_is_done_once_by_any_planner(small, planner, nodes):
         with pytest.raises(InputError, match=planner):
             shared(lengths, small, nodes, planner)
         return
-    found = shared(lengths, small, nodes, planner, sides=2)
-    check(found, lengths, small, nodes, sides=2)
+    found = shared(lengths, small, nodes, planner, strand_count=2)
+    check(found, lengths, small, nodes, strand_count=2)
     if needed:
         assert all(kinds(nodes)[node] == needed for node in found.plan.workers)
 
@@ -165,12 +165,16 @@ def test_shares_come_range_by_range_with_the_smallest_last(forty):
     """A node meets each range once, its shares from the large to the small."""
     found = shared(draw_lengths(3000, 5).tolist(), forty, [PLAIN] * 7)
     for queue in found.plan.queues:
-        places = [found.shares[number].place for number in queue]
+        places = [found.shares[number].range_number for number in queue]
         assert len([*groupby(places)]) == len(set(places))
         for place in set(places):
-            cells = [found.cells[number] for number in queue if found.shares[number].place == place]
+            cells = [
+                found.cells[number]
+                for number in queue
+                if found.shares[number].range_number == place
+            ]
             assert cells == sorted(cells, reverse=True)
-        last = {number for number in queue if found.shares[number].place == places[-1]}
+        last = {number for number in queue if found.shares[number].range_number == places[-1]}
         assert found.cells[queue].min() in {found.cells[number] for number in last}
 
 
@@ -192,7 +196,7 @@ def test_what_is_done_is_not_done_again(small):
     found = shared(lengths, small, [PLAIN] * 3, ranges=ranges, done=done)
     assert found.ranges == ranges
     check(found, lengths, small, [PLAIN] * 3, done)
-    assert 0 not in {share.place for share in found.shares}
+    assert 0 not in {share.range_number for share in found.shares}
     everything = {(query, place) for query in range(30) for place in range(len(ranges))}
     found = shared(lengths, small, [PLAIN] * 3, ranges=ranges, done=everything)
     assert found.shares == []
@@ -208,7 +212,7 @@ def test_no_range_is_heavier_than_allowed(small):
 @pytest.mark.parametrize("most", [40, 100])
 def test_there_are_never_too_many_shares(monkeypatch, forty, most):
     """Finer sharings are not looked at beyond a number."""
-    monkeypatch.setattr(module, "MAX_SHARES", most)
+    monkeypatch.setattr(partition, "MAX_SHARES", most)
     found = shared(draw_lengths(3000, 5).tolist(), forty, [PLAIN, SLOWER] * 20)
     assert len(found.shares) <= most + len(found.ranges)
 
@@ -226,7 +230,7 @@ def test_dealing_takes_no_longer_than_is_good_enough():
         plan = make_plan(times, np.full(len(times), np.inf), cpus=speeds, gpus=0)
         seconds = [times / speed for speed in speeds]
         found = assign_nodes(plan, seconds)
-        assert loads(found, seconds).max() <= GOOD_ENOUGH * plan.makespan * (1 + 1e-12)
+        assert compute_loads(found, seconds).max() <= GOOD_ENOUGH * plan.makespan * (1 + 1e-12)
         kept += found is plan.workers or (found == plan.workers).all()
     assert 0 < kept < 50
 
@@ -248,7 +252,7 @@ def test_neighbours_are_dealt_together():
 
 def test_the_speeds_of_a_nodes_workers_add_up():
     """Equal workers are so many times as fast in everything but the width."""
-    node = combined([CORE] * 4)
+    node = combine_rates([CORE] * 4)
     assert node.cell_seconds == pytest.approx(CORE.cell_seconds / 4)
     assert node.startup == pytest.approx(CORE.startup / 4)
     assert node.layout == pytest.approx(CORE.layout / 4)
@@ -257,7 +261,7 @@ def test_the_speeds_of_a_nodes_workers_add_up():
 
 def test_a_fast_worker_counts_most():
     """Next to a card, cores change little."""
-    node = combined([CORE, CARD])
+    node = combine_rates([CORE, CARD])
     assert 1 / node.cell_seconds == pytest.approx(1 / CORE.cell_seconds + 1 / CARD.cell_seconds)
     assert node.layout == pytest.approx(CARD.layout, rel=0.05)
     assert node.width == CARD.width

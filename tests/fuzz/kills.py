@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from swdual.io.journal import Journal
-from swdual.master.checkpoint import completion_in
+from swdual.master.checkpoint import read_completion
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
@@ -96,7 +96,7 @@ def left_over(folder: Path) -> list[str]:
     for name in names:
         if name.endswith(".journal"):
             journal = Journal(folder / name)
-            if completion_in(journal) is not None:
+            if read_completion(journal) is not None:
                 names = [each for each in names if each != name]
             journal.close()
     return names

@@ -26,9 +26,7 @@ import swdual
 from kernels import emulator
 from swdual import registry
 from swdual.backends import cuda
-from swdual.master import partition as division
-from swdual.master import ranges as task
-from swdual.master import setup as engagement
+from swdual.master import partition, ranges, setup
 from swdual.master.devices import Device
 from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import NUCLEOTIDE
@@ -166,12 +164,10 @@ def cut_anyhow(rng):
     """Have tasks of any size, waves of few queries, and cards that are emulated."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            task, "MIN_RANGE_RESIDUES", int(rng.choice([50, 1000, task.MIN_RANGE_RESIDUES]))
+            ranges, "MIN_RANGE_RESIDUES", int(rng.choice([50, 1000, ranges.MIN_RANGE_RESIDUES]))
         )
-        patch.setattr(division, "GOOD_ENOUGH", int(rng.integers(2)))
-        patch.setattr(
-            engagement, "MAX_BATCH_QUERIES", int(rng.choice([1, 2, engagement.MAX_BATCH_QUERIES]))
-        )
+        patch.setattr(partition, "GOOD_ENOUGH", int(rng.integers(2)))
+        patch.setattr(setup, "MAX_BATCH_QUERIES", int(rng.choice([1, 2, setup.MAX_BATCH_QUERIES])))
         patch.setattr(
             cuda,
             "bind",

@@ -12,16 +12,15 @@ from swdual.api import iter_search, search
 from swdual.database.database import Database
 from swdual.errors import OutputError
 from swdual.io.journal import Journal
-from swdual.master import checkpoint as module
-from swdual.master import partition as division
-from swdual.master import ranges as task
-from swdual.master import setup as engagement
+from swdual.master import checkpoint as checkpoint_module
+from swdual.master import partition, setup
+from swdual.master import ranges as ranges_module
 from swdual.master.candidates import Candidates, Scored
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.devices import Device
-from swdual.master.ranges import Range, Task, covering
+from swdual.master.ranges import Range, TaskId, restore_ranges
 from swdual.master.search import Search
-from swdual.master.serialization import HEAD, TASK, pack, packed_of
+from swdual.master.serialization import HEAD, TASK, read_key, serialize
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
@@ -43,10 +42,10 @@ def path(tmp_path):
 @pytest.fixture
 def many_tasks(monkeypatch):
     """Small searches in many tasks and several waves."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 2000)
-    monkeypatch.setattr(division, "TASKS_PER_WORKER", 12)
-    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 3)
-    monkeypatch.setattr(engagement, "MAX_FITTED_QUERIES", 3)
+    monkeypatch.setattr(ranges_module, "MIN_RANGE_RESIDUES", 2000)
+    monkeypatch.setattr(partition, "TASKS_PER_WORKER", 12)
+    monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 3)
+    monkeypatch.setattr(setup, "MAX_FITTED_QUERIES", 3)
 
 
 def sequences(count, least, most, seed):
@@ -64,7 +63,7 @@ def database():
 
 @pytest.fixture(scope="module")
 def ranges(database):
-    return covering(database, BOUNDS)
+    return restore_ranges(database, BOUNDS)
 
 
 QUERIES = sequences(8, 20, 90, 2)
@@ -98,7 +97,7 @@ def test_what_was_kept_is_read_again(path, database, ranges, fitted):
     first = Checkpoint(path, {"stats": "fit" if fitted else "table"}, database, False)
     first.begin(4, 9, ranges)
     for (query, place), scored in kept.items():
-        first.keep(pack(query, ranges[place], scored))
+        first.keep(serialize(query, ranges[place], scored))
     first.close()
     again = Checkpoint(path, {"stats": "fit" if fitted else "table"}, database, True)
     assert again.tasks == len(kept)
@@ -106,7 +105,7 @@ def test_what_was_kept_is_read_again(path, database, ranges, fitted):
     assert again.stretch(4) == again.stretch(8) == (9, ranges)
     assert again.stretch(9) is None
     done = again.done(4, 9, ranges)
-    assert done.keys() == {Task(query - 4, place) for query, place in kept}
+    assert done.keys() == {TaskId(query - 4, place) for query, place in kept}
     for (query, place), number in done.items():
         assert_equal(again.read(number), kept[query + 4, place])
     again.close()
@@ -114,10 +113,10 @@ def test_what_was_kept_is_read_again(path, database, ranges, fitted):
 
 def test_tasks_of_other_ranges_do_not_count(path, database, ranges):
     checkpoint = Checkpoint(path, TABLE, database, False)
-    checkpoint.keep(pack(0, ranges[0], random_scored(np.random.default_rng(1), False)))
+    checkpoint.keep(serialize(0, ranges[0], random_scored(np.random.default_rng(1), False)))
     moved = [Range(0, 0, 9, 900, 200), *ranges[1:]]
     assert checkpoint.done(0, 1, moved) == {}
-    assert checkpoint.done(0, 1, [*moved, ranges[0]]).keys() == {Task(0, 3)}
+    assert checkpoint.done(0, 1, [*moved, ranges[0]]).keys() == {TaskId(0, 3)}
     checkpoint.close()
 
 
@@ -211,7 +210,7 @@ def test_a_search_that_goes_on_finds_the_same(
     ]
     scored = []
     monkeypatch.setattr(
-        module.Checkpoint, "keep", lambda self, record: scored.append(packed_of(record))
+        checkpoint_module.Checkpoint, "keep", lambda self, record: scored.append(read_key(record))
     )
     devices = [Device(), Device("gpu", "simd", {"lanes": 16})]
     again = search(QUERIES, database, journal=path, resume=True, device=devices, **options)
@@ -245,7 +244,7 @@ def test_all_tasks_may_be_done(monkeypatch, many_tasks, path, database):
     whole = Search(QUERIES, database, journal=path)
 
     def ended():
-        with whole.journalled():
+        with whole.keep_journal():
             yield from whole.results()
             raise Ended
 
@@ -255,7 +254,7 @@ def test_all_tasks_may_be_done(monkeypatch, many_tasks, path, database):
         next(results)
     again = Search(QUERIES, database, journal=path, resume=True)
     monkeypatch.setattr(Checkpoint, "keep", None)
-    with again.journalled():
+    with again.keep_journal():
         assert list(again.results()) == found
     assert again.timing(1.0).cells == 0
 
@@ -267,7 +266,7 @@ def test_a_search_in_fewer_queries_at_once_goes_on(monkeypatch, many_tasks, path
         end_after(patch, 20)
         with pytest.raises(Ended):
             search(QUERIES, database, journal=path, threads=2)
-    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
+    monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 2)
     assert search(QUERIES, database, journal=path, resume=True) == whole
 
 
@@ -330,7 +329,7 @@ def test_other_queries_and_targets_are_refused(monkeypatch, many_tasks, path, da
     fewer = Database.from_batches([batch_of(sequences(399, 10, 120, 1))], PROTEIN, "targets")
     with pytest.raises(OutputError, match=r"with database of 400 sequences .*, not of 399 sequenc"):
         search(QUERIES, fewer, journal=path, resume=True)
-    monkeypatch.setattr(module, "__version__", "99.1")
+    monkeypatch.setattr(checkpoint_module, "__version__", "99.1")
     with pytest.raises(OutputError, match=r"with release \S+, not 99\.1;"):
         search(QUERIES, database, journal=path, resume=True)
 

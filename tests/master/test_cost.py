@@ -33,7 +33,7 @@ from swdual.master.cost import (
     CalibrationCache,
     CostModel,
     Seen,
-    calibrated,
+    calibrate,
     clock_of,
     columns_at,
     correction,
@@ -428,7 +428,7 @@ def measured(*args, **options):
         scorers.append(FakeScorer(clock, *args, **options, targets=database.lengths(0)))
         return scorers[-1]
 
-    found = calibrated(bind, 1, clock.perf_counter)
+    found = calibrate(bind, 1, clock.perf_counter)
     return found, scorers, clock.now - 50.0
 
 
@@ -493,7 +493,7 @@ def test_a_worker_whose_time_says_nothing_has_a_speed(seconds):
     """Where every task takes the same, rates are still numbers above 0."""
     clock = Clock()
     scorer = FakeScorer(clock, math.inf, 8, startup=seconds)
-    found = calibrated(lambda database: scorer, 1, clock.perf_counter)
+    found = calibrate(lambda database: scorer, 1, clock.perf_counter)
     again = CostModel.from_dict(found.to_dict())
     assert (again.cell_seconds > 0).all()
     assert clock.now - 50.0 < 400 * seconds
@@ -503,7 +503,7 @@ def test_the_simd_backend_is_measured():
     """On whatever machine this is: positive rates of a believable size."""
     scheme = ScoringScheme(matrices.load("BLOSUM62"), 11, 1)
     threads = threading.active_count()
-    found = calibrated(lambda database: simd.bind(database, scheme), 2, clock_of("cpu"))
+    found = calibrate(lambda database: simd.bind(database, scheme), 2, clock_of("cpu"))
     assert threading.active_count() == threads
     gcups = 1e-9 / found.cell_seconds
     assert ((gcups > 0.01) & (gcups < 1000)).all()
@@ -533,7 +533,7 @@ def test_workers_that_compute_together_are_measured_together():
             return np.zeros(last - first, np.int32)
 
     threads = threading.active_count()
-    calibrated(lambda database: Scorer(), 3)
+    calibrate(lambda database: Scorer(), 3)
     assert met.is_set()
     assert len(scorers) == 3
     assert threading.active_count() == threads

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from swdual.errors import EngineError
-from swdual.master import worker_pool as module
+from swdual.master import worker_pool
 from swdual.master.devices import Device
 from swdual.master.ranges import Range
-from swdual.master.task import Job, Stopped
+from swdual.master.task import Stopped, Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
-from swdual.master.worker_pool import Report, WorkerPool
+from swdual.master.worker_pool import AttemptReport, WorkerPool
 
 
 @pytest.fixture(autouse=True)
@@ -41,11 +41,11 @@ def returns(value, done=None):
     return run
 
 
-def job(run, *seconds, cells=1):
+def task(run, *seconds, cells=1):
     if not callable(run):
         run = returns(run)
     times = np.array(seconds, float) if seconds else None
-    return Job(0, "q", Range(0, 0, 1, 1, 1) if seconds else None, run, cells, times)
+    return Task(0, "q", Range(0, 0, 1, 1, 1) if seconds else None, run, cells, times)
 
 
 def reports(pool, count):
@@ -53,7 +53,7 @@ def reports(pool, count):
 
 
 def values(found):
-    assert all(isinstance(report, Report) and report.outcome == "done" for report in found)
+    assert all(isinstance(report, AttemptReport) and report.outcome == "done" for report in found)
     return [report.value for report in found]
 
 
@@ -62,7 +62,7 @@ def values(found):
 def test_every_job_is_done_once(workers, count):
     """More jobs than workers and fewer: each reports what it returns, and its cells are counted."""
     scheduler, pool = crew_of(
-        *[()] * workers, common=[job(k, *[1] * workers) for k in range(count)]
+        *[()] * workers, common=[task(k, *[1] * workers) for k in range(count)]
     )
     with pool:
         assert sorted(values(reports(pool, count))) == list(range(count))
@@ -72,7 +72,7 @@ def test_every_job_is_done_once(workers, count):
 
 def test_one_worker_does_jobs_in_their_order():
     """Reports come in the order in which jobs end, with their turn and the moment."""
-    _, pool = crew_of([job(k, 1) for k in range(20)])
+    _, pool = crew_of([task(k, 1) for k in range(20)])
     before = time.perf_counter()
     with pool:
         found = reports(pool, 20)
@@ -84,7 +84,7 @@ def test_one_worker_does_jobs_in_their_order():
 
 def test_a_job_is_told_who_does_it():
     """And the thread has the worker's name."""
-    _, pool = crew_of([job(lambda worker, progress: (worker, threading.current_thread().name), 1)])
+    _, pool = crew_of([task(lambda worker, progress: (worker, threading.current_thread().name), 1)])
     with pool:
         ((worker, name),) = values(reports(pool, 1))
     assert worker.name == "cpu 0"
@@ -97,7 +97,7 @@ def test_a_job_that_is_added_wakes_workers_that_have_nothing_to_do():
     with pool:
         for number in range(3):
             time.sleep(0.02)
-            scheduler.add(job(number))
+            scheduler.add(task(number))
             assert values(reports(pool, 1)) == [number]
 
 
@@ -107,7 +107,7 @@ def test_added_jobs_are_shared():
     scheduler, pool = crew_of([], [], [])
     with pool:
         for _ in range(3):
-            scheduler.add(job(lambda worker, progress: together.wait(120) >= 0))
+            scheduler.add(task(lambda worker, progress: together.wait(120) >= 0))
         assert values(reports(pool, 3)) == [True] * 3
 
 
@@ -122,13 +122,13 @@ def test_a_failure_is_reported_and_the_job_done_again(workers):
             raise ValueError("boom")
         return worker.number
 
-    _, pool = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
+    _, pool = crew_of(*[()] * workers, common=[task(fail, *[1] * workers)])
     with pool:
         first, second = reports(pool, 2)
     assert (first.outcome, first.value) == ("failed", None)
     assert first.attempt.worker == failures[0]
     assert second.outcome == "done"
-    assert first.attempt.job is second.attempt.job
+    assert first.attempt.task is second.attempt.task
     assert (second.value != failures[0]) == (workers > 1)
 
 
@@ -140,7 +140,7 @@ def test_what_fails_everywhere_ends_with_an_error(workers):
     def fail(worker, progress):
         raise error
 
-    _, pool = crew_of(*[()] * workers, common=[job(fail, *[1] * workers)])
+    _, pool = crew_of(*[()] * workers, common=[task(fail, *[1] * workers)])
     with pool:
         *failed, last = reports(pool, 4)
     assert [report.outcome for report in failed] == ["failed"] * 3
@@ -156,7 +156,7 @@ def test_an_error_of_the_engine_is_reported_at_once(workers):
     def fail(worker, progress):
         raise error
 
-    _, pool = crew_of(*[()] * workers, common=[job(1, *[1] * workers), job(fail, *[1] * workers)])
+    _, pool = crew_of(*[()] * workers, common=[task(1, *[1] * workers), task(fail, *[1] * workers)])
     with pool:
         found = reports(pool, 3)
     assert any(each is error for each in found)
@@ -172,7 +172,7 @@ def test_a_worker_that_dies_leaves_its_jobs_to_the_others(death):
             raise death
         return "done by another"
 
-    _, pool = crew_of([job(die, 1, 9), *(job(k, 1, 9) for k in range(5))], [])
+    _, pool = crew_of([task(die, 1, 9), *(task(k, 1, 9) for k in range(5))], [])
     with pool:
         found = reports(pool, 7)
         pool._threads[0].join(120)
@@ -188,7 +188,7 @@ def test_the_last_worker_that_dies_ends_the_search():
     def die(worker, progress):
         raise SystemExit
 
-    _, pool = crew_of([job(die, 1, 1)], [job(die, 1, 1)])
+    _, pool = crew_of([task(die, 1, 1)], [task(die, 1, 1)])
     with pool:
         found = reports(pool, 3)
     assert isinstance(found[-1], EngineError)
@@ -196,7 +196,7 @@ def test_the_last_worker_that_dies_ends_the_search():
 
 def test_a_hung_worker_holds_nothing_up(monkeypatch):
     """Its task is done by another, and its thread is not waited for."""
-    monkeypatch.setattr(module, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(worker_pool, "STOP_SECONDS", 0.05)
     begun, may_end = threading.Event(), threading.Event()
 
     def hang(worker, progress):
@@ -208,7 +208,7 @@ def test_a_hung_worker_holds_nothing_up(monkeypatch):
     def wait(worker, progress):
         return begun.wait(120)
 
-    _, pool = crew_of([job(hang, 0.01, 0.01)], [job(wait, 0.01, 0.01)])
+    _, pool = crew_of([task(hang, 0.01, 0.01)], [task(wait, 0.01, 0.01)])
     started = time.monotonic()
     with pool:
         assert values(reports(pool, 2)) == [True, 1]
@@ -237,10 +237,10 @@ def test_who_is_overtaken_is_stopped_at_its_next_report_of_progress():
     def wait(worker, progress):
         return overtaken.wait(120)
 
-    scheduler, pool = crew_of([job(crawl, 0.01, 0.01, cells=10**6)], [])
+    scheduler, pool = crew_of([task(crawl, 0.01, 0.01, cells=10**6)], [])
     with pool:
         found = reports(pool, 2)
-        scheduler.add(job(wait))
+        scheduler.add(task(wait))
         assert values(reports(pool, 1)) == [True]
     assert sorted(report.outcome for report in found) == ["done", "superseded"]
     assert [report.value for report in found if report.outcome == "done"] == ["sooner"]
@@ -261,7 +261,7 @@ def test_leaving_stops_jobs_at_their_next_report_of_progress():
             ended.append("stopped")
             raise
 
-    _, pool = crew_of([job(endless, 1, 1)], [job(endless, 1, 1)])
+    _, pool = crew_of([task(endless, 1, 1)], [task(endless, 1, 1)])
     with pool:
         assert started.wait(120)
     assert 1 <= len(ended) <= 2
@@ -277,10 +277,10 @@ def test_leaving_begins_no_further_job():
         started.set()
         go_on.wait(120)
 
-    scheduler, pool = crew_of([job(first, 1), *(job(returns(k, done), 1) for k in range(100))])
+    scheduler, pool = crew_of([task(first, 1), *(task(returns(k, done), 1) for k in range(100))])
     with pool:
         assert started.wait(120)
-        scheduler.add(job(returns("added", done)))
+        scheduler.add(task(returns("added", done)))
         leaving = threading.Timer(0.05, go_on.set)
         leaving.start()
     leaving.join()
@@ -295,7 +295,7 @@ def test_leaving_by_an_error_stops_all_and_lets_the_error_out():
         while True:
             progress(0)
 
-    _, pool = crew_of(*([job(endless, 1, 1, 1)] for _ in range(3)))
+    _, pool = crew_of(*([task(endless, 1, 1, 1)] for _ in range(3)))
     with pytest.raises(KeyboardInterrupt) as caught, pool:
         raise error
     assert caught.value is error
@@ -311,14 +311,14 @@ def test_leaving_wakes_who_has_nothing_to_do():
 
 def test_a_long_computation_is_not_waited_for(monkeypatch):
     """Who is stopped has the prompt back at once, whatever a kernel is doing."""
-    monkeypatch.setattr(module, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(worker_pool, "STOP_SECONDS", 0.05)
     begun, may_end = threading.Event(), threading.Event()
 
     def compute(worker, progress):
         begun.set()
         may_end.wait(120)
 
-    _, pool = crew_of([job(compute, 1)])
+    _, pool = crew_of([task(compute, 1)])
     started = time.monotonic()
     with pool:
         assert begun.wait(120)
@@ -330,7 +330,7 @@ def test_a_long_computation_is_not_waited_for(monkeypatch):
 
 def test_who_found_nothing_to_do_comes_back_for_a_worker_that_hangs(monkeypatch):
     """Though nobody had begun when it looked, and nothing ended since."""
-    monkeypatch.setattr(module, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(worker_pool, "STOP_SECONDS", 0.05)
     asked, may_end = threading.Event(), threading.Event()
 
     def hang_on_one(worker, progress):
@@ -339,7 +339,7 @@ def test_who_found_nothing_to_do_comes_back_for_a_worker_that_hangs(monkeypatch)
         return worker.number
 
     place = Range(0, 0, 1, 9, 9)
-    scheduler, pool = crew_of([], [Job(0, "a", place, hang_on_one, 1, np.array([0.02, 0.01]))])
+    scheduler, pool = crew_of([], [Task(0, "a", place, hang_on_one, 1, np.array([0.02, 0.01]))])
     take = scheduler.take
 
     def in_turn(worker):

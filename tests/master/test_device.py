@@ -10,15 +10,15 @@ import pytest
 
 from swdual import registry
 from swdual.errors import DeviceError, InputError
-from swdual.master import devices as module
+from swdual.master import devices as devices_module
 from swdual.master.devices import (
     Device,
     available_threads,
+    describe_devices,
     device_mix,
-    devices_of,
-    gpus,
-    what_computes,
-    why_no_gpu,
+    explain_no_gpu,
+    list_gpus,
+    parse_devices,
 )
 
 CPU = Device("cpu", "simd")
@@ -28,12 +28,12 @@ CARDS = [Device("gpu", "cuda", {"number": number}) for number in range(2)]
 @pytest.fixture
 def cards(monkeypatch):
     """Two GPUs."""
-    monkeypatch.setattr(module, "gpus", lambda limit=None: CARDS)
+    monkeypatch.setattr(devices_module, "list_gpus", lambda limit=None: CARDS)
 
 
 @pytest.fixture
 def no_cards(monkeypatch):
-    monkeypatch.setattr(module, "gpus", lambda limit=None: [])
+    monkeypatch.setattr(devices_module, "list_gpus", lambda limit=None: [])
 
 
 @pytest.mark.parametrize(
@@ -55,26 +55,26 @@ def no_cards(monkeypatch):
 )
 def test_with_two_gpus_a_core_is_reserved_for_each(cards, text, threads, expected):
     """But one CPU computes at least, unless only GPUs were asked for."""
-    assert devices_of(text, threads) == expected
+    assert parse_devices(text, threads) == expected
 
 
 @pytest.mark.parametrize("text", ["auto", "cpu"])
 def test_without_gpus_all_cpus_compute(no_cards, text):
     """By whatever backend was asked for."""
-    assert devices_of(text, 3) == [CPU] * 3
-    assert devices_of(text, 2, "reference") == [Device("cpu", "reference")] * 2
+    assert parse_devices(text, 3) == [CPU] * 3
+    assert parse_devices(text, 2, "reference") == [Device("cpu", "reference")] * 2
 
 
 def test_the_backend_is_that_of_the_cpus(cards):
     """GPUs have their own."""
-    assert devices_of("hybrid", 3, "reference") == [Device("cpu", "reference"), *CARDS]
+    assert parse_devices("hybrid", 3, "reference") == [Device("cpu", "reference"), *CARDS]
 
 
 @pytest.mark.parametrize("text", ["cuda", "hybrid", "cuda:0", "cuda:0,1"])
 def test_gpus_that_are_not_there_are_a_device_error(no_cards, text):
     """Exit code 3, and what to do instead."""
     with pytest.raises(DeviceError, match="use `device='cpu'`") as caught:
-        devices_of(text, 4)
+        parse_devices(text, 4)
     assert caught.value.exit_code == 3
 
 
@@ -85,7 +85,7 @@ def test_gpus_that_are_not_there_are_a_device_error(no_cards, text):
 def test_a_gpu_beyond_the_last_is_a_device_error(cards, text, words):
     """The first that is missing is named."""
     with pytest.raises(DeviceError, match=words):
-        devices_of(text, 4)
+        parse_devices(text, 4)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_text_that_means_nothing_is_an_input_error(cards, text):
     with pytest.raises(
         InputError, match="it must be auto, cpu, cuda, cuda:0,1 or hybrid"
     ) as caught:
-        devices_of(text, 4)
+        parse_devices(text, 4)
     assert repr(text) in str(caught.value)
     assert caught.value.exit_code == 1
 
@@ -108,8 +108,8 @@ def test_cpus_are_not_kept_waiting_for_gpus(monkeypatch):
     def broken():
         raise AssertionError("nobody asked for GPUs")
 
-    monkeypatch.setattr(module, "gpus", broken)
-    assert devices_of("cpu", 1) == [CPU]
+    monkeypatch.setattr(devices_module, "list_gpus", broken)
+    assert parse_devices("cpu", 1) == [CPU]
 
 
 @pytest.mark.parametrize("kind", ["", "tpu", "GPU"])
@@ -136,32 +136,32 @@ def test_gpus_are_what_the_backends_find(monkeypatch):
     }
     monkeypatch.setattr(registry, "available", lambda package: sorted(modules))
     monkeypatch.setattr(registry, "load", lambda package, name: modules[name])
-    names = [(device.kind, device.name) for device in gpus()]
+    names = [(device.kind, device.name) for device in list_gpus()]
     assert names == [("gpu", "b number=0"), ("gpu", "b number=2"), ("gpu", "d number=1")]
-    assert [each.settings["memory_limit"] for each in gpus(5 << 30)] == [5 << 30] * 3
-    assert why_no_gpu() == "no driver; install it"
+    assert [each.settings["memory_limit"] for each in list_gpus(5 << 30)] == [5 << 30] * 3
+    assert explain_no_gpu() == "no driver; install it"
 
 
 def test_gpus_are_chosen_by_the_numbers_of_the_driver(monkeypatch):
     """Where the first is too old, the second is still number 1."""
     second = Device("gpu", "cuda", {"number": 1})
-    monkeypatch.setattr(module, "gpus", lambda limit=None: [second])
-    assert devices_of("cuda:1", 2) == [second]
+    monkeypatch.setattr(devices_module, "list_gpus", lambda limit=None: [second])
+    assert parse_devices("cuda:1", 2) == [second]
     with pytest.raises(DeviceError, match="no GPU 0 to be used, but cuda:1"):
-        devices_of("cuda:0", 2)
+        parse_devices("cuda:0", 2)
 
 
 def test_cpus_compute_with_the_backends_of_cpus():
     """GPUs are chosen as devices."""
     with pytest.raises(InputError, match="`device='cuda'`"):
-        devices_of("cpu", 2, "cuda")
+        parse_devices("cpu", 2, "cuda")
 
 
 def test_what_computes_is_named_after_the_kinds():
     """One word for results."""
-    assert what_computes([CPU, CPU]) == "cpu"
-    assert what_computes(CARDS) == "gpu"
-    assert what_computes([CPU, *CARDS]) == "hybrid"
+    assert describe_devices([CPU, CPU]) == "cpu"
+    assert describe_devices(CARDS) == "gpu"
+    assert describe_devices([CPU, *CARDS]) == "hybrid"
 
 
 def test_a_crowd_is_named_after_what_computes_together():

@@ -14,13 +14,12 @@ from support.target_lengths import TargetLengths, draw_lengths
 from swdual import registry
 from swdual.errors import InputError
 from swdual.lanes.pack import SPARSE
-from swdual.master import partition as module
-from swdual.master import ranges as task
+from swdual.master import partition, ranges
 from swdual.master.cost import CostModel
 from swdual.master.devices import Device
 from swdual.master.partition import DRIFT, MAX_TASKS, Replanning, divide
-from swdual.master.ranges import EDGE, SMALL_EDGE, columns_of
-from swdual.master.task import Job
+from swdual.master.ranges import EDGE, SMALL_EDGE, Range, compute_columns
+from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
 from swdual.planning.planner import PACKAGE, plan_instance
@@ -61,24 +60,24 @@ def kinds(pool):
     return ["gpu" if rates is GPU else "cpu" for rates in pool]
 
 
-def divided(lengths, database, pool, planner="dual", sides=1, failed_workers=()):
-    return divide(lengths, database, kinds(pool), pool, planner, sides, failed_workers)
+def divided(lengths, database, pool, planner="dual", strand_count=1, failed_workers=()):
+    return divide(lengths, database, kinds(pool), pool, planner, strand_count, failed_workers)
 
 
-def check(found, lengths, database, pool, sides=1, only=None):
+def check(found, lengths, database, pool, strand_count=1, only=None):
     """Every query meets every target once, on a worker that exists, in the time that it needs."""
     counts = [np.zeros((len(lengths), block.sequences), int) for block in database.manifest.blocks]
-    for query, place in found.tasks:
+    for query, place in found.task_ids:
         block, first, last, *_ = found.ranges[place]
         counts[block][query, first:last] += 1
     assert all((count == 1).all() for count in counts)
-    assert found.cells.sum() == sum(lengths) * database.residues * sides
-    assert found.seconds.shape == (len(pool), len(found.tasks))
+    assert found.cells.sum() == sum(lengths) * database.residues * strand_count
+    assert found.seconds.shape == (len(pool), len(found.task_ids))
     able = np.array([only in (None, kind) for kind in kinds(pool)])
     assert (np.isfinite(found.seconds[able]) & (found.seconds[able] > 0)).all()
     assert (found.seconds[~able] == np.inf).all()
     queued = np.concatenate(found.plan.queues)
-    assert sorted(queued.tolist()) == list(range(len(found.tasks)))
+    assert sorted(queued.tolist()) == list(range(len(found.task_ids)))
     for worker, queue in enumerate(found.plan.queues):
         took = (found.plan.ends - found.plan.starts)[queue]
         assert took == pytest.approx(found.seconds[worker, queue], rel=0.2)
@@ -96,8 +95,8 @@ def accepts(planner, pool):
 @pytest.mark.parametrize("enough", [0, 1.005])
 def test_everything_is_done_once_by_any_planner(monkeypatch, small, planner, pool, enough):
     """Coarse or fine, on one or two kinds of workers; a planner for one kind uses that only."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 20_000)
-    monkeypatch.setattr(module, "GOOD_ENOUGH", enough)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 20_000)
+    monkeypatch.setattr(partition, "GOOD_ENOUGH", enough)
     lengths, pool = [300, 40, 5000], CREWS[pool]
     if not accepts(planner, pool):
         with pytest.raises(InputError, match=planner):
@@ -112,7 +111,9 @@ def test_everything_is_done_once_by_any_planner(monkeypatch, small, planner, poo
 
 def test_both_strands_are_twice_the_work(small):
     """In cells, and but for the layout in seconds."""
-    one, both = (divided([300, 400], small, [CPU], sides=sides) for sides in (1, 2))
+    one, both = (
+        divided([300, 400], small, [CPU], strand_count=strand_count) for strand_count in (1, 2)
+    )
     check(both, [300, 400], small, [CPU], 2)
     assert (both.cells == 2 * one.cells).all()
     assert both.seconds == pytest.approx(2 * one.seconds, rel=0.05)
@@ -124,9 +125,9 @@ def test_seconds_are_those_of_the_rates(small):
     found = divided([300, 5000], small, pool)
     assert (found.seconds[0] == found.seconds[2]).all()
     for worker, rates in enumerate(pool):
-        for number, (query, place) in enumerate(found.tasks):
+        for number, (query, place) in enumerate(found.task_ids):
             each = found.ranges[place]
-            columns = columns_of(small, each, rates.width)
+            columns = compute_columns(small, each, rates.width)
             expected = float(rates.seconds([300, 5000][query], columns))
             layout = each.residues * rates.layout
             assert expected <= found.seconds[worker, number] * (1 + 1e-9)
@@ -143,7 +144,7 @@ def test_few_targets_cost_more_than_their_residues():
     """Lanes without a target idle, or targets are scored one by one, which is dearer."""
     titin = TargetLengths([35_213] * 10)
     found = divided([1000], titin, [CPU, GPU])
-    assert len(found.tasks) == 1
+    assert len(found.task_ids) == 1
     for worker, rates in enumerate((CPU, GPU)):
         columns = SPARSE * 352_130 + min(EDGE * rates.width, 352_130 / SMALL_EDGE)
         layout = 352_130 * rates.layout
@@ -167,7 +168,7 @@ def test_one_query_is_shared_by_all_workers(large, pool):
     found = divided([300], large, CREWS[pool])
     assert found.plan.makespan <= 1.02 * found.plan.lower_bound
     assert found.plan.makespan <= 1.02 * found.divisible
-    assert len(found.tasks) <= MAX_TASKS
+    assert len(found.task_ids) <= MAX_TASKS
 
 
 @pytest.mark.parametrize("pool", ["cpus", "two", "eight", "24"])
@@ -214,11 +215,11 @@ def test_workers_of_one_kind_may_differ_in_speed(swiss):
 @pytest.mark.parametrize("count", [1, 2, 40, 512])
 def test_tasks_are_bounded(monkeypatch, swiss, count):
     """However fine the division that would be best."""
-    monkeypatch.setattr(module, "GOOD_ENOUGH", 0)
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
+    monkeypatch.setattr(partition, "GOOD_ENOUGH", 0)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
     lengths = np.random.default_rng(6).integers(50, 1500, count).tolist()
     found = divided(lengths, swiss, CREWS["24"])
-    assert len(found.tasks) <= MAX_TASKS
+    assert len(found.task_ids) <= MAX_TASKS
 
 
 # Range by range.
@@ -227,32 +228,32 @@ def test_tasks_are_bounded(monkeypatch, swiss, count):
 @pytest.mark.parametrize("planner", [name for name in PLANNERS if name != "self_scheduling"])
 def test_workers_go_range_by_range(monkeypatch, small, planner):
     """No range is visited twice, loads and makespan are what the planner gave, without gaps."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 20_000)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 20_000)
     pool = CREWS["eight"]
     plans = []
     monkeypatch.setattr(
-        module, "plan_instance", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
+        partition, "plan_instance", lambda *x, **y: plans.append(make(*x, **y)) or plans[-1]
     )
     found = divided([300, 40, 5000, 80, 81], small, pool, planner)
-    before = next(plan for plan in plans if len(plan.workers) == len(found.tasks))
+    before = next(plan for plan in plans if len(plan.workers) == len(found.task_ids))
     assert (found.plan.workers == before.workers).all()
     assert found.plan.busy == pytest.approx(before.busy)
     assert found.plan.makespan == pytest.approx(before.makespan, rel=1e-9)
     for queue in found.plan.queues:
-        places = [place for place, _ in groupby(found.tasks[k].place for k in queue)]
+        places = [place for place, _ in groupby(found.task_ids[k].range_number for k in queue)]
         assert len(places) == len(set(places))
         assert found.plan.starts[queue][1:] == pytest.approx(found.plan.ends[queue][:-1])
         assert (found.plan.starts[queue][:1] == 0).all()
 
 
-make = module.plan_instance
+make = partition.plan_instance
 
 
 def test_workers_begin_at_different_ranges(swiss):
     """So that they do not all wait for the first to be laid out."""
     found = divided([400] * 8, swiss, [CPU] * 4)
     assert len(found.ranges) >= 4
-    firsts = [found.tasks[queue[0]].place for queue in found.plan.queues]
+    firsts = [found.task_ids[queue[0]].range_number for queue in found.plan.queues]
     assert len(set(firsts)) == 4
 
 
@@ -263,23 +264,23 @@ def board_of(count=24, workers=3, gpus=0):
     """Return a division of equal tasks, their jobs, and the board with the plan's queues."""
     names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
     seconds = np.ones((workers, count))
-    plan = plan_instance(module.instance_of(seconds, names), "dual")
-    found = module.Division([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
-    jobs = [
-        Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
+    plan = plan_instance(partition.instance_of(seconds, names), "dual")
+    found = partition.Division([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
+    tasks = [
+        Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
     pool = [Worker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)]
-    scheduler = WorkStealingScheduler(pool, [[jobs[k] for k in queue] for queue in plan.queues])
-    return found, jobs, scheduler
+    scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
+    return found, tasks, scheduler
 
 
 @pytest.fixture
 def clock(monkeypatch):
-    from swdual.master import work_stealing as scheduler
+    from swdual.master import work_stealing
 
     found = SimpleNamespace(now=0.0)
     found.perf_counter = lambda: found.now
-    monkeypatch.setattr(scheduler, "time", found)
+    monkeypatch.setattr(work_stealing, "time", found)
     return found
 
 
@@ -289,21 +290,21 @@ def do_one_each(scheduler, clock, seconds):
     start = clock.now
     for attempt, took in zip(turns, seconds, strict=True):
         clock.now = start + took
-        scheduler.finished(attempt)
+        scheduler.finish(attempt)
 
 
 def queued(scheduler):
-    return [[*queue.jobs] for queue in scheduler._queues]
+    return [[*queue.tasks] for queue in scheduler._queues]
 
 
 @pytest.mark.parametrize("seconds", [(1, 1, 1), (1, 1, DRIFT - 0.01), (5, 5, 5), (0.3, 0.3, 0.3)])
 def test_workers_that_keep_step_are_not_planned_again(clock, seconds):
     """All as predicted, or all equally slower or faster."""
-    found, jobs, scheduler = board_of()
-    replanning = Replanning(found, jobs)
+    found, tasks, scheduler = board_of()
+    replanning = Replanning(found, tasks)
     do_one_each(scheduler, clock, seconds)
     before = queued(scheduler)
-    replanning.look(scheduler)
+    replanning.update(scheduler)
     assert replanning.plans == 0
     assert queued(scheduler) == before
 
@@ -311,17 +312,17 @@ def test_workers_that_keep_step_are_not_planned_again(clock, seconds):
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_workers_that_drift_apart_are_planned_again(clock, gpus):
     """What waits is in the new queues exactly once, and the faster a worker the more it gets."""
-    found, jobs, scheduler = board_of(gpus=gpus)
-    replanning = Replanning(found, jobs)
+    found, tasks, scheduler = board_of(gpus=gpus)
+    replanning = Replanning(found, tasks)
     do_one_each(scheduler, clock, (1, 2, 4))
     begun = scheduler.take(0)
-    waiting = {id(job) for job in scheduler.waiting()}
+    waiting = {id(task) for task in scheduler.list_waiting()}
     assert len(waiting) == 20
-    replanning.look(scheduler)
+    replanning.update(scheduler)
     assert replanning.plans == 1
     queues = queued(scheduler)
-    assert sorted(id(job) for queue in queues for job in queue) == sorted(waiting)
-    assert begun.job not in [job for queue in queues for job in queue]
+    assert sorted(id(task) for queue in queues for task in queue) == sorted(waiting)
+    assert begun.task not in [task for queue in queues for task in queue]
     sizes = [len(queue) for queue in queues]
     assert sizes[0] > sizes[1] > sizes[2] > 0
     assert sizes == pytest.approx([20 * 4 / 7, 20 * 2 / 7, 20 / 7], abs=1)
@@ -329,64 +330,64 @@ def test_workers_that_drift_apart_are_planned_again(clock, gpus):
 
 def test_queues_are_made_again_only_when_workers_drift_further(clock):
     """Not at each look: what was planned for is no surprise."""
-    found, jobs, scheduler = board_of(60)
-    replanning = Replanning(found, jobs)
+    found, tasks, scheduler = board_of(60)
+    replanning = Replanning(found, tasks)
     do_one_each(scheduler, clock, (1, 1, 2))
     for _ in range(3):
-        replanning.look(scheduler)
+        replanning.update(scheduler)
     assert replanning.plans == 1
     do_one_each(scheduler, clock, (1, 1, 2))
-    replanning.look(scheduler)
+    replanning.update(scheduler)
     assert replanning.plans == 1
     do_one_each(scheduler, clock, (4, 1, 2))
-    replanning.look(scheduler)
+    replanning.update(scheduler)
     assert replanning.plans == 2
 
 
 def test_where_nothing_waits_nothing_is_planned(clock):
     """The last tasks are running."""
-    found, jobs, scheduler = board_of(3)
-    replanning = Replanning(found, jobs)
+    found, tasks, scheduler = board_of(3)
+    replanning = Replanning(found, tasks)
     do_one_each(scheduler, clock, (1, 2, 4))
-    replanning.look(scheduler)
+    replanning.update(scheduler)
     assert replanning.plans == 0
 
 
 def test_a_job_is_not_planned_for_the_worker_it_failed_on(clock):
     """As long as there are others."""
-    found, jobs, scheduler = board_of(workers=2)
-    replanning = Replanning(found, jobs)
+    found, tasks, scheduler = board_of(workers=2)
+    replanning = Replanning(found, tasks)
     failed = []
     other = scheduler.take(1)
     for _ in range(3):  # one after the other, so that it stays in service
         attempt = scheduler.take(0)
-        failed.append(attempt.job)
-        scheduler.failed(attempt, ValueError())
+        failed.append(attempt.task)
+        scheduler.fail(attempt, ValueError())
         attempt = scheduler.take(0)
         clock.now += 0.25
-        scheduler.finished(attempt)
+        scheduler.finish(attempt)
     clock.now += 0.25
-    scheduler.finished(other)
-    replanning.look(scheduler)
+    scheduler.finish(other)
+    replanning.update(scheduler)
     assert replanning.plans == 1
-    assert not {id(job) for job in queued(scheduler)[0]} & {id(job) for job in failed}
+    assert not {id(task) for task in queued(scheduler)[0]} & {id(task) for task in failed}
 
 
 def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     """As the planner for one kind has it, also when the others are planned again."""
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
-    plan = plan_instance(module.instance_of(found.seconds, found.plan.kinds), "cpu_only")
-    found = module.Division([], [], found.cells, found.seconds, found.besides, plan, 0.0)
-    jobs = [
-        Job(0, str(k), task.Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
+    plan = plan_instance(partition.instance_of(found.seconds, found.plan.kinds), "cpu_only")
+    found = partition.Division([], [], found.cells, found.seconds, found.besides, plan, 0.0)
+    tasks = [
+        Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))
     ]
     pool = [Worker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
-    scheduler = WorkStealingScheduler(pool, [[jobs[k] for k in queue] for queue in plan.queues])
-    replanning = Replanning(found, jobs)
+    scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
+    replanning = Replanning(found, tasks)
     do_one_each(scheduler, clock, (1, 3))
-    replanning.look(scheduler)
+    replanning.update(scheduler)
     assert replanning.plans == 1
     sizes = [len(queue) for queue in queued(scheduler)]
     assert sum(sizes) == 22
@@ -403,10 +404,10 @@ def test_one_worker_has_the_plan_of_the_planner(monkeypatch, small, kind, length
     """The same tasks in the same order at the same times, without asking the planner."""
     given = lengths, small, [kind], [CPU], "dual"
     found = divide(*given, max_range_cost=50_000)
-    monkeypatch.setattr(module, "DUAL", "")
+    monkeypatch.setattr(partition, "DUAL", "")
     same = divide(*given, max_range_cost=50_000)
     assert len(found.ranges) > 10
-    assert (found.ranges, found.tasks) == (same.ranges, same.tasks)
+    assert (found.ranges, found.task_ids) == (same.ranges, same.task_ids)
     assert found.cells.tolist() == same.cells.tolist()
     assert found.seconds.tolist() == same.seconds.tolist()
     assert found.divisible == pytest.approx(same.divisible)

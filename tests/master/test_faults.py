@@ -16,11 +16,7 @@ from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
-from swdual.master import partition as division
-from swdual.master import ranges as task
-from swdual.master import setup as engagement
-from swdual.master import work_stealing as scheduler
-from swdual.master import worker_pool as pool
+from swdual.master import partition, ranges, setup, work_stealing, worker_pool
 from swdual.master.cost import CostModel
 from swdual.master.devices import Device, device_mix
 from swdual.planning.planner import PACKAGE
@@ -51,8 +47,8 @@ def no_thread_is_left():
 @pytest.fixture(autouse=True)
 def many_tasks(monkeypatch):
     """Tasks of a few targets, as many as there can be."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 200)
-    monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 200)
+    monkeypatch.setattr(partition, "GOOD_ENOUGH", 0)
 
 
 def drawn(rng, length):
@@ -106,7 +102,7 @@ def soon(seconds=120):
 def alone(database):
     """What one worker finds in whole blocks, for each kind of search."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "MIN_RANGE_RESIDUES", 1 << 18)
+        patch.setattr(ranges, "MIN_RANGE_RESIDUES", 1 << 18)
         return {
             (stats, align): searched(database, [CPU], stats=stats, align=align)
             for stats in ("table", "fit", "none")
@@ -209,15 +205,15 @@ def kept(monkeypatch):
         def save(self):
             pass
 
-    monkeypatch.setattr(engagement, "SMALL_CELLS", 0)
-    monkeypatch.setattr(engagement, "CalibrationCache", Book)
+    monkeypatch.setattr(setup, "SMALL_CELLS", 0)
+    monkeypatch.setattr(setup, "CalibrationCache", Book)
     return kept
 
 
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_waves_are_planned_one_by_one(monkeypatch, database, same, kept, planner):
     """Two queries at a time: three plans, of the planner that was asked for."""
-    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
+    monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 2)
     found = searched(database, CREWS["cpus and gpus"], planner=planner, replan=True)
     same(found)
     plans = found.timing.plans
@@ -343,7 +339,7 @@ def test_a_worker_that_is_gone_is_not_counted_on_again(
     monkeypatch, caplog, database, same, faults, planner
 ):
     """It dies in the first wave of queries: the later ones are planned without it."""
-    monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", 2)
+    monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 2)
     found = searched(database, [WAITING, faulty("dies", 1), WAITING], planner=planner)
     same(found)
     assert caplog.text.count("does nothing more in this search") == 1
@@ -360,7 +356,7 @@ def test_results_are_the_same_though_a_worker_hangs(
     monkeypatch, database, same, faults, first, planner, replan
 ):
     """At its first task or later: others do it and all that it had, and nobody waits for it."""
-    monkeypatch.setattr(pool, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(worker_pool, "STOP_SECONDS", 0.05)
     devices = [WAITING, faulty("hangs", first), WAITING]
     same(searched(database, devices, planner=planner, replan=replan))
     assert faults.struck.is_set()
@@ -397,10 +393,10 @@ def test_a_worker_that_says_nothing_for_too_long_is_given_up(
     monkeypatch, caplog, database, same, faults, planner
 ):
     """While another is too slow to take over: a warning, and the results are the same."""
-    monkeypatch.setattr(pool, "STOP_SECONDS", 0.05)
-    monkeypatch.setattr(scheduler, "SILENT_SECONDS", 0.3)
-    monkeypatch.setattr(scheduler, "HANGS", 0.0)
-    monkeypatch.setattr(scheduler, "MUCH_SOONER", math.inf)
+    monkeypatch.setattr(worker_pool, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(work_stealing, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(work_stealing, "HANGS", 0.0)
+    monkeypatch.setattr(work_stealing, "MUCH_SOONER", math.inf)
     same(searched(database, [WAITING, faulty("hangs", 2)], planner=planner))
     (message,) = caplog.messages
     assert message.startswith("cpu 1 failed at scoring query q")
@@ -484,8 +480,8 @@ def test_workers_that_all_die_end_the_search(database, faults, count):
 @pytest.mark.parametrize("count", [1, 3])
 def test_workers_that_all_hang_end_the_search(monkeypatch, database, faults, count):
     """Nobody waits for ever; it is said at what, and what to do."""
-    monkeypatch.setattr(pool, "STOP_SECONDS", 0.05)
-    monkeypatch.setattr(scheduler, "SILENT_SECONDS", 0.3)
+    monkeypatch.setattr(worker_pool, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(work_stealing, "SILENT_SECONDS", 0.3)
     words = r"no worker is left; .* at scoring query q\d .* nothing was heard .*; search again on"
     with pytest.raises(EngineError, match=words) as caught:
         searched(database, [faulty("hangs")] * count)

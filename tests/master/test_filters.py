@@ -11,8 +11,7 @@ import swdual
 from swdual.errors import InputError
 from swdual.hits import query_result
 from swdual.hits.query_result import score_cutoff
-from swdual.master import merge as merger
-from swdual.master import ranges as task
+from swdual.master import merge, ranges
 
 pytestmark = pytest.mark.sample("values")
 
@@ -128,20 +127,20 @@ def test_equal_best_scores_are_all_kept(pair):
 def test_threads_and_ranges_change_nothing(pair, monkeypatch, options):
     """Nor whether alignments are known, are found when asked for, or only some at a time."""
     usual = swdual.search(*pair, max_target_seqs=5, **STATS["table"], **options)
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
-    monkeypatch.setattr(merger, "MAX_PARTS", 2)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
+    monkeypatch.setattr(merge, "MAX_PARTS", 2)
     for threads in (1, 3):
         more = {**STATS["table"], **options, "threads": threads}
         assert swdual.search(*pair, max_target_seqs=5, **more) == usual
         assert swdual.search(*pair, max_target_seqs=5, align=False, **more) == usual
-    monkeypatch.setattr(merger.HitMerger, "_are_few", lambda self, result: False)
+    monkeypatch.setattr(merge.HitMerger, "_are_few", lambda self, result: False)
     monkeypatch.setattr(query_result, "PIECE_WEIGHT", 1500)
     assert swdual.search(*pair, max_target_seqs=5, **STATS["table"], **options) == usual
 
 
 def test_no_more_alignments_are_found_than_needed(pair, monkeypatch):
     """Where they are found some at a time, the search for more ends with the last that counts."""
-    monkeypatch.setattr(merger.HitMerger, "_are_few", lambda self, result: False)
+    monkeypatch.setattr(merge.HitMerger, "_are_few", lambda self, result: False)
     monkeypatch.setattr(query_result, "PIECE_WEIGHT", 1500)
     looked_at = []
     passing = query_result.QueryResult._passing

@@ -8,9 +8,9 @@ import pytest
 import swdual
 from swdual.backends import reference, simd
 from swdual.errors import DeviceError
-from swdual.master import partition as division
+from swdual.master import partition
 from swdual.master.devices import Device
-from swdual.master.task import Job
+from swdual.master.task import Task
 from swdual.master.work_stealing import LOOK_AHEAD, WorkStealingScheduler
 from swdual.sequences import synthesis
 
@@ -70,7 +70,7 @@ def used(ahead):
 @pytest.fixture
 def small_ranges(monkeypatch):
     monkeypatch.setattr("swdual.master.ranges.MIN_RANGE_RESIDUES", 300)
-    monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
+    monkeypatch.setattr(partition, "GOOD_ENOUGH", 0)
 
 
 PROTEINS = dict(synthesis.synthesize(9000, seed=3))
@@ -147,11 +147,11 @@ def test_both_strands_of_a_query_are_told_one_after_the_other(ahead):
 
 def test_what_is_done_already_is_not_told():
     """Others may have taken it over meanwhile."""
-    jobs = [Job(k, f"q{k}", None, lambda *_: None, 1, np.ones(1)) for k in range(3)]
-    scheduler = WorkStealingScheduler([None], [jobs])
+    tasks = [Task(k, f"q{k}", None, lambda *_: None, 1, np.ones(1)) for k in range(3)]
+    scheduler = WorkStealingScheduler([None], [tasks])
     attempt = scheduler.take(0)
-    jobs[1].done = True
-    assert scheduler.upcoming(attempt) == [jobs[0], jobs[2]]
+    tasks[1].done = True
+    assert scheduler.list_upcoming(attempt) == [tasks[0], tasks[2]]
 
 
 def test_an_error_of_the_hint_ends_the_search_like_one_of_the_call(ahead, monkeypatch):

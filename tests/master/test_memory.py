@@ -18,10 +18,15 @@ from swdual.database.makedb import makedb
 from swdual.database.memory import BuildMemoryPlan, fit_memory_plan, limit_batches
 from swdual.errors import InputError, MemoryLimitError
 from swdual.hits import query_result
-from swdual.master import memory
-from swdual.master import ranges as task
-from swdual.master import setup as engagement
-from swdual.master.memory import Needs, holdable, least_memory, most_memory, planned_memory
+from swdual.master import memory, setup
+from swdual.master import ranges as ranges_module
+from swdual.master.memory import (
+    Needs,
+    estimate_max_memory,
+    estimate_min_memory,
+    limit_to_memory,
+    plan_memory,
+)
 from swdual.master.ranges import TARGET_COST, cut
 from swdual.master.search import Search
 from swdual.runtime.memory import MIB, Allowance
@@ -64,9 +69,9 @@ def given_bytes(size):
 @pytest.mark.parametrize("part", [0.0, 0.01, 0.3, 0.9, 1.0, 50.0])
 def test_no_more_is_planned_than_there_is(needs, part):
     """From the least to more than is of use; what is left over is little."""
-    least, most = least_memory(needs).total, most_memory(needs).total
+    least, most = estimate_min_memory(needs).total, estimate_max_memory(needs).total
     allowed = round(least + part * (most - least))
-    planned = planned_memory(needs, given_bytes(allowed))
+    planned = plan_memory(needs, given_bytes(allowed))
     assert least <= planned.total <= min(allowed, most)
     assert planned.total > 0.98 * min(allowed, most)
 
@@ -74,10 +79,10 @@ def test_no_more_is_planned_than_there_is(needs, part):
 @pytest.mark.case(number=25)
 def test_less_than_the_least_is_refused_with_the_least(needs):
     """One byte less; rounded up to what an option can say, it works."""
-    least = least_memory(needs).total
+    least = estimate_min_memory(needs).total
     with pytest.raises(MemoryLimitError, match=f"`memory_limit={-(-least // MIB) * MIB}`"):
-        planned_memory(needs, given_bytes(least - 1))
-    assert planned_memory(needs, given_bytes(least)).total == least
+        plan_memory(needs, given_bytes(least - 1))
+    assert plan_memory(needs, given_bytes(least)).total == least
 
 
 @pytest.mark.parametrize(
@@ -93,15 +98,15 @@ def test_less_than_the_least_is_refused_with_the_least(needs):
 def test_whatever_takes_more_raises_the_least(needs, more):
     """Longer queries, more hits, counted scores, and what the process has already."""
     needs = replace(needs, query_lengths=[300, 4000])
-    assert least_memory(replace(needs, **more)).total > least_memory(needs).total
+    assert estimate_min_memory(replace(needs, **more)).total > estimate_min_memory(needs).total
 
 
 def test_fewer_workers_and_no_alignments_take_less(needs):
     """The remedies that a refusal names are remedies."""
-    least = least_memory(needs).total
-    assert least_memory(replace(needs, scorers=needs.scorers[:1])).total < least
-    assert least_memory(replace(needs, traced=False)).total < least
-    assert least_memory(replace(needs, kept=10)).total < least
+    least = estimate_min_memory(needs).total
+    assert estimate_min_memory(replace(needs, scorers=needs.scorers[:1])).total < least
+    assert estimate_min_memory(replace(needs, traced=False)).total < least
+    assert estimate_min_memory(replace(needs, kept=10)).total < least
 
 
 def test_a_database_that_is_a_file_takes_nothing_by_itself(needs, tmp_path):
@@ -111,8 +116,8 @@ def test_a_database_that_is_a_file_takes_nothing_by_itself(needs, tmp_path):
     (tmp_path / "t.fa").write_text(text)
     with makedb(tmp_path / "t.fa", tmp_path / "t.db") as file:
         assert file.held_bytes == 0
-        in_memory = least_memory(needs).database
-        assert in_memory - least_memory(replace(needs, database=file)).database >= (
+        in_memory = estimate_min_memory(needs).database
+        assert in_memory - estimate_min_memory(replace(needs, database=file)).database >= (
             needs.database.held_bytes
         )
 
@@ -128,7 +133,7 @@ def test_ranges_are_no_heavier_than_they_may_be(lengths, max_range_cost, parts, 
     """Only a single target may be; all targets are covered, in order, once."""
     database = database_of(sequences(lengths))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "MIN_RANGE_RESIDUES", 50)
+        patch.setattr(ranges_module, "MIN_RANGE_RESIDUES", 50)
         ranges = cut(database, parts, shares=2, width=width, max_range_cost=max_range_cost)
         usual = cut(database, parts, shares=2, width=width)
     for each in ranges:
@@ -152,7 +157,7 @@ def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     queries = {f"q{k}": PROTEIN.decode(targets[k].codes) for k in range(0, 50, 10)}
     options = {"max_target_seqs": 300, "evalue": 1e9, "threads": 2, "device": "cpu"}
     usual = swdual.search(queries, targets, **options)
-    monkeypatch.setattr(engagement, "planned_memory", lambda needs, allowed: least_memory(needs))
+    monkeypatch.setattr(setup, "plan_memory", lambda needs, allowed: estimate_min_memory(needs))
     whole = Search(queries, targets, **options)
     assert whole.memory.batch_queries < len(queries)
     assert whole.memory.max_range_cost < targets.residues // 4
@@ -214,9 +219,9 @@ def test_input_that_cannot_be_held_is_counted_to_its_end(monkeypatch):
         list(kept)
     assert len(taken) == 50
     with pytest.raises(MemoryLimitError, match="fewer queries"):
-        list(holdable(iter(records), 0, given_bytes(MIB)))
+        list(limit_to_memory(iter(records), 0, given_bytes(MIB)))
     enough = given_bytes(1 << 40)
-    assert list(holdable(iter(records), 0, enough)) == records
+    assert list(limit_to_memory(iter(records), 0, enough)) == records
     assert len(list(limit_batches(map(batch_of, ([x] for x in records)), enough))) == 50
 
 

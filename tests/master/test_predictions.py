@@ -26,7 +26,7 @@ import pytest
 
 from swdual.master.cost import CalibrationCache, CostModel, columns_at
 from swdual.master.partition import divide
-from swdual.master.ranges import Range, columns_of
+from swdual.master.ranges import Range, compute_columns
 from swdual.runtime.cache import cache_folder
 
 FACTS = json.loads(Path(__file__).with_name("recorded_tasks.json").read_text())
@@ -82,11 +82,11 @@ class Machine:
     def seconds(self, lengths, database, division):
         """Return the seconds of each task of a search on the idle machine."""
         width = FACTS["rates"]["1"]["width"]
-        whole = float(columns_of(database, database.whole, width))
-        parts = [float(columns_of(database, each, width)) / whole for each in division.ranges]
+        whole = float(compute_columns(database, database.whole, width))
+        parts = [float(compute_columns(database, each, width)) / whole for each in division.ranges]
         laid_out = set()
         found = []
-        for query, place in division.tasks:
+        for query, place in division.task_ids:
             cells = database.seconds(lengths[query], self.together) - STARTUP
             seconds = STARTUP + max(cells, 0.0) * parts[place]
             if place not in laid_out:
@@ -132,7 +132,7 @@ def check_everything(machine, rates):
     """
     beyond = 0
     for database in DATABASES:
-        columns = columns_of(database, database.whole, rates.width, rates.sparse)
+        columns = compute_columns(database, database.whole, rates.width, rates.sparse)
         lengths = np.array(FACTS["lengths"])
         here = columns_at(lengths, columns[None, :])[:, 0]
         predicted = rates.besides(database.residues) + rates.of_cells(lengths, here)
@@ -177,7 +177,7 @@ def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together
         slower = 2.0 if busy else 1.0
         busy = max(0, busy - 1)
         observed = idle * slower * rng.lognormal(0.0, 0.05, len(idle))
-        queries = np.array([lengths[task.query] for task in division.tasks])
+        queries = np.array([lengths[task_id.query] for task_id in division.task_ids])
         rates.learn(queries, division.seconds[0], division.besides[0], observed)
         book.keep("simd", f"{together} simd", rates)
         book.save()

@@ -62,7 +62,7 @@ def unwanted(bind):
 @pytest.fixture
 def no_gpu(monkeypatch):
     """A machine without a GPU and with three CPUs, wherever this runs."""
-    monkeypatch.setattr("swdual.prediction.preview.gpus", lambda: [])
+    monkeypatch.setattr("swdual.prediction.preview.list_gpus", lambda: [])
     monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda: 3)
 
 
@@ -134,7 +134,7 @@ def test_every_planner_plans_a_search(large, planner):
     assert isinstance(found, Plan)
     assert found.planner == planner
     assert division.cells.sum() == preview.cells
-    assert sorted(np.concatenate(found.queues)) == [*range(len(division.tasks))]
+    assert sorted(np.concatenate(found.queues)) == [*range(len(division.task_ids))]
     for worker, queue in enumerate(found.queues):
         seconds = division.seconds[worker][queue]
         assert (found.ends - found.starts)[queue] == pytest.approx(seconds)
@@ -245,19 +245,19 @@ def test_rates_of_this_machine_are_measured_once(own_cache, no_gpu, monkeypatch)
     (entry,) = kept.values()
     assert entry == {"calibrated": preview.rates["cpu"].to_dict(), "seen": []}
     with monkeypatch.context() as patch:
-        patch.setattr("swdual.prediction.preview.calibrated", unwanted)
+        patch.setattr("swdual.prediction.preview.calibrate", unwanted)
         again = Preview(QUERIES, TARGETS)
         assert again.plan("dual").makespan == pytest.approx(preview.plan("dual").makespan)
     for damage in ("", "{", "[]", "null", json.dumps({"x": 3}), "[" * 100_000):
         path.write_text(damage)
-        monkeypatch.setattr("swdual.prediction.preview.calibrated", lambda *_: again.rates["cpu"])
+        monkeypatch.setattr("swdual.prediction.preview.calibrate", lambda *_: again.rates["cpu"])
         Preview(QUERIES, TARGETS)
         assert "simd" in json.dumps(json.loads(path.read_text()))
 
 
 def test_given_rates_measure_and_write_nothing(own_cache, monkeypatch):
     """Whoever gives rates for all kinds waits for nothing."""
-    monkeypatch.setattr("swdual.prediction.preview.calibrated", unwanted)
+    monkeypatch.setattr("swdual.prediction.preview.calibrate", unwanted)
     plan(QUERIES, TARGETS, cpus=2, gpus=2, rates=RATES)
     assert [*own_cache.rglob("rates.json")] == []
 
@@ -266,7 +266,7 @@ def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
     """What was observed with as many workers is what a plan for so many predicts with."""
     monkeypatch.setattr("swdual.master.setup.SMALL_CELLS", 0)
     swdual.search(QUERIES, proteins(200, 50, 400), threads=2, device="cpu")
-    monkeypatch.setattr("swdual.prediction.preview.calibrated", unwanted)
+    monkeypatch.setattr("swdual.prediction.preview.calibrate", unwanted)
     preview = Preview(QUERIES, TARGETS, 2, 0)
     (kept,) = json.loads(Path(preview.rates_file).read_text()).values()
     (entry,) = kept.values()
@@ -279,11 +279,11 @@ def test_no_more_workers_are_measured_than_there_are_processors(own_cache, no_gp
     monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda: 3)
     asked = []
 
-    def calibrated(bind, together, clock):
+    def calibrate(bind, together, clock):
         asked.append(together)
         return CostModel.from_dict(2)
 
-    monkeypatch.setattr("swdual.prediction.preview.calibrated", calibrated)
+    monkeypatch.setattr("swdual.prediction.preview.calibrate", calibrate)
     for cpus in (1, 3, 4, 700):
         Preview(QUERIES, TARGETS, cpus, 0)
     assert asked == [1, 3]
@@ -302,7 +302,7 @@ def test_memory_is_the_sum_of_its_parts(large):
     assert preview.gpu_bytes == large[1].residues
     assert memory.database >= large[1].residues
     assert Preview(*large, 2, 0, RATES).gpu_bytes == 0
-    assert preview.least_memory.total < total
+    assert preview.estimate_min_memory.total < total
     assert Preview(*large, 2, 0, RATES, max_target_seqs=0).memory.hits > memory.hits
     assert Preview(*large, 2, 0, RATES, max_target_seqs=10).memory.hits < memory.hits
     assert Preview(*large, 8, 0, RATES).memory.workers == 4 * memory.workers

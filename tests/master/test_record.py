@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from swdual.master import execution_log as module
+from swdual.master import execution_log
 from swdual.master.cost import KNOTS, MAX_SEEN, CostModel
 from swdual.master.devices import Device, device_mix
-from swdual.master.execution_log import Record
+from swdual.master.execution_log import ExecutionLog
 from swdual.master.ranges import Range
-from swdual.master.task import Job, TaskAttempt
+from swdual.master.task import Task, TaskAttempt
 from swdual.master.worker import Worker
-from swdual.master.worker_pool import Report
+from swdual.master.worker_pool import AttemptReport
 from swdual.planning.planner import make_plan
 from swdual.planning.timeline import Span
 
@@ -48,7 +48,7 @@ def lessons():
 def clock(monkeypatch):
     found = SimpleNamespace(now=1000.0)
     found.perf_counter = lambda: found.now
-    monkeypatch.setattr(module, "time", found)
+    monkeypatch.setattr(execution_log, "time", found)
     return found
 
 
@@ -71,13 +71,13 @@ PLAN = make_plan([1.0, 2.0], [1.0, 2.0], cpus=2, gpus=1)
 def report(worker, start, end, outcome="done", seconds=(1.0, 1.0, 0.5), place=PLACE):
     times = None if seconds is None else np.array(seconds)
     besides = None if seconds is None else times / 8
-    job = Job(0, "q", place, None, 77, times, besides=besides)
-    return Report(TaskAttempt(worker, job, start), end, outcome, None, (end - start) / 2)
+    task = Task(0, "q", place, None, 77, times, besides=besides)
+    return AttemptReport(TaskAttempt(worker, task, start), end, outcome, None, (end - start) / 2)
 
 
 def test_spans_tell_what_was_done_and_when(workers, clock):
     """Scores with their targets, alignments without; times count from the first plan."""
-    record = Record([worker.name for worker in workers], Book())
+    record = ExecutionLog([worker.name for worker in workers], Book())
     record.begin(PLAN, [4, 5])
     record.add(report(2, 1001.0, 1003.5), 4, 100)
     record.add(report(0, 1002.0, 1002.5, seconds=None, place=None), 5, 100)
@@ -90,7 +90,7 @@ def test_spans_tell_what_was_done_and_when(workers, clock):
 @pytest.mark.parametrize("outcome", ["failed", "superseded"])
 def test_what_came_to_nothing_is_in_the_record_too(workers, clock, outcome):
     """Under its name, whether it was to score or to align; nothing is learnt from it."""
-    record = Record([worker.name for worker in workers], Book())
+    record = ExecutionLog([worker.name for worker in workers], Book())
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1001.0, outcome), 0, 100)
     record.add(report(1, 1000.0, 1001.0, outcome, None, None), 0, 100)
@@ -101,7 +101,7 @@ def test_what_came_to_nothing_is_in_the_record_too(workers, clock, outcome):
 
 def test_without_a_book_nothing_is_predicted_and_nothing_learnt(workers, clock):
     """Rates that nobody measured predict nothing."""
-    record = Record([worker.name for worker in workers], None)
+    record = ExecutionLog([worker.name for worker in workers], None)
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1001.0), 0, 100)
     assert math.isnan(next(iter(record.timeline)).predicted)
@@ -113,7 +113,7 @@ def test_without_a_book_nothing_is_predicted_and_nothing_learnt(workers, clock):
 
 def test_plans_are_kept_with_the_time_at_which_they_began(workers, clock):
     """The first begins at 0; each has the query numbers of its tasks."""
-    record = Record([worker.name for worker in workers], Book())
+    record = ExecutionLog([worker.name for worker in workers], Book())
     record.begin(PLAN, [4, 5])
     clock.now += 7.0
     record.begin(PLAN, [6, 6])
@@ -126,7 +126,7 @@ def test_plans_are_kept_with_the_time_at_which_they_began(workers, clock):
 def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
     """Once for each device: what was predicted of its scores, and what its worker was busy."""
     book = Book()
-    record = Record([worker.name for worker in workers], book)
+    record = ExecutionLog([worker.name for worker in workers], book)
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1003.0), 0, 100)
     record.add(report(1, 1000.0, 1002.0), 0, 50)
@@ -144,7 +144,7 @@ def test_each_kind_of_worker_learns_from_its_own_tasks(workers, clock):
 
 def test_nothing_is_learnt_twice(workers, clock):
     """The next wave teaches what came since the last."""
-    record = Record([worker.name for worker in workers], Book())
+    record = ExecutionLog([worker.name for worker in workers], Book())
     record.begin(PLAN, [0, 0])
     record.add(report(0, 1000.0, 1003.0), 0, 100)
     record.learn(workers)
@@ -157,7 +157,7 @@ def test_rates_learn_what_was_observed(clock):
     """The real ones: after some searches that took twice as long, half the speed is predicted."""
     rates = CostModel.from_dict(1)
     worker = Worker(0, "cpu 0", Device(), None, rates)
-    record = Record([worker.name], Book())
+    record = ExecutionLog([worker.name], Book())
     record.begin(PLAN, [0, 0])
     for _ in range(MAX_SEEN):
         predicted = 1.0 * float(rates.cell_seconds[3] / rates.calibrated[3])

@@ -18,9 +18,7 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.format import parse_format
-from swdual.master import partition as division
-from swdual.master import ranges as task
-from swdual.master import setup as engagement
+from swdual.master import partition, ranges, setup
 from swdual.master.devices import Device
 from swdual.master.search import Search
 from swdual.sequences import matrices
@@ -125,8 +123,8 @@ def test_output_is_the_same_for_any_threads_and_ranges(monkeypatch, table, kept,
     database = database_of(block_bytes)
     assert (len(database.manifest.blocks) > 1) == (block_bytes <= 1024)
     for threads, (smallest, enough) in product((1, 2, 3, 9), ((1 << 18, 2), (60, 1.005), (1, 0))):
-        monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", smallest)
-        monkeypatch.setattr(division, "GOOD_ENOUGH", enough)
+        monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", smallest)
+        monkeypatch.setattr(partition, "GOOD_ENOUGH", enough)
         whole = scores_only(database, max_target_seqs=kept, threads=threads)
         assert written(whole) == expected(table, kept)
 
@@ -137,8 +135,8 @@ def test_output_is_the_same_for_any_threads_and_ranges(monkeypatch, table, kept,
 def test_output_is_the_same_for_any_waves_and_calls(monkeypatch, database, table, kept, threads):
     """Queries one at a time, two at a time, or bounded by candidates; kernels called batchwise."""
     for queries, candidates, cells in product((1, 2, 512), (1, 16 << 20), (1, 4_000_000_000)):
-        monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", queries)
-        monkeypatch.setattr(engagement, "MAX_BATCH_CANDIDATES", candidates)
+        monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", queries)
+        monkeypatch.setattr(setup, "MAX_BATCH_CANDIDATES", candidates)
         monkeypatch.setattr(simd, "CALL_CELLS", cells)
         whole = scores_only(database, max_target_seqs=kept, threads=threads)
         assert written(whole) == expected(table, kept)
@@ -147,7 +145,7 @@ def test_output_is_the_same_for_any_waves_and_calls(monkeypatch, database, table
 @pytest.mark.parametrize("lanes", [16, 32, 64, 128])
 def test_output_is_the_same_for_any_lanes(monkeypatch, database, table, lanes):
     """However wide the vectors, the bytes are the same."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 300)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 300)
     devices = [Device("cpu", "simd", {"lanes": lanes})] * 2
     assert written(scores_only(database, max_target_seqs=7, device=devices)) == expected(table, 7)
 
@@ -156,7 +154,7 @@ def test_output_is_the_same_for_any_lanes(monkeypatch, database, table, lanes):
 def test_output_is_the_same_for_any_backend(monkeypatch, database, table, backend):
     """Every backend, with one thread and with two that share ranges."""
     for threads, smallest in ((1, 1 << 18), (2, 300)):
-        monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", smallest)
+        monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", smallest)
         whole = scores_only(database, max_target_seqs=5, threads=threads, backend=backend)
         assert written(whole) == expected(table, 5)
 
@@ -241,13 +239,13 @@ def test_nucleotides_are_scored_by_reward_and_penalty():
 def test_progress_rises_to_the_cells_of_the_search(monkeypatch, threads, backend, block_bytes):
     """The cells done never fall, never pass the total, and end at it: query times residues."""
     database = database_of(block_bytes)
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 1000)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 1000)
     monkeypatch.setattr(simd, "register_bytes", lambda: 16)
     monkeypatch.setattr(simd, "register_count", lambda: 16)
     monkeypatch.setattr(simd, "CALL_CELLS", 1000)
     total = sum(map(len, QUERIES)) * sum(map(len, SEQUENCES))
     for queries in (1, 512):
-        monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", queries)
+        monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", queries)
         told = []
         search(
             NAMED,
@@ -264,7 +262,7 @@ def test_progress_rises_to_the_cells_of_the_search(monkeypatch, threads, backend
 @pytest.mark.parametrize("threads", [1, 4])
 def test_an_interrupt_in_the_progress_callback_ends_the_search(monkeypatch, database, threads):
     """Ctrl-C arrives in the caller's thread: it comes out, and no worker goes on."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
 
     def interrupt(done, total):
         raise KeyboardInterrupt
@@ -303,7 +301,7 @@ def test_an_interrupt_stops_a_worker_between_calls_of_the_kernel(monkeypatch, da
 @pytest.mark.parametrize("taken", [0, 1, 2])
 def test_a_closed_generator_leaves_no_thread(monkeypatch, database, taken):
     """Whoever stops after some results and closes the generator has ended the search."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
     before = {*threading.enumerate()}
     found = iter_search(NAMED, database, threads=3)
     for _ in range(taken):
@@ -314,7 +312,7 @@ def test_a_closed_generator_leaves_no_thread(monkeypatch, database, taken):
 
 def test_a_generator_that_is_dropped_leaves_no_thread(monkeypatch, database):
     """Leaving a loop early ends the search as soon as the generator is gone."""
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 100)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
     before = {*threading.enumerate()}
     for result in iter_search(NAMED, database, threads=3):
         assert result.number == 0

@@ -12,17 +12,17 @@ from support.properties import examples
 
 from swdual.database import build
 from swdual.database.database import Database
-from swdual.lanes.pack import SPARSE, pack
-from swdual.master import ranges as task
+from swdual.lanes.pack import SPARSE, serialize
+from swdual.master import ranges as ranges_module
 from swdual.master.ranges import (
     EDGE,
     SMALL_EDGE,
     Range,
-    Task,
-    columns_of,
-    covering,
+    TaskId,
+    compute_columns,
     cut,
-    make_tasks,
+    list_task_ids,
+    restore_ranges,
 )
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -43,7 +43,7 @@ def database_of(lengths, block_bytes=64 << 20):
 
 def cut_with(database, parts, smallest, **options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(task, "MIN_RANGE_RESIDUES", smallest)
+        patch.setattr(ranges_module, "MIN_RANGE_RESIDUES", smallest)
         return cut(database, parts, **options)
 
 
@@ -60,7 +60,7 @@ def test_every_query_meets_every_target_once(queries, targets, parts, smallest, 
     database = database_of(targets, block_bytes)
     ranges = cut_with(database, parts, smallest)
     counts = [np.zeros((len(queries), block.sequences), int) for block in database.manifest.blocks]
-    for query, place in make_tasks(queries, ranges):
+    for query, place in list_task_ids(queries, ranges):
         block, first, last, *_ = ranges[place]
         counts[block][query, first:last] += 1
     assert all((count == 1).all() for count in counts)
@@ -96,9 +96,9 @@ def test_ranges_tile_each_block_and_say_what_is_in_them(targets, parts, smallest
 def test_the_queries_of_a_range_follow_each_other_longest_first(queries, targets, parts):
     """A worker keeps a range interleaved for the next query, so ranges are not visited twice."""
     ranges = cut_with(database_of(targets, 1024), parts, 16)
-    tasks = make_tasks(queries, ranges)
+    tasks = list_task_ids(queries, ranges)
     places = []
-    for place, group in groupby(tasks, lambda each: each.place):
+    for place, group in groupby(tasks, lambda each: each.range_number):
         places.append(place)
         own = [each.query for each in group]
         assert own == sorted(range(len(queries)), key=lambda query: (-queries[query], query))
@@ -165,8 +165,8 @@ def test_a_giant_has_enough_others_beside_it():
 def test_no_part_is_smaller_than_the_smallest_range():
     """However many are asked for: lanes would idle."""
     ranges = cut(database_of([1000] * 5000), 10**6, shares=MANY)
-    assert len(ranges) == 5_000_000 // task.MIN_RANGE_RESIDUES
-    assert min(each.residues for each in ranges) >= task.MIN_RANGE_RESIDUES - 1000
+    assert len(ranges) == 5_000_000 // ranges_module.MIN_RANGE_RESIDUES
+    assert min(each.residues for each in ranges) >= ranges_module.MIN_RANGE_RESIDUES - 1000
 
 
 def test_one_part_is_a_block():
@@ -182,14 +182,14 @@ def test_a_small_database_is_not_cut():
 
 def test_no_queries_make_no_tasks():
     """An empty list of queries is no work."""
-    assert make_tasks([], cut(database_of([5]), 3)) == []
+    assert list_task_ids([], cut(database_of([5]), 3)) == []
 
 
 def test_equal_queries_stay_in_their_order():
     """Ties do not depend on chance."""
     ranges = [Range(0, 0, 1, 5, 5), Range(0, 1, 2, 4, 4)]
-    assert make_tasks([7, 9, 7], ranges) == [
-        Task(query, place) for place in (0, 1) for query in (1, 0, 2)
+    assert list_task_ids([7, 9, 7], ranges) == [
+        TaskId(query, place) for place in (0, 1) for query in (1, 0, 2)
     ]
 
 
@@ -200,16 +200,16 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
     database = database_of(targets)
     (block,) = database.blocks()
     place = cut(database, 1)[0]
-    found = columns_of(database, place, width)
+    found = compute_columns(database, place, width)
     if width == 1:
         assert found == place.residues
         return
-    packed = pack(block, np.arange(len(targets)), width)
+    packed = serialize(block, np.arange(len(targets)), width)
     columns = np.diff(packed.batch_starts) * 4 * width
     edge = min(EDGE * width, place.residues / SMALL_EDGE)
     least = np.minimum(columns, SPARSE * packed.batch_residues).sum()
     assert found == pytest.approx(edge + least, rel=1e-12)
-    several = columns_of(database, place, width, [0.5, SPARSE, 1e6])
+    several = compute_columns(database, place, width, [0.5, SPARSE, 1e6])
     assert several[1] == found
     assert several[0] == pytest.approx(edge + 0.5 * place.residues)
     assert several[2] == pytest.approx(edge + columns.sum())
@@ -218,14 +218,14 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
 def test_many_targets_cost_their_residues_or_a_vector_of_the_longest():
     """Nobody lays out what hardly idles; a giant among them is counted."""
     many = Targets([300] * 2000)
-    assert columns_of(many, Range(0, 0, 2000, 600_000, 300), 16) == 600_000 + 16 * EDGE
+    assert compute_columns(many, Range(0, 0, 2000, 600_000, 300), 16) == 600_000 + 16 * EDGE
     giant = Targets([30_000] + [300] * 1100)
-    assert columns_of(giant, Range(0, 0, 1101, 360_000, 30_000), 16) == 480_000 + 16 * EDGE
-    assert columns_of(giant, Range(0, 0, 1101, 360_000, 30_000), 1) == 360_000
+    assert compute_columns(giant, Range(0, 0, 1101, 360_000, 30_000), 16) == 480_000 + 16 * EDGE
+    assert compute_columns(giant, Range(0, 0, 1101, 360_000, 30_000), 1) == 360_000
 
 
 class Targets:
-    """What `columns_of` asks of a database."""
+    """What `compute_columns` asks of a database."""
 
     def __init__(self, lengths):
         self._lengths = np.array(lengths)
@@ -242,10 +242,10 @@ def test_ranges_are_known_by_their_bounds(targets, parts, smallest):
     database = database_of(targets, block_bytes=4096)
     ranges = cut_with(database, parts, smallest)
     bounds = [list(each[:3]) for each in ranges]
-    assert covering(database, bounds) == ranges
+    assert restore_ranges(database, bounds) == ranges
     wrong = [bounds[:-1], [*bounds, bounds[-1]], bounds[1:]]
     wrong.append([[block, first, last + 1] for block, first, last in bounds])
     wrong.append([[block + 1, first, last] for block, first, last in bounds])
     for each in wrong:
         with pytest.raises(ValueError, match="targets"):
-            covering(database, each)
+            restore_ranges(database, each)

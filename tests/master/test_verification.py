@@ -10,8 +10,7 @@ from swdual.backends import cuda, reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError, InputError
-from swdual.master import partition as division
-from swdual.master import ranges as task
+from swdual.master import partition, ranges
 from swdual.master.devices import Device
 from swdual.master.verification import Verification
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
@@ -169,8 +168,8 @@ def test_the_sample_does_not_depend_on_the_division(monkeypatch, database, compa
     codes = [PROTEIN.encode(text) for text in QUERIES.values()]
     samples = []
     for smallest in (1 << 18, 100):
-        monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", smallest)
-        monkeypatch.setattr(division, "GOOD_ENOUGH", 0)
+        monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", smallest)
+        monkeypatch.setattr(partition, "GOOD_ENOUGH", 0)
         compared.clear()
         swdual.search(QUERIES, database, threads=2, verify=sample)
         assert len(compared) == len(set(compared)) == 2 * min(sample, len(database))
@@ -183,7 +182,7 @@ def test_the_sample_does_not_depend_on_the_division(monkeypatch, database, compa
 
 def test_what_is_drawn_is_what_is_noticed(liar, database):
     """A wrong score ends the search if, and only if, the target is in the sample."""
-    drawn = set(Verification(database, 20, None).drawn(0).tolist())
+    drawn = set(Verification(database, 20, None).draw_targets(0).tolist())
     places = {}
     for block in database.blocks():
         places |= {int(k): block.first + n for n, k in enumerate(block.ordinals)}

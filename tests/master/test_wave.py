@@ -16,9 +16,7 @@ from swdual.backends import reference
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError
-from swdual.master import merge as merger
-from swdual.master import ranges as task
-from swdual.master import setup as engagement
+from swdual.master import merge, ranges, setup
 from swdual.master.search import Search
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN, Alphabet
@@ -121,9 +119,9 @@ def test_hits_and_alignments_are_the_same_for_any_threads_ranges_and_shares(
     expected = facts(everything.top(kept or len(targets)))
     assert len(expected) > 4 * len(NAMED[kind]) - 4
     for threads, smallest, cells, queries in product((1, 2, 5), (50, 1 << 18), (1, 10**9), (1, 99)):
-        monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", smallest)
-        monkeypatch.setattr(merger, "TRACE_CELLS", cells)
-        monkeypatch.setattr(engagement, "MAX_BATCH_QUERIES", queries)
+        monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", smallest)
+        monkeypatch.setattr(merge, "TRACE_CELLS", cells)
+        monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", queries)
         options = {"threads": threads, "max_target_seqs": kept, "evalue": math.inf}
         assert facts(search(NAMED[kind], database, **options)) == expected
 
@@ -131,8 +129,8 @@ def test_hits_and_alignments_are_the_same_for_any_threads_ranges_and_shares(
 @pytest.mark.parametrize("parts", [2, 3, 1000])
 def test_parts_may_be_merged_at_any_number(monkeypatch, kind, database, everything, parts):
     """Candidates of a range are merged with the others at once, in between, or at the end."""
-    monkeypatch.setattr(merger, "MAX_PARTS", parts)
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 50)
+    monkeypatch.setattr(merge, "MAX_PARTS", parts)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 50)
     for stats in ("table", "fit"):
         options = {"max_target_seqs": 5, "evalue": math.inf, "stats": stats}
         one, many = (search(NAMED[kind], database, threads=n, **options) for n in (1, 3))
@@ -246,7 +244,7 @@ def test_what_an_alignment_raises_ends_the_search(monkeypatch, kind, database, e
 def test_the_better_strand_of_a_nucleotide_query_is_kept(monkeypatch, strand, backend):
     """Scores are the oracle's for the strand, or the larger of both; plus where they are equal."""
     alphabet, queries, targets = DATA["nucl"]
-    monkeypatch.setattr(task, "MIN_RANGE_RESIDUES", 500)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 500)
     table = matrices.match_mismatch(2, -3).scores
     codes = [list(alphabet.encode(text)) for text in targets]
     options = {"stats": "none", "max_target_seqs": 0, "min_raw_score": 0, "backend": backend}

@@ -23,7 +23,7 @@ def cards(monkeypatch):
 
     monkeypatch.setattr(cuda, "devices", lambda: [{"number": 0}, {"number": 1}])
     monkeypatch.setattr(cuda, "bind", bind)
-    monkeypatch.setattr(worker, "calibrated", lambda *_: CostModel.from_dict({"gcups": 1}))
+    monkeypatch.setattr(worker, "calibrate", lambda *_: CostModel.from_dict({"gcups": 1}))
     return found
 
 

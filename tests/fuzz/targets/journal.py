@@ -40,7 +40,7 @@ def target(data):
         _write(path, [_kept()[1][0], *_parted(data[1:])])
     with explained():
         search = _search(path)
-        with search.journalled():
+        with search.keep_journal():
             for result in search.results():
                 _ = [hit.alignment for hit in result]
 
@@ -74,7 +74,7 @@ def _kept():
     """Return the journal of a search that ended with all tasks done, as a file and as records."""
     path = folder() / "kept.journal"
     search = _search(path)
-    with suppress(Ended), search.journalled():
+    with suppress(Ended), search.keep_journal():
         _ = list(search.results())
         raise Ended
     file = path.read_bytes()
