@@ -171,7 +171,7 @@ def explain_release_mismatch(release: str | None) -> str | None:
 def explain_python_mismatch(version: str) -> str | None:
     """Return why a worker with a version of Python cannot search with this process, if so.
 
-    >>> other_python("2.7.18").partition(",")[0]
+    >>> explain_python_mismatch("2.7.18").partition(",")[0]
     'runs Python 2.7.18'
     """
     here = sys.version_info

@@ -270,7 +270,7 @@ def _range_by_range(
 def combine_rates(rates: Sequence[CostModel]) -> CostModel:
     """Return what tasks cost a node whose workers, with these rates, share each of them.
 
-    >>> round(1e-9 / combine_rates([Rates.from_dict(40.0)] * 64).cell_seconds[0])
+    >>> round(1e-9 / combine_rates([CostModel.from_dict(40.0)] * 64).cell_seconds[0])
     2560
     """
     speeds = np.array([1 / each.cell_seconds for each in rates])

@@ -112,7 +112,7 @@ def describe_devices(devices: Sequence[Device]) -> str:
 def device_mix(devices: Iterable[Device]) -> str:
     """Return who computes together, such as "2 simd": cores share caches, memory and clock.
 
-    >>> crowd([Device(), Device(), Device("gpu", "simd", {"lanes": 16})])
+    >>> device_mix([Device(), Device(), Device("gpu", "simd", {"lanes": 16})])
     '2 simd, 1 simd lanes=16'
     """
     counts = sorted(Counter(device.name for device in devices).items())

@@ -44,7 +44,7 @@ class SyntheticDatabase:
     InputError
         If there can be no such database.
 
-    >>> uniref = DescribedDatabase(60_000_000_000, 184_000_000, 45_000)
+    >>> uniref = SyntheticDatabase(60_000_000_000, 184_000_000, 45_000)
     >>> len(uniref), round(uniref.residues / 1e9), uniref.manifest.longest
     (184000000, 60, 45000)
     """

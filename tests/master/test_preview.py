@@ -302,7 +302,7 @@ def test_memory_is_the_sum_of_its_parts(large):
     assert preview.gpu_bytes == large[1].residues
     assert memory.database >= large[1].residues
     assert Preview(*large, 2, 0, RATES).gpu_bytes == 0
-    assert preview.estimate_min_memory.total < total
+    assert preview.min_memory.total < total
     assert Preview(*large, 2, 0, RATES, max_target_seqs=0).memory.hits > memory.hits
     assert Preview(*large, 2, 0, RATES, max_target_seqs=10).memory.hits < memory.hits
     assert Preview(*large, 8, 0, RATES).memory.workers == 4 * memory.workers

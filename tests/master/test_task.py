@@ -12,7 +12,7 @@ from support.properties import examples
 
 from swdual.database import build
 from swdual.database.database import Database
-from swdual.lanes.pack import SPARSE, serialize
+from swdual.lanes.pack import SPARSE, pack
 from swdual.master import ranges as ranges_module
 from swdual.master.ranges import (
     EDGE,
@@ -204,7 +204,7 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
     if width == 1:
         assert found == place.residues
         return
-    packed = serialize(block, np.arange(len(targets)), width)
+    packed = pack(block, np.arange(len(targets)), width)
     columns = np.diff(packed.batch_starts) * 4 * width
     edge = min(EDGE * width, place.residues / SMALL_EDGE)
     least = np.minimum(columns, SPARSE * packed.batch_residues).sum()
