@@ -14,10 +14,7 @@ import sys
 import termios
 import time
 
-import nbformat
-import pyte
 import pytest
-from nbclient import NotebookClient
 
 import swdual
 from swdual.io import progress
@@ -50,6 +47,7 @@ class Terminal:
     """A program on a pseudo-terminal of its own, and what is on its screen."""
 
     def __init__(self, command, columns, stdout=None, echo=False, environment=()):
+        pyte = pytest.importorskip("pyte")
         self.screen = pyte.Screen(columns, 24)
         self._stream = pyte.ByteStream(self.screen)
         self._master, slave = pty.openpty()
@@ -407,8 +405,12 @@ with progress.progress_bar("searching", "GCUPS", 1e9, shown=True) as bar:
     print("said by the user")
     told = bar.read()
 """
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
-    NotebookClient(notebook, timeout=PATIENCE, resources={"metadata": {"path": tmp_path}}).execute()
+    nbclient.NotebookClient(
+        notebook, timeout=PATIENCE, resources={"metadata": {"path": tmp_path}}
+    ).execute()
     shown, said = notebook.cells[0].outputs
     assert shown["data"] == {"text/plain": "", "text/html": ""}
     assert (said["output_type"], said["text"]) == ("stream", "said by the user\n")
@@ -416,6 +418,7 @@ with progress.progress_bar("searching", "GCUPS", 1e9, shown=True) as bar:
 
 def test_a_bar_of_a_notebook_is_html_that_every_browser_draws(monkeypatch):
     """A progress element, and the same in words."""
+    pytest.importorskip("IPython")
     drawn = []
     monkeypatch.setattr("IPython.display.display", lambda data, **_: drawn.append(data))
     bar = progress._NotebookBar("fcfs < easy", "jobs/s", 1)

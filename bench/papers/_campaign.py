@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from _report import RESULTS, table
 
 from swdual.io.progress import progress_bar
-from swdual.planning.gantt import encoded
+from swdual.planning.gantt import encode_figure
 from swdual.scheduling.workload.repair import rules
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
@@ -279,7 +279,7 @@ def results(keep: bool, out: Path | None) -> Path | None:
 
 def draw(path: Path, make: Callable[[], Any]) -> None:
     """Write a figure, the same one always as the same bytes."""
-    path.write_bytes(encoded(make, path))
+    path.write_bytes(encode_figure(make, path))
     click.echo(f"drawn in {path}")
 
 
