@@ -28,7 +28,7 @@ _WRITTEN = "swdual.written"
 
 EXIT_CODES = (
     "0 finished, 1 input or option, 2 database, 3 device, 4 memory, 5 cluster, 6 output, "
-    "130 interrupted; README.md explains them."
+    "130 interrupted; docs/interruptions.md explains them."
 )
 
 ADVANCED, MESSAGES = "Advanced", "Messages"

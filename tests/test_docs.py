@@ -1,0 +1,84 @@
+"""README and the pages in docs/: short, linked, and about commands and options that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from swdual.cli import group
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OTHERS = {"--swipe", "--keep", "--local-directory"}
+"""Options of other programs that pages name without a command before them."""
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def anchor(heading):
+    """Return how a link names a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def commands():
+    """Return the names of the options of each command."""
+    context = click.Context(group)
+    return {
+        name: {
+            each
+            for option in group.get_command(context, name).params
+            for each in (*option.opts, *option.secondary_opts)
+        }
+        for name in group.list_commands(context)
+    }
+
+
+def test_the_readme_is_short_and_has_the_two_commands():
+    """The limit keeps explanations in docs/; `.ci/run` runs the two commands."""
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) < 200
+    assert sum(line.startswith("pip install ") for line in lines) == 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_somewhere(page):
+    """To a file of the project, and to a heading of it."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```", "", page.read_text())
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        path, _, heading = link.partition("#")
+        if path.startswith("http"):
+            continue
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        if heading:
+            headings = re.findall(r"(?m)^#+ (.*)$", target.read_text())
+            assert heading in map(anchor, headings), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_option_exists(page):
+    """Those behind a command are its own; those that stand alone are some command's."""
+    known = commands()
+    text = page.read_text().replace("\\\n", " ")
+    for name, arguments in re.findall(r"swdual (\w+)([^\n`|]*)", text):
+        if name not in known:
+            continue
+        plain = re.sub(r"\"[^\"]*\"|#.*", "", arguments)
+        for option in re.findall(r"(?<![\w/-])(--[a-z][\w-]*)", plain):
+            assert option in known[name] | {"--help"}, f"swdual {name} {option}"
+    every = set().union(*known.values()) | OTHERS
+    for option in re.findall(r"`(--[a-z][\w-]*)", text):
+        assert option in every, option
+
+
+def test_the_index_names_every_page():
+    """`docs/README.md` and the list of decisions lack none."""
+    for folder in ("docs", "docs/decisions"):
+        index = (ROOT / folder / "README.md").read_text()
+        for page in (ROOT / folder).glob("*.md"):
+            assert page.name == "README.md" or f"({page.name})" in index
