@@ -87,8 +87,7 @@ def _names_a_part(config: pytest.Config) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the tests and, for properties, the number of examples."""
-    is_worker = hasattr(config, "workerinput")  # its options are those of the first process
-    if not is_worker and _is_quick(config) and _names_a_part(config):
+    if _is_quick(config) and _names_a_part(config):
         config.option.markexpr = ""
     if not config.getoption("--hypothesis-profile", default=None):
         settings.load_profile("quick" if _is_quick(config) else "ci")

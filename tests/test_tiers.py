@@ -1,0 +1,141 @@
+"""Which tests a run takes, and how many examples properties try."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from support.properties import PERCENT, examples, seeds
+from support.tiers import TIERS, sample
+
+ROOT = Path(__file__).parents[1]
+
+TESTS = """
+import pytest
+
+def test_quick():
+    pass
+
+@pytest.mark.cluster
+def test_slow():
+    pass
+
+@pytest.mark.cluster
+@pytest.mark.smoke(1)
+@pytest.mark.parametrize("name", ["first", "last"])
+def test_smoke(name):
+    pass
+
+@pytest.mark.sample("values")
+@pytest.mark.parametrize("a", [1, 2])
+@pytest.mark.parametrize("b", [3, 4])
+def test_product(a, b):
+    pass
+"""
+QUICK = {"test_quick", "test_smoke[first]", "test_product[3-1]", "test_product[4-2]"}
+ALL = {
+    *QUICK,
+    *("test_slow", "test_smoke[last]", "test_product[3-2]", "test_product[4-1]"),
+}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run pytest in a small project; return the names of its tests, and what it printed."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_some.py").write_text(TESTS)
+    text = (ROOT / "pyproject.toml").read_text()
+    options = text[text.index("[tool.pytest") : text.index("[tool.ruff]")]
+    (tmp_path / "pyproject.toml").write_text(options)
+    (tmp_path / "conftest.py").write_text(
+        "from support.properties import register_profiles\n"
+        "pytest_plugins = ['support.tiers']\nregister_profiles()\n"
+    )
+
+    def call(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "tests")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        lines = [line for line in done.stdout.splitlines() if line.startswith("PASSED ")]
+        return {line.partition("::")[2] for line in lines}, done.stdout
+
+    return call
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_pytest_alone_runs_the_quick_tests_and_says_so(run, processes):
+    """With a smoke test of the tier, and a sample of a test with many cases."""
+    names, printed = run("-n", processes)
+    assert names == QUICK
+    assert "4 slow tests were not run. All tests: pytest -m ''." in printed
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-m", ""], ["tests/test_some.py"], ["-n2", "tests/test_some.py"]], ids=" ".join
+)
+def test_an_empty_expression_or_a_path_runs_all_tests(run, arguments):
+    """Also in processes of their own."""
+    names, printed = run(*arguments)
+    assert names == ALL
+    assert "were not run" not in printed
+
+
+def test_a_tier_or_a_test_can_be_named(run):
+    """By its marker, or by its name."""
+    assert run("-n0", "-m", "cluster")[0] == {"test_slow", "test_smoke[first]", "test_smoke[last]"}
+    assert run("-n0", "tests/test_some.py::test_slow")[0] == {"test_slow"}
+
+
+def test_a_sample_covers_values_or_pairs():
+    """In few cases."""
+    cases = [{"a": a, "b": b, "c": c} for a, b, c in product(range(4), range(3), range(2))]
+    values = [cases[k] for k in sample(cases, "values")]
+    assert len(values) == 4
+    assert {case["b"] for case in values} == {0, 1, 2}
+    assert {case["c"] for case in values} == {0, 1}
+    pairs = [cases[k] for k in sample(cases, "pairs")]
+    assert 12 <= len(pairs) < len(cases)
+    for one, other in (("a", "b"), ("a", "c"), ("b", "c")):
+        assert len({(case[one], case[other]) for case in pairs}) == len(
+            {(case[one], case[other]) for case in cases}
+        )
+
+
+@pytest.mark.parametrize(("keep", "chosen"), [(1, {0}), (2, {0, 9}), (4, {0, 3, 6, 9})])
+def test_a_sample_of_a_number_is_evenly_spaced(keep, chosen):
+    """From the first case to the last."""
+    assert sample([{"a": k} for k in range(10)], keep) == chosen
+    assert sample([{"a": 1}], keep) == {0}
+
+
+def test_the_profile_scales_numbers_of_examples():
+    """Those of Hypothesis, and those that tests draw themselves."""
+    before = settings.get_current_profile_name()
+    try:
+        for name, percent in PERCENT.items():
+            settings.load_profile(name)
+            assert examples(50).max_examples == len(seeds(50)) == percent / 2
+        settings.load_profile("quick")
+        assert examples(1).max_examples == 1
+        assert examples(50).derandomize
+    finally:
+        settings.load_profile(before)
+
+
+def test_every_tier_has_a_marker_that_the_quick_tests_leave_out(request):
+    """In pyproject.toml."""
+    known = {line.partition(":")[0] for line in request.config.getini("markers")}
+    assert known >= {*TIERS, "smoke"}
+    (expression,) = [word for word in request.config.getini("addopts") if " or " in word]
+    assert expression == f"smoke or not ({' or '.join(TIERS)})"
