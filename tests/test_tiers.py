@@ -73,7 +73,7 @@ def run(tmp_path):
     return call
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=pytest.mark.process)])
 def test_pytest_alone_runs_the_quick_tests_and_says_so(run, processes):
     """With a smoke test of the tier, and a sample of a test with many cases."""
     names, printed = run("-n", processes)
@@ -82,7 +82,13 @@ def test_pytest_alone_runs_the_quick_tests_and_says_so(run, processes):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["-m", ""], ["tests/test_some.py"], ["-n2", "tests/test_some.py"]], ids=" ".join
+    "arguments",
+    [
+        ["-n0", "-m", ""],
+        ["-n0", "tests/test_some.py"],
+        pytest.param(["-n2", "tests/test_some.py"], marks=pytest.mark.process),
+    ],
+    ids=" ".join,
 )
 def test_an_empty_expression_or_a_path_runs_all_tests(run, arguments):
     """Also in processes of their own."""

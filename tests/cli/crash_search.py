@@ -1,4 +1,4 @@
-"""Runs a search again and again, and kills it one moment later each time: see database/crash.py.
+"""Runs a search again and again, and kills it one moment later each time: see support/crash.py.
 
 ``python crash_search.py FOLDER`` searches ``many.fa`` in itself and writes ``hits.tsv``.
 """
@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from database.crash import die
+from support.crash import die
 
 from swdual.cli import main as command
 from swdual.master import ranges

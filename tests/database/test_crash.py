@@ -29,7 +29,7 @@ def moments(here):
     """The folders in which a builder died, at every moment at which it could; the last did not."""
 
     def die(before, shards=0):
-        program = Path(__file__).with_name("crash.py")
+        program = Path(__file__).parents[1] / "support" / "crash.py"
         done = subprocess.run(
             [sys.executable, program, here / "scratch", before, str(shards)],
             check=True,

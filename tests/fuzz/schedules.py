@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scheduling.random_jobs import jobs_at_random, workload_of
+from support.random_jobs import jobs_at_random, workload_of
 from support.scheduling_oracles import BY_COUNT, BY_PROCESSORS, jobs_of, random_workload
 
 from swdual import registry

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from scheduling.random_schedules import built, drawn
+from support.random_schedules import built, drawn
 
 from swdual.errors import InputError, OutputError
 from swdual.planning.gantt import ENDINGS

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scheduling.random_schedules import built, drawn
+from support.random_schedules import built, drawn
 
 from swdual.errors import InputError, OutputError
 from swdual.scheduling import metrics

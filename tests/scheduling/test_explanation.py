@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scheduling.random_schedules import built
+from support.random_schedules import built
 
 from swdual.errors import InputError
 from swdual.scheduling.platform import Platform

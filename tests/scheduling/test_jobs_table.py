@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scheduling.random_schedules import built, drawn
+from support.random_schedules import built, drawn
 
 from swdual.errors import OutputError
 from swdual.scheduling.platform import Platform

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from scheduling.random_jobs import jobs_at_random, workload_of
+from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
 from swdual.scheduling import simulate

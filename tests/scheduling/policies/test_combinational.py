@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import rivals
-from scheduling.random_jobs import jobs_at_random, workload_of
 from support.properties import seeds
+from support.random_jobs import jobs_at_random, workload_of
 
 from swdual import registry
 from swdual.scheduling import allocator
