@@ -33,7 +33,7 @@ NAMED = 5
 """Jobs of a part that are named by their numbers."""
 
 
-class Part(NamedTuple):
+class TracePart(NamedTuple):
     """Which jobs of a trace are simulated.
 
     Parameters
@@ -100,7 +100,7 @@ def load(
     kind: str,
     offline: bool,
     clairvoyant: bool,
-) -> tuple[Workload, Platform, Part]:
+) -> tuple[Workload, Platform, TracePart]:
     """Return the jobs, where they are to run, and which they are: see the command's options."""
     if start is not None and weeks is None:
         raise click.UsageError("--start says where --weeks begin: give both.")
@@ -147,19 +147,19 @@ def _part(
     window: samples.Window | None,
     weeks: int | None,
     seed: int | None,
-) -> Part:
+) -> TracePart:
     """Return which of the jobs of a trace a workload has."""
     numbers = tuple(workload.number[:NAMED].tolist())
     if window is None:
         begin, end = float(workload.submit_time[0]), float(workload.submit_time[-1])
-        return Part(None, begin, end, None, None, numbers, seed)
+        return TracePart(None, begin, end, None, None, numbers, seed)
     before, rest = divmod(window.start - float(whole.submit_time[0]), samples.WEEK)
     week = int(before) + 1 if rest == 0 else None
     instants = None
     if whole.unix_start_time is not None:
         begin = whole.unix_start_time
         instants = (_date(begin + window.start), _date(begin + window.end))
-    return Part(weeks, window.start, window.end, week, instants, numbers, seed)
+    return TracePart(weeks, window.start, window.end, week, instants, numbers, seed)
 
 
 def _date(instant: float) -> str:

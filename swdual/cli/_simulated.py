@@ -1,37 +1,28 @@
-"""What `swdual simulate` simulates, where it writes to, and what it prints."""
+"""What `swdual simulate` is asked to simulate, the files that it writes, and its JSON."""
 
 from __future__ import annotations
 
-import logging
 import os
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual import registry
-from swdual.cli._replayed import Part
-from swdual.errors import InputError, OutputError, SwdualError
+from swdual.cli._replayed import TracePart
+from swdual.errors import InputError, OutputError
 from swdual.planning.gantt import check_path
 from swdual.results.file_types import detect_format
-from swdual.scheduling import penalty as penalties
-from swdual.scheduling import plugins
-from swdual.scheduling.engine import simulate
+from swdual.scheduling import campaign, plugins
+from swdual.scheduling.campaign import ALL, Campaign, Combination, Outcome, PolicyChoice
+from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
-from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError
 from swdual.scheduling.reports import charts, jobs_table
-from swdual.scheduling.reports.comparison import Comparison, compare
-from swdual.scheduling.reports.explanation import check_number, explain_job
+from swdual.scheduling.reports.comparison import Comparison
 from swdual.scheduling.schedule import Schedule
 
 if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
-
-
-logger = logging.getLogger("swdual")
 
 STDOUT = ("-", "/dev/stdout")
 """Names of standard output."""
@@ -41,250 +32,81 @@ REMEDIES = {
     "sequential": "--kind sequential",
     "threads": "--kind threads",
 }
-"""What makes the jobs of a trace the kind that a policy needs."""
+"""The option that makes the jobs of a trace the kind that a policy needs."""
 
 
-class Run(NamedTuple):
-    """A policy, with its options, and an allocator.
+def combine(
+    policies: Sequence[str],
+    allocators: Sequence[str],
+    options: Sequence[str],
+    reserve_depth: str | None,
+) -> Campaign:
+    """Return the policies and allocators that the command's options ask for.
 
     Parameters
     ----------
-    called
-        What the policy is called, with the options that the user gave it by name:
-        ``easy:reserve_depth=0``.
-    policy, allocator
-        Who decides.
+    policies, allocators
+        The values of --policy and --allocator.
     options
-        What the policy is told.
+        The values of --option, each NAME=VALUE.
+    reserve_depth
+        The value of --reserve-depth.
     """
-
-    called: str
-    policy: PolicyPlugin
-    allocator: AllocatorPlugin
-    options: dict[str, str]
-
-    @property
-    def placed_by(self) -> str:
-        """Who chooses processors: the allocator, if the policy does not."""
-        return OWN if self.policy.traits.places else self.allocator.name
-
-    def __str__(self) -> str:
-        return f"{self.called}, {self.placed_by}"
-
-    def filled(self, name: str) -> str:
-        """Return the name of a file with {policy} and {allocator} filled in."""
-        return name.replace("{policy}", self.called).replace("{allocator}", self.placed_by)
+    choices = []
+    for text in _split_names(policies):
+        name, _, suffix = text.partition(":")
+        own = _parse_options(suffix.split(":") if suffix else [], f"--policy {name}:")
+        choices.append(PolicyChoice(name, own, suffix))
+    shared = _parse_options(options, "--option ")
+    if reserve_depth is not None:
+        shared["reserve_depth"] = reserve_depth
+    try:
+        return campaign.combine(choices, _split_names(allocators), shared)
+    except campaign.NameClash as error:
+        raise click.UsageError(f"{error.message}.") from error
 
 
-@dataclass(frozen=True)
-class Runs:
-    """The policies and allocators that meet a workload, each with each.
-
-    Parameters
-    ----------
-    each
-        The runs. A policy that places jobs itself has one for all allocators.
-    penalty
-        What distance costs.
-    tolerant
-        Whether a policy may refuse the workload, as one of "all".
-    kind
-        The kind of jobs that the workload has.
-    """
-
-    each: Sequence[Run]
-    penalty: penalties.Penalty | None
-    tolerant: bool
-    kind: str
-
-    @classmethod
-    def of(
-        cls,
-        policy: Sequence[str],
-        allocator: Sequence[str],
-        options: Sequence[str],
-        reserve_depth: str | None,
-        penalty: str | None,
-        kind: str,
-    ) -> Runs:
-        """Return the runs that the command's options ask for."""
-        given, tolerant = _names(policy, plugins.policy_names)
-        places, _ = _names(allocator, plugins.allocator_names)
-        found = {text: plugins.find_policy(text.partition(":")[0]) for text in given}
-        where = [plugins.find_allocator(text) for text in places]
-        shared = _pairs(options, "--option ")
-        if reserve_depth is not None:
-            shared["reserve_depth"] = reserve_depth
-        runs: dict[str, Run] = {}
-        for text, told in _options_of_each(found, shared).items():
-            called = found[text].name + "".join(text.partition(":")[1:])
-            for allocating in where:
-                run = Run(called, found[text], allocating, told)
-                if runs.setdefault(str(run), run).policy.make is not run.policy.make:
-                    raise click.UsageError(
-                        f"two policies are called {found[text].name}: rename one of the files."
-                    )
-        return cls(
-            [*runs.values()],
-            None if penalty is None else penalties.parse(penalty),
-            tolerant,
-            kind,
-        )
-
-    def __len__(self) -> int:
-        return len(self.each)
-
-    def schedules(
-        self,
-        workload: Workload,
-        platform: Platform,
-        explain: Sequence[int],
-        refused: dict[str, str],
-        *,
-        progress: bool,
-    ) -> Iterator[tuple[Run, Schedule]]:
-        """Yield each run with its schedule; who refuses, and why, goes to `refused`.
-
-        Raises
-        ------
-        InputError
-            If a run is refused that was asked for by name, or all are.
-        """
-        made = 0
-        error = None
-        for run in self.each:
-            try:
-                schedule = self._simulated(run, workload, platform, explain, progress=progress)
-            except InputError as refusal:
-                if not self.tolerant:
-                    raise
-                error, refused[str(run)] = refusal, refusal.message
-                continue
-            made += 1
-            yield run, schedule
-        if not made and error is not None:
-            raise error
-
-    def _simulated(
-        self,
-        run: Run,
-        workload: Workload,
-        platform: Platform,
-        explain: Sequence[int],
-        *,
-        progress: bool,
-    ) -> Schedule:
-        """Return the schedule of a run; a defect in a file of the user's is an error of input."""
-        policy, path = run.policy, run.policy.file
-        begin = time.perf_counter()
-        try:
-            schedule = simulate(
-                workload,
-                platform,
-                policy.name if path is None else path,
-                run.allocator.allocator,
-                options=run.options,
-                penalty=self.penalty,
-                explain=explain,
-                progress=progress,
-            )
-            logger.debug("simulated %s in %.2f s", run, time.perf_counter() - begin)
-            return schedule
-        except InputError as refusal:
-            needed = policy.traits.jobs
-            if needed in REMEDIES and needed != self.kind:
-                raise InputError(
-                    f"only for {JOB_KINDS[needed]}; use {REMEDIES[needed]}"
-                    if self.tolerant
-                    else f"{policy.name} is for {JOB_KINDS[needed]}; use {REMEDIES[needed]}"
-                ) from refusal
-            raise
-        except DecisionError as error:
-            if path is None:
-                raise
-            raise InputError(error.message, file=path, line=error.line) from error
-        except SwdualError:
-            raise
-        except Exception as error:
-            if path is None:
-                raise
-            raise plugins.to_input_error(error, path) from error
-
-
-def _names(given: Sequence[str], every: Callable[[], list[str]]) -> tuple[list[str], bool]:
-    """Return the plug-ins that are named, each once, and whether all were asked for.
+def _split_names(texts: Sequence[str]) -> list[str]:
+    """Return the plug-ins that are named, each once.
 
     A name with options, as in ``easy:reserve_depth=0``, stands alone, since values have commas.
     """
     names: list[str] = []
-    for text in given:
+    for text in texts:
         for part in [text] if ":" in text else text.split(","):
             name, colon, options = part.partition(":")
             name = name.strip()
             if not plugins.is_file(name):
                 name = name.replace("-", "_")
             names.append(name + colon + options.strip())
-    if "all" in names:
-        return every(), True
-    return [*dict.fromkeys(names)], False
+    return [ALL] if ALL in names else [*dict.fromkeys(names)]
 
 
-def _pairs(texts: Sequence[str], place: str) -> dict[str, str]:
-    """Return the names and values of options of policies, each given as NAME=VALUE."""
+def _parse_options(texts: Sequence[str], prefix: str) -> dict[str, str]:
+    """Return options of policies by name, each given as NAME=VALUE behind a prefix."""
     pairs = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise click.UsageError(f"{place}{text}: write NAME=VALUE.")
+            raise click.UsageError(f"{prefix}{text}: write NAME=VALUE.")
         pairs[name.strip().replace("-", "_")] = value.strip()
     return pairs
 
 
-def _options_of_each(
-    found: Mapping[str, PolicyPlugin], shared: dict[str, str]
-) -> dict[str, dict[str, str]]:
-    """Return what each policy is told: its own options, and all others that it has.
-
-    One that is given to all policies must be an option of at least one.
-
-    Parameters
-    ----------
-    found
-        The policies by what the user wrote, with the options of their own.
-    shared
-        What is given to all.
-    """
-    own = {}
-    for text, policy in found.items():
-        name, _, options = text.partition(":")
-        own[text] = _pairs(options.split(":") if options else [], f"--policy {name}:")
-        _check_options(own[text], policy.options, [policy.name])
-    known = {option for policy in found.values() for option in policy.options}
-    _check_options(shared, known, [policy.name for policy in found.values()])
-    return {
-        text: {option: value for option, value in shared.items() if option in policy.options}
-        | own[text]
-        for text, policy in found.items()
-    }
-
-
-def _check_options(given: Collection[str], known: Collection[str], names: Sequence[str]) -> None:
-    for option in given:
-        if not known:
-            have = "has" if len(names) == 1 else "have"
-            raise InputError(f"{' and '.join(names)} {have} no options; leave out {option}")
-        if option not in known:
-            raise InputError(registry.unknown("option", option, known))
+def fill_name(name: str, combination: Combination) -> str:
+    """Return the name of a file with {policy} and {allocator} filled in."""
+    name = name.replace("{policy}", combination.label)
+    return name.replace("{allocator}", combination.placed_by)
 
 
 @dataclass(frozen=True)
 class Files:
-    """Where the results go, besides standard output.
+    """The files that the command writes.
 
     Parameters
     ----------
     jobs, gantt, usage
-        A file each run: {policy} and {allocator} in the name are filled in.
+        A file each schedule: {policy} and {allocator} in the name are filled in.
     distribution, comparison
         A file for all.
     force
@@ -298,8 +120,16 @@ class Files:
     distribution: str | None
     force: bool
 
-    def check(self, runs: Runs) -> None:
-        """Check that everything can be written, before the work."""
+    def check(self, campaign: Campaign) -> None:
+        """Check that all files can be written, before the work.
+
+        Raises
+        ------
+        InputError, OutputError
+            If the name of a file has the wrong ending, or it cannot be written.
+        click.UsageError
+            If several schedules would be written to one file.
+        """
         for name in (self.gantt, self.usage, self.distribution):
             if name is not None:
                 check_path(name)
@@ -312,24 +142,25 @@ class Files:
         for name in (self.jobs, self.gantt, self.usage):
             if name is None:
                 continue
-            each = {run.filled(name) for run in runs.each}
-            if len(each) < len(runs) and name in STDOUT:
+            filled = {fill_name(name, each) for each in campaign.combinations}
+            if len(filled) < len(campaign) and name in STDOUT:
                 raise click.UsageError(
-                    f"standard output holds the jobs of one schedule, but there are {len(runs)}; "
-                    "write to files, such as --jobs-out jobs-{policy}-{allocator}.csv."
+                    "standard output holds the jobs of one schedule, but there are "
+                    f"{len(campaign)}; write to files, such as "
+                    "--jobs-out jobs-{policy}-{allocator}.csv."
                 )
-            if len(each) < len(runs):
+            if len(filled) < len(campaign):
                 raise click.UsageError(
-                    f"{name} cannot hold {len(runs)} schedules: write {{policy}} and {{allocator}} "
-                    "into its name, where they differ."
+                    f"{name} cannot hold {len(campaign)} schedules: write {{policy}} and "
+                    "{allocator} into its name, where they differ."
                 )
-            written += sorted(each.difference(STDOUT))
-        places: set[str] = set()
+            written += sorted(filled.difference(STDOUT))
+        paths: set[str] = set()
         for name in written:
-            place = os.path.realpath(name)
-            if place in places:
+            path = os.path.realpath(name)
+            if path in paths:
                 raise click.UsageError(f"{name} would be written twice: give each file its name.")
-            places.add(place)
+            paths.add(path)
             self._check_free(name)
 
     def _check_free(self, name: str) -> None:
@@ -346,15 +177,30 @@ class Files:
         if not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError("cannot be written: its folder is not yours to write to", file=name)
 
-    def write(self, run: Run, schedule: Schedule) -> None:
-        """Write what there is to write about the schedule of a run."""
+    def write_schedule(self, combination: Combination, schedule: Schedule) -> None:
+        """Write the files of one schedule."""
         for name, write in (
             (self.jobs, jobs_table.write),
             (self.gantt, charts.gantt),
             (self.usage, charts.usage),
         ):
             if name is not None:
-                write(schedule, run.filled(name), force=self.force)
+                write(schedule, fill_name(name, combination), force=self.force)
+
+    def write_comparison(self, comparison: Comparison, schedules: Sequence[Schedule]) -> None:
+        """Write the files of all schedules.
+
+        Parameters
+        ----------
+        comparison
+            Their metrics.
+        schedules
+            The schedules, if their distributions are to be drawn.
+        """
+        if self.comparison is not None:
+            comparison.write_csv(self.comparison, force=self.force)
+        if self.distribution is not None:
+            charts.distributions(schedules, path=self.distribution, force=self.force)
 
 
 def _check_csv(name: str) -> None:
@@ -371,87 +217,31 @@ def _check_csv(name: str) -> None:
         )
 
 
-class Outcome(NamedTuple):
-    """What came of the runs.
+def to_dict(
+    outcome: Outcome,
+    workload: Workload,
+    platform: Platform,
+    penalty: Penalty | None,
+    part: TracePart,
+) -> dict[str, Any]:
+    """Return all results as plain values, for JSON.
 
     Parameters
     ----------
-    comparison
-        The metrics of each schedule.
-    explanations
-        Lines about the jobs to explain, by who made the schedule.
-    refused
-        Who would not, and why.
+    outcome
+        What came of the simulations.
+    workload, platform, penalty
+        What was simulated.
+    part
+        Which jobs of the trace these are.
     """
-
-    comparison: Comparison
-    explanations: dict[str, list[str]]
-    refused: dict[str, str]
-
-    def refusals(self) -> Iterator[str]:
-        """Yield a line for each reason, behind all who refused for it."""
-        reasons: dict[str, dict[tuple[str, ...], list[str]]] = {}
-        for why in dict.fromkeys(self.refused.values()):
-            whom: dict[str, list[str]] = {}
-            for who, said in self.refused.items():
-                if said == why:
-                    policy, _, allocator = who.rpartition(", ")
-                    whom.setdefault(policy, []).append(allocator)
-            for policy, allocating in whom.items():
-                reasons.setdefault(why, {}).setdefault(tuple(allocating), []).append(policy)
-        for why, groups in reasons.items():
-            for places, names in groups.items():
-                where = "" if places == (OWN,) else f" with {', '.join(places)}"
-                yield f"not simulated: {', '.join(names)}{where}: {why}"
-
-
-def run(
-    runs: Runs,
-    files: Files,
-    workload: Workload,
-    platform: Platform,
-    measures: Comparison,
-    explain: Sequence[int],
-    *,
-    progress: bool,
-) -> Outcome:
-    """Simulate all runs and write their files; `measures` says what is to be known of each."""
-    for number in explain:
-        check_number(workload, number)
-    refused: dict[str, str] = {}
-    explanations: dict[str, list[str]] = {}
-    kept: list[Schedule] = []
-
-    def finished() -> Iterator[Schedule]:
-        for made in runs.schedules(workload, platform, explain, refused, progress=progress):
-            who, schedule = made
-            files.write(who, schedule)
-            lines = [line for number in explain for line in explain_job(schedule, number)]
-            if lines:
-                explanations[str(who)] = lines
-            if files.distribution is not None:
-                kept.append(schedule)
-            yield schedule
-
-    comparison = compare(finished(), shown=measures.shown, chosen=measures.metrics)
-    if files.comparison is not None:
-        comparison.write_csv(files.comparison, force=files.force)
-    if files.distribution is not None:
-        charts.distributions(kept, path=files.distribution, force=files.force)
-    return Outcome(comparison, explanations, refused)
-
-
-def as_dict(
-    outcome: Outcome, workload: Workload, platform: Platform, runs: Runs, part: Part
-) -> dict[str, Any]:
-    """Return everything as plain values, for JSON."""
     report = workload.report
     facts: dict[str, Any] = {
         "trace": workload.name,
         "jobs": len(workload),
         "part": part.to_dict(),
         "platform": asdict(platform),
-        "penalty": None if runs.penalty is None else str(runs.penalty),
+        "penalty": None if penalty is None else str(penalty),
         "repairs": None if report is None else report.to_dict(),
     }
     rows = [
@@ -460,6 +250,6 @@ def as_dict(
     ]
     if outcome.explanations:
         facts["explanations"] = outcome.explanations
-    if len(runs) == 1:
+    if len(outcome.comparison.rows) + len(outcome.refused) == 1:
         return facts | rows[0]
     return facts | {"schedules": rows, "refused": outcome.refused}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,10 @@ from swdual.cli import logging_options, set_up_messages
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, Real, option
 from swdual.io.text import sanitize
+
+if TYPE_CHECKING:
+    from swdual.scheduling.campaign import Combination
+    from swdual.scheduling.schedule import Schedule
 
 logger = logging.getLogger("swdual")
 
@@ -235,36 +239,55 @@ def command(
     from swdual.cli import _simulated
     from swdual.cli._replayed import load
     from swdual.scheduling.metrics import metrics
-    from swdual.scheduling.reports.comparison import SHOWN, compare
+    from swdual.scheduling.penalty import parse
+    from swdual.scheduling.reports.comparison import SHOWN, check_shown
     from swdual.scheduling.reports.summary import headline, summary
 
     kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
-    runs = _simulated.Runs.of(policies, allocators, options, reserve_depth, penalty, kind)
+    campaign = _simulated.combine(policies, allocators, options, reserve_depth)
+    cost = None if penalty is None else parse(penalty)
     files = _simulated.Files(comparison_out, jobs_out, gantt, usage, distribution, force)
-    files.check(runs)
+    files.check(campaign)
     columns = [name.strip() for names in shown for name in names.split(",")]
-    nothing = compare((), shown=columns or SHOWN, chosen=metrics(slowdown_bound))
+    measured = metrics(slowdown_bound)
+    check_shown(columns, measured)
     workload, platform, part = load(trace, **chosen)
     for line in str(workload.report).splitlines():
         logger.info("%s", line)
-    done = _simulated.run(
-        runs, files, workload, platform, nothing, explain, progress=not (quiet or no_progress)
+    schedules: list[Schedule] = []
+
+    def write_schedule(combination: Combination, schedule: Schedule) -> None:
+        files.write_schedule(combination, schedule)
+        if distribution is not None:
+            schedules.append(schedule)
+
+    outcome = campaign.run(
+        workload,
+        platform,
+        penalty=cost,
+        shown=columns or SHOWN,
+        metrics=measured,
+        explain=explain,
+        remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},
+        on_schedule=write_schedule,
+        progress=not (quiet or no_progress),
     )
+    files.write_comparison(outcome.comparison, schedules)
     if alone:
         return
     if as_json:
-        click.echo(json.dumps(_simulated.as_dict(done, workload, platform, runs, part)))
+        click.echo(json.dumps(_simulated.to_dict(outcome, workload, platform, cost, part)))
         return
     click.echo(headline(workload, platform))
     for line in part.lines():
         click.echo(sanitize(line))
-    one = len(runs) == 1
-    table = done.comparison
+    one = len(campaign) == 1
+    table = outcome.comparison
     for line in summary(table.rows[0], table.metrics, columns) if one else table.lines():
         click.echo(sanitize(line))
-    for line in done.refusals():
+    for line in outcome.summarize_refusals():
         click.echo(sanitize(line))
-    for who, lines in done.explanations.items():
-        click.echo("" if len(runs) == 1 else f"\n{sanitize(who)}")
+    for who, lines in outcome.explanations.items():
+        click.echo("" if one else f"\n{sanitize(who)}")
         for line in lines:
             click.echo(line)

@@ -1,4 +1,4 @@
-"""Simulators of cluster schedulers: what a policy would have made of a workload on a platform.
+"""Simulators of cluster schedulers: workloads on platforms, under policies and allocators.
 
 Stages, in the order in which a simulation meets them:
 
@@ -12,12 +12,14 @@ Stages, in the order in which a simulation meets them:
     Which job starts when: the contract of a policy, and those that there are.
 ``placing``, ``plugins``
     Helpers for policies; policies and allocators of files, classes and other packages.
-``profile``
-    What will be free when, by requested times.
+``profile``, ``reservations``, ``kernels``
+    Processors that will be free, by requested times; reserved starts; the compiled parts.
 ``engine``
     Applies events and decisions instant by instant.
-``schedule``, ``validation``, ``metrics``
-    What happened, whether it can be, and what it is worth.
+``schedule``, ``validation``, ``metrics``, ``reports``
+    When and where jobs ran, whether that is possible, its metrics, tables and charts.
+``campaign``
+    Simulates a workload under several policies and allocators, each with each.
 ``conformance``
     Tries a policy on random jobs.
 
@@ -35,6 +37,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from swdual.scheduling import campaign
     from swdual.scheduling.conformance import check_policy
     from swdual.scheduling.engine import simulate
     from swdual.scheduling.job import Job
@@ -65,6 +68,7 @@ _HOMES = {
     "Stop": "policy",
     "View": "policy",
     "Workload": "workload.workload",
+    "campaign": "campaign",
     "check_policy": "conformance",
     "cirne": "workload.cirne",
     "compare": "reports.comparison",
@@ -79,7 +83,7 @@ _HOMES = {
     "write_swf": "workload.swf",
 }
 
-_MODULES = ("cirne", "lublin")
+_MODULES = ("campaign", "cirne", "lublin")
 
 __all__ = [
     "METRICS",
@@ -95,6 +99,7 @@ __all__ = [
     "Stop",
     "View",
     "Workload",
+    "campaign",
     "check_policy",
     "cirne",
     "compare",

@@ -10,11 +10,11 @@ from swdual import scheduling
 
 
 def test_every_public_name_is_there():
-    """Functions and classes under their own names, and the two models as modules."""
+    """Functions and classes under their own names, and three modules."""
     assert dir(scheduling) == sorted(scheduling.__all__)
     for name in scheduling.__all__:
         thing = getattr(scheduling, name)
-        assert isinstance(thing, types.ModuleType) is (name in ("cirne", "lublin"))
+        assert isinstance(thing, types.ModuleType) is (name in ("campaign", "cirne", "lublin"))
         assert name == "METRICS" or thing.__name__.rpartition(".")[2] == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = scheduling.nothing

@@ -90,9 +90,7 @@ class Comparison:
     shown: Sequence[str] = SHOWN
 
     def __post_init__(self) -> None:
-        for name in self.shown:
-            if name not in self.metrics:
-                raise InputError(registry.unknown("metric", name, self.metrics))
+        check_shown(self.shown, self.metrics)
 
     def __repr__(self) -> str:
         schedules = "1 schedule" if len(self.rows) == 1 else f"{len(self.rows):,} schedules"
@@ -213,6 +211,26 @@ class Comparison:
         return "\n".join(self.lines())
 
 
+def check_shown(shown: Sequence[str], metrics: Mapping[str, Metric]) -> None:
+    """Check that the metrics to show are among those that are measured.
+
+    Parameters
+    ----------
+    shown
+        Their names.
+    metrics
+        What is measured, by name.
+
+    Raises
+    ------
+    InputError
+        If one is not; the message names the nearest ones.
+    """
+    for name in shown:
+        if name not in metrics:
+            raise InputError(registry.unknown("metric", name, metrics))
+
+
 def compare(
     schedules: Iterable[Schedule],
     *,
@@ -235,7 +253,7 @@ def compare(
     InputError
         If a metric that is to be shown does not exist; the message names the nearest ones.
     """
-    Comparison((), chosen, shown)  # complains before the work
+    check_shown(shown, chosen)  # before the schedules are made
     rows = [Row.of(schedule, chosen) for schedule in schedules]
     return Comparison(rows, chosen, shown)
 

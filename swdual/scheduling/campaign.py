@@ -1,0 +1,375 @@
+"""Campaigns: a workload under several policies and allocators, each with each.
+
+>>> from swdual.scheduling import Workload
+>>> jobs = Workload.from_arrays(submit_time=[0, 1, 2], run_time=[9, 9, 4], processors=[3, 4, 1])
+>>> outcome = run(jobs, 4, ["fcfs", ("easy", {"reserve_depth": 2})], shown=["makespan"])
+>>> [(row.policy, row.values["makespan"]) for row in outcome.comparison.rows]
+[('fcfs', 22.0), ('easy', 18.0)]
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from swdual import registry
+from swdual.errors import InputError, SwdualError
+from swdual.scheduling import plugins
+from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.engine import simulate
+from swdual.scheduling.metrics import METRICS, Metric
+from swdual.scheduling.penalty import Penalty
+from swdual.scheduling.platform import Platform
+from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
+from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError
+from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
+from swdual.scheduling.reports.explanation import check_number, explain_job
+from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.workload.workload import Workload
+
+logger = logging.getLogger("swdual")
+
+ALL = "all"
+"""Stands for all policies, or all allocators."""
+
+PolicySource = str | os.PathLike[str] | type
+"""A policy's name, the path of its file, or its class."""
+
+
+class PolicyChoice(NamedTuple):
+    """A policy, and options that it alone gets.
+
+    Parameters
+    ----------
+    policy
+        A name, the path of a Python file, or a class: as for `swdual.scheduling.simulate`.
+    options
+        Its options by name.
+    suffix
+        The options as the user wrote them, to be shown behind the name; by default NAME=VALUE,
+        joined by colons.
+    """
+
+    policy: PolicySource
+    options: Mapping[str, Any] = {}
+    suffix: str | None = None
+
+
+class Combination(NamedTuple):
+    """A policy with its options, and an allocator; as text, their names.
+
+    Parameters
+    ----------
+    label
+        The policy's name, with the options that it alone got: ``easy:reserve_depth=0``.
+    source
+        What the user gave as policy.
+    policy, allocator
+        What is simulated.
+    options
+        All options that were given to the policy.
+    """
+
+    label: str
+    source: PolicySource
+    policy: PolicyPlugin
+    allocator: AllocatorPlugin
+    options: Mapping[str, Any]
+
+    @property
+    def placed_by(self) -> str:
+        """What chooses processors: the allocator, or the policy itself."""
+        return OWN if self.policy.traits.places else self.allocator.name
+
+    def __str__(self) -> str:
+        return f"{self.label}, {self.placed_by}"
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The combinations to simulate; `combine` makes it.
+
+    Parameters
+    ----------
+    combinations
+        Policies and allocators, each with each. A policy that places jobs itself is there once.
+    tolerant
+        Whether a policy may refuse the workload, as one of all policies.
+    """
+
+    combinations: Sequence[Combination]
+    tolerant: bool
+
+    def __len__(self) -> int:
+        return len(self.combinations)
+
+    def run(
+        self,
+        workload: Workload,
+        platform: Platform | int,
+        *,
+        penalty: Penalty | None = None,
+        shown: Sequence[str] = SHOWN,
+        metrics: Mapping[str, Metric] = METRICS,
+        explain: Sequence[int] = (),
+        remedies: Mapping[str, str] | None = None,
+        on_schedule: Callable[[Combination, Schedule], None] | None = None,
+        progress: bool = False,
+    ) -> Outcome:
+        """Simulate all combinations, one after the other: see `run`."""
+        platform = platform if isinstance(platform, Platform) else Platform(platform)
+        check_shown(shown, metrics)
+        for number in explain:
+            check_number(workload, number)
+        rows: list[Row] = []
+        explanations: dict[str, list[str]] = {}
+        refused: dict[str, str] = {}
+        last_error: InputError | None = None
+        for combination in self.combinations:
+            try:
+                schedule = _simulate(combination, workload, platform, penalty, explain, progress)
+            except InputError as error:
+                last_error = self._name_remedy(combination.policy, error, remedies or {})
+                if not self.tolerant:
+                    raise last_error from error
+                refused[str(combination)] = last_error.message
+                continue
+            if on_schedule is not None:
+                on_schedule(combination, schedule)
+            lines = [line for number in explain for line in explain_job(schedule, number)]
+            if lines:
+                explanations[str(combination)] = lines
+            rows.append(Row.of(schedule, metrics))
+        if not rows and last_error is not None:
+            raise last_error
+        return Outcome(Comparison(rows, metrics, shown), explanations, refused)
+
+    def _name_remedy(
+        self, policy: PolicyPlugin, error: InputError, remedies: Mapping[str, str]
+    ) -> InputError:
+        """Return the error of a policy that is for other jobs, with its remedy if there is one."""
+        needed = policy.traits.jobs
+        if needed not in remedies:
+            return error
+        only = "only" if self.tolerant else f"{policy.name} is"
+        return InputError(f"{only} for {JOB_KINDS[needed]}; use {remedies[needed]}")
+
+
+class Outcome(NamedTuple):
+    """The results of a campaign.
+
+    Parameters
+    ----------
+    comparison
+        The metrics of each schedule.
+    explanations
+        Lines about the jobs to explain, by combination.
+    refused
+        Why a policy refused the workload, by combination.
+    """
+
+    comparison: Comparison
+    explanations: Mapping[str, list[str]]
+    refused: Mapping[str, str]
+
+    def summarize_refusals(self) -> list[str]:
+        """Return a line for each reason, with the combinations that were refused for it."""
+        reasons: dict[str, dict[tuple[str, ...], list[str]]] = {}
+        for reason in dict.fromkeys(self.refused.values()):
+            allocators_of: dict[str, list[str]] = {}
+            for combination, why in self.refused.items():
+                if why == reason:
+                    policy, _, allocator = combination.rpartition(", ")
+                    allocators_of.setdefault(policy, []).append(allocator)
+            for policy, allocators in allocators_of.items():
+                reasons.setdefault(reason, {}).setdefault(tuple(allocators), []).append(policy)
+        lines = []
+        for reason, groups in reasons.items():
+            for names, policies in groups.items():
+                where = "" if names == (OWN,) else f" with {', '.join(names)}"
+                lines.append(f"not simulated: {', '.join(policies)}{where}: {reason}")
+        return lines
+
+
+def run(
+    workload: Workload,
+    platform: Platform | int,
+    policies: str | Iterable[PolicySource | PolicyChoice | tuple[PolicySource, Mapping[str, Any]]],
+    allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
+    *,
+    options: Mapping[str, Any] | None = None,
+    penalty: Penalty | None = None,
+    shown: Sequence[str] = SHOWN,
+    metrics: Mapping[str, Metric] = METRICS,
+    explain: Sequence[int] = (),
+    remedies: Mapping[str, str] | None = None,
+    on_schedule: Callable[[Combination, Schedule], None] | None = None,
+    progress: bool = False,
+) -> Outcome:
+    """Simulate a workload under policies and allocators, each with each, and compare them.
+
+    Schedules are measured and forgotten one by one: `on_schedule` may keep or draw them.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    platform
+        Where they run; a number is that many processors, all alike.
+    policies
+        Names, paths of Python files, classes, or pairs of one of these and a dict of options that
+        it alone gets; "all": all policies. With "all", a policy may refuse the workload.
+    allocators
+        Names, paths of Python files, or objects; "all": all allocators.
+    options
+        Options of all policies that have them. At least one policy has each.
+    penalty
+        How much longer a job runs on processors further apart than need be; None: no longer.
+    shown
+        Names of the metrics that the comparison shows.
+    metrics
+        What is measured, by name.
+    explain
+        Numbers of jobs to explain.
+    remedies
+        What makes the jobs fit for a policy, by the kind that it needs, a key of
+        `swdual.scheduling.policy.JOB_KINDS`: named in an error instead of the policy's own reason.
+    on_schedule
+        Called with each combination and its schedule, when that is made.
+    progress
+        Draw progress bars.
+
+    Raises
+    ------
+    InputError
+        If a policy, allocator, option or metric does not exist, two policies have one name, a job
+        to explain does not exist, a policy refuses the workload that was not one of "all", or all
+        policies do; or if code in a file of the user's fails: with its line.
+    """
+    return combine(policies, allocators, options).run(
+        workload,
+        platform,
+        penalty=penalty,
+        shown=shown,
+        metrics=metrics,
+        explain=explain,
+        remedies=remedies,
+        on_schedule=on_schedule,
+        progress=progress,
+    )
+
+
+def combine(
+    policies: str | Iterable[PolicySource | PolicyChoice | tuple[PolicySource, Mapping[str, Any]]],
+    allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
+    options: Mapping[str, Any] | None = None,
+) -> Campaign:
+    """Return the campaign of policies and allocators, each with each; parameters as for `run`.
+
+    >>> [str(each) for each in combine(["fcfs", "spt"], ["basic", "local"]).combinations]
+    ['fcfs, basic', 'fcfs, local', 'spt, own']
+
+    Raises
+    ------
+    InputError
+        If a policy, allocator or option does not exist, or two policies have one name.
+    """
+    choices = [*map(_to_choice, [policies] if isinstance(policies, str) else policies)]
+    tolerant = any(choice.policy == ALL for choice in choices)
+    if tolerant:
+        choices = [PolicyChoice(name) for name in plugins.policy_names()]
+    sources = [allocators] if isinstance(allocators, str) else [*allocators]
+    if any(isinstance(source, str) and source == ALL for source in sources):
+        sources = [*plugins.allocator_names()]
+    found = [plugins.find_policy(choice.policy) for choice in choices]
+    placing = [plugins.find_allocator(source) for source in sources]
+    combinations: dict[str, Combination] = {}
+    for choice, policy, chosen in zip(
+        choices, found, _share_options(choices, found, options or {}), strict=True
+    ):
+        suffix = choice.suffix
+        if suffix is None:
+            suffix = ":".join(f"{name}={value}" for name, value in choice.options.items())
+        label = f"{policy.name}:{suffix}" if suffix else policy.name
+        for allocator in placing:
+            combination = Combination(label, choice.policy, policy, allocator, chosen)
+            first = combinations.setdefault(str(combination), combination)
+            if first.policy.make is not policy.make:
+                raise NameClash(f"two policies are called {policy.name}: rename one of the files")
+    return Campaign([*combinations.values()], tolerant)
+
+
+class NameClash(InputError):
+    """Two policies of a campaign have one name."""
+
+
+def _to_choice(
+    policy: PolicySource | PolicyChoice | tuple[PolicySource, Mapping[str, Any]],
+) -> PolicyChoice:
+    if isinstance(policy, PolicyChoice):
+        return policy
+    return PolicyChoice(*policy) if isinstance(policy, tuple) else PolicyChoice(policy)
+
+
+def _share_options(
+    choices: Sequence[PolicyChoice], found: Sequence[PolicyPlugin], shared: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the options of each policy: its own, and of the shared ones those that it has."""
+    for choice, policy in zip(choices, found, strict=True):
+        _check_options(choice.options, policy.options, [policy.name])
+    known = {option for policy in found for option in policy.options}
+    _check_options(shared, known, [policy.name for policy in found])
+    return [
+        {name: value for name, value in shared.items() if name in policy.options}
+        | dict(choice.options)
+        for choice, policy in zip(choices, found, strict=True)
+    ]
+
+
+def _check_options(given: Collection[str], known: Collection[str], names: Sequence[str]) -> None:
+    for option in given:
+        if not known:
+            have = "has" if len(names) == 1 else "have"
+            raise InputError(f"{' and '.join(names)} {have} no options; leave out {option}")
+        if option not in known:
+            raise InputError(registry.unknown("option", option, known))
+
+
+def _simulate(
+    combination: Combination,
+    workload: Workload,
+    platform: Platform,
+    penalty: Penalty | None,
+    explain: Sequence[int],
+    progress: bool,
+) -> Schedule:
+    """Return the schedule of a combination; a defect in a user's file is an error of input."""
+    path = combination.policy.file
+    begin = time.perf_counter()
+    try:
+        schedule = simulate(
+            workload,
+            platform,
+            combination.source,
+            combination.allocator.allocator,
+            options=combination.options,
+            penalty=penalty,
+            explain=explain,
+            progress=progress,
+        )
+    except DecisionError as error:
+        if path is None:
+            raise
+        raise InputError(error.message, file=path, line=error.line) from error
+    except SwdualError:
+        raise
+    except Exception as error:
+        if path is None:
+            raise
+        raise plugins.to_input_error(error, path) from error
+    logger.debug("simulated %s in %.2f s", combination, time.perf_counter() - begin)
+    return schedule

@@ -1,0 +1,180 @@
+"""Campaigns from Python: policies and allocators, each with each."""
+
+from __future__ import annotations
+
+import pytest
+
+from swdual.errors import InputError
+from swdual.scheduling import Workload, simulate
+from swdual.scheduling.campaign import NameClash, PolicyChoice, combine, run
+from swdual.scheduling.metrics import METRICS, metrics
+from swdual.scheduling.plugins import allocator_names, policy_names
+from swdual.scheduling.policies import fcfs
+
+WORKLOAD = Workload.from_arrays([0, 1, 2, 3], [9, 9, 4, 5], [3, 4, 1, 2])
+
+MINE = """
+from swdual.scheduling import start_now
+
+class Mine:
+    def __init__(self, platform, allocator):
+        pass
+
+    def decide(self, view):
+        for job in list(view.queue.values()):
+            start = start_now(view, job)
+            if start is not None:
+                yield start
+"""
+
+
+class Backwards:
+    """A policy of a user: the last job that fits goes first."""
+
+    def __init__(self, platform, allocator):
+        pass
+
+    def decide(self, view):
+        from swdual.scheduling import start_now
+
+        for job in reversed(list(view.queue.values())):
+            start = start_now(view, job)
+            if start is not None:
+                yield start
+
+
+def labels(campaign):
+    return [str(combination) for combination in campaign.combinations]
+
+
+def test_each_policy_meets_each_allocator():
+    """In the order given; the metrics are those of single simulations."""
+    outcome = run(WORKLOAD, 4, ["fcfs", "easy"], ["basic", "local"])
+    rows = outcome.comparison.rows
+    assert [(row.policy, row.allocator) for row in rows] == [
+        *(("fcfs", "basic"), ("fcfs", "local"), ("easy", "basic"), ("easy", "local"))
+    ]
+    for row in rows:
+        assert row.values == pytest.approx(
+            simulate(WORKLOAD, 4, row.policy, row.allocator).metrics, nan_ok=True
+        )
+    assert outcome.refused == outcome.explanations == {}
+
+
+def test_a_policy_comes_by_name_by_file_and_as_a_class(tmp_path):
+    """With options of its own as a pair; shared ones go to the policies that have them."""
+    file = tmp_path / "mine.py"
+    file.write_text(MINE)
+    policies = ["easy", ("easy", {"reserve_depth": 0}), file, Backwards, fcfs.Policy]
+    campaign = combine(policies, options={"order": "shortest"})
+    assert labels(campaign) == [
+        *("easy, basic", "easy:reserve_depth=0, basic", "mine, basic"),
+        *("Backwards, basic", "fcfs, basic"),
+    ]
+    assert [dict(combination.options) for combination in campaign.combinations] == [
+        *({"order": "shortest"}, {"order": "shortest", "reserve_depth": 0}, {}, {}, {})
+    ]
+    assert [row.policy for row in campaign.run(WORKLOAD, 4).comparison.rows] == [
+        *("easy", "easy", "mine", "Backwards", "fcfs")
+    ]
+
+
+def test_options_are_shown_as_they_were_written():
+    """Else as NAME=VALUE."""
+    written = PolicyChoice("easy", {"reserve_depth": "2"}, "reserve-depth=2")
+    assert labels(combine([written])) == ["easy:reserve-depth=2, basic"]
+
+
+def test_one_combination_is_simulated_once():
+    """Also a policy that places jobs itself, whatever the allocators."""
+    assert labels(combine(["fcfs", "fcfs", "spt"], ["basic", "local"])) == [
+        *("fcfs, basic", "fcfs, local", "spt, own")
+    ]
+
+
+def test_all_stands_for_every_name():
+    campaign = combine("all", "all")
+    assert {combination.policy.name for combination in campaign.combinations} == {*policy_names()}
+    assert {combination.allocator.name for combination in campaign.combinations} == {
+        *allocator_names()
+    }
+    assert campaign.tolerant
+    assert not combine("fcfs").tolerant
+
+
+def test_of_all_policies_some_may_refuse():
+    """A line for each reason says which; by name, a refusal is an error."""
+    outcome = run(WORKLOAD, 4, "all", "basic", remedies={"sequential": "tasks"})
+    assert len(outcome.comparison.rows) + len(outcome.refused) == len(policy_names())
+    reason = "only for sequential tasks, one processor each; use tasks"
+    assert outcome.refused["spt, own"] == reason
+    lines = outcome.summarize_refusals()
+    assert sum(line.endswith(reason) for line in lines) == 1
+    assert all(line.startswith("not simulated: ") for line in lines)
+    with pytest.raises(InputError, match=r"this policy is for sequential tasks"):
+        run(WORKLOAD, 4, ["fcfs", "spt"])
+    with pytest.raises(InputError, match=r"spt is for .*; use tasks"):
+        run(WORKLOAD, 4, ["spt"], remedies={"sequential": "tasks"})
+
+
+def test_schedules_are_handed_over_one_by_one():
+    """In the order of the rows, each when it is made."""
+    seen = []
+    outcome = run(
+        *(WORKLOAD, 4, ["fcfs", "easy"]),
+        on_schedule=lambda combination, schedule: seen.append((str(combination), schedule)),
+        explain=[3],
+    )
+    assert [label for label, _ in seen] == ["fcfs, basic", "easy, basic"]
+    for (label, schedule), row in zip(seen, outcome.comparison.rows, strict=True):
+        assert row.values["makespan"] == schedule.metrics["makespan"]
+        assert outcome.explanations[label] == schedule.explain(3).splitlines()
+
+
+def test_the_metrics_are_chosen_and_checked_before_the_work():
+    """Also the jobs to explain."""
+    few = {name: METRICS[name] for name in ("makespan", "utilisation")}
+    outcome = run(WORKLOAD, 4, "fcfs", shown=["makespan"], metrics=few)
+    assert [*outcome.comparison.rows[0].values] == [*few]
+    assert outcome.comparison.shown == ["makespan"]
+    seen = []
+    for wrong in ({"shown": ["makespam"]}, {"explain": [77]}):
+        with pytest.raises(InputError, match=r"makespam|77"):
+            run(WORKLOAD, 4, "fcfs", on_schedule=lambda *made: seen.append(made), **wrong)
+    assert not seen
+    assert run(WORKLOAD, 4, "fcfs", metrics=metrics(1.0)).comparison.rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["esay"],), "unknown policy 'esay'"),
+        ((["easy"], ["basik"]), "unknown allocator 'basik'"),
+        ((["fcfs"], "basic", {"by": "count"}), "fcfs has no options; leave out by"),
+        ((["fcfs", "spt"], "basic", {"by": "count"}), "fcfs and spt have no options"),
+        ((["easy"], "basic", {"bye": "count"}), "unknown option 'bye'"),
+        (([("easy", {"bye": "count"})],), "unknown option 'bye'"),
+    ],
+)
+def test_what_does_not_exist_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        combine(*arguments)
+
+
+def test_two_policies_of_one_name_are_refused(tmp_path):
+    """A comparison could not tell them apart."""
+    files = [tmp_path / folder / "mine.py" for folder in ("a", "b")]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(MINE)
+    with pytest.raises(NameClash, match="two policies are called mine"):
+        combine(files)
+
+
+def test_a_mistake_in_a_users_file_is_told_with_its_line(tmp_path):
+    """Also one that shows only while jobs are simulated."""
+    file = tmp_path / "mine.py"
+    file.write_text(MINE.replace("yield start", "yield start, 1 / 0"))
+    with pytest.raises(InputError, match="ZeroDivisionError") as error:
+        run(WORKLOAD, 4, [file])
+    assert error.value.line == 1 + MINE.splitlines().index("                yield start")
