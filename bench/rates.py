@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.master.cost import calibrate, clock_of, machine
-from swdual.master.devices import Device
 from swdual.master.inputs import make_scoring_scheme
 from swdual.master.worker import bind
 

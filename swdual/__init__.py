@@ -16,6 +16,7 @@ from swdual.version import __version__
 if TYPE_CHECKING:
     from swdual.alignment.alignment import Alignment
     from swdual.api import iter_search, search
+    from swdual.backend import Device
     from swdual.database.database import Database
     from swdual.database.makedb import makedb
     from swdual.errors import (
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     )
     from swdual.hits.hit import Hit
     from swdual.hits.query_result import QueryResult
-    from swdual.master.devices import Device
     from swdual.master.pair import align
     from swdual.planning.planner import Plan
     from swdual.prediction.preview import plan
@@ -60,7 +60,7 @@ _HOMES = {
     ),
     "swdual.hits.hit": ("Hit",),
     "swdual.hits.query_result": ("QueryResult",),
-    "swdual.master.devices": ("Device",),
+    "swdual.backend": ("Device",),
     "swdual.master.pair": ("align",),
     "swdual.prediction.preview": ("plan",),
     "swdual.planning.planner": ("Plan",),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.database import Database
+from swdual.errors import InputError
 from swdual.sequences.scoring import ScoringScheme
 
 Progress = Callable[[int], None]
@@ -28,6 +30,37 @@ TARGET_COST = 64
 """What a target of a range weighs besides its residues: 16 for the gaps of the file, the rest for
 numbers about it.
 """
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where one worker computes.
+
+    Parameters
+    ----------
+    kind
+        "cpu" or "gpu": the side of the plan that it stands on.
+    backend
+        Name of a module in ``swdual.backends``.
+    settings
+        What that module's ``bind`` takes besides database and scheme.
+
+    >>> Device("gpu", "simd", {"lanes": 16}).name
+    'simd lanes=16'
+    """
+
+    kind: str = "cpu"
+    backend: str = "simd"
+    settings: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("cpu", "gpu"):
+            raise InputError(f"a device is of kind 'cpu' or 'gpu', not {self.kind!r}")
+
+    @property
+    def name(self) -> str:
+        """What equal devices are called, and their rates are kept under."""
+        return " ".join([self.backend, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
 
 
 class Scorer(Protocol):

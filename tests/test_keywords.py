@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+from dataclasses import fields
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
 import swdual
-from swdual.api import SearchOptions
-from swdual.master.search import Search
+from swdual.options import SearchKeywords, SearchOptions
 from swdual.runtime import keywords
 
 
@@ -64,8 +65,8 @@ def test_help_shows_every_option_of_a_search(function):
     parameters = inspect.signature(function).parameters
     assert [*parameters][:2] == ["queries", "database"]
     options = {name: x for name, x in parameters.items() if x.kind is x.KEYWORD_ONLY}
-    assert set(options) == set(SearchOptions.__annotations__)
-    for name, option in inspect.signature(Search.__init__).parameters.items():
+    assert set(options) == set(SearchKeywords.__annotations__)
+    for name, option in inspect.signature(SearchOptions).parameters.items():
         if name in options:
             assert options[name].default == option.default
     page = pydoc.plain(pydoc.render_doc(function))
@@ -81,6 +82,12 @@ def test_help_shows_every_option_of_a_search(function):
     assert sections.count("Raises\n") == 1
 
 
+def test_type_checkers_know_every_option():
+    """The keyword arguments have the names, the order and the types of the options."""
+    assert get_type_hints(SearchKeywords) == get_type_hints(SearchOptions)
+    assert [*get_type_hints(SearchKeywords)] == [each.name for each in fields(SearchOptions)]
+
+
 @pytest.mark.parametrize("call", ["search", "iter_search"])
 def test_editors_complete_the_options_of_a_search(call):
     """Those that read the source without running it: options are passed on in a way that shows."""
@@ -88,5 +95,5 @@ def test_editors_complete_the_options_of_a_search(call):
     project = jedi.Project(Path(swdual.__file__).parents[1])
     text = f"from swdual.api import {call}\n{call}('q', 'd', "
     (signature,) = jedi.Script(text, project=project).get_signatures()
-    assert set(SearchOptions.__annotations__) <= {each.name for each in signature.params}
+    assert set(SearchKeywords.__annotations__) <= {each.name for each in signature.params}
     assert "evalue=" in [each.name for each in jedi.Script(f"{text}ev", project=project).complete()]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from swdual.api import search
+from swdual.backend import Device
 from swdual.errors import InputError, OutputError
-from swdual.master.devices import Device
 from swdual.planning.gantt import GROUND
 from swdual.planning.planner import Plan, make_plan
 from swdual.planning.timeline import OBSERVED, Planned, Span, Timeline

@@ -56,13 +56,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from _report import RESULTS, kept_figures, machine, save, save_rows, table
 
 from swdual import Database, registry
+from swdual.backend import Device
 from swdual.master.cost import CostModel
-from swdual.master.devices import Device, available_threads, list_gpus
+from swdual.master.devices import available_threads, list_gpus
 from swdual.master.inputs import open_database
 from swdual.master.partition import Division, divide
 from swdual.master.search import Search
 from swdual.master.setup import SMALL_CELLS
 from swdual.master.worker import Worker
+from swdual.options import SearchOptions
 from swdual.planning.instance import Instance, lower_bound
 from swdual.planning.planner import PACKAGE, make_plan
 from swdual.runtime.cache import cache_folder
@@ -176,7 +178,9 @@ def searched(
 ) -> Found:
     """Search, as the product does it."""
     search = Search(
-        queries, database, device=devices, planner=planner, stats="none", align=False, dbtype="prot"
+        queries,
+        database,
+        SearchOptions(device=devices, planner=planner, stats="none", align=False, dbtype="prot"),
     )
     started = time.perf_counter()
     for _ in search.results():
@@ -313,7 +317,9 @@ class TaskTimes:
         """Return workers that have not laid out any range yet."""
         devices = self._bench.devices(1, 1)
         return Search(
-            self._queries, self._bench.database, device=devices, stats="none", dbtype="prot"
+            self._queries,
+            self._bench.database,
+            SearchOptions(device=devices, stats="none", dbtype="prot"),
         ).workers
 
     def __call__(self) -> None:

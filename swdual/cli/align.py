@@ -77,6 +77,7 @@ def command(
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.io.output import replace_file
     from swdual.master.search import Search
+    from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     if a == b == "-":
@@ -84,16 +85,18 @@ def command(
     options["threads"] = limit_threads(options["threads"])
     chosen = choose_format(out, outfmt, header, default="pairwise")
     with replace_file(out, force=force, inputs=(a, b), compress=True) as stream:
-        whole = Search(
+        search = Search(
             _source(a),
             _source(b, "target"),
-            max_target_seqs=0,
-            evalue=None if options["stats"] == "none" else math.inf,
-            align=chosen.needs_alignment,
-            progress=not (quiet or no_progress),
-            **options,
+            SearchOptions(
+                max_target_seqs=0,
+                evalue=None if options["stats"] == "none" else math.inf,
+                align=chosen.needs_alignment,
+                progress=not (quiet or no_progress),
+                **options,
+            ),
         )
-        chosen.format.write(whole.results(), stream, chosen.fields, header=chosen.header)
+        chosen.format.write(search.results(), stream, chosen.fields, header=chosen.header)
 
 
 def _source(text: str, name: str = "query") -> Any:

@@ -283,6 +283,7 @@ def command(
     from swdual.api import identify_search, prepare_search
     from swdual.io.output import replace_file
     from swdual.master.completion import Completion
+    from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     chosen = choose_format(out, outfmt, header)
@@ -303,7 +304,7 @@ def command(
     source = query if query == "-" else Path(query)
     options["align"] = chosen.needs_alignment or align == "all"
     if resume and completion is not None and not force and completion.has_output():
-        completion.require(identify_search(source, db, **options))
+        completion.require(identify_search(source, db, SearchOptions(**options)))
         logger.info("%s is complete: nothing to resume; --force searches again", out)
         return
     if gantt is not None:
@@ -320,7 +321,7 @@ def command(
 
     def keep_record(descriptor: int) -> None:
         if completion is not None:
-            completion.keep(descriptor, whole.identity)
+            completion.keep(descriptor, search.identity)
 
     with ExitStack() as kept, ExitStack() as outputs:
         stream, *drawn = (
@@ -338,28 +339,30 @@ def command(
         )
         if journal is not None and force and not resume:
             _forget(journal)
-        whole = prepare_search(
+        search = prepare_search(
             source,
             db,
-            progress=not (quiet or no_progress),
-            journal=journal,
-            resume=resume,
-            cluster=cluster,
-            **options,
+            SearchOptions(
+                progress=not (quiet or no_progress),
+                journal=journal,
+                resume=resume,
+                cluster=cluster,
+                **options,
+            ),
         )
         left = completion.left if resume and completion is not None else None
-        kept.enter_context(whole.keep_journal(left))
+        kept.enter_context(search.keep_journal(left))
         started = time.perf_counter()
-        results = _Counted(whole.results())
+        results = _Counted(search.results())
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
-        timing = whole.timing(time.perf_counter() - started)
+        timing = search.timing(time.perf_counter() - started)
         if gantt is not None:
             from swdual.planning.gantt import render
 
             drawn.pop().write(render(timing.panels(), gantt))
         if trace is not None:
             drawn.pop().write(json.dumps(timing.trace()).encode())
-    _report(timing, results.hits, whole, on_nodes=cluster is not None)
+    _report(timing, results.hits, search, on_nodes=cluster is not None)
 
 
 def _journal(out: str) -> Path | None:

@@ -201,7 +201,7 @@ class Nodes:
         resources: dict[str, float] = {SLOT: 1 if alone else 0}
         if alone:
             resources |= self._wanted.get("resources", {})
-        if alone and str(self._spec.execution.device).startswith("cuda"):
+        if alone and str(self._spec.options.device).startswith("cuda"):
             resources[GPU] = 1
         if only is None and self._refused:
             only = self.here

@@ -18,19 +18,20 @@ from distributed.utils import sync
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
+from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import SearchParameters
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, CostModel
-from swdual.master.devices import Device
 from swdual.master.memory import measure_held_bytes
 from swdual.master.ranges import Range
 from swdual.master.scoring_stage import score_range
 from swdual.master.serialization import serialize
-from swdual.master.setup import ExecutionOptions, build_context
+from swdual.master.setup import build_context, resolve_devices
 from swdual.master.task import Stopped
+from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.sequence import Sequence as Query
 
@@ -68,7 +69,7 @@ class SearchSpec:
         (queries,) residues of each query.
     params
         What is asked.
-    execution
+    options
         How it is done; threads and memory are those of each node.
     """
 
@@ -79,7 +80,7 @@ class SearchSpec:
     digest: str
     lengths: NDArray[np.int64] = field(repr=False)
     params: SearchParameters
-    execution: ExecutionOptions
+    options: SearchOptions
 
 
 class NodeFacts(NamedTuple):
@@ -142,20 +143,20 @@ class WorkerState:
     def __init__(self, spec: SearchSpec, worker: Worker, book: CalibrationCache) -> None:
         self.notes: list[str] = []
         self.database = self._opened(spec, worker)
-        threads = min(spec.execution.threads or worker.state.nthreads, worker.state.nthreads)
-        limit = spec.execution.memory_limit
+        threads = min(spec.options.threads or worker.state.nthreads, worker.state.nthreads)
+        limit = spec.options.memory_limit
         if limit is None and worker.memory_manager.memory_limit:
             limit = min(
                 int(USED_MEMORY * worker.memory_manager.memory_limit), find_allowance(None).bytes
             )
-        execution = replace(spec.execution, threads=threads, memory_limit=limit)
-        execution = replace(execution, device=self._devices(spec, execution, worker))
+        options = replace(spec.options, threads=threads, memory_limit=limit)
+        options = replace(options, device=self._devices(spec, options, worker))
         held = measure_held_bytes()
         lengths = spec.lengths.tolist()
-        if execution.backend == "simd":
+        if options.backend == "simd":
             compile_kernels()
         self.context: SearchContext = build_context(
-            self.database, lengths, spec.params, execution, held, book
+            self.database, lengths, spec.params, options, held, book
         )
 
     def _opened(self, spec: SearchSpec, worker: Worker) -> Database:
@@ -173,18 +174,20 @@ class WorkerState:
         return Database.from_metadata(spec.metadata, spec.name, folder)
 
     def _devices(
-        self, spec: SearchSpec, execution: ExecutionOptions, worker: Worker
+        self, spec: SearchSpec, options: SearchOptions, worker: Worker
     ) -> str | tuple[Device, ...]:
         """Return where a node computes: on as many GPUs as its Dask worker declares."""
-        if not isinstance(execution.device, str) or execution.device == "cpu":
-            return execution.device
+        if not isinstance(options.device, str):
+            return tuple(options.device)
+        if options.device == "cpu":
+            return "cpu"
         declared = int(worker.state.total_resources.get(GPU, 0))
         if not declared:
-            if execution.device in ("auto", "hybrid"):
+            if options.device in ("auto", "hybrid"):
                 return "cpu"
             raise DeviceError(f'declares no GPU; start it with --resources "{GPU}=1"')
         cells = int(spec.lengths.sum()) * self.database.residues * spec.params.strand_count
-        devices = execution.devices(cells)
+        devices = resolve_devices(options, cells)
         gpus = [device for device in devices if device.kind == "gpu"][:declared]
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
 

@@ -15,6 +15,7 @@ import numpy as np
 from distributed import Client
 
 from swdual.alignment.tracer import Tracer
+from swdual.backend import Device
 from swdual.cluster.dispatcher import Dispatcher
 from swdual.cluster.membership import Node, Nodes
 from swdual.cluster.query_batch import ClusterQueryBatch
@@ -22,17 +23,16 @@ from swdual.cluster.remote import SearchSpec
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
 from swdual.master.context import SearchContext
-from swdual.master.devices import Device
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import plan_memory
 from swdual.master.search import Search
 from swdual.master.setup import (
     MAX_BATCH_CANDIDATES,
-    ExecutionOptions,
     estimate_needs,
     make_statistics,
 )
 from swdual.master.worker import bind
+from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.statistics.shuffle import shuffle_targets
 
@@ -43,39 +43,43 @@ WAVE_SECONDS = 60.0
 
 
 class ClusterSearch(Search):
-    """A search on a Dask cluster; takes what `Search` takes, the client, and whether to close it.
+    """A search on a Dask cluster; `swdual.api` makes it, and one thread uses it.
+
+    Parameters
+    ----------
+    queries, database, options
+        As for `Search`. Threads, devices and memory are those of each node.
+    client, is_ours
+        The client of the cluster, and whether the search closes it.
 
     Raises
     ------
     ClusterError
-        If the cluster has no workers, or they are of another release.
+        In `prepare`: if the cluster has no workers, or they are of another release.
     """
 
     def __init__(
-        self, queries: Any, database: Any, *, client: Client, is_ours: bool, **options: Any
+        self, queries: Any, database: Any, options: SearchOptions, *, client: Client, is_ours: bool
     ) -> None:
         self._client, self._is_ours = client, is_ours
         self._nodes: Nodes | None = None
         self._cells_done = 0
-        try:
-            super().__init__(queries, database, **options)
-        except BaseException:
-            self._leave()
-            raise
+        super().__init__(queries, database, options)
 
     def prepare(self) -> None:
-        """Get ready, with the cluster's nodes."""
+        """Read the inputs and get the cluster's nodes ready; leave the cluster if that fails."""
         try:
             super().prepare()
         except BaseException:
             self._leave()
             raise
 
-    def _refuse(self, execution: ExecutionOptions) -> None:
-        """Refuse what no machine could do; which devices there are, the nodes know."""
+    def _check_devices(self) -> None:
+        """Check nothing: only the nodes know their devices."""
 
-    def _build_context(self, execution: ExecutionOptions, held: int) -> SearchContext:
-        """Return the means of the search, with the cluster's nodes ready."""
+    def _build_context(self) -> SearchContext:
+        """Return what all queries share, with the cluster's nodes ready."""
+        options = self.options
         database, params = self.database, self.params
         lengths = [len(query.codes) for query in self.queries]
         is_file = database.held_bytes == 0
@@ -87,13 +91,13 @@ class ClusterSearch(Search):
             database.digest,
             np.array(lengths, np.int64),
             params,
-            execution,
+            options.for_nodes(),
         )
         execution_log = ExecutionLog([], predicting=True)
         self._nodes = nodes = Nodes(self._client, spec, execution_log.timeline)
         nodes.begin()
         self._say(nodes.here)
-        needs = estimate_needs(database, lengths, params, execution, held)
+        needs = estimate_needs(database, lengths, params, options, self._held)
         needs = replace(needs, together=max(needs.together, self._worth_a_wave(nodes.here)))
         memory = plan_memory(needs, find_allowance(None))
         copies = shuffle_targets(database) if params.stats == "fit" else None
@@ -104,9 +108,9 @@ class ClusterSearch(Search):
             params,
             make_statistics(database, params),
             None if copies is None else (copies, bind(Device(), copies, params.scheme)),
-            Tracer(params.scheme, memory.grid) if execution.align else None,
-            execution.planner,
-            execution.replan,
+            Tracer(params.scheme, memory.grid) if options.finds_alignments else None,
+            options.planner,
+            options.replan,
             kinds.pop() if len(kinds) == 1 else "hybrid",
             execution_log,
             memory,
@@ -128,11 +132,11 @@ class ClusterSearch(Search):
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search, batch by batch; each is at the nodes before the one before has ended."""
-        bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
+        bar = progress_bar("searching", "GCUPS", 1e9, shown=self.options.progress is True)
         try:
             with bar as shown:
                 self._bar = shown
-                self._told = self._progress if callable(self._progress) else shown
+                self._told = self.options.progress if callable(self.options.progress) else shown
                 waves = self._waves()
                 ahead = next(waves, None)
                 while ahead is not None:

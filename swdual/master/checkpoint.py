@@ -12,6 +12,7 @@ import json
 import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 
 import xxhash
 
@@ -35,13 +36,29 @@ Identity = Mapping[str, str | int | float | None]
 def make_identity(
     queries: Sequence[Query], database: Database, params: SearchParameters
 ) -> Identity:
-    """Return what decides which scores a search finds."""
+    """Return what decides which hits a search finds.
+
+    Every field of `SearchParameters` is part of it, so that a new one is never forgotten.
+
+    Parameters
+    ----------
+    queries, database
+        The inputs; digests stand for them.
+    params
+        What decides about hits.
+
+    Returns
+    -------
+    Identity
+        Values by the names that messages show, such as "min-score".
+    """
     scheme = params.scheme
     matrix = _digest([scheme.matrix.scores.tobytes()])
     asked = _digest(
         part for query in queries for part in (query.title.encode(errors="replace"), query.codes)
     )
     sections = _digest(section.checksum.encode() for section in database.manifest.sections)
+    names = [field.name for field in fields(SearchParameters) if field.name != "scheme"]
     return {
         "release": __version__,
         "queries": f"{len(queries)} with digest {asked}",
@@ -49,16 +66,7 @@ def make_identity(
         "matrix": f"{scheme.matrix.name} with digest {matrix}",
         "gapopen": scheme.gap_open,
         "gapextend": scheme.gap_extend,
-        "max-target-seqs": params.max_target_seqs,
-        "min-raw-score": params.min_raw_score,
-        "evalue": params.evalue,
-        "min-score": params.min_score,
-        "min-identity": params.min_identity,
-        "min-query-cover": params.min_query_cover,
-        "top": params.top,
-        "stats": params.stats,
-        "dbsize": params.dbsize,
-        "strand": params.strand,
+        **{name.replace("_", "-"): getattr(params, name) for name in names},
     }
 
 

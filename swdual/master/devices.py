@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from swdual import registry
+from swdual.backend import Device
 from swdual.errors import DeviceError, InputError
 
 PACKAGE = "swdual.backends"
@@ -20,37 +20,6 @@ REMEDY = "use `device='cpu'`"
 
 MAX_THREADS = 4096
 """More than any machine has processors."""
-
-
-@dataclass(frozen=True)
-class Device:
-    """Where one worker computes.
-
-    Parameters
-    ----------
-    kind
-        "cpu" or "gpu": the side of the plan that it stands on.
-    backend
-        Name of a module in ``swdual.backends``.
-    settings
-        What that module's ``bind`` takes besides database and scheme.
-
-    >>> Device("gpu", "simd", {"lanes": 16}).name
-    'simd lanes=16'
-    """
-
-    kind: str = "cpu"
-    backend: str = "simd"
-    settings: Mapping[str, int] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        if self.kind not in ("cpu", "gpu"):
-            raise InputError(f"a device is of kind 'cpu' or 'gpu', not {self.kind!r}")
-
-    @property
-    def name(self) -> str:
-        """What equal devices are called, and their rates are kept under."""
-        return " ".join([self.backend, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
 
 
 def parse_devices(

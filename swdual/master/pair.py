@@ -8,6 +8,7 @@ from swdual.alignment.alignment import Alignment
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.search import Search
+from swdual.options import SearchOptions
 from swdual.sequences.alphabet import ALPHABETS
 from swdual.sequences.records import as_sequences
 from swdual.sequences.sequence import batch_of
@@ -44,5 +45,5 @@ def align(query: Any, target: Any, *, dbtype: str = "prot", **scheme: Any) -> Al
         if len(found) != 1:
             raise InputError(f"the {name} is {len(found)} sequences, but a pair has one each")
     database = Database.from_batches([batch_of(theirs)], alphabet, theirs[0].id)
-    whole = Search(ours, database, stats="none", min_raw_score=0, threads=1, **scheme)
-    return next(whole.results())[0].alignment
+    options = SearchOptions(stats="none", min_raw_score=0, threads=1, **scheme)
+    return next(Search(ours, database, options).results())[0].alignment

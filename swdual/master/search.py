@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import logging
-import math
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from swdual import registry
-from swdual.errors import InputError, OutputError
+from swdual.database.database import Database
+from swdual.errors import OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity, make_identity
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
-from swdual.master.devices import Device
 from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.query_batch import QueryBatch
-from swdual.master.setup import ExecutionOptions, build_context
+from swdual.master.setup import build_context, resolve_devices
 from swdual.master.weak_queries import warn_of_weak_queries
 from swdual.master.worker import Worker
-from swdual.planning.planner import PACKAGE as planners
-from swdual.runtime.keywords import require_numbers
-from swdual.sequences import matrices
-from swdual.sequences.validation import OnInvalid
+from swdual.options import Progress, SearchOptions
+from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import require_negative_mean
 
 logger = logging.getLogger("swdual")
@@ -37,138 +32,113 @@ logger = logging.getLogger("swdual")
 if TYPE_CHECKING:
     from swdual.planning.timing import Timing
 
-Progress = Callable[[int, int], None]
-"""Called with the cells done so far and the cells of the whole search."""
 
-MAX_TARGET_SEQS = 500
-"""Hits of a query that are reported, if nothing else is asked for."""
+class SearchInputs(NamedTuple):
+    """What a search reads before it starts, and what follows from it.
 
-STATS = ("table", "fit", "none")
+    Parameters
+    ----------
+    database, queries
+        The targets, and the queries.
+    params
+        What decides about hits, with all defaults filled in.
+    cells
+        Cells of each query against all targets.
+    """
 
-PERCENTAGES = ("min_identity", "min_query_cover", "top")
+    database: Database
+    queries: list[Sequence]
+    params: SearchParameters
+    cells: list[int]
 
 
 class Search:
-    """One search: everything read and checked, ready to run; takes what `swdual.search` takes."""
+    """One search on this machine; `swdual.api` makes it, and one thread uses it.
 
-    def __init__(
-        self,
-        queries: Any,
-        database: Any,
-        *,
-        task: str | None = None,
-        matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None = None,
-        gap_open: int | None = None,
-        gap_extend: int | None = None,
-        reward: int | None = None,
-        penalty: int | None = None,
-        max_target_seqs: int | None = None,
-        min_raw_score: int = 1,
-        evalue: float | None = None,
-        min_score: float = 0.0,
-        min_identity: float = 0.0,
-        min_query_cover: float = 0.0,
-        top: float | None = None,
-        stats: str = "table",
-        dbsize: int | None = None,
-        strand: str | None = None,
-        align: bool = True,
-        threads: int | None = None,
-        device: str | Iterable[Device] = "auto",
-        memory_limit: int | None = None,
-        gpu_memory_limit: int | None = None,
-        backend: str = "simd",
-        planner: str = "dual",
-        replan: bool = False,
-        verify: int = 0,
-        journal: str | os.PathLike[str] | None = None,
-        resume: bool = False,
-        dbtype: str = "auto",
-        on_invalid: OnInvalid = "error",
-        progress: Progress | bool = False,
-    ) -> None:
-        limits: tuple[tuple[str, Any, int], ...] = (
-            ("max_target_seqs", max_target_seqs, 0),
-            ("min_raw_score", min_raw_score, 0),
-            ("evalue", evalue, 0),
-            ("min_score", min_score, 0),
-            ("min_identity", min_identity, 0),
-            ("min_query_cover", min_query_cover, 0),
-            ("top", top, 0),
-            ("dbsize", dbsize, 1),
-            ("threads", threads, 1),
-            ("verify", verify, 0),
-            ("memory_limit", memory_limit, 1),
-            ("gpu_memory_limit", gpu_memory_limit, 1),
-        )
-        for name, value, least in limits:
-            if value is None:
-                continue
-            require_numbers(**{name: value})
-            if not value >= least:
-                raise InputError(f"`{name}` is {value}, but it must be at least {least}")
-            if name in PERCENTAGES and value > 100:
-                raise InputError(f"`{name}` is {value}, but it is a percentage: at most 100")
-        if stats not in STATS:
-            raise InputError(f"`stats` is {stats!r}, but it must be {', '.join(STATS[:2])} or none")
-        if stats == "none" and (evalue is not None or min_score or dbsize):
-            raise InputError(
-                "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
-            )
-        if resume and journal is None:
-            raise InputError("`resume` needs the `journal` of the search")
-        registry.require(planners, planner)
-        self._journal, self._resume, self._task = journal, resume, task
-        self._execution = execution = ExecutionOptions(
-            device if isinstance(device, str) else tuple(device),
-            threads,
-            backend,
-            planner,
-            replan,
-            verify,
-            memory_limit,
-            gpu_memory_limit,
-            align or min_identity > 0 or min_query_cover > 0,
-        )
-        self._held = measure_held_bytes()
-        self._refuse(execution)
-        self._progress = progress
-        typed = any(isinstance(given, str) and given == "-" for given in (queries, database))
-        with progress_bar("reading", "", 1, shown=progress is True and not typed):
-            self.database = database = open_database(database, on_invalid, dbtype, memory_limit)
-            strand = choose_strand(database, strand)
-            self.queries = read_queries(queries, database, dbtype, on_invalid, memory_limit)
-        scheme = make_scoring_scheme(database, matrix, gap_open, gap_extend, reward, penalty, task)
-        if stats != "none":
-            require_negative_mean(scheme.matrix)
-        if max_target_seqs is None:
-            max_target_seqs = MAX_TARGET_SEQS if top is None else 0
-        self.params = SearchParameters(
-            scheme,
-            max_target_seqs,
-            min_raw_score,
-            math.inf if stats == "none" else 10.0 if evalue is None else evalue,
-            min_score,
-            stats,
-            dbsize,
-            strand,
-            min_identity,
-            min_query_cover,
-            top,
-        )
-        self._cells = [
-            len(query.codes) * database.residues * self.params.strand_count
-            for query in self.queries
-        ]
-        self.cells = sum(self._cells)
+    It goes through three stages, each of which starts the one before if need be: reading the inputs
+    (`database`, `queries`, `params`, `identity`), set-up (`prepare`) and running (`results`).
+
+    Parameters
+    ----------
+    queries, database
+        As for `swdual.search`.
+    options
+        All options of the search.
+
+    Raises
+    ------
+    InputError, DeviceError
+        If there are no such devices.
+    """
+
+    def __init__(self, queries: Any, database: Any, options: SearchOptions) -> None:
+        self.options = options
+        self._sources = queries, database
         self._cells_known = 0
+        self._held = measure_held_bytes()
+        self._check_devices()
+
+    @cached_property
+    def _inputs(self) -> SearchInputs:
+        """The inputs, read at the first use.
+
+        Raises
+        ------
+        InputError, DatabaseError, MemoryLimitError, MatrixError
+            If they cannot be read, do not fit each other, or do not fit into memory.
+        """
+        options = self.options
+        query_source, database_source = self._sources
+        del self._sources  # so that sequences in memory are not held twice
+        typed = any(isinstance(x, str) and x == "-" for x in (query_source, database_source))
+        limit = options.memory_limit
+        with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
+            database = open_database(database_source, options.on_invalid, options.dbtype, limit)
+            strand = choose_strand(database, options.strand)
+            queries = read_queries(
+                query_source, database, options.dbtype, options.on_invalid, limit
+            )
+        scheme = make_scoring_scheme(
+            database,
+            options.matrix,
+            options.gap_open,
+            options.gap_extend,
+            options.reward,
+            options.penalty,
+            options.task,
+        )
+        if options.stats != "none":
+            require_negative_mean(scheme.matrix)
         logger.debug(
             "scheme: %s, gap open %d, gap extend %d; E-values: %s",
             scheme.matrix.name,
             scheme.gap_open,
             scheme.gap_extend,
-            stats,
+            options.stats,
         )
+        params = options.parameters(scheme, strand)
+        cells = [len(x.codes) * database.residues * params.strand_count for x in queries]
+        return SearchInputs(database, queries, params, cells)
+
+    @property
+    def database(self) -> Database:
+        """The targets."""
+        return self._inputs.database
+
+    @property
+    def queries(self) -> list[Sequence]:
+        """The queries."""
+        return self._inputs.queries
+
+    @property
+    def params(self) -> SearchParameters:
+        """What decides about hits."""
+        return self._inputs.params
+
+    @cached_property
+    def cells(self) -> int:
+        """Cells of all queries against all targets."""
+        return sum(self._inputs.cells)
 
     @cached_property
     def identity(self) -> Identity:
@@ -176,47 +146,50 @@ class Search:
         return make_identity(self.queries, self.database, self.params)
 
     def prepare(self) -> None:
-        """Get ready: measure who computes, divide the memory, open the journal.
+        """Read the inputs, calibrate the workers, divide the memory and open the journal.
 
-        What has been read and checked before is enough to tell which search it is. The first use of
-        anything else engages too.
+        Raises
+        ------
+        InputError, DatabaseError, DeviceError, MemoryLimitError, OutputError, ClusterError
+            As `swdual.search` documents.
         """
         _ = self._context
 
     @cached_property
     def _context(self) -> SearchContext:
-        context = self._build_context(self._execution, self._held)
+        options = self.options
+        context = self._build_context()
         warn_of_weak_queries(
-            self.queries, self.database, self.params, context.statistics, self._task
+            self.queries, self.database, self.params, context.statistics, options.task
         )
-        if self._journal is None:
+        if options.journal is None:
             return context
-        checkpoint = Checkpoint(self._journal, self.identity, self.database, self._resume)
+        checkpoint = Checkpoint(options.journal, self.identity, self.database, options.resume)
         logger.debug(
             "journal: %s, with %s done before",
-            self._journal,
+            options.journal,
             pluralize(checkpoint.tasks, "task", "tasks"),
         )
         return replace(context, checkpoint=checkpoint)
 
-    def _refuse(self, execution: ExecutionOptions) -> None:
-        """Refuse what cannot be done, before anything is read."""
-        execution.devices(0)
+    def _check_devices(self) -> None:
+        """Refuse devices that are not there, before anything is read."""
+        resolve_devices(self.options, 0)
 
-    def _build_context(self, execution: ExecutionOptions, held: int) -> SearchContext:
-        """Return the means of the search; `held` bytes of memory are taken already."""
-        database = self.database
+    def _build_context(self) -> SearchContext:
+        """Return what all queries share."""
+        database, shown = self.database, self.options.progress is True
         for block in range(len(database.manifest.blocks)):
             if not database.has_block(block):
-                database.block(block)  # says what is missing, before hours are spent on the rest
-        if execution.backend == "simd":
+                database.block(block)  # raises: a missing file must not end the search hours later
+        if self.options.backend == "simd":
             self._compile_kernels()
         lengths = [len(query.codes) for query in self.queries]
-        with progress_bar("measuring the workers", "", 1, shown=self._progress is True):
-            return build_context(database, lengths, self.params, execution, held)
+        with progress_bar("measuring the workers", "", 1, shown=shown):
+            return build_context(database, lengths, self.params, self.options, self._held)
 
     def _compile_kernels(self) -> None:
-        compile_kernels(shown=self._progress is True)
+        compile_kernels(shown=self.options.progress is True)
 
     @property
     def workers(self) -> list[Worker]:
@@ -277,9 +250,9 @@ class Search:
     def results(self) -> Iterator[QueryResult]:
         """Run the search, batch by batch so that memory stays bounded."""
         size, checkpoint = self.memory.batch_queries, self._context.checkpoint
-        bar = progress_bar("searching", "GCUPS", 1e9, shown=self._progress is True)
+        bar = progress_bar("searching", "GCUPS", 1e9, shown=self.options.progress is True)
         with bar as shown:
-            tell = self._progress if callable(self._progress) else shown
+            tell = self.options.progress if callable(self.options.progress) else shown
             start = 0
             while start < len(self.queries):
                 end = min(start + size, len(self.queries))
@@ -294,7 +267,7 @@ class Search:
                 query_batch = QueryBatch(self.queries[start:end], start, self._context)
                 self._cells_known += query_batch.cells_known
                 shown.skip(self._cells_known)
-                before = sum(self._cells[:start])
+                before = sum(self._inputs.cells[:start])
                 for result in query_batch.results(partial(self._tell, tell, before)):
                     with shown.pause():
                         yield result

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from swdual.alignment.tracer import Tracer
+from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache
-from swdual.master.devices import Device, available_threads, describe_devices, parse_devices
+from swdual.master.devices import available_threads, describe_devices, parse_devices
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker, bind, bind_cpu_scorers, keep, register
+from swdual.options import SearchOptions
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import TableStatistics
 
@@ -36,44 +38,27 @@ GPU_CELLS = 20_000_000_000
 """Cells below which CPUs are done sooner than a GPU has started."""
 
 
-@dataclass(frozen=True)
-class ExecutionOptions:
-    """How a search is done, which its results do not depend on.
+def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
+    """Return the device of each worker, for a search of so many cells.
 
-    The parameters have the names and the meanings that they have in `swdual.search`.
+    Raises
+    ------
+    InputError, DeviceError
+        If the option names no device, or one that is not there.
     """
-
-    device: str | tuple[Device, ...] = "auto"
-    threads: int | None = None
-    backend: str = "simd"
-    planner: str = "dual"
-    replan: bool = False
-    verify: int = 0
-    memory_limit: int | None = None
-    gpu_memory_limit: int | None = None
-    align: bool = True
-
-    def devices(self, cells: int) -> list[Device]:
-        """Return the devices for a search of so many cells.
-
-        Raises
-        ------
-        InputError, DeviceError
-            If it names none, or one that is not there.
-        """
-        if not isinstance(self.device, str):
-            return list(self.device)
-        threads = self.threads or available_threads()
-        small = self.device == "auto" and cells < GPU_CELLS
-        chosen = "cpu" if small else self.device
-        return parse_devices(chosen, threads, self.backend, self.gpu_memory_limit)
+    if not isinstance(options.device, str):
+        return list(options.device)
+    threads = options.threads or available_threads()
+    small = options.device == "auto" and cells < GPU_CELLS
+    chosen = "cpu" if small else options.device
+    return parse_devices(chosen, threads, options.backend, options.gpu_memory_limit)
 
 
 def build_context(
     database: Database,
     lengths: Sequence[int],
     params: SearchParameters,
-    execution: ExecutionOptions,
+    options: SearchOptions,
     held: int = 0,
     book: CalibrationCache | None = None,
 ) -> SearchContext:
@@ -85,7 +70,7 @@ def build_context(
         What is searched, and what for.
     lengths
         Residues of each query.
-    execution
+    options
         How it is done.
     held
         Bytes of memory that are taken already.
@@ -100,15 +85,15 @@ def build_context(
         If there is too little memory; says what would be enough.
     """
     cells = sum(lengths) * database.residues * params.strand_count
-    devices = execution.devices(cells)
+    devices = resolve_devices(options, cells)
     if cells < SMALL_CELLS:
         book = None
     elif book is None:
         book = CalibrationCache()
     fitted = params.stats == "fit"
-    needs = estimate_needs(database, lengths, params, execution, held)
+    needs = estimate_needs(database, lengths, params, options, held)
     needs = replace(needs, scorers=bind_cpu_scorers(devices, database, params.scheme))
-    allowed = find_allowance(execution.memory_limit)
+    allowed = find_allowance(options.memory_limit)
     memory = plan_memory(needs, allowed)
     before = resident_bytes()
     workers = register(devices, database, params.scheme, book)
@@ -127,18 +112,18 @@ def build_context(
 
         copies = shuffle_targets(database)
     verification = None
-    if execution.verify:
+    if options.verify:
         definition = bind(Device("cpu", "reference"), database, params.scheme)
-        verification = Verification(database, execution.verify, definition)
+        verification = Verification(database, options.verify, definition)
     return SearchContext(
         database,
         workers,
         params,
         make_statistics(database, params),
         None if copies is None else (copies, bind(workers[0].device, copies, params.scheme)),
-        Tracer(params.scheme, memory.grid) if execution.align else None,
-        execution.planner,
-        execution.replan,
+        Tracer(params.scheme, memory.grid) if options.finds_alignments else None,
+        options.planner,
+        options.replan,
         describe_devices([worker.device for worker in workers]),
         ExecutionLog([worker.name for worker in workers], book),
         memory,
@@ -173,16 +158,16 @@ def estimate_needs(
     database: Database,
     lengths: Sequence[int],
     params: SearchParameters,
-    execution: ExecutionOptions,
+    options: SearchOptions,
     held: int,
 ) -> Needs:
     """Return what the memory of a search depends on, those who compute not counted."""
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
     together = compute_max_batch_queries(kept, fitted=fitted)
-    if execution.planner != DUAL:
+    if options.planner != DUAL:
         held += NUMBA_BYTES
-    return Needs(database, lengths, kept, together, [], execution.align, fitted, held)
+    return Needs(database, lengths, kept, together, [], options.finds_alignments, fitted, held)
 
 
 def make_statistics(database: Database, params: SearchParameters) -> TableStatistics | None:

@@ -10,8 +10,9 @@ import gc
 import numpy as np
 
 from swdual.alignment.tracer import Tracer
-from swdual.master.devices import Device
+from swdual.backend import Device
 from swdual.master.search import Search
+from swdual.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import ScoringScheme
@@ -38,8 +39,8 @@ def compile_scores() -> None:
     }
     for targets in (many, {"relative": query}):
         # Two workers, so that a plan is made.
-        search = _WarmUpSearch({"query": query}, targets, align=False, device=[Device()] * 2)
-        for _ in search.results():
+        options = SearchOptions(align=False, device=[Device()] * 2)
+        for _ in _WarmUpSearch({"query": query}, targets, options).results():
             pass
 
 

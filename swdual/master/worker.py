@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any
 
 from swdual import registry
-from swdual.backend import CachingScorer, PrefetchingScorer, Scorer
+from swdual.backend import CachingScorer, Device, PrefetchingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
 from swdual.master.cost import CalibrationCache, CostModel, calibrate, clock_of
-from swdual.master.devices import PACKAGE, Device, device_mix
+from swdual.master.devices import PACKAGE, device_mix
 from swdual.sequences.scoring import ScoringScheme
 
 logger = logging.getLogger("swdual")

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
+from swdual.backend import Device
 from swdual.cluster.partition import ClusterPartition, combine_rates, partition_search
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.cost import CalibrationCache, CostModel
-from swdual.master.devices import Device
 from swdual.master.inputs import choose_strand, open_database, read_queries
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.serialization import HEAD, HIT

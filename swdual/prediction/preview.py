@@ -9,11 +9,12 @@ from functools import cached_property, partial
 from typing import Any
 
 from swdual import registry
+from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.io.input import read_small
 from swdual.master.cost import CalibrationCache, CostModel, calibrate, clock_of
-from swdual.master.devices import Device, available_threads, device_mix, list_gpus
+from swdual.master.devices import available_threads, device_mix, list_gpus
 from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import Division, divide

@@ -82,7 +82,7 @@ def merge_signatures(
 
     >>> def area(*, width: int = 2, height: int = 3): ...
     >>> def show(title: str, **options): ...
-    >>> print(signature_with(show, area))
+    >>> print(merge_signatures(show, area))
     (title: str, *, width: int = 2, height: int = 3)
     """
     own = _signature(function)
@@ -101,6 +101,25 @@ def share_help(
     own, others = inspect.getdoc(function), inspect.getdoc(source)
     if own and others and _PARAMETERS not in own:
         function.__doc__ = f"{own}\n\n{_PARAMETERS}{others.partition(_PARAMETERS)[2]}"
+
+
+def insert_parameters(function: Callable[..., Any], source: Any) -> None:
+    """Add the parameters that another docstring explains to those of a function's docstring.
+
+    They come behind the function's own, before the next section.
+
+    Parameters
+    ----------
+    function
+        Gets the longer docstring.
+    source
+        A function or class whose docstring has a section Parameters.
+    """
+    head, heading, own = (inspect.getdoc(function) or "").partition(_PARAMETERS)
+    added = (inspect.getdoc(source) or "").partition(_PARAMETERS)[2]
+    explained = added.partition("\n")[2].partition("\n\n")[0]
+    parameters, gap, rest = own.partition("\n\n")
+    function.__doc__ = f"{head}{heading}{parameters}\n{explained}{gap}{rest}"
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:

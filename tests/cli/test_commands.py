@@ -13,8 +13,8 @@ import threading
 
 import pytest
 
+from swdual import options as search_options
 from swdual import registry
-from swdual.master import search as master_search
 from swdual.sequences.alphabet import PROTEIN
 
 SCORES = ("-f", "6 qseqid sseqid score qlen slen", "--stats", "none")
@@ -614,7 +614,7 @@ def test_filters_have_the_names_of_blast_too(run):
 )
 def test_top_takes_the_place_of_the_number_of_hits(run, monkeypatch, options, same):
     """Unless both are given: then both hold."""
-    monkeypatch.setattr(master_search, "MAX_TARGET_SEQS", 2)
+    monkeypatch.setattr(search_options, "MAX_TARGET_SEQS", 2)
     fields = ["-f", "6 qseqid sseqid score", "-e", "1e9"]
     usual, *others = (
         run("search", "q.fa", "t.fa", *fields, *each).out for each in ([], options, same)

@@ -25,9 +25,9 @@ from support.traced import score_in
 import swdual
 from kernels import emulator
 from swdual import registry
+from swdual.backend import Device
 from swdual.backends import cuda
 from swdual.master import partition, ranges, setup
-from swdual.master.devices import Device
 from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import NUCLEOTIDE
 from swdual.sequences.scoring import PREFERRED_GAPS

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
+from swdual.backend import Device
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
 from swdual.master import work_stealing
-from swdual.master.devices import Device
 from swdual.master.ranges import Range
 from swdual.master.task import Stopped, Superseded, Task
 from swdual.master.work_stealing import WorkStealingScheduler

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from swdual.api import iter_search, search
+from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import OutputError
 from swdual.io.journal import Journal
@@ -17,10 +18,10 @@ from swdual.master import partition, setup
 from swdual.master import ranges as ranges_module
 from swdual.master.candidates import Candidates, Scored
 from swdual.master.checkpoint import Checkpoint
-from swdual.master.devices import Device
 from swdual.master.ranges import Range, TaskId, restore_ranges
 from swdual.master.search import Search
 from swdual.master.serialization import HEAD, TASK, read_key, serialize
+from swdual.options import SearchOptions
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
@@ -241,7 +242,7 @@ def test_a_search_may_be_ended_often(monkeypatch, many_tasks, path, database):
 
 def test_all_tasks_may_be_done(monkeypatch, many_tasks, path, database):
     """Ended when the results were on their way out: nothing is scored again."""
-    whole = Search(QUERIES, database, journal=path)
+    whole = Search(QUERIES, database, SearchOptions(journal=path))
 
     def ended():
         with whole.keep_journal():
@@ -252,7 +253,7 @@ def test_all_tasks_may_be_done(monkeypatch, many_tasks, path, database):
     found = [next(results) for _ in QUERIES]
     with pytest.raises(Ended):
         next(results)
-    again = Search(QUERIES, database, journal=path, resume=True)
+    again = Search(QUERIES, database, SearchOptions(journal=path, resume=True))
     monkeypatch.setattr(Checkpoint, "keep", None)
     with again.keep_journal():
         assert list(again.results()) == found

@@ -8,9 +8,9 @@ import time
 import numpy as np
 import pytest
 
+from swdual.backend import Device
 from swdual.errors import EngineError
 from swdual.master import worker_pool
-from swdual.master.devices import Device
 from swdual.master.ranges import Range
 from swdual.master.task import Stopped, Task
 from swdual.master.work_stealing import WorkStealingScheduler

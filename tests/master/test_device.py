@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from swdual import registry
+from swdual.backend import Device
 from swdual.errors import DeviceError, InputError
 from swdual.master import devices as devices_module
 from swdual.master.devices import (
-    Device,
     available_threads,
     describe_devices,
     device_mix,

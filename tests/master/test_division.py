@@ -12,11 +12,11 @@ import pytest
 from support.target_lengths import TargetLengths, draw_lengths
 
 from swdual import registry
+from swdual.backend import Device
 from swdual.errors import InputError
 from swdual.lanes.pack import SPARSE
 from swdual.master import partition, ranges
 from swdual.master.cost import CostModel
-from swdual.master.devices import Device
 from swdual.master.partition import DRIFT, MAX_TASKS, Replanning, divide
 from swdual.master.ranges import EDGE, SMALL_EDGE, Range, compute_columns
 from swdual.master.task import Task

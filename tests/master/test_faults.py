@@ -12,13 +12,14 @@ import pytest
 
 import swdual
 from swdual import registry
+from swdual.backend import Device
 from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
 from swdual.master import partition, ranges, setup, work_stealing, worker_pool
 from swdual.master.cost import CostModel
-from swdual.master.devices import Device, device_mix
+from swdual.master.devices import device_mix
 from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

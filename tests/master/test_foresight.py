@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import swdual
+from swdual.backend import Device
 from swdual.backends import reference, simd
 from swdual.errors import DeviceError
 from swdual.master import partition
-from swdual.master.devices import Device
 from swdual.master.task import Task
 from swdual.master.work_stealing import LOOK_AHEAD, WorkStealingScheduler
 from swdual.sequences import synthesis

@@ -29,6 +29,7 @@ from swdual.master.memory import (
 )
 from swdual.master.ranges import TARGET_COST, cut
 from swdual.master.search import Search
+from swdual.options import SearchOptions
 from swdual.runtime.memory import MIB, Allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -158,7 +159,7 @@ def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     options = {"max_target_seqs": 300, "evalue": 1e9, "threads": 2, "device": "cpu"}
     usual = swdual.search(queries, targets, **options)
     monkeypatch.setattr(setup, "plan_memory", lambda needs, allowed: estimate_min_memory(needs))
-    whole = Search(queries, targets, **options)
+    whole = Search(queries, targets, SearchOptions(**options))
     assert whole.memory.batch_queries < len(queries)
     assert whole.memory.max_range_cost < targets.residues // 4
     found = list(whole.results())

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from swdual.backend import Device
 from swdual.master import execution_log
 from swdual.master.cost import KNOTS, MAX_SEEN, CostModel
-from swdual.master.devices import Device, device_mix
+from swdual.master.devices import device_mix
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.ranges import Range
 from swdual.master.task import Task, TaskAttempt

@@ -13,14 +13,15 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from swdual.api import iter_search, search
+from swdual.backend import Device
 from swdual.backends import reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.format import parse_format
 from swdual.master import partition, ranges, setup
-from swdual.master.devices import Device
 from swdual.master.search import Search
+from swdual.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -104,7 +105,7 @@ def written(whole):
 
 def scores_only(database, **options):
     """Return a search without E-values, so that it keeps every score that is asked for."""
-    return Search(NAMED, database, stats="none", **options)
+    return Search(NAMED, database, SearchOptions(stats="none", **options))
 
 
 def test_the_table_has_ties_beyond_every_limit(table):
@@ -386,12 +387,13 @@ def test_wrong_options_are_refused_before_the_first_result_is_asked_for(database
 def test_a_sequence_of_codes_is_checked_like_text(database, codes):
     """Codes that are no letters would be read beyond the kernels' tables; no codes are no query.
 
-    Nothing is scored here: the search must not even be made.
+    Nothing is scored here: already reading the inputs raises an error.
     """
     with pytest.raises(InputError):
-        Search(Sequence("made by hand", codes), database)
+        Search(Sequence("made by hand", codes), database, SearchOptions()).prepare()
+    targets = [Sequence("fine", bytes(5)), Sequence("made by hand", codes)]
     with pytest.raises(InputError):
-        Search("MKVLAW", [Sequence("fine", bytes(5)), Sequence("made by hand", codes)])
+        Search("MKVLAW", targets, SearchOptions()).prepare()
 
 
 def test_nucleotides_are_not_searched_in_proteins(database):

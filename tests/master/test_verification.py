@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import swdual
+from swdual.backend import Device
 from swdual.backends import cuda, reference, simd
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError, InputError
 from swdual.master import partition, ranges
-from swdual.master.devices import Device
 from swdual.master.verification import Verification
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

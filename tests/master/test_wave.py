@@ -18,6 +18,7 @@ from swdual.database.database import Database
 from swdual.errors import EngineError
 from swdual.master import merge, ranges, setup
 from swdual.master.search import Search
+from swdual.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Sequence, batch_of
@@ -280,7 +281,7 @@ def test_progress_counts_the_cells_of_both_strands():
     for strand in ("plus", "minus", "both"):
         told = []
         options = {"strand": strand, "progress": lambda *x, told=told: told.append(x)}
-        whole = Search(NAMED["nucl"], database, **options)
+        whole = Search(NAMED["nucl"], database, SearchOptions(**options))
         list(whole.results())
         assert told[-1] == (whole.cells, whole.cells)
         cells[strand] = whole.cells

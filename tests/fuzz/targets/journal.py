@@ -16,6 +16,7 @@ from fuzz.target import explained, folder
 from swdual.database.database import Database
 from swdual.io.journal import Journal
 from swdual.master.search import Search
+from swdual.options import SearchOptions
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -66,7 +67,7 @@ def _targets():
 
 
 def _search(path):
-    return Search(QUERIES, _targets(), threads=1, journal=path, resume=True)
+    return Search(QUERIES, _targets(), SearchOptions(threads=1, journal=path, resume=True))
 
 
 @cache

@@ -1,0 +1,267 @@
+"""The options of a search: one frozen object, checked where it is made.
+
+The command line, `swdual.search`, each node of a cluster and the journal use the same
+`SearchOptions`. `SearchKeywords` repeats its names and types, so that type checkers know the
+keyword arguments of `swdual.search`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, TypedDict
+
+from swdual import registry
+from swdual.backend import Device
+from swdual.errors import InputError
+from swdual.hits.query_result import SearchParameters
+from swdual.planning.planner import PACKAGE as planners
+from swdual.runtime.keywords import require_numbers
+from swdual.sequences import matrices
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.validation import OnInvalid
+
+Progress = Callable[[int, int], None]
+"""Called with the cells done so far and the cells of the whole search."""
+
+MAX_TARGET_SEQS = 500
+"""Default of `max_target_seqs` without `top`."""
+
+MAX_EVALUE = 10.0
+"""Default of `evalue`."""
+
+STATS = ("table", "fit", "none")
+
+MINIMA = {
+    "max_target_seqs": 0,
+    "min_raw_score": 0,
+    "evalue": 0,
+    "min_score": 0,
+    "min_identity": 0,
+    "min_query_cover": 0,
+    "top": 0,
+    "dbsize": 1,
+    "threads": 1,
+    "verify": 0,
+    "memory_limit": 1,
+    "gpu_memory_limit": 1,
+}
+"""The smallest value of each option that is a number, in the order in which they are checked."""
+
+PERCENTAGES = ("min_identity", "min_query_cover", "top")
+
+
+class SearchKeywords(TypedDict, total=False):
+    """The names and types of `SearchOptions`, as keyword arguments."""
+
+    task: str | None
+    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None
+    gap_open: int | None
+    gap_extend: int | None
+    reward: int | None
+    penalty: int | None
+    max_target_seqs: int | None
+    min_raw_score: int
+    evalue: float | None
+    min_score: float
+    min_identity: float
+    min_query_cover: float
+    top: float | None
+    stats: str
+    dbsize: int | None
+    strand: str | None
+    align: bool
+    threads: int | None
+    device: str | Iterable[Device]
+    memory_limit: int | None
+    gpu_memory_limit: int | None
+    backend: str
+    planner: str
+    replan: bool
+    verify: int
+    journal: str | os.PathLike[str] | None
+    resume: bool
+    dbtype: str
+    on_invalid: OnInvalid
+    progress: Progress | bool
+    cluster: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """Everything that a user can choose about a search, except queries and database.
+
+    Parameters
+    ----------
+    task
+        BLAST's default scores: "blastp", "blastp-short" (PAM30, 9 and 1), "blastn" (2, -3, 5 and
+        2) or "blastn-short" (1, -3, 5 and 2); what is given otherwise replaces them.
+    matrix
+        "BLOSUM62" or another of NCBI's eight, a matrix file, or a `SubstitutionMatrix`;
+        nucleotides are scored by `reward` and `penalty` unless a matrix is given.
+    gap_open, gap_extend
+        A gap of k residues costs ``gap_open + k * gap_extend``; by default 11 and 1, for
+        nucleotides 5 and 2; for the other seven of NCBI's matrices, BLAST's choice.
+    reward, penalty
+        Scores of equal and of different nucleotides; by default 2 and -3.
+    max_target_seqs
+        Hits to keep for each query, of those that pass all other limits; 0 keeps all. By default
+        500, or all if `top` is given. The order is exact: higher score first, ties in the order of
+        the database's input.
+    min_raw_score
+        Smallest score of a hit.
+    evalue, min_score
+        Largest E-value (by default 10) and smallest bit score of a hit.
+    min_identity, min_query_cover
+        Smallest percentage of equal letters in the alignment of a hit, and of the query's residues
+        that the alignment covers.
+    top
+        Keep the hits whose raw score is at most so many percent below the query's best, and all
+        that score the same.
+    stats
+        "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
+        scores of the query, for any scheme; "none": no E-values and bit scores.
+    dbsize
+        Residues to compute E-values with, instead of the database's own.
+    strand
+        "both", "plus" or "minus": which strand of a nucleotide query is compared. Of both, the
+        better is kept for each target, plus where they are equal.
+    align
+        Find the alignments during the search; otherwise each is found when it is looked at.
+    threads
+        Number of CPU threads; by default as many as the process may use.
+    device
+        "auto", "cpu", "cuda", "cuda:0,1" or "hybrid"; or the `Device` of each worker. "auto" is
+        all GPUs and CPUs, but no GPU where starting one takes longer than the search.
+    memory_limit
+        Bytes of memory that the process may use at most, results that were handed on not counted;
+        by default what the machine, its cgroup, SLURM and ``ulimit`` leave, less a tenth.
+    gpu_memory_limit
+        Bytes of each GPU's memory to use at most; by default what is free, less a tenth.
+    backend
+        What CPUs compute with: "simd", or "reference", which is slow and shares no code with it.
+    planner
+        Who plans which worker does what: "dual", or another that ``swdual list`` shows.
+    replan
+        Plan again what is left when workers turn out unlike what was predicted.
+    verify
+        Targets of each query whose scores the backend "reference" computes again, at about two
+        million cells a second; the first that differs ends the search.
+    journal
+        A file that what is found is kept in until all has been handed on. It is deleted then, but
+        not if the search fails, is interrupted or killed.
+    resume
+        Go on with the search that left this journal: the same queries, database and options; the
+        results are the same too. Workers may be others.
+    dbtype
+        Type of a database that is not a file of swdual's: "prot", "nucl", or "auto", which means
+        nucleotides if at least 90 % of its letters are A, C, G, T, U or N, else proteins.
+    on_invalid
+        What becomes of letters that are none: "error", "replace" or "skip".
+    progress
+        True draws a bar; a function is called now and then with the cells done and those in all.
+    cluster
+        Search on a Dask cluster, whose workers do what this machine otherwise does: the address of
+        its scheduler, its ``Client``, or itself. `threads`, `memory_limit` and the like then count
+        for each worker.
+
+    Raises
+    ------
+    InputError
+        If a value is of the wrong type or out of range, options exclude each other, or there is no
+        such planner. Names the option.
+    """
+
+    task: str | None = None
+    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None = None
+    gap_open: int | None = None
+    gap_extend: int | None = None
+    reward: int | None = None
+    penalty: int | None = None
+    max_target_seqs: int | None = None
+    min_raw_score: int = 1
+    evalue: float | None = None
+    min_score: float = 0.0
+    min_identity: float = 0.0
+    min_query_cover: float = 0.0
+    top: float | None = None
+    stats: str = "table"
+    dbsize: int | None = None
+    strand: str | None = None
+    align: bool = True
+    threads: int | None = None
+    device: str | Iterable[Device] = "auto"
+    memory_limit: int | None = None
+    gpu_memory_limit: int | None = None
+    backend: str = "simd"
+    planner: str = "dual"
+    replan: bool = False
+    verify: int = 0
+    journal: str | os.PathLike[str] | None = None
+    resume: bool = False
+    dbtype: str = "auto"
+    on_invalid: OnInvalid = "error"
+    progress: Progress | bool = False
+    cluster: Any = None
+
+    def __post_init__(self) -> None:
+        for name, minimum in MINIMA.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            require_numbers(**{name: value})
+            if not value >= minimum:  # not-a-number is refused, too
+                raise InputError(f"`{name}` is {value}, but it must be at least {minimum}")
+            if name in PERCENTAGES and value > 100:
+                raise InputError(f"`{name}` is {value}, but it is a percentage: at most 100")
+        if self.stats not in STATS:
+            raise InputError(
+                f"`stats` is {self.stats!r}, but it must be {', '.join(STATS[:2])} or none"
+            )
+        if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
+            raise InputError(
+                "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
+            )
+        if self.resume and self.journal is None:
+            raise InputError("`resume` needs the `journal` of the search")
+        registry.require(planners, self.planner)
+        if not isinstance(self.device, str):  # an iterator could be read only once
+            object.__setattr__(self, "device", tuple(self.device))
+
+    @property
+    def finds_alignments(self) -> bool:
+        """Whether the search finds alignments: for the output, or for a filter that needs them."""
+        return self.align or self.min_identity > 0 or self.min_query_cover > 0
+
+    def for_nodes(self) -> Self:
+        """Return the options as nodes of a cluster need them: without what only the client does."""
+        return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
+
+    def parameters(self, scheme: ScoringScheme, strand: str) -> SearchParameters:
+        """Return what decides about hits, with the defaults that follow from other options.
+
+        A field of `SearchParameters` that is named like an option takes the option's value.
+
+        Parameters
+        ----------
+        scheme
+            How letters and gaps are scored.
+        strand
+            "plus", "minus" or "both".
+        """
+        max_target_seqs, evalue = self.max_target_seqs, self.evalue
+        if max_target_seqs is None:
+            max_target_seqs = MAX_TARGET_SEQS if self.top is None else 0
+        if self.stats == "none":
+            evalue = math.inf
+        own: dict[str, Any] = {
+            "scheme": scheme,
+            "strand": strand,
+            "max_target_seqs": max_target_seqs,
+            "evalue": MAX_EVALUE if evalue is None else evalue,
+        }
+        names = (field.name for field in fields(SearchParameters))
+        others = {name: getattr(self, name) for name in names if name not in own}
+        return SearchParameters(**own, **others)
