@@ -25,7 +25,7 @@ OWNERS = {
             "scheduling/schedule.py",
             "scheduling/reports/comparison.py",
         ),
-        *("scheduling/workload/workload.py", "scheduling/reports/frames.py"),
+        *("scheduling/workload/workload.py", "scheduling/frames.py"),
     },
     "polars": {"results/search_results.py"},
     "matplotlib": {

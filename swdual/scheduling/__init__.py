@@ -16,8 +16,8 @@ Stages, in the order in which a simulation meets them:
     Processors that will be free, by requested times; reserved starts; the compiled parts.
 ``engine``
     Applies events and decisions instant by instant.
-``schedule``, ``validation``, ``metrics``, ``reports``
-    When and where jobs ran, whether that is possible, its metrics, tables and charts.
+``schedule_data``, ``validation``, ``metrics``, ``reports``, ``schedule``
+    When and where jobs ran; checks, metrics, tables and charts of that; all in one class.
 ``campaign``
     Simulates a workload under several policies and allocators, each with each.
 ``conformance``

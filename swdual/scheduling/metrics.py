@@ -20,7 +20,7 @@ from swdual.errors import InputError
 from swdual.scheduling.job import seconds
 
 if TYPE_CHECKING:
-    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.schedule_data import ScheduleData
 
 Column = NDArray[np.float64]
 
@@ -28,17 +28,17 @@ SLOWDOWN_BOUND = 10.0
 """Seconds that a job counts at least in the bounded slowdown (Feitelson et al. 1997)."""
 
 
-def waiting_time(schedule: Schedule) -> Column:
+def waiting_time(schedule: ScheduleData) -> Column:
     """Return (jobs,) seconds that each job waited: start - submit."""
     return schedule.waiting_time
 
 
-def turnaround_time(schedule: Schedule) -> Column:
+def turnaround_time(schedule: ScheduleData) -> Column:
     """Return (jobs,) seconds from submission to end, or flow time: finish - submit."""
     return schedule.turnaround_time
 
 
-def stretch(schedule: Schedule) -> Column:
+def stretch(schedule: ScheduleData) -> Column:
     """Return (jobs,) how many times as long as it ran each job was there: turnaround / processing.
 
     Processing is the time in which the job held processors, with what placement added to it, but
@@ -48,7 +48,7 @@ def stretch(schedule: Schedule) -> Column:
     return (schedule.turnaround_time / np.where(ran > 0, ran, np.nan))[ran > 0]
 
 
-def expanded_slowdown(schedule: Schedule) -> Column:
+def expanded_slowdown(schedule: ScheduleData) -> Column:
     """Return (jobs,) turnaround / run time on all processors requested, until killed.
 
     It differs from the stretch where a job ran longer than that, with fewer processors or on worse
@@ -60,7 +60,7 @@ def expanded_slowdown(schedule: Schedule) -> Column:
     return schedule.turnaround_time[alone > 0] / alone[alone > 0]
 
 
-def bounded_slowdown(schedule: Schedule, bound: float = SLOWDOWN_BOUND) -> Column:
+def bounded_slowdown(schedule: ScheduleData, bound: float = SLOWDOWN_BOUND) -> Column:
     """Return (jobs,) max(1, turnaround / max(processing, bound)); short jobs weigh no more than it.
 
     Parameters
@@ -73,21 +73,21 @@ def bounded_slowdown(schedule: Schedule, bound: float = SLOWDOWN_BOUND) -> Colum
     return np.maximum(1.0, schedule.turnaround_time / np.maximum(schedule.processing_time, bound))
 
 
-def makespan(schedule: Schedule) -> float:
+def makespan(schedule: ScheduleData) -> float:
     """Seconds from the first submission to the last end: max finish - min submit."""
     if not len(schedule):
         return 0.0
     return float(schedule.finish_time.max() - schedule.workload.submit_time.min())
 
 
-def utilisation(schedule: Schedule) -> float:
+def utilisation(schedule: ScheduleData) -> float:
     """Part of all processor time that jobs held: sum of p (end - start) / (total time m)."""
     ran = schedule.executions
     held = float(ran.processors @ (ran.end - ran.start))
     return _ratio(held, makespan(schedule) * schedule.platform.processors)
 
 
-def multiprogramming_level(schedule: Schedule) -> float:
+def multiprogramming_level(schedule: ScheduleData) -> float:
     """Mean processes per processor: sum of p requested (end - start) / (total time m).
 
     A job has as many processes as it requests processors, also when it holds fewer of these
@@ -98,7 +98,7 @@ def multiprogramming_level(schedule: Schedule) -> float:
     return _ratio(there, makespan(schedule) * schedule.platform.processors)
 
 
-def fragmentation(schedule: Schedule) -> float:
+def fragmentation(schedule: ScheduleData) -> float:
     """Part of all processor time that was free while jobs waited.
 
     Integral of the free processors over the time that the queue is not empty, / (total time m)
@@ -109,24 +109,24 @@ def fragmentation(schedule: Schedule) -> float:
     return _ratio(float(free @ np.diff(times)), makespan(schedule) * schedule.platform.processors)
 
 
-def contiguity_factor(schedule: Schedule) -> float:
+def contiguity_factor(schedule: ScheduleData) -> float:
     """Mean number of ranges of consecutive processors of a job; 1 at best (thesis, 5.7)."""
     return _mean(_pieces(schedule))
 
 
-def locality_factor(schedule: Schedule) -> float:
+def locality_factor(schedule: ScheduleData) -> float:
     """Mean of clusters used / clusters needed, ceil(p / cluster size); 1 at best (thesis, 5.7)."""
     used, needed = _clusters(schedule)
     return _mean(used / needed)
 
 
-def locality_ratio(schedule: Schedule) -> float:
+def locality_ratio(schedule: ScheduleData) -> float:
     """Mean of clusters used / mean of clusters needed: wide jobs weigh more (thesis, 4.6.2)."""
     used, needed = _clusters(schedule)
     return _ratio(_sum(used), _sum(needed))
 
 
-def platform_level_factor(schedule: Schedule) -> float:
+def platform_level_factor(schedule: ScheduleData) -> float:
     """Mean of level / lowest level possible for p; 1 at best (thesis, 5.7).
 
     The level of a job is the lowest one on which a single block holds all its processors.
@@ -134,33 +134,33 @@ def platform_level_factor(schedule: Schedule) -> float:
     return _mean(_levels(schedule))
 
 
-def contiguous_share(schedule: Schedule) -> float:
+def contiguous_share(schedule: ScheduleData) -> float:
     """Part of the jobs whose processors are consecutive."""
     return _mean(_pieces(schedule) == 1)
 
 
-def local_share(schedule: Schedule) -> float:
+def local_share(schedule: ScheduleData) -> float:
     """Part of the jobs that use no more clusters than they need."""
     used, needed = _clusters(schedule)
     return _mean(used == needed)
 
 
-def minimum_level_share(schedule: Schedule) -> float:
+def minimum_level_share(schedule: ScheduleData) -> float:
     """Part of the jobs on the lowest platform level possible for p."""
     return _mean(_levels(schedule) == 1)
 
 
-def success_rate(schedule: Schedule) -> float:
+def success_rate(schedule: ScheduleData) -> float:
     """Part of the jobs that ran to their end: that were not killed (thesis, 5.3.3)."""
     return _mean(~schedule.killed)
 
 
-def backfilled_jobs(schedule: Schedule) -> float:
+def backfilled_jobs(schedule: ScheduleData) -> float:
     """Number of jobs that overtook an earlier one by backfilling."""
     return float(np.count_nonzero(schedule.backfilled))
 
 
-def killed_jobs(schedule: Schedule) -> float:
+def killed_jobs(schedule: ScheduleData) -> float:
     """Number of jobs that were stopped at their requested time."""
     return float(np.count_nonzero(schedule.killed))
 
@@ -183,7 +183,7 @@ class Usage(NamedTuple):
     waiting: NDArray[np.int64]
 
 
-def usage(schedule: Schedule) -> Usage:
+def usage(schedule: ScheduleData) -> Usage:
     """Return how many processors are busy, and how many jobs wait, from instant to instant.
 
     A job waits in [submit, start) and holds its processors in [start, end); between executions it
@@ -228,9 +228,9 @@ class Metric:
 
     formula: str
     unit: str
-    compute: Callable[[Schedule], float]
+    compute: Callable[[ScheduleData], float]
 
-    def __call__(self, schedule: Schedule) -> float:
+    def __call__(self, schedule: ScheduleData) -> float:
         """Return the value for a schedule."""
         return self.compute(schedule)
 
@@ -265,7 +265,7 @@ STATISTICS: Mapping[str, Callable[[Column], float]] = {
 """What is made of a quantity of all jobs; the norm is the 2-norm, sqrt(sum of squares)."""
 
 
-def quantities(bound: float = SLOWDOWN_BOUND) -> dict[str, Callable[[Schedule], Column]]:
+def quantities(bound: float = SLOWDOWN_BOUND) -> dict[str, Callable[[ScheduleData], Column]]:
     """Return what is measured of each job, by name, with a bound for the bounded slowdown.
 
     Raises
@@ -285,8 +285,8 @@ def quantities(bound: float = SLOWDOWN_BOUND) -> dict[str, Callable[[Schedule], 
 
 
 def _composed(
-    of_values: Callable[[Column], float], of_jobs: Callable[[Schedule], Column]
-) -> Callable[[Schedule], float]:
+    of_values: Callable[[Column], float], of_jobs: Callable[[ScheduleData], Column]
+) -> Callable[[ScheduleData], float]:
     return lambda schedule: of_values(of_jobs(schedule))
 
 
@@ -342,7 +342,7 @@ METRICS: Mapping[str, Metric] = metrics()
 """All metrics by name, with the usual bound of 10 s."""
 
 
-def table(schedule: Schedule, chosen: Mapping[str, Metric] = METRICS) -> dict[str, float]:
+def table(schedule: ScheduleData, chosen: Mapping[str, Metric] = METRICS) -> dict[str, float]:
     """Return the value of each metric by name; NaN where there are no jobs."""
     return {name: metric(schedule) for name, metric in chosen.items()}
 
@@ -351,12 +351,12 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.nan
 
 
-def _pieces(schedule: Schedule) -> Column:
+def _pieces(schedule: ScheduleData) -> Column:
     """Return (jobs,) the number of ranges of each job."""
     return np.diff(schedule.offsets).astype(np.float64)
 
 
-def _clusters(schedule: Schedule) -> tuple[Column, Column]:
+def _clusters(schedule: ScheduleData) -> tuple[Column, Column]:
     """Return (jobs,) clusters used, and clusters needed."""
     platform = schedule.platform
     used = platform.clusters(schedule.offsets, schedule.ranges)
@@ -364,7 +364,7 @@ def _clusters(schedule: Schedule) -> tuple[Column, Column]:
     return used.astype(np.float64), needed.astype(np.float64)
 
 
-def _levels(schedule: Schedule) -> Column:
+def _levels(schedule: ScheduleData) -> Column:
     """Return (jobs,) level / lowest level possible, both counted from 1."""
     platform = schedule.platform
     levels = platform.levels(schedule.offsets, schedule.ranges)

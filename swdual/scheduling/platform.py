@@ -185,7 +185,7 @@ class Platform:
         Parameters
         ----------
         offsets, ranges
-            (jobs + 1,) and (ranges, 2), as in a `swdual.scheduling.schedule.Schedule`: set i is
+            (jobs + 1,) and (ranges, 2), as in `swdual.scheduling.schedule_data`: set i is
             the ranges from ``offsets[i]`` to ``offsets[i + 1] - 1``.
         """
         some = offsets[1:] > offsets[:-1]

@@ -8,7 +8,8 @@ import numpy as np
 
 from swdual.scheduling.policy import Running
 from swdual.scheduling.processors import Ranges
-from swdual.scheduling.schedule import Executions, Schedule
+from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.schedule_data import Executions
 
 NONE = np.zeros((0, 2), np.int64)
 

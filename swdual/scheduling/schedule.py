@@ -1,208 +1,42 @@
-"""Schedules: when and where each job ran, and how it ended."""
+"""Schedules, with their reports: metrics, charts, tables and explanations."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from swdual.io.text import pluralize
-from swdual.scheduling.penalty import Penalty
-from swdual.scheduling.platform import Platform
-from swdual.scheduling.processors import Ranges
-from swdual.scheduling.reports.frames import data_frame
-from swdual.scheduling.workload.workload import Workload
+from swdual.scheduling import validation
+from swdual.scheduling.frames import data_frame
+from swdual.scheduling.metrics import METRICS, table
+from swdual.scheduling.reports import jobs_table
+from swdual.scheduling.reports.comparison import Row, compare, shown
+from swdual.scheduling.reports.explanation import explain_job
+from swdual.scheduling.reports.summary import headline, summary
+from swdual.scheduling.schedule_data import ScheduleData
 
 if TYPE_CHECKING:
     import matplotlib.figure
     import pandas
 
 
-@dataclass(frozen=True, eq=False)
-class Executions:
-    """Times in which jobs held processors, as columns.
-
-    Parameters
-    ----------
-    job
-        (executions,) index of the job.
-    start, end
-        (executions,) seconds, [start, end).
-    rate
-        (executions,) seconds of its run time that the job did in a second.
-    kept
-        (executions,) whether that counts, or the job had to begin anew.
-    offsets, ranges
-        (executions + 1,) and (ranges, 2): the processors, as in a `Schedule`.
-    """
-
-    job: NDArray[np.int64]
-    start: NDArray[np.float64]
-    end: NDArray[np.float64]
-    rate: NDArray[np.float64]
-    kept: NDArray[np.bool_]
-    offsets: NDArray[np.int64]
-    ranges: Ranges
-
-    def __len__(self) -> int:
-        return len(self.job)
-
-    @property
-    def processors(self) -> NDArray[np.int64]:
-        """(executions,) how many processors each held."""
-        return _sizes(self.offsets, self.ranges)
-
-    def with_more(self, other: Executions) -> Executions:
-        """Return these and others."""
-        if not len(other):
-            return self
-        return Executions(
-            job=np.concatenate((self.job, other.job)),
-            start=np.concatenate((self.start, other.start)),
-            end=np.concatenate((self.end, other.end)),
-            rate=np.concatenate((self.rate, other.rate)),
-            kept=np.concatenate((self.kept, other.kept)),
-            offsets=np.concatenate((self.offsets, self.offsets[-1] + other.offsets[1:])),
-            ranges=np.concatenate((self.ranges, other.ranges)),
-        )
-
-
-def _sizes(offsets: NDArray[np.int64], ranges: Ranges) -> NDArray[np.int64]:
-    total = np.concatenate(([0], np.cumsum(ranges[:, 1] - ranges[:, 0])))
-    return np.diff(total[offsets])
-
-
-NEVER_INTERRUPTED = Executions(
-    job=np.zeros(0, np.int64),
-    start=np.zeros(0),
-    end=np.zeros(0),
-    rate=np.zeros(0),
-    kept=np.zeros(0, np.bool_),
-    offsets=np.zeros(1, np.int64),
-    ranges=np.zeros((0, 2), np.int64),
-)
-"""No executions."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
-    """The executions of a workload's jobs, as columns in the workload's order.
+class Schedule(ScheduleData):
+    """What happened to the jobs of a workload; `swdual.scheduling.simulate` makes it.
 
-    Parameters
-    ----------
-    workload, platform
-        The jobs, and where they ran.
-    policy, allocator, options
-        What decided.
-    start_time, finish_time
-        (jobs,) seconds; a job holds its processors in [start, finish).
-    killed
-        (jobs,) whether the job was stopped at its requested time.
-    backfilled
-        (jobs,) whether it overtook one that was submitted before it.
-    promised
-        (jobs,) the first start that the policy promised it; NaN where it promised none.
-    last_start, last_rate
-        (jobs,) since when a job ran as it ended, and the seconds of its run time that it did in a
-        second; its start, and 1, unless it was stopped or resized.
-    offsets, ranges
-        (jobs + 1,) and (ranges, 2): job i ended on the processors of the ranges from
-        ``offsets[i]`` to ``offsets[i + 1] - 1``, [first, stop) each.
-    interrupted
-        What jobs ran before they were stopped or resized.
-    malleable
-        Whether jobs may have run on fewer processors than they need.
-    penalty
-        How much longer jobs ran on processors further apart than need be.
-    notes
-        Explanations of watched jobs, by index: seconds and what was decided.
+    The fields are those of `ScheduleData`. The methods here are short forms of functions of
+    `swdual.scheduling.metrics`, `swdual.scheduling.validation` and `swdual.scheduling.reports`.
     """
-
-    workload: Workload
-    platform: Platform
-    policy: str
-    allocator: str
-    options: Mapping[str, Any]
-    start_time: NDArray[np.float64]
-    finish_time: NDArray[np.float64]
-    killed: NDArray[np.bool_]
-    backfilled: NDArray[np.bool_]
-    promised: NDArray[np.float64]
-    last_start: NDArray[np.float64]
-    last_rate: NDArray[np.float64]
-    offsets: NDArray[np.int64]
-    ranges: Ranges
-    interrupted: Executions
-    malleable: bool = False
-    penalty: Penalty | None = None
-    notes: Mapping[int, list[tuple[float, str]]] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.start_time)
-
-    def allocation(self, index: int) -> Ranges:
-        """Return the processors that a job ended on: (ranges, 2)."""
-        return self.ranges[self.offsets[index] : self.offsets[index + 1]]
-
-    @property
-    def processors(self) -> NDArray[np.int64]:
-        """(jobs,) how many processors each job ended on."""
-        return _sizes(self.offsets, self.ranges)
-
-    @property
-    def executions(self) -> Executions:
-        """All that ran, also what was stopped or resized; in no particular order."""
-        ran = np.flatnonzero(np.isfinite(self.finish_time))
-        last = Executions(
-            job=ran,
-            start=self.last_start[ran],
-            end=self.finish_time[ran],
-            rate=self.last_rate[ran],
-            kept=np.ones(len(ran), np.bool_),
-            offsets=np.append(self.offsets[:-1][ran], self.offsets[-1]),
-            ranges=self.ranges,
-        )
-        return last.with_more(self.interrupted)
-
-    @property
-    def waiting_time(self) -> NDArray[np.float64]:
-        """Seconds from submission to start."""
-        return self.start_time - self.workload.submit_time
-
-    @property
-    def execution_time(self) -> NDArray[np.float64]:
-        """Seconds from start to finish."""
-        return self.finish_time - self.start_time
-
-    @property
-    def processing_time(self) -> NDArray[np.float64]:
-        """Seconds that a job held processors, without those of work that was lost."""
-        ran = self.executions
-        lasted = (ran.end - ran.start) * ran.kept
-        total = np.bincount(ran.job, weights=lasted, minlength=len(self))
-        return np.where(np.isfinite(self.finish_time), total, np.nan)
-
-    @property
-    def turnaround_time(self) -> NDArray[np.float64]:
-        """Seconds from submission to finish, the flow time."""
-        return self.finish_time - self.workload.submit_time
 
     @property
     def metrics(self) -> dict[str, float]:
         """The schedule's figures by name; see `swdual.scheduling.metrics` for their formulas."""
-        from swdual.scheduling.metrics import table
-
         return table(self)
 
     def violations(self) -> list[str]:
         """Return what is impossible or forbidden in the schedule; nothing if it is valid."""
-        from swdual.scheduling.validation import violations
-
-        return violations(self)
+        return validation.violations(self)
 
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
@@ -231,8 +65,6 @@ class Schedule:
         InputError
             If no job has this number.
         """
-        from swdual.scheduling.reports.explanation import explain_job
-
         return "\n".join(explain_job(self, job))
 
     def write_jobs(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -245,14 +77,9 @@ class Schedule:
         OutputError
             If it cannot be written, or exists without `force`.
         """
-        from swdual.scheduling.reports.jobs_table import write
-
-        write(self, path, force=force)
+        jobs_table.write(self, path, force=force)
 
     def __repr__(self) -> str:
-        from swdual.scheduling.metrics import METRICS
-        from swdual.scheduling.reports.comparison import shown
-
         facts = [
             pluralize(len(self), "job", "jobs"),
             pluralize(self.platform.processors, "processor", "processors"),
@@ -266,16 +93,10 @@ class Schedule:
 
     def __str__(self) -> str:
         """Return what ``swdual simulate`` prints of one schedule."""
-        from swdual.scheduling.metrics import METRICS
-        from swdual.scheduling.reports.comparison import Row
-        from swdual.scheduling.reports.summary import headline, summary
-
         lines = summary(Row.of(self, METRICS), METRICS)
         return "\n".join((headline(self.workload, self.platform), *lines))
 
     def _repr_html_(self) -> str:
-        from swdual.scheduling.reports.comparison import compare
-
         return compare([self])._repr_html_()
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -286,6 +107,4 @@ class Schedule:
         InputError
             If pandas is missing.
         """
-        from swdual.scheduling.reports.jobs_table import columns
-
-        return data_frame(columns(self))
+        return data_frame(jobs_table.columns(self))

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.scheduling.schedule import Executions, Schedule
+from swdual.scheduling.schedule_data import Executions, ScheduleData
 
 SHOWN = 3
 """Max jobs that a violation names."""
 
 
-def violations(schedule: Schedule) -> list[str]:
+def violations(schedule: ScheduleData) -> list[str]:
     """Return what is impossible or forbidden in a schedule; nothing if it is valid.
 
     Every job runs once, not before its submission, on as many processors as it needs, none of
@@ -24,7 +24,7 @@ def violations(schedule: Schedule) -> list[str]:
     return [*_check_jobs(schedule), *_check_allocations(schedule), *_check_placement(schedule)]
 
 
-def _check_jobs(schedule: Schedule) -> Iterator[str]:
+def _check_jobs(schedule: ScheduleData) -> Iterator[str]:
     executions = schedule.executions
     jobs, submit_time = len(schedule), schedule.workload.submit_time
     lasted = executions.kept * executions.rate * (executions.end - executions.start)
@@ -62,7 +62,7 @@ def _find_overlaps(executions: Executions, jobs: int) -> NDArray[np.bool_]:
     return np.bincount(job[1:][wrong], minlength=jobs) > 0
 
 
-def _compute_needs(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _compute_needs(schedule: ScheduleData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the seconds that each job needs on its processors, and after which it is killed."""
     workload, platform = schedule.workload, schedule.platform
     work, limit = workload.run_time, workload.requested_time
@@ -78,7 +78,7 @@ def _compute_needs(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.
     return work, limit
 
 
-def _check_allocations(schedule: Schedule) -> Iterator[str]:
+def _check_allocations(schedule: ScheduleData) -> Iterator[str]:
     workload, executions = schedule.workload, schedule.executions
     held, needed = executions.processors, workload.processors[executions.job]
     wrong = (held != needed) | (executions.rate != 1)
@@ -122,7 +122,7 @@ def _check_allocations(schedule: Schedule) -> Iterator[str]:
         yield _describe(schedule, np.unique(overlapping), "hold processors that another job holds")
 
 
-def _check_placement(schedule: Schedule) -> Iterator[str]:
+def _check_placement(schedule: ScheduleData) -> Iterator[str]:
     platform, counts = schedule.platform, schedule.processors
     offsets, ranges = schedule.offsets, schedule.ranges
     if schedule.allocator == "contiguous":
@@ -137,7 +137,7 @@ def _check_placement(schedule: Schedule) -> Iterator[str]:
         yield _describe(schedule, np.flatnonzero(wrong), f"are not {schedule.allocator}")
 
 
-def _describe(schedule: Schedule, jobs: NDArray[np.int64], what: str) -> str:
+def _describe(schedule: ScheduleData, jobs: NDArray[np.int64], what: str) -> str:
     numbers = ", ".join(str(schedule.workload.number[job]) for job in jobs[:SHOWN])
     more = ", ..." if len(jobs) > SHOWN else ""
     noun = "job" if len(jobs) == 1 else "jobs"

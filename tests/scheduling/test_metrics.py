@@ -15,7 +15,7 @@ from swdual.errors import InputError
 from swdual.scheduling import metrics
 from swdual.scheduling.metrics import METRICS, table, usage
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.schedule import Executions
+from swdual.scheduling.schedule_data import Executions
 
 SMALL = Platform(4, block_sizes=(2, 4))
 HAND = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.schedule import NEVER_INTERRUPTED, Schedule
+from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.schedule_data import NEVER_INTERRUPTED
 from swdual.scheduling.workload.workload import Workload
 
 

@@ -25,7 +25,7 @@ from swdual.scheduling.reports.comparison import Comparison, Row
 if TYPE_CHECKING:
     import matplotlib.figure
 
-    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.schedule_data import ScheduleData
 
 FINE = 20_000
 """Rectangles of a chart above which they are drawn as an image, also in SVG and PDF."""
@@ -59,7 +59,7 @@ TITLES = {
 
 
 def gantt(
-    schedule: Schedule, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    schedule: ScheduleData, path: str | os.PathLike[str] | None = None, *, force: bool = False
 ) -> matplotlib.figure.Figure | None:
     """Draw which job has which processors, and when (needs matplotlib).
 
@@ -90,7 +90,7 @@ def gantt(
 
 
 def usage(
-    schedule: Schedule, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    schedule: ScheduleData, path: str | os.PathLike[str] | None = None, *, force: bool = False
 ) -> matplotlib.figure.Figure | None:
     """Draw how many processors are busy and how many jobs wait, over time: see `gantt`.
 
@@ -100,7 +100,7 @@ def usage(
 
 
 def distributions(
-    schedules: Iterable[Schedule],
+    schedules: Iterable[ScheduleData],
     quantities: Sequence[str] = ("waiting_time", "bounded_slowdown"),
     path: str | os.PathLike[str] | None = None,
     *,
@@ -145,7 +145,7 @@ def _draw(
     return None
 
 
-def _with_tooltips(content: bytes, schedule: Schedule) -> bytes:
+def _with_tooltips(content: bytes, schedule: ScheduleData) -> bytes:
     """Return an SVG file whose rectangles, which are links to ``#N``, have tooltips instead."""
     ran = schedule.executions
     which = np.repeat(np.arange(len(ran)), np.diff(ran.offsets)).tolist()
@@ -164,7 +164,7 @@ def _with_tooltips(content: bytes, schedule: Schedule) -> bytes:
     return re.sub(rb'<a xlink:href="#([0-9]+)"[^>]*>', title, content).replace(b"</a>", b"</g>")
 
 
-def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
+def _gantt(schedule: ScheduleData, *, linked: bool) -> matplotlib.figure.Figure:
     """Return the Gantt chart; linked: rectangle N is a link to ``#N``, to be replaced."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgba_array
@@ -211,7 +211,7 @@ def _gantt(schedule: Schedule, *, linked: bool) -> matplotlib.figure.Figure:
 
 
 def _choose_numbered(
-    boxes: NDArray[np.float64], jobs: NDArray[np.int64], schedule: Schedule
+    boxes: NDArray[np.float64], jobs: NDArray[np.int64], schedule: ScheduleData
 ) -> Iterator[tuple[float, float, int]]:
     """Yield middle and job of the rectangles with room for a number, the largest ones first."""
     if not len(boxes) or np.ptp(boxes[:, :, 0]) == 0:
@@ -247,7 +247,7 @@ def _gantt_legend(figure: Any) -> None:
     )
 
 
-def rectangles(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def rectangles(schedule: ScheduleData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return what a Gantt chart draws: (ranges, 4, 2) corners, and (ranges,) the job of each.
 
     A corner is (seconds, processor): processor k fills the height from k to k + 1.
@@ -261,7 +261,7 @@ def rectangles(schedule: Schedule) -> tuple[NDArray[np.float64], NDArray[np.int6
     return boxes, executions.job[which]
 
 
-def _usage(schedule: Schedule) -> matplotlib.figure.Figure:
+def _usage(schedule: ScheduleData) -> matplotlib.figure.Figure:
     from matplotlib.figure import Figure
 
     times, busy, waiting = metrics.usage(schedule)
@@ -309,7 +309,7 @@ def coarsen(
 
 
 def _distributions(
-    schedules: Iterable[Schedule], quantities: Sequence[str]
+    schedules: Iterable[ScheduleData], quantities: Sequence[str]
 ) -> matplotlib.figure.Figure:
     from matplotlib.figure import Figure
 
@@ -403,13 +403,13 @@ def _quantity_axis(chart: Any, quantity: str, curves: Sequence[NDArray[np.float6
     chart.set_xlabel(TITLES[quantity])
 
 
-def label(schedule: Schedule) -> str:
+def label(schedule: ScheduleData) -> str:
     """Return a line that says which schedule this is: workload, policy and allocator."""
     name = f"{schedule.workload.name}: " if schedule.workload.name else ""
     return f"{name}{schedule.policy}, {schedule.allocator}"
 
 
-def _time_axis(chart: Any, times: NDArray[np.float64], schedule: Schedule) -> None:
+def _time_axis(chart: Any, times: NDArray[np.float64], schedule: ScheduleData) -> None:
     """Set the limits of an axis of seconds; its ticks are dates, or hours or days."""
     if not times.size or times.max() <= times.min():
         chart.set_xlabel("seconds")

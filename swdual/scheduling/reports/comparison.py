@@ -14,14 +14,14 @@ from swdual.errors import InputError
 from swdual.io import notebook
 from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import metrics
+from swdual.scheduling.frames import data_frame
 from swdual.scheduling.metrics import METRICS, Metric
-from swdual.scheduling.reports.frames import data_frame
 from swdual.scheduling.workload.workload import DAY
 
 if TYPE_CHECKING:
     import pandas
 
-    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.schedule_data import ScheduleData
 
 HOUR = 3600
 """Seconds."""
@@ -58,7 +58,7 @@ class Row:
     values: Mapping[str, float]
 
     @classmethod
-    def of(cls, schedule: Schedule, chosen: Mapping[str, Metric]) -> Row:
+    def of(cls, schedule: ScheduleData, chosen: Mapping[str, Metric]) -> Row:
         """Return the row of a schedule, with some metrics."""
         return cls(
             schedule.workload.name,
@@ -232,7 +232,7 @@ def check_shown(shown: Sequence[str], metrics: Mapping[str, Metric]) -> None:
 
 
 def compare(
-    schedules: Iterable[Schedule],
+    schedules: Iterable[ScheduleData],
     *,
     shown: Sequence[str] = SHOWN,
     chosen: Mapping[str, Metric] = METRICS,

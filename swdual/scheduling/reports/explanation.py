@@ -12,7 +12,7 @@ from swdual.scheduling import processors
 from swdual.scheduling.job import seconds
 
 if TYPE_CHECKING:
-    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.schedule_data import ScheduleData
     from swdual.scheduling.workload.workload import Workload
 
 NAMED = 10
@@ -40,7 +40,7 @@ def check_number(workload: Workload, number: int) -> None:
         )
 
 
-def explain_job(schedule: Schedule, number: int) -> list[str]:
+def explain_job(schedule: ScheduleData, number: int) -> list[str]:
     """Return lines about the jobs with a number: request, notes with their times, and outcome.
 
     Notes are there if `swdual.scheduling.engine.simulate` was asked to explain the job, and the
@@ -64,7 +64,7 @@ def explain_job(schedule: Schedule, number: int) -> list[str]:
     return lines
 
 
-def _outcome(schedule: Schedule, index: int) -> list[str]:
+def _outcome(schedule: ScheduleData, index: int) -> list[str]:
     start, promised = float(schedule.start_time[index]), float(schedule.promised[index])
     promise = (
         "" if math.isnan(promised) else f"promised to start at {seconds(promised)} at the latest"
@@ -86,7 +86,7 @@ def _outcome(schedule: Schedule, index: int) -> list[str]:
     ]
 
 
-def _named(schedule: Schedule, indices: np.ndarray, what: str) -> list[str]:
+def _named(schedule: ScheduleData, indices: np.ndarray, what: str) -> list[str]:
     """Return a line about jobs, if there are any: how many, and the first ones by number."""
     if not len(indices):
         return []

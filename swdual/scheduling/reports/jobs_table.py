@@ -14,14 +14,14 @@ from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
 
 if TYPE_CHECKING:
-    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.schedule_data import ScheduleData
 
 COMPLETED = "COMPLETED_SUCCESSFULLY"
 KILLED = "COMPLETED_WALLTIME_REACHED"
 """What became of a job, in Batsim's words."""
 
 
-def columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
+def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
     """Return the jobs in the order of the workload, a column a name.
 
     ``job_id`` is what the trace calls a job, and all times are the trace's own seconds.
@@ -49,7 +49,7 @@ def columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     }
 
 
-def write(schedule: Schedule, path: str | os.PathLike[str], *, force: bool = False) -> None:
+def write(schedule: ScheduleData, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write the jobs as CSV, with names in the first line; what is NaN is an empty field.
 
     Parameters

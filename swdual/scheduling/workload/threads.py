@@ -21,7 +21,7 @@ from swdual.errors import InputError
 from swdual.scheduling.workload.workload import Workload
 
 if TYPE_CHECKING:
-    from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.schedule_data import ScheduleData
 
 NOTHING = -1
 """What a thread waits for that needs no result."""
@@ -189,7 +189,7 @@ def joined(threads: Workload) -> Workload:
     )
 
 
-def turnaround_times(schedule: Schedule) -> NDArray[np.float64]:
+def turnaround_times(schedule: ScheduleData) -> NDArray[np.float64]:
     """Return (jobs,) seconds from the submission of a job to the end of its last thread.
 
     Jobs are in the order of `Threads.of`; those of a schedule of rigid jobs are in the same one.

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
 from swdual.io.text import sanitize
+from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
-from swdual.scheduling.reports.frames import data_frame
 from swdual.scheduling.workload.trace import MAX_VALUE
 
 if TYPE_CHECKING:
