@@ -21,7 +21,15 @@ from swdual.runtime.native import native, native_family
 
 @native_family
 def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
-    """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    """Return the kernel for one score width.
+
+    Parameters
+    ----------
+    bits
+        Bits of a score: 8, 16 or 32.
+    lanes
+        Scores in a vector; their bytes are one register.
+    """
     from swdual.lanes.cell import go_down, set_profile
     from swdual.lanes.vector import load, reaches, splat, store
 
@@ -57,12 +65,46 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
     ) -> None:
         """Fill the grid of one batch of a pack (see `Pack`); stop when every goal is reached.
 
-        Row line r has, for each column of the batch, the vectors H and F below row
-        ``(r + 1) * tile - 1``; column line c has, for each row, H and E right of column
-        ``(c + 1) * tile - 1``. Target t reaches its goal in group ``end_groups[t]`` (counted from
-        the batch's first), in blocks of `tile` rows that ``end_rows[t]`` marks; a block may be
-        marked because of the row above it.
+        Parameters
+        ----------
+        codes, start, groups
+            Codes of the pack, the batch's first group, and its number of groups.
+        event_groups, event_lanes
+            The batch's events: see `Pack`.
+        lane_targets, next_targets
+            The first target of each lane, and the target that follows each event; -1 for none.
+        goals
+            (targets,) the number that each target's best cell has.
+        query, letters, low, high
+            Codes of the query, the different codes among them, and score tables (`ScoreWidth`).
+        scales
+            What stands for score 0, and the first and each further gap residue's cost.
+        tile
+            Rows and columns between the lines that are kept, a multiple of four.
+        H, E, profile, lane_goal, lane_reset, lane_best
+            Work space: len(query) vectors, as many, 32 groups, and one vector each.
+        kept_rows
+            Row line r: for each column of the batch the vectors H and F below row
+            ``(r + 1) * tile - 1``.
+        kept_columns
+            Column line c: for each row the vectors H and E right of column
+            ``(c + 1) * tile - 1``.
+        end_groups
+            (targets,) -1; receives the group in which a target first reaches its goal.
+        end_rows
+            (targets, blocks of `tile` rows) 0; receives 1 for the blocks of that group in which the
+            goal is reached. A block may be marked because of the row above it.
         """
+        # What is kept of the matrices of a batch, with tile = 8 (o: a kept cell, in all lanes):
+        #
+        #               group 0   1     2   3
+        #     rows 0-7       ....   ...o  ....   ...o      Column lines: all rows, right of every
+        #                    ....   ...o  ....   ...o      second group (8 columns).
+        #         row 7      oooo   oooo  oooo   oooo      Row line 0.
+        #     rows 8-15      ....   ...o  ....   ...o
+        #
+        # Any tile between the lines can be filled again from its upper and left line: that is what
+        # `walk_grid` does, for the few tiles that an alignment passes through.
         zero_number, gx_number, ge_number = scales
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
@@ -79,8 +121,8 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
             else:
                 lane_goal[lane] = MAX_NUMBER
         for group in range(groups):
-            place = (start + group) * GROUP
-            set_profile(profile, letters, low, high, codes, place, BITS, LANES)
+            at = (start + group) * GROUP
+            set_profile(profile, letters, low, high, codes, at, BITS, LANES)
             reset = load(lane_reset, 0, LANES)
             goal = load(lane_goal, 0, LANES)
             above = zero
@@ -103,6 +145,8 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
                     zero,
                     LANES,
                 )
+                # `best` restarts with zero in every block, so this asks: does a cell of this group
+                # and block reach its lane's goal? A goal is the best score: no cell is above it.
                 if reaches(best, goal):
                     store(lane_best, 0, best)
                     for lane in range(LANES):
@@ -113,7 +157,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
                                 missing -= 1
                             if end_groups[target] == group:
                                 end_rows[target, block] = 1
-                            else:
+                            else:  # reached in an earlier group: look no more
                                 lane_goal[lane] = MAX_NUMBER
                 if last < len(query):
                     line = (block * groups + group) * 2 * GROUP
@@ -151,11 +195,87 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
 
 @native
 def _number(memory: NDArray[np.int8], size: int, at: int) -> Any:
-    """Return a number of so many bytes, the lowest first: one `walk_grid` then reads any width."""
+    """Return number `at` of a kept line, each of `size` bytes, the lowest first.
+
+    So one `walk_grid` reads lines of any score width.
+    """
     value = np.int64(memory[at * size + size - 1])
     for k in range(size - 2, -1, -1):
         value = (value << 8) | (np.int64(memory[at * size + k]) & 255)
     return value
+
+
+@native
+def _fill_from_lines(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    table: NDArray[np.int64],
+    numbers: tuple[int, int, int],
+    goal: int,
+    tile: int,
+    lanes: int,
+    lane: int,
+    first_column: int,
+    groups: int,
+    number_bytes: int,
+    kept_rows: NDArray[np.int8],
+    kept_columns: NDArray[np.int8],
+    bottom: int,
+    right: int,
+    scratch: NDArray[np.int64],
+    directions: NDArray[np.uint8],
+) -> tuple[int, int, int, int]:
+    """Fill a tile of one target from the lines above and to the left of it.
+
+    The tile ends in row `bottom` and in column `right` of the batch; the other parameters are those
+    of `walk_grid`. Return its first row and column, and row and column of the first `goal` in it,
+    -1 if there is none.
+    """
+    #              left        right
+    #     corner | above line: H, F       Each line is kept by `fill_grid`, unless it is the edge
+    #     -------+------------------      of the matrices, where H is zero and no gap enters.
+    #     left   |
+    #     line:  |   this tile
+    #     H, E   |             bottom
+    zero, _, _ = numbers
+    H, F = scratch[:tile], scratch[tile : 2 * tile]
+    left_H, left_E = scratch[2 * tile : 3 * tile], scratch[3 * tile : 4 * tile]
+    band, strip = bottom // tile, right // tile
+    top = band * tile
+    left = max(strip * tile, first_column)
+    width, height = right + 1 - left, bottom + 1 - top
+    corner = zero
+    for k in range(width):
+        H[k] = F[k] = zero
+        if band > 0:
+            group, part = (left + k) // COLUMNS, (left + k) % COLUMNS
+            at = (((band - 1) * groups + group) * 2 * COLUMNS + part) * lanes + lane
+            H[k] = _number(kept_rows, number_bytes, at)
+            F[k] = _number(kept_rows, number_bytes, at + COLUMNS * lanes)
+    for k in range(height):
+        left_H[k] = left_E[k] = zero
+        if left > first_column:
+            at = ((strip - 1) * len(query) + top + k) * 2 * lanes + lane
+            left_H[k] = _number(kept_columns, number_bytes, at)
+            left_E[k] = _number(kept_columns, number_bytes, at + lanes)
+    if left > first_column and top > 0:
+        at = ((strip - 1) * len(query) + top - 1) * 2 * lanes + lane
+        corner = _number(kept_columns, number_bytes, at)
+    start = left - first_column
+    row, column = fill_tile(
+        query[top : bottom + 1],
+        target[start : start + width],
+        table,
+        numbers,
+        goal,
+        corner,
+        H,
+        F,
+        left_H,
+        left_E,
+        directions,
+    )
+    return top, left, row, column
 
 
 @native
@@ -179,87 +299,100 @@ def walk_grid(
     directions: NDArray[np.uint8],
     runs: NDArray[np.uint32],
 ) -> tuple[int, int, int, int, int]:
-    """Return first and last row and column of one target's alignment, and its number of runs.
+    """Find the end of one target's alignment, and walk back to its beginning.
 
     Parameters
     ----------
-    lane, first_column
-        Where the target lies in the batch.
+    query, target, table
+        Residue codes, and (32, 32) scores.
+    numbers
+        What stands for score 0, and the first and each further gap residue's cost.
+    goal
+        The number that the last cell has.
+    tile
+        Rows and columns between the lines that are kept.
+    lanes, lane
+        Lanes of the batch, and that of the target.
+    first_column, groups
+        The batch's column in which the target begins, and the batch's number of groups.
     number_bytes, kept_rows, kept_columns
-        The bytes of what `fill_grid` kept, so many for each number.
+        Bytes of a number, and the lines that `fill_grid` kept, as bytes.
+    end_group, end_rows
+        What `fill_grid` found for the target.
     scratch, directions
-        4 * tile numbers, and tile * tile.
+        Work space: 4 * tile numbers, and tile * tile.
     runs
         Receives the operations, last first.
+
+    Returns
+    -------
+    First row and row after the last, first column and column after the last (of the target), and
+    the number of runs; that is 0 if no cell has the goal.
     """
-    zero, _, _ = numbers
-    H, F = scratch[:tile], scratch[tile : 2 * tile]
-    left_H, left_E = scratch[2 * tile : 3 * tile], scratch[3 * tile : 4 * tile]
     # The end: in the group that reached the goal, the first column that has it, the first row.
-    row = column = -1
-    # Numba would compile `walk_tile` for literals, too.
-    state: Any = np.int64(IN_H)
-    count: Any = np.int64(0)
-    block = 0
-    end_column = min((end_group + 1) * COLUMNS, first_column + len(target)) - 1
-    searching = True
-    end_row = last_column = -1
-    while state != DONE:
-        if searching:
-            while block < len(end_rows) and end_rows[block] == 0:
-                block += 1
-            if block == len(end_rows):
-                searching = False
-                row, column = end_row, last_column
-                continue
-            bottom, right = min((block + 1) * tile, len(query)) - 1, end_column
-        else:
-            if row < 0 or column < first_column:
-                break
-            bottom, right = row, column
-        band, strip = bottom // tile, right // tile
-        top = band * tile
-        left = max(strip * tile, first_column)
-        width, height = right + 1 - left, bottom + 1 - top
-        corner = zero
-        for k in range(width):
-            H[k] = F[k] = zero
-            if band > 0:
-                group, part = (left + k) // COLUMNS, (left + k) % COLUMNS
-                at = (((band - 1) * groups + group) * 2 * COLUMNS + part) * lanes + lane
-                H[k] = _number(kept_rows, number_bytes, at)
-                F[k] = _number(kept_rows, number_bytes, at + COLUMNS * lanes)
-        for k in range(height):
-            left_H[k] = left_E[k] = zero
-            if left > first_column:
-                at = ((strip - 1) * len(query) + top + k) * 2 * lanes + lane
-                left_H[k] = _number(kept_columns, number_bytes, at)
-                left_E[k] = _number(kept_columns, number_bytes, at + lanes)
-        if left > first_column and top > 0:
-            at = ((strip - 1) * len(query) + top - 1) * 2 * lanes + lane
-            corner = _number(kept_columns, number_bytes, at)
-        place = left - first_column
-        found_row, found_column = fill_tile(
-            query[top : bottom + 1],
-            target[place : place + width],
+    # Only the marked blocks are filled again; ends of alignments rarely mark more than one.
+    end_row = end_column = -1
+    right = min((end_group + 1) * COLUMNS, first_column + len(target)) - 1
+    for block in range(len(end_rows)):
+        if end_rows[block] == 0:
+            continue
+        bottom = min((block + 1) * tile, len(query)) - 1
+        top, left, goal_row, goal_column = _fill_from_lines(
+            query,
+            target,
             table,
             numbers,
             goal,
-            corner,
-            H,
-            F,
-            left_H,
-            left_E,
+            tile,
+            lanes,
+            lane,
+            first_column,
+            groups,
+            number_bytes,
+            kept_rows,
+            kept_columns,
+            bottom,
+            right,
+            scratch,
             directions,
         )
-        if searching:
-            if found_row >= 0 and (last_column < 0 or left + found_column < last_column):
-                end_row, last_column = top + found_row, left + found_column
-            block += 1
-            continue
+        if goal_row >= 0 and (end_column < 0 or left + goal_column < end_column):
+            end_row, end_column = top + goal_row, left + goal_column
+    # The way back, tile by tile: fill the tile that ends in the current cell, walk through it to
+    # its upper or left edge, and go on in the tile there.
+    #
+    #     +---------+---------+---------+
+    #     | begin o-|-,       |         |     Here four tiles are filled, from the
+    #     +---------+ | ------+---------+     right to the left, each only up to
+    #     |         | `-------|---o end |     the cell where the walk enters it.
+    #     +---------+---------+---------+
+    row, column = end_row, end_column
+    # Numba would compile `walk_tile` for literals, too.
+    state: Any = np.int64(IN_H)
+    count: Any = np.int64(0)
+    while state != DONE and row >= 0 and column >= first_column:
+        top, left, _, _ = _fill_from_lines(
+            query,
+            target,
+            table,
+            numbers,
+            goal,
+            tile,
+            lanes,
+            lane,
+            first_column,
+            groups,
+            number_bytes,
+            kept_rows,
+            kept_columns,
+            row,
+            column,
+            scratch,
+            directions,
+        )
         row, column, state, count = walk_tile(
-            directions, width, row - top, column - left, state, runs, count
+            directions, column + 1 - left, row - top, column - left, state, runs, count
         )
         row += top
         column += left
-    return row + 1, end_row + 1, column + 1 - first_column, last_column + 1 - first_column, count
+    return row + 1, end_row + 1, column + 1 - first_column, end_column + 1 - first_column, count

@@ -70,14 +70,17 @@ class Walk:
         self.row = self.column = -1
         self.state = IN_H
 
-    def whole(self, goal: int) -> tuple[int, int]:
-        """Walk the best alignment, whose score is `goal`; return where it ends (exclusive)."""
+    def walk_best(self, goal: int) -> tuple[int, int]:
+        """Walk the best alignment, whose score is `goal`; return where it ends (exclusive).
+
+        The result is (0, 0) if no cell has this score.
+        """
         rows, columns = len(self._query), len(self._target)
         zeros = np.zeros(max(rows, columns), np.int64)
         borders = Borders(0, zeros[:columns], zeros[:columns], zeros[:rows], zeros[:rows])
         self.row, self.column = rows - 1, columns - 1
         lines = self._fill(0, 0, borders, goal)
-        self.row, self.column = end = lines.found
+        self.row, self.column = end = lines.end
         self._walk_between(0, 0, borders, lines)
         return end[0] + 1, end[1] + 1
 
@@ -120,7 +123,7 @@ class Walk:
         rows = np.empty((counts[0], 2, len(target)), np.int64)
         columns = np.empty((counts[1], 2, len(query)), np.int64)
         H, F = borders.above_H[: len(target)].copy(), borders.above_F[: len(target)].copy()
-        corner, found = borders.corner, (-1, -1)
+        corner, end = borders.corner, (-1, -1)
         for first, last in self._bands(len(query), len(target), steps[0]):
             self._progress(0)
             here = slice(first, last)
@@ -141,18 +144,18 @@ class Walk:
             if last % steps[0] == 0 or last == len(query):
                 rows[(last - 1) // steps[0]] = H, F
             corner = int(borders.left_H[here.stop - 1])
-            if row >= 0 and (found[1] < 0 or column < found[1]):
-                found = first + row, column
-        return _Lines(rows, columns, steps, found)
+            if row >= 0 and (end[1] < 0 or column < end[1]):
+                end = first + row, column
+        return _Lines(rows, columns, steps, end)
 
     @staticmethod
     def _bands(rows: int, columns: int, step: int) -> Iterator[tuple[int, int]]:
         """Return bands of rows that are filled at once; a line lies below every `step` rows."""
-        most = max(1, CALL_CELLS // columns)
+        max_rows = max(1, CALL_CELLS // columns)
         for line in range(0, rows, step):
             end = min(line + step, rows)
-            for first in range(line, end, most):
-                yield first, min(first + most, end)
+            for first in range(line, end, max_rows):
+                yield first, min(first + max_rows, end)
 
     def _walk_between(self, top: int, left: int, borders: Borders, lines: _Lines) -> None:
         """Walk through the rectangles between the lines of a filled one."""
@@ -173,12 +176,16 @@ class Walk:
 
 
 class _Lines(NamedTuple):
-    """H and F below every so many rows, H and E right of every so many columns of a rectangle."""
+    """Lines of a filled rectangle, and where the alignment ends in it.
+
+    ``rows[r]`` holds H and F below row ``(r + 1) * steps[0] - 1``, ``columns[c]`` H and E right of
+    column ``(c + 1) * steps[1] - 1``; ``end`` is the first cell with the goal, or (-1, -1).
+    """
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     steps: tuple[int, int]
-    found: tuple[int, int]
+    end: tuple[int, int]
 
 
 @native
@@ -196,9 +203,26 @@ def fill_band(
     step: int,
     columns: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Fill a rectangle like `fill_tile`, keeping H and E of every `step` columns, no directions."""
+    """Fill a rectangle, and keep H and E of every `step` columns.
+
+    Parameters
+    ----------
+    query, target, table, numbers, goal, corner, H, F, left_H, left_E
+        As for `fill_tile`.
+    step
+        Columns from one line to the next.
+    columns
+        (lines, 2, rows) receives H and E right of the last column of each strip.
+
+    Returns
+    -------
+    Row and column of the first `goal`, or (-1, -1).
+    """
+    # As in `fill_tile`, but a row is filled strip by strip, each `step` columns wide. Only the
+    # largest H of a strip is compared with the goal: no H is above it, so a strip with another
+    # maximum does not hold it, and hardly any strip is looked through.
     zero, gx, ge = numbers
-    found_row = found_column = -1
+    goal_row = goal_column = -1
     above_left = corner
     for i in range(len(query)):
         scores = table[query[i]]
@@ -222,6 +246,6 @@ def fill_band(
             columns[strip, 1, i] = e
             if best == goal:
                 for k in range(strip * step, last):
-                    if H[k] == goal and (found_column < 0 or k < found_column):
-                        found_row, found_column = i, k
-    return found_row, found_column
+                    if H[k] == goal and (goal_column < 0 or k < goal_column):
+                        goal_row, goal_column = i, k
+    return goal_row, goal_column

@@ -14,7 +14,7 @@ from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
 from swdual.runtime.native import native
 
 IN_H, IN_E, IN_F, DONE = 0, 1, 2, 3
-"""Where a walk stands: at an H; behind a gap's residue that E (F) explains; at the beginning."""
+"""State of a walk: at an H; behind a residue of a gap in E (in F); at the alignment's beginning."""
 
 STOP, DIAGONAL, FROM_E, FROM_F = 0, 1, 2, 3
 E_OPENS, F_OPENS = 4, 8
@@ -41,8 +41,10 @@ def fill_tile(
     ----------
     query, target
         The residues of its rows and of its columns.
+    table
+        (32, 32) scores.
     numbers
-        What stands for 0, the price of a gap's first residue, that of each further one.
+        What stands for score 0, and the costs of a gap's first residue and of each further one.
     goal
         An H to look for: in the first column that has it, the first row.
     corner
@@ -54,9 +56,18 @@ def fill_tile(
     directions
         (rows * columns,) receives the directions.
     """
+    # Row by row. Before cell (i, j): `diagonal` is H(i-1, j-1), H[j] and F[j] are H(i-1, j) and
+    # F(i, j), `e` is E(i, j), and H[j-1] is H(i, j-1) already:
+    #
+    #     diagonal   H[j], F[j]     row i - 1
+    #     H[j-1]  e  (i, j)         row i
+    #
+    # Ties decide which of several best alignments is walked: of STOP, DIAGONAL, FROM_E, FROM_F the
+    # first that explains h, hence the tests in reverse order. A gap opens where it can (>=), so
+    # gaps are as short as they can be.
     zero, gx, ge = numbers
     columns = len(target)
-    found_row = found_column = -1
+    goal_row = goal_column = -1
     above_left = corner
     at = 0
     for i in range(len(query)):
@@ -88,9 +99,9 @@ def fill_tile(
             F[j] = f
             directions[at] = direction
             at += 1
-            if h == goal and (found_column < 0 or j < found_column):
-                found_row, found_column = i, j
-    return found_row, found_column
+            if h == goal and (goal_column < 0 or j < goal_column):
+                goal_row, goal_column = i, j
+    return goal_row, goal_column
 
 
 @native
@@ -107,10 +118,10 @@ def walk_tile(
 
     Parameters
     ----------
-    directions
-        As `fill_tile` left them.
+    directions, columns
+        What `fill_tile` wrote, and the columns of its rectangle.
     row, column, state
-        Where the walk stands.
+        The cell of the rectangle where the walk is, and `IN_H`, `IN_E` or `IN_F`.
     runs, count
         Operations so far, last first: ``length << 4 | operation``.
 
@@ -118,6 +129,8 @@ def walk_tile(
     -------
     Row and column (-1 where the rectangle was left), state and number of runs.
     """
+    # In E (F) the walk came through a gap. If the gap opened in this cell, H of this cell explains
+    # it, and the walk goes on as from an H; otherwise one more residue belongs to the gap.
     while row >= 0 and column >= 0:
         direction = directions[row * columns + column]
         source = direction & 3
@@ -156,7 +169,21 @@ def tally(
     runs: NDArray[np.uint32],
     table: NDArray[np.int64],
 ) -> tuple[int, int, int, int, int]:
-    """Return columns, identities, positives, gap openings and gap residues of an alignment."""
+    """Count what an alignment consists of.
+
+    Parameters
+    ----------
+    query, target
+        Residue codes from the first aligned pair on.
+    runs
+        The operations, first to last: ``length << 4 | operation``.
+    table
+        (32, 32) scores.
+
+    Returns
+    -------
+    Columns, identities, positives, gap openings and gap residues.
+    """
     length = identities = positives = openings = gaps = 0
     i = j = 0
     for run in runs:

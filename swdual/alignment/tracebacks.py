@@ -25,7 +25,7 @@ COLUMNS = (
     "gap_openings",
     "gaps",
 )
-"""Places are 0-based and half-open. `lengths` counts the columns of each alignment, `identities`
+"""Positions are 0-based and half-open. `lengths` counts the columns of each alignment, `identities`
 those of equal letters, `positives` those of a positive score, `gaps` those with a gap, and
 `gap_openings` the gaps."""
 
@@ -44,13 +44,21 @@ class Tracebacks(NamedTuple):
 
     @classmethod
     def of(cls, numbers: NDArray[np.int64], runs: list[NDArray[np.uint32]]) -> Tracebacks:
-        """Return alignments whose operations are given one by one."""
+        """Return alignments whose operations are given one by one.
+
+        Parameters
+        ----------
+        numbers
+            (`COLUMNS`, alignments) numbers.
+        runs
+            The operations of each alignment, from its beginning to its end.
+        """
         starts = np.zeros(len(runs) + 1, np.int64)
         np.cumsum([len(x) for x in runs], out=starts[1:])
         return cls(numbers, starts, np.concatenate([*runs, np.empty(0, np.uint32)]))
 
     @classmethod
-    def joined(cls, parts: Sequence[Tracebacks]) -> Tracebacks:
+    def concatenate(cls, parts: Sequence[Tracebacks]) -> Tracebacks:
         """Return the alignments of several parts after each other."""
         numbers = [np.empty((len(COLUMNS), 0), np.int64), *(part.numbers for part in parts)]
         runs = [np.empty(0, np.uint32), *(part.runs for part in parts)]
@@ -71,16 +79,16 @@ class Tracebacks(NamedTuple):
         """Return the operations of one alignment as SAM writes them, such as 10M2D7M."""
         return "".join(f"{run >> 4}{LETTERS[run & 15]}" for run in self.runs_of(k).tolist())
 
-    def take(self, places: NDArray[np.int64]) -> Tracebacks:
-        """Return some of the alignments, in the order of `places`."""
-        counts = np.diff(self.run_starts)[places]
+    def take(self, indices: NDArray[np.int64]) -> Tracebacks:
+        """Return some of the alignments, in the order of `indices`."""
+        counts = np.diff(self.run_starts)[indices]
         starts = np.concatenate(([0], counts)).cumsum(dtype=np.int64)
-        shifts = np.repeat(self.run_starts[places] - starts[:-1], counts)
+        shifts = np.repeat(self.run_starts[indices] - starts[:-1], counts)
         runs = self.runs[np.arange(len(shifts)) + shifts]
-        return type(self)(self.numbers[:, places], starts, runs)
+        return type(self)(self.numbers[:, indices], starts, runs)
 
     def reverse_strand(self, query_length: int) -> Tracebacks:
-        """Return the same alignments, told along the reverse strand of the query."""
+        """Return the same alignments along the other strand of the query."""
         numbers = self.numbers.copy()
         numbers[:2] = query_length - self.numbers[1::-1]
         return self.of(numbers, [self.runs_of(k)[::-1] for k in range(numbers.shape[1])])

@@ -18,7 +18,7 @@ from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.registers import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import ScoreWidth, aligned, score_widths
+from swdual.lanes.score_widths import ScoreWidth, allocate_aligned, score_widths
 from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
 from swdual.sequences.scoring import ScoringScheme
 
@@ -30,15 +30,15 @@ GRID_BYTES = 128 << 20
 
 
 class Tracer:
-    """Finds alignments under one scheme; may be called from several threads at once.
+    """Finds alignments under one scoring scheme; threads may call it at the same time.
 
     Parameters
     ----------
     scheme
-        What they were scored by.
+        Substitution matrix and gap penalties of the scores.
     grid_bytes
-        Memory for the lines of one thread, by default `GRID_BYTES`. It changes what is kept, not
-        what is found.
+        Memory for the lines of one thread, by default `GRID_BYTES`. The alignments do not depend on
+        it.
     """
 
     def __init__(self, scheme: ScoringScheme, grid_bytes: int | None = None) -> None:
@@ -71,9 +71,9 @@ class Tracer:
         Raises
         ------
         EngineError
-            If a score is not the one that the alignment has.
+            If the best alignment of a target has another score than given.
         """
-        parts, places = [], []
+        parts, indices = [], []
         for strand in (1, -1):
             here = np.flatnonzero((strands == strand) & (scores > 0))
             lengths = np.array([len(targets[k]) for k in here.tolist()], np.int64)
@@ -85,12 +85,12 @@ class Tracer:
                 reverse = self._scheme.matrix.alphabet.reverse_complement(query)
                 traced = self._one_strand(reverse, block, scores[here], progress)
                 parts.append(traced.reverse_strand(len(query)))
-            places.append(here)
+            indices.append(here)
         empty = np.flatnonzero(scores <= 0)
         numbers = np.zeros((len(COLUMNS), len(empty)), np.int64)
         parts.append(Tracebacks.of(numbers, [np.empty(0, np.uint32)] * len(empty)))
-        places.append(empty)
-        return Tracebacks.joined(parts).take(np.argsort(np.concatenate(places)))
+        indices.append(empty)
+        return Tracebacks.concatenate(parts).take(np.argsort(np.concatenate(indices)))
 
     def _one_strand(
         self, query: bytes, targets: Block, scores: NDArray[np.int64], progress: Progress
@@ -100,8 +100,8 @@ class Tracer:
         numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
         ends = numbers[:4]
         runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(scores)
-        room, narrowest = self._grid_bytes, self._score_widths[0]
-        tiles = [_tile(len(codes), int(n), narrowest, room) for n in targets.lengths]
+        narrowest = self._score_widths[0]
+        tiles = [_tile(len(codes), int(n), narrowest, self._grid_bytes) for n in targets.lengths]
         long_targets = np.array(tiles, np.int64) > MAX_TILE
         left = ~long_targets
         for score_width in self._score_widths:
@@ -133,7 +133,7 @@ class Tracer:
         walk = Walk(
             query, _residues(targets, k), table, scheme.gap_open, scheme.gap_extend, progress
         )
-        query_end, target_end = walk.whole(score)
+        query_end, target_end = walk.walk_best(score)
         if query_end == 0:
             raise _score_error(k, score)
         ends[:, k] = walk.row + 1, query_end, walk.column + 1, target_end
@@ -159,7 +159,7 @@ class Tracer:
         fill = grid_kernel(score_width.bits, score_width.lanes)
         rows = len(query) * score_width.lanes
         scratch = [
-            aligned(size, kind)
+            allocate_aligned(size, kind)
             for size in (
                 rows,
                 rows,
@@ -204,18 +204,18 @@ class Tracer:
             borders = np.empty(4 * tile, np.int64)
             directions = np.empty(tile * tile, np.uint8)
             kept = kept_rows.view(np.int8), kept_columns.view(np.int8)
-            for place, lane, first_group in order:
-                k = int(chosen[place])
-                if end_groups[place] < 0:
+            for number, lane, first_group in order:
+                k = int(chosen[number])
+                if end_groups[number] < 0:
                     raise _score_error(k, int(scores[k]))
                 target = _residues(targets, k)
                 buffer = np.empty(len(query) + len(target), np.uint32)
-                *found, count = walk_grid(
+                *bounds, count = walk_grid(
                     query,
                     target,
                     score_width.table,
                     numbers,
-                    int(goals[place]),
+                    int(goals[number]),
                     tile,
                     score_width.lanes,
                     lane,
@@ -223,15 +223,15 @@ class Tracer:
                     stop - start,
                     kind.itemsize,
                     *kept,
-                    int(end_groups[place]),
-                    end_rows[place],
+                    int(end_groups[number]),
+                    end_rows[number],
                     borders,
                     directions,
                     buffer,
                 )
                 if count == 0:
                     raise _score_error(k, int(scores[k]))
-                ends[:, k] = found
+                ends[:, k] = bounds
                 runs[k] = buffer[:count][::-1].copy()
 
     def _lines(
@@ -242,14 +242,14 @@ class Tracer:
         score_width: ScoreWidth,
         kind: np.dtype[np.signedinteger],
     ) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
-        """Return room for row lines and column lines; each thread keeps its own."""
+        """Return memory for row lines and column lines; each thread keeps its own."""
         row_size = ((rows - 1) // tile) * groups * 2 * GROUP_COLUMNS * score_width.lanes
         column_size = (groups * GROUP_COLUMNS // tile) * rows * 2 * score_width.lanes
         size = (row_size + column_size) * kind.itemsize
-        room = getattr(self._thread, "room", None)
-        if room is None or len(room) < size:
-            room = self._thread.room = aligned(size, np.dtype(np.int8))
-        lines = room[:size].view(kind)
+        memory = getattr(self._thread, "lines", None)
+        if memory is None or len(memory) < size:
+            memory = self._thread.lines = allocate_aligned(size, np.dtype(np.int8))
+        lines = memory[:size].view(kind)
         return lines[:row_size], lines[row_size:]
 
 
@@ -257,11 +257,11 @@ def _score_error(k: int, score: int) -> EngineError:
     return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
-def _tile(rows: int, columns: int, score_width: ScoreWidth, room: int) -> int:
-    """Return the smallest distance of lines that take no more room."""
+def _tile(rows: int, columns: int, score_width: ScoreWidth, grid_bytes: int) -> int:
+    """Return the smallest distance of lines that together take at most `grid_bytes`."""
     line_bytes = 4 * rows * columns * score_width.lanes * score_width.bits // 8
     tile = MIN_TILE
-    while line_bytes > tile * room:
+    while line_bytes > tile * grid_bytes:
         tile *= 2
     return tile
 
@@ -290,21 +290,21 @@ def _residues(targets: Block, k: int) -> NDArray[np.uint8]:
 def _locate_targets(
     packed: Pack, events: slice
 ) -> tuple[list[tuple[int, int, int]], NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the targets of a batch lie, those that begin the lanes, and their successors.
+    """Return where the targets of a batch lie, the first target of each lane, and the next ones.
 
-    Targets as (number, lane, first group); -1 stands for no target.
+    The first result is a list of (number, lane, first group); in the others -1 is no target.
     """
     firsts = np.full(packed.lanes, -1, np.int64)
     following = np.full(events.stop - events.start, -1, np.int64)
     latest: dict[int, tuple[int, int]] = {}
     order = []
-    places = zip(
+    columns = zip(
         packed.event_targets[events].tolist(),
         packed.event_lanes[events].tolist(),
         packed.event_groups[events].tolist(),
         strict=True,
     )
-    for number, (target, lane, end) in enumerate(places):
+    for number, (target, lane, end) in enumerate(columns):
         if lane in latest:
             before, first = latest[lane]
             following[before] = target

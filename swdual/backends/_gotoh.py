@@ -19,7 +19,15 @@ from swdual.runtime.native import native_family
 
 @native_family
 def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
-    """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    """Return the kernel for one score width.
+
+    Parameters
+    ----------
+    bits
+        Bits of a score: 8, 16 or 32.
+    lanes
+        Scores in a vector; their bytes are one register or two.
+    """
     from swdual.lanes.cell import go_down, set_profile
     from swdual.lanes.vector import load, splat, store
 
@@ -49,17 +57,45 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
     ) -> None:
         """Score one query against the batches `first` to `last - 1` of a pack (see `Pack`).
 
-        H, E: len(query) vectors; profile: 32 groups; lane_best, lane_reset: one vector each.
+        Parameters
+        ----------
+        codes, batch_starts, event_starts, event_groups, event_lanes, event_targets
+            The pack: see `Pack`.
+        first, last
+            Batches to score, `last` excluded.
+        query, letters
+            Codes of the query, and the different codes among them.
+        low, high
+            Score tables: see `ScoreWidth`.
+        scales
+            What stands for score 0, the first and each further gap residue's cost, and the limit.
+        H, E, profile, lane_best, lane_reset
+            Work space: len(query) vectors, as many, 32 groups, one vector, one vector.
+        out
+            (targets,) receives the scores; -1 where a score is above the limit.
         """
         zero_number, gx_number, ge_number, limit = scales
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)
         numbers = (zero, gx, ge)
+        # A batch: every lane runs through its own targets, one column group after the other.
+        #
+        #             group  0     1     2     3
+        #     lane 0       AAAA  AAAA  AAAA  AAA.     A is the longest target of the batch.
+        #     lane 1       BBBB  BB..  CCCC  C...     Event in group 1: B ends, C follows it.
+        #     lane 2       DDDD  DDDD  DDDD  ....     '.' is PAD, whose scores no H survives.
+        #
+        # Invariant before a group: H and E hold, for each row of the query, H of the column left of
+        # the group and E for its first column; `best` holds the largest number of each lane's
+        # target so far.
         for batch in range(first, last):
             event, last_event = event_starts[batch], event_starts[batch + 1]
             start = batch_starts[batch]
             best = zero
+            # `fresh`: a target begins in this group in the lanes where `lane_reset` is -1. There H
+            # and E are left over from another target, and `go_down` takes zero instead. All other
+            # groups skip these two selections in each row.
             fresh = True
             for lane in range(LANES):
                 lane_reset[lane] = -1
@@ -86,6 +122,8 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
                     fresh = False
                     for lane in range(LANES):
                         lane_reset[lane] = 0
+                # Targets end here: read their lanes' numbers. Above the limit a number may have
+                # wrapped in a later cell, so the target is scored again with a wider width.
                 if event < last_event and event_groups[event] == group - start:
                     store(lane_best, 0, best)
                     while event < last_event and event_groups[event] == group - start:

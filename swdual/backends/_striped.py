@@ -27,7 +27,18 @@ from swdual.sequences.alphabet import CODES, PAD
 
 
 def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
-    """Return the query's codes vector by vector, filled up with `PAD`.
+    """Return the query's codes in striped order, filled up with `PAD`.
+
+    Parameters
+    ----------
+    query
+        (residues,) codes.
+    lanes
+        Scores in a vector.
+
+    Returns
+    -------
+    ``rows * lanes`` codes: vector v holds rows v, v + rows, v + 2 * rows, ... of the query.
 
     >>> striped(np.arange(3), 2).tolist()
     [0, 2, 1, 31]
@@ -40,7 +51,15 @@ def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
 
 @native_family
 def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
-    """Return the kernel for numbers of `bits` bits in vectors of `lanes` lanes."""
+    """Return the kernel for one score width.
+
+    Parameters
+    ----------
+    bits
+        Bits of a score: 8, 16 or 32.
+    lanes
+        Scores in a vector; their bytes are one register.
+    """
     from swdual.lanes.vector import (
         add,
         load,
@@ -70,10 +89,24 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         lane_best: NDArray[np.signedinteger],
         out: NDArray[np.int32],
     ) -> None:
-        """Score a query, as `stripe_query` gave it, against some targets of a pack.
+        """Score a query against some targets of a pack, one after the other.
 
-        `low` and `high`: the tables of the target's letters; H, E: len(query) numbers; profile: 32
-        times as many; lane_best: one vector. ``out[targets]`` are set, -1 beyond the limit.
+        Parameters
+        ----------
+        residues, starts, lengths
+            Codes of a block, and where each target begins and how long it is.
+        targets
+            Numbers of the targets to score.
+        query
+            What `stripe_query` returned.
+        low, high
+            Score tables of the target's letters: see `ScoreWidth`.
+        scales
+            What stands for score 0, the first and each further gap residue's cost, and the limit.
+        H, E, profile, lane_best
+            Work space: len(query) numbers, as many, 32 times as many, one vector.
+        out
+            ``out[targets]`` receive the scores; -1 where a score is above the limit.
         """
         zero_number, gx_number, ge_number, limit = scales
         zero = splat(zero_number, BITS, LANES)
@@ -85,13 +118,21 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
             for v in range(0, size, LANES):
                 row = scores(low, high, letter * TABLE_BYTES, query, v, BITS, LANES)
                 store(profile, letter * size + v, row)
+        # Striped order of a query of 8 rows in 4 lanes (rows = 2):
+        #
+        #              lane 0  1  2  3
+        #     vector 0      0  2  4  6      The row above vector 0 is vector 1, moved up one lane:
+        #     vector 1      1  3  5  7      that is what `shift_lanes` returns.
+        #
+        # Invariant before a column: H holds the column to the left, E what enters from there.
         for target in targets:
             for v in range(0, size, LANES):
                 store(H, v, zero)
                 store(E, v, zero)
             best = zero
-            for place in range(starts[target], starts[target] + lengths[target]):
-                at = np.int64(residues[place]) * size
+            for position in range(starts[target], starts[target] + lengths[target]):
+                at = np.int64(residues[position]) * size
+                # Pass 1: F runs down inside each lane, starting from nothing.
                 diagonal = shift_lanes(load(H, size - LANES, LANES), zero)
                 f = zero
                 for v in range(0, size, LANES):
@@ -104,6 +145,8 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
                     store(H, v, h)
                     store(E, v, maximum(subtract(e, ge), h))
                     best = maximum(best, h)
+                # Pass 2 ("lazy F"): hand F to the lane above, at most once for each lane. It stops
+                # where f - ge <= h in all lanes: pass 1 gave the next row an F of at least h.
                 for _ in range(LANES):
                     f = shift_lanes(f, zero)
                     v = 0

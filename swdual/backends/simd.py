@@ -18,7 +18,7 @@ from swdual.database.database import Block, Database
 from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.registers import COLUMNS, register_bytes, register_count
-from swdual.lanes.score_widths import ScoreWidth, aligned, score_widths
+from swdual.lanes.score_widths import ScoreWidth, allocate_aligned, score_widths
 from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
 
@@ -210,7 +210,7 @@ def _score_batches(
     kind = np.dtype(f"i{score_width.bits // 8}")
     lanes = packed.lanes
     rows, group = len(query) * lanes, COLUMNS * lanes
-    scratch = [aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
+    scratch = [allocate_aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     used = np.flatnonzero(np.bincount(query))
     step = max(1, CALL_CELLS // max(1, len(query) * group))
@@ -250,7 +250,9 @@ def _score_each(
     """Score targets one by one; the cells of each call come out."""
     kind = np.dtype(f"i{score_width.bits // 8}")
     codes = stripe_query(query, lanes)
-    scratch = [aligned(n, kind) for n in (len(codes), len(codes), CODES * len(codes), lanes)]
+    scratch = [
+        allocate_aligned(n, kind) for n in (len(codes), len(codes), CODES * len(codes), lanes)
+    ]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     cells = packed.lengths[targets] * len(query)
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1

@@ -1,4 +1,4 @@
-"""The kernel that looks at the residues of a database before any other does."""
+"""The kernel that checks the residues of a database before any other kernel reads them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ def end_of_targets(
     begin: int,
     letters: int,
 ) -> int:
-    """Return where some targets end that begin at a place, or -1 if not all is as it must be.
+    """Return where some targets end, or -1 if their layout or their codes are wrong.
 
-    They stand one behind the other, hold letters only, and have only padding between them.
+    The targets must lie one behind the other, hold codes of letters only, and have only padding
+    between them.
 
     Parameters
     ----------
     residues
         The codes of a block.
     starts, lengths
-        (targets,) where each begins, in units of `ALIGNMENT` codes, and its codes.
+        (targets,) where each begins, in units of `ALIGNMENT` codes, and its number of codes.
     begin
-        Where the first must begin.
+        Where the first must begin, in codes.
     letters
-        How many codes stand for letters: those below.
+        Number of letters; their codes are 0 to ``letters - 1``.
     """
+    #     end     last  stop                Checked in this order, so that nothing outside of
+    #     | codes |PAD PAD| next target     `residues` is read, whatever the file says.
     end = np.int64(begin)
     for k in range(len(starts)):
         last = end + np.int64(lengths[k])

@@ -18,7 +18,19 @@ def gather(
     counts: NDArray[np.int64],
     out: NDArray[np.complex128],
 ) -> None:
-    """Copy stretches of 16-byte words (which complex128 stands for) one behind the other."""
+    """Copy runs of 16-byte words one behind the other.
+
+    Parameters
+    ----------
+    words
+        The source; a complex128 stands for 16 bytes, which is one load and one store.
+    starts, counts
+        (runs,) where each run begins in `words`, and its words.
+    out
+        Receives all runs.
+    """
+    #     words   | a a | b | c c c |      starts 3 0 2, counts 3 2 1: by descending length
+    #     out     | c c c | a a | b |      `end` words of it are written
     end = 0
     for k in range(len(starts)):
         start = starts[k]
@@ -31,7 +43,17 @@ def gather(
 def hash_identifiers(
     headers: NDArray[np.uint8], ends: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Write the 64-bit FNV-1a hash of the first word of each header."""
+    """Write the 64-bit FNV-1a hash of the first word of each header.
+
+    Parameters
+    ----------
+    headers, ends
+        Header lines end to end, and (records,) where each ends.
+    out
+        (records,) receives the hashes.
+    """
+    # FNV-1a: hash = (hash ^ byte) * prime, modulo 2^64, from a fixed basis. Equal identifiers have
+    # equal hashes; different ones are told apart by their text afterwards.
     start = 0
     for k in range(len(ends)):
         value = FNV_BASIS

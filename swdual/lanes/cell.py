@@ -31,6 +31,15 @@ def cell(
 ) -> Any:
     """Return H, E for the next column, F for the next row, and u.
 
+    Parameters
+    ----------
+    diagonal, score
+        H of the cell up and left, and the score of the pair of residues.
+    e, f
+        E from the left and F from above, both plus the cost of a gap's first residue.
+    zero, gx, ge
+        What stands for score 0, and the costs of a gap's first and of each further residue.
+
     These are LLVM's operations: Numba would take a tenth of a second for as many calls.
     """
 
@@ -47,12 +56,26 @@ def cell(
 
 
 @njit(inline="always")
-def set_profile(profile, letters, low, high, codes, place, bits, lanes):  # type: ignore[no-untyped-def]
-    """Write the scores of the query's letters with the group of columns at ``codes[place:]``."""
+def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type: ignore[no-untyped-def]
+    """Write the scores of the query's letters with the group of columns at ``codes[start:]``.
+
+    Parameters
+    ----------
+    profile
+        32 groups; receives, for each letter, one vector a column.
+    letters
+        The codes that the query has.
+    low, high
+        Score tables: see `ScoreWidth`.
+    codes, start
+        Codes of a pack, and where the group begins in them.
+    bits, lanes
+        Bits of a score, and scores in a vector.
+    """
     for letter in letters:
         for column in range(COLUMNS):
             at = column * lanes
-            vector = scores(low, high, letter * TABLE_BYTES, codes, place + at, bits, lanes)
+            vector = scores(low, high, letter * TABLE_BYTES, codes, start + at, bits, lanes)
             store(profile, letter * COLUMNS * lanes + at, vector)
 
 
@@ -62,10 +85,28 @@ def go_down(  # type: ignore[no-untyped-def]
 ):
     """Fill rows `first` to `last - 1` of a group of four columns.
 
-    `numbers` are vectors of zero, gx and ge; `above`, `h` and `f` hold H left of the group and H
-    and F of its columns in the row before; H and E are replaced by those right of the group; lanes
-    that `reset` marks begin anew if `fresh`. Returns `above`, `h`, `f` and `best` after the last
-    row.
+    Parameters
+    ----------
+    query, first, last
+        Codes of the query, and the rows to fill, `last` excluded.
+    profile
+        What `set_profile` wrote for these columns.
+    H, E
+        For each row H left of the group and E for its first column; on return, right of the group.
+    fresh, reset
+        Whether targets begin in this group, and the lanes where they do (negative numbers).
+    numbers
+        Vectors of zero, gx and ge.
+    above, h, f
+        H left of the group, and H and F of its four columns, in the row before `first`.
+    best
+        The largest numbers so far.
+    lanes
+        Scores in a vector.
+
+    Returns
+    -------
+    `above`, `h`, `f` and `best` after the last row.
 
     `best` need not look at every H: u of a cell is at least the H above it and the H to its left.
     The u of every second column therefore see all H but those of the last row in these columns,
@@ -74,6 +115,14 @@ def go_down(  # type: ignore[no-untyped-def]
     zero, gx, ge = numbers
     h0, h1, h2, h3 = h
     f0, f1, f2, f3 = f
+    # Row i of the group; "above" is H(i-1, j-1), the diagonal of its first column:
+    #
+    #       above | h0   h1   h2   h3       H of row i - 1, in registers
+    #       ------+--------------------
+    #       left  | d0   d1   d2   d3       left and e come from memory, h3 and e go back
+    #       e  -> |    ->   ->   ->   -> e
+    #
+    # Memory is touched twice a row for four cells: that is why a group has four columns.
     for i in range(first, last):
         left = load(H, i * lanes, lanes)
         e = load(E, i * lanes, lanes)

@@ -22,14 +22,14 @@ from swdual.sequences.alphabet import ALIGNMENT, PAD
 MAX_PACK_BYTES = 4 << 30
 """Memory for interleaved codes: lanes times the longest target, at least."""
 
-EMPTY, LARGE_BYTES = 32, 1 << 20
-"""Columns to each residue, and in all, beyond which a batch is not laid out: a few genomes, say."""
+MAX_COLUMNS_PER_RESIDUE, LARGE_BYTES = 32, 1 << 20
+"""A batch of more columns per residue, and of more bytes, is not laid out: a few genomes, say."""
 
 TARGET_BYTES = 5 * 8
 """What is kept of each target besides its codes: start, length, and an event's three numbers."""
 
-SPARSE = 4
-"""What a residue costs by itself, to one in full lanes, if a target is scored for itself."""
+INTRA_SEQUENCE_COST = 4
+"""Cost per residue of the intra-sequence kernel, relative to the other kernel with full lanes."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,28 @@ class Pack:
 
     @property
     def bytes(self) -> int:
-        """The memory it takes, besides the residues that it was made of."""
+        """The memory of the pack, without the residues of the block."""
         return self.columns + TARGET_BYTES * len(self.lengths)
 
 
 def count_columns(
-    lengths: NDArray[np.int64], lanes: int, sparse: ArrayLike = SPARSE
+    lengths: NDArray[np.int64], lanes: int, sparse: ArrayLike = INTRA_SEQUENCE_COST
 ) -> NDArray[np.float64]:
-    """Return the columns of all lanes that targets of these descending lengths would take.
+    """Return the cost of scoring some targets, in columns of one lane.
 
-    A batch with few targets counts as `sparse` times its residues at most. The result has the
-    shape of `sparse`.
+    Parameters
+    ----------
+    lengths
+        (targets,) residues, descending.
+    lanes
+        Scores in a vector.
+    sparse
+        Cost per residue of the intra-sequence kernel, a number or an array. A batch costs its
+        columns in all lanes, or its residues times `sparse` if that is less.
+
+    Returns
+    -------
+    The cost, in the shape of `sparse`.
     """
     batch, _, _, widths = _assign_lanes(lengths, lanes)
     residues = np.bincount(batch, lengths, len(widths))
@@ -93,16 +104,31 @@ def count_columns(
 def pack(
     block: Block, targets: NDArray[np.int64], lanes: int, *, long_targets: bool = True
 ) -> Pack:
-    """Lay targets of a block (indices in descending length) into lanes.
+    """Lay targets of a block into lanes.
 
-    Without `long_targets`, large batches that would leave nearly all lanes idle are not laid out.
+    Parameters
+    ----------
+    block
+        The block.
+    targets
+        Numbers of targets in the block, by descending length.
+    lanes
+        Scores in a vector.
+    long_targets
+        Whether to lay out large batches, too, that leave nearly all lanes idle. Otherwise they have
+        no columns, and the intra-sequence kernel scores their targets.
+
+    Raises
+    ------
+    EngineError
+        If the codes would take more than `MAX_PACK_BYTES`.
     """
     starts = block.starts[targets].astype(np.int64) * ALIGNMENT
     lengths = block.lengths[targets].astype(np.int64)
     batch, lane, group, widths = _assign_lanes(lengths, lanes)
     if not long_targets:
         columns = widths * COLUMNS * lanes
-        empty = np.bincount(batch, lengths, len(widths)) * EMPTY < columns
+        empty = np.bincount(batch, lengths, len(widths)) * MAX_COLUMNS_PER_RESIDUE < columns
         widths[empty & (columns > LARGE_BYTES)] = 0
     batch_starts = np.concatenate(([0], np.cumsum(widths)))
     size = int(batch_starts[-1]) * COLUMNS * lanes
@@ -161,9 +187,27 @@ def _assign(
 ) -> int:
     """Choose batch, lane and first group of each target; return the number of batches.
 
-    `groups` descends. `left[k]` leads to the first target from k on that is still unplaced: k, at
-    first.
+    Parameters
+    ----------
+    groups
+        (targets,) column groups of each target, descending.
+    lanes
+        Scores in a vector.
+    left
+        (targets + 1,) 0, 1, 2, ...; work space.
+    batch, lane, first_group, widths
+        (targets,) receive the choice, and the groups of each batch.
     """
+    # First fit decreasing, with two shortcuts. `groups` descends, so the first target that fits
+    # into the room left in a lane is found by bisection. It may be taken already: `left` is a
+    # union-find forest in which following left[k] from k leads to the first target from k on that
+    # is still to be laid, with path halving, in nearly constant time.
+    #
+    #     groups    9  7  7  4  3  2         room 2 left in a lane: bisection gives k = 5
+    #     left      1  2  2  3  5  5  6      0, 1 and 4 are taken: 0 -> 1 -> 2, 4 -> 5
+    #
+    # Invariant: `longest` is the first target not yet laid; it opens each batch, so no target of
+    # the batch is longer than `width`.
     count = len(groups)
     longest = batches = 0
     while longest < count:
@@ -211,9 +255,28 @@ def _interleave(
 ) -> None:
     """Write each target down its lane; eight at once where they stand side by side.
 
-    `eights` are the residues, and `out` the codes, eight in a number. `starts` are multiples of
-    eight. (A view that is made here would take Numba 0.2 s to compile.)
+    Parameters
+    ----------
+    residues, eights
+        The codes of the block, as bytes and as numbers of eight bytes. (A view that is made here
+        would take Numba 0.2 s to compile.)
+    starts, lengths
+        (targets,) where each begins in `residues`, a multiple of 8, and its residues.
+    groups, lane
+        (targets,) first column group and lane of each.
+    group_bytes
+        Bytes of a group of columns in all lanes.
+    codes, out
+        Receive the codes: one array, as bytes and as numbers of eight bytes.
     """
+    # Target k lies in a row of `residues` and goes down a column of `codes`:
+    #
+    #     residues   a0 a1 a2 ...            codes   lane 0  1  ...
+    #                b0 b1 b2 ...    ->      column 0  a0 b0
+    #                                        column 1  a1 b1
+    #
+    # That is a transpose. Eight neighbouring lanes by eight columns are transposed in registers,
+    # 64 bytes at a time; what is longer than the shortest of the eight follows byte by byte.
     lanes = group_bytes // COLUMNS
     k = 0
     while k < len(starts):
@@ -258,7 +321,13 @@ def _transpose(
     g: np.uint64,
     h: np.uint64,
 ) -> tuple[np.uint64, ...]:
-    """Return the transpose of eight rows of eight bytes: 1 x 1, 2 x 2, then 4 x 4 are swapped."""
+    """Return the transpose of eight rows of eight bytes: 1 x 1, 2 x 2, then 4 x 4 are swapped.
+
+    The first step on four bytes of two rows; the lowest byte stands at the right::
+
+        a  a3 a2 a1 a0        a  b2 a2 b0 a0
+        b  b3 b2 b1 b0   ->   b  b3 a3 b1 a1
+    """
     a, b = _swap_fields(a, b, 8, 0x00FF00FF00FF00FF)
     c, d = _swap_fields(c, d, 8, 0x00FF00FF00FF00FF)
     e, f = _swap_fields(e, f, 8, 0x00FF00FF00FF00FF)
@@ -276,6 +345,9 @@ def _transpose(
 
 @native
 def _swap_fields(x: np.uint64, y: np.uint64, bits: int, low: int) -> tuple[np.uint64, np.uint64]:
-    """Exchange the upper fields of x with the lower ones of y."""
+    """Exchange the upper fields of x with the lower ones of y, by three exclusive ors.
+
+    `bits` is the width of a field; `low` has the bits of the lower fields.
+    """
     mixed = ((x >> np.uint64(bits)) ^ y) & np.uint64(low)
     return x ^ (mixed << np.uint64(bits)), y ^ mixed

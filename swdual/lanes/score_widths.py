@@ -1,4 +1,4 @@
-"""The score widths: numbers of 8, 16 and 32 bits, and which scores each can hold."""
+"""The score widths: numbers of 8, 16 and 32 bits, and the scores that each can hold."""
 
 from __future__ import annotations
 
@@ -15,10 +15,25 @@ from swdual.sequences.scoring import ScoringScheme
 
 @dataclass(frozen=True)
 class ScoreWidth:
-    """One width of numbers: how scores and prices look in it (see `cell` for the terms).
+    """One width of numbers, and scores and gap costs in it (see `swdual.lanes.cell`).
 
-    `low` and `high` hold the bytes of the scores of each query letter with all target letters,
-    `target_low` and `target_high` of each target letter with all query letters.
+    Parameters
+    ----------
+    bits, lanes
+        Bits of a number, and numbers in a vector.
+    zero
+        The number that stands for score 0.
+    first_gap, next_gap
+        Costs of a gap's first residue and of each further one.
+    limit
+        The largest number that is exact: no cell up to it has wrapped.
+    table
+        (32, 32) scores of pairs of codes, cut to what the width can hold.
+    low, high
+        Lower and upper bytes of the scores of each query letter with all target letters, each row
+        of 32 written twice.
+    target_low, target_high
+        The same of each target letter with all query letters.
     """
 
     bits: int
@@ -35,11 +50,21 @@ class ScoreWidth:
 
 
 def score_widths(scheme: ScoringScheme, lanes: int) -> list[ScoreWidth]:
-    """Return the widths of numbers that can hold at least some scores, narrowest first.
+    """Return the score widths that can hold at least some scores, narrowest first.
 
-    A price or a negative score beyond what the width can hold is as good as forbidden, and is cut
-    to the smallest number that is: no H above zero survives it.
+    Parameters
+    ----------
+    scheme
+        Substitution matrix and gap penalties.
+    lanes
+        8-bit numbers in a vector.
     """
+    # A cost or a negative score that a width cannot hold forbids the gap or the pair. It is cut to
+    # `forbidding`: H <= limit = highest - largest, so H - forbidding is at most zero: no gain.
+    # `zero` leaves room below for the worst single step (a gap's first residue, or the smallest
+    # score); `limit` leaves room above for the best. So no number wraps before it is noticed.
+    #
+    #     lowest |-- worst step --| zero |====== exact scores ======| limit |-- largest --| highest
     matrix = scheme.matrix.scores.astype(np.int64)
     largest = max(int(matrix.max()), 0)
     score_widths = []
@@ -66,13 +91,21 @@ def _tables(table: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int8
     """Return the lower and the upper bytes of all scores, each row of 32 written twice."""
     twice = np.tile(table.astype("<i2"), (1, TABLE_BYTES // CODES))
     halves = np.ascontiguousarray(twice).view(np.int8).reshape(*twice.shape, 2)
-    low, high = (aligned(twice.size, np.dtype(np.int8)) for _ in range(2))
+    low, high = (allocate_aligned(twice.size, np.dtype(np.int8)) for _ in range(2))
     low[:], high[:] = halves[:, :, 0].ravel(), halves[:, :, 1].ravel()
     return low, high
 
 
-def aligned(size: int, kind: np.dtype[np.signedinteger]) -> NDArray[np.signedinteger]:
-    """Return an uninitialised array that begins on a multiple of 64 bytes."""
+def allocate_aligned(size: int, kind: np.dtype[np.signedinteger]) -> NDArray[np.signedinteger]:
+    """Return an uninitialised array that begins on a multiple of 64 bytes.
+
+    Parameters
+    ----------
+    size
+        Number of elements.
+    kind
+        Their type.
+    """
     raw = np.empty(size * kind.itemsize + 64, np.uint8)
     skip = -raw.ctypes.data % 64
     return raw[skip : skip + size * kind.itemsize].view(kind)

@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 from swdual.backend import Scorer
 from swdual.database.database import Database
 from swdual.errors import InputError
-from swdual.lanes.pack import SPARSE
+from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -158,7 +158,9 @@ class CostModel:
     layout: float
     calibrated: NDArray[np.float64]
     width: int = 1
-    sparse: NDArray[np.float64] = field(default_factory=lambda: np.full(len(KNOTS), float(SPARSE)))
+    sparse: NDArray[np.float64] = field(
+        default_factory=lambda: np.full(len(KNOTS), float(INTRA_SEQUENCE_COST))
+    )
     seen: list[Seen] = field(default_factory=list)
 
     @property
@@ -272,7 +274,7 @@ class CostModel:
             )
         try:
             speeds = _at_knots(facts["gcups"])
-            sparse = _at_knots(facts.get("sparse", SPARSE))
+            sparse = _at_knots(facts.get("sparse", INTRA_SEQUENCE_COST))
             startup, layout = float(facts.get("startup", 0)), float(facts.get("layout", 0))
             width = int(facts.get("width", 1))
         except (TypeError, ValueError, OverflowError) as error:
@@ -538,7 +540,7 @@ def _of_cells(
     seconds = seconds[np.clip(np.arange(len(KNOTS)), known[0], known[-1])]
     known = np.flatnonzero(np.isfinite(alone))
     if not len(known):
-        return seconds, np.full(len(KNOTS), float(SPARSE))
+        return seconds, np.full(len(KNOTS), float(INTRA_SEQUENCE_COST))
     # A residue of a single target takes longer with a longer query: at shorter ones it takes
     # less than at the first, beyond the last as much longer as in full lanes.
     least = alone[known[0]] / (KNOTS * seconds)

@@ -123,7 +123,7 @@ class HitMerger:
             hit_indices = np.concatenate(
                 [*(part.hit_indices for part in parts), np.empty(0, np.int64)]
             )
-            joined = Tracebacks.joined([part.tracebacks for part in parts])
+            joined = Tracebacks.concatenate([part.tracebacks for part in parts])
             result = result.with_tracebacks(joined.take(np.argsort(hit_indices)))
         if result.params.filters_alignments:
             result = result.select_hits()

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual.backend import TARGET_COST
 from swdual.database.layout import Manifest
-from swdual.lanes.pack import SPARSE, count_columns
+from swdual.lanes.pack import INTRA_SEQUENCE_COST, count_columns
 
 MIN_RANGE_RESIDUES = 1 << 18
 """Residues of a range below which there is too little to do for each query."""
@@ -168,7 +168,7 @@ def restore_ranges(database: Targets, bounds: Sequence[Sequence[int]]) -> list[R
 
 
 def compute_columns(
-    database: Targets, target_range: Range, width: int, sparse: ArrayLike = SPARSE
+    database: Targets, target_range: Range, width: int, sparse: ArrayLike = INTRA_SEQUENCE_COST
 ) -> NDArray[np.float64]:
     """Return the residues of a range as they cost, those of lanes that idle included.
 

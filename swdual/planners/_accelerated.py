@@ -36,9 +36,10 @@ def allocate(
     gpus: int,
     guess: float,
 ) -> Iterator[NDArray[np.bool_]]:
-    """Yield the tasks for the GPUs, two sets for each d that allows a schedule of 3/2 guess.
+    """Yield tasks for the GPUs: two sets for each d with which 3/2 of the guess can be reached.
 
-    The first of two sets has the bound; the second is its neighbour, whose GPU work is in bounds.
+    The bound is proven for the first of two sets. The second is its neighbour, whose work on the
+    GPUs is at most what the guess allows.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def _cross(
     doubles: int,
     singles: int,
     need: float,
-    most: float,
+    max_work: float,
     double_p: NDArray[np.float64],
     double_q: NDArray[np.float64],
     single_p: NDArray[np.float64],
@@ -115,15 +116,49 @@ def _cross(
 ) -> tuple[float, int, int]:
     """Find the last set for the CPUs that relieves the GPUs by less than `need`, and the next.
 
-    Return the work of the first, infinite if there is no set with at most `most`, and how many
-    small tasks are in each.
+    Parameters
+    ----------
+    doubles, singles
+        Double tasks on CPUs (exactly), and single tasks there (at most).
+    need
+        Seconds of work that the GPUs must be relieved of.
+    max_work
+        Seconds of work that the CPUs can take.
+    double_p, double_q, single_p, single_q
+        Times on a CPU and on a GPU of the double and of the single tasks.
+    ratios, works, reliefs
+        Small tasks by ascending acceleration ratio: the ratios, and sums of their times on a CPU
+        and on a GPU from the first on, beginning with 0.
+    over_double, over_single, fit_double, fit_single
+        Receive whether a task is on the CPUs, in the first set (GPUs over their limit) and in the
+        second.
+
+    Returns
+    -------
+    Work of the first set on the CPUs, infinite if there is no set of at most `max_work`, and the
+    numbers of small tasks in both sets.
     """
+    # `price` is the Lagrange multiplier mu of the GPUs' limit. The relief that the cheapest set
+    # gives is a step function of it:
+    #
+    #     relief
+    #       ^                  ,------- high (fit)
+    #     need - - - - - - - - | - - -
+    #       |          ,-------'  <- one step may hold several moves of single tasks:
+    #       |   ,------'             `_walk` takes them one by one
+    #       |---'     low (over)
+    #       +--------------------------> price
+    #
+    # Invariant of the search: relief(low) < need, and relief(high) >= need once `bracketed`.
+    # work + price * (need - relief) is the dual value at this price. It bounds the work of every
+    # set with enough relief from below: above `max_work`, no such set exists (weak duality).
     low, high = 0.0, 1.0
     work, relief = _choose(double_p, double_q, low, doubles, True, over_double)
-    if relief >= need or work > most:
+    if relief >= need or work > max_work:
         fit_double[:] = over_double
-        return (work if work <= most else np.inf), 0, 0
-    # Widen until the relief is enough, then halve. A value is the work that is needed at least.
+        return (work if work <= max_work else np.inf), 0, 0
+    # Double the price until the relief is enough, then halve the interval, down to neighbouring
+    # floats: only then is no other step between low and high.
     bracketed = False
     while True:
         price = (low + high) / 2 if bracketed else high
@@ -134,7 +169,7 @@ def _cross(
         smalls = np.searchsorted(ratios, price)
         work += added[0] + works[smalls]
         relief += added[1] + reliefs[smalls]
-        if work + price * (need - relief) > most or high > MAX_PRICE:
+        if work + price * (need - relief) > max_work or high > MAX_PRICE:
             return np.inf, 0, 0
         if relief >= need:
             high = price
@@ -143,7 +178,7 @@ def _cross(
             low = price
             if not bracketed:
                 high *= 2
-    # Walk from the one neighbour to the other.
+    # Walk from the set at `low` to the set at `high`: double, then single, then small tasks.
     work, relief = _choose(double_p, double_q, low, doubles, True, over_double)
     added = _choose(single_p, single_q, low, singles, False, over_single)
     over, fit = int(np.searchsorted(ratios, low)), int(np.searchsorted(ratios, high))
@@ -174,10 +209,27 @@ def _choose(
     exactly: bool,
     chosen: NDArray[np.bool_],
 ) -> tuple[float, float]:
-    """Choose `count` tasks with least p - price q, or `exactly` not, then only those below 0.
+    """Choose the tasks with the smallest p - price * q; ties go to the first task.
 
-    Return their work on CPUs and on GPUs; ties go to the first task.
+    Parameters
+    ----------
+    p, q
+        (tasks,) times on a CPU and on a GPU.
+    price
+        Price of a second on the GPUs.
+    count, exactly
+        How many tasks; not `exactly`: at most so many, those whose value is below 0.
+    chosen
+        (tasks,) receives whether a task is chosen.
+
+    Returns
+    -------
+    Work of the chosen tasks on CPUs, and on GPUs.
     """
+    # Insertion into a sorted list of at most `count` values, as there are few large tasks a worker:
+    #
+    #     values  -3.1  -2.0  -0.5 | held = 3     value -1.2 moves -0.5 one to the right; the last
+    #                       ^ at                  one drops out if the list is full
     best = np.empty(count + 1, np.int64)
     values = np.empty(count + 1)
     held = 0
@@ -212,9 +264,25 @@ def _walk(
 ) -> tuple[float, float, bool]:
     """Turn `over` into `goal` by swaps and moves of one task, while the relief is below `need`.
 
-    Return the work and the relief of `over` then, and whether a step would have met the need; if
-    so, `goal` becomes the set after that step.
+    Parameters
+    ----------
+    p, q
+        (tasks,) times on a CPU and on a GPU.
+    over, goal
+        (tasks,) whether a task is on the CPUs, at the two ends of the walk.
+    work, relief
+        Work of `over` on the CPUs, and the GPUs' relief by it, other classes of tasks included.
+    need
+        Seconds of work that the GPUs must be relieved of.
+
+    Returns
+    -------
+    Work and relief of `over` after the walk, and whether the next step would meet the need; if so,
+    `goal` is the set after that step.
     """
+    # Both sets are optimal at one price, so every set on the way is, too. A step takes the first
+    # task that leaves (`gone`) and the first that comes (`come`); it changes the relief by at most
+    # one task's time on a GPU, so the last set below `need` misses it by at most guess / 2.
     gone = come = 0
     while True:
         while gone < len(p) and not (over[gone] and not goal[gone]):

@@ -13,26 +13,26 @@ from numpy.typing import NDArray
 
 from swdual.planners._lists import Allocations
 
-# Exchanges looked at in a round: with more tasks each is small beside the makespan anyway.
-PAIRS = 250_000
-# Those of a round that are scheduled, least area first, and rounds. Both only bound the time.
-TRIED = 32
-ROUNDS = 200
+MAX_PAIRS = 250_000
+"""Exchanges to look at in a round; with more tasks each task is small beside the makespan."""
+
+MAX_TRIED, MAX_ROUNDS = 32, 200
+"""Exchanges of a round that are scheduled, most even first, and rounds: they bound the time."""
 
 
-def exchange(allocations: Allocations, enough: float) -> None:
+def exchange(allocations: Allocations, good_enough: float) -> None:
     """Improve the best allocation by moves and exchanges of single tasks.
 
     Parameters
     ----------
     allocations
         Holds an allocation; it can only become better.
-    enough
-        A makespan not worth improving.
+    good_enough
+        A makespan that is not worth improving.
     """
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         before = allocations.makespan
-        if before <= enough:
+        if before <= good_enough:
             return
         for on_gpu in _neighbours(allocations):
             allocations.offer(on_gpu)
@@ -46,7 +46,7 @@ def _neighbours(allocations: Allocations) -> Iterator[NDArray[np.bool_]]:
     """Yield allocations that differ in one task or two and may be better, most even first."""
     instance, on_gpu = allocations.instance, allocations.on_gpu
     cpu_tasks, gpu_tasks = np.flatnonzero(~on_gpu), np.flatnonzero(on_gpu)
-    if (len(cpu_tasks) + 1) * (len(gpu_tasks) + 1) > PAIRS:
+    if (len(cpu_tasks) + 1) * (len(gpu_tasks) + 1) > MAX_PAIRS:
         return
     if not (len(instance.cpu_speeds) and len(instance.gpu_speeds)):
         return
@@ -58,9 +58,9 @@ def _neighbours(allocations: Allocations) -> Iterator[NDArray[np.bool_]]:
     gpu_load = (
         q[gpu_tasks].sum() + np.append(q[cpu_tasks], 0)[:, None] - np.append(q[gpu_tasks], 0)
     ) / instance.gpu_speeds.sum()
-    least = np.maximum(cpu_load, gpu_load).ravel()
-    promising = np.flatnonzero(least < allocations.makespan)
-    for pair in promising[np.argsort(least[promising], kind="stable")[:TRIED]]:
+    bounds = np.maximum(cpu_load, gpu_load).ravel()
+    promising = np.flatnonzero(bounds < allocations.makespan)
+    for pair in promising[np.argsort(bounds[promising], kind="stable")[:MAX_TRIED]]:
         from_cpu, from_gpu = divmod(int(pair), len(gpu_tasks) + 1)
         neighbour = on_gpu.copy()
         neighbour[cpu_tasks[from_cpu : from_cpu + 1]] = True

@@ -18,10 +18,10 @@ def search(relaxation: Relaxation, answer: Callable[[float, Allocations], bool])
     Parameters
     ----------
     relaxation
-        It gives the least guess worth a try.
+        Gives the smallest guess worth a try.
     answer
-        Takes a guess, offers allocations for it, and returns whether the answer is yes; NO must
-        mean that no schedule is as short as the guess.
+        Takes a guess, offers allocations for it, and returns True (yes) or False (no). No must mean
+        that no schedule is as short as the guess.
     """
     allocations = Allocations(relaxation.instance)
     low = guess = relaxation.least()
@@ -45,7 +45,17 @@ def search(relaxation: Relaxation, answer: Callable[[float, Allocations], bool])
 
 
 def offer_split(relaxation: Relaxation, split: Split, allocations: Allocations) -> None:
-    """Offer a split, the task that the GPUs do not hold in full once on them, once on the CPUs."""
+    """Offer two allocations of a split: the task that would be cut goes to the GPUs, or the CPUs.
+
+    Parameters
+    ----------
+    relaxation
+        Gave the split.
+    split
+        How many tasks the GPUs hold under a guess.
+    allocations
+        Keeps the better one if it is the best so far.
+    """
     for chosen in (split.free[: split.whole + 1], split.free[: split.whole]):
         in_order = split.forced_gpu.copy()
         in_order[chosen] = True

@@ -1,4 +1,4 @@
-"""List scheduling: tasks in some order, each to the worker that serves it best then."""
+"""List scheduling: tasks in some order, each to the worker that would finish it first."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def list_schedule(
     first, stop
         (tasks,) task j may go to the workers from ``first[j]`` to ``stop[j] - 1``.
     free_first
-        Give it to the worker that is free first instead.
+        Give each task to the worker that is free first instead.
     """
     workers = np.empty(len(instance), np.int64)
     starts, ends = np.empty(len(instance)), np.empty(len(instance))
-    _place(
+    _assign_tasks(
         order,
         first,
         stop,
@@ -54,7 +54,17 @@ def list_schedule(
 def schedule_on_all_workers(
     instance: Instance, order: NDArray[np.int64], *, free_first: bool = False
 ) -> Assignment:
-    """List-schedule tasks over all workers that can do them; see `list_schedule`."""
+    """List-schedule tasks over all workers that can run them.
+
+    Parameters
+    ----------
+    instance
+        Tasks and workers.
+    order
+        All tasks, in the order in which they are placed.
+    free_first
+        As for `list_schedule`.
+    """
     first = np.zeros(len(instance), np.int64)
     stop = np.full(len(instance), len(instance.kinds))
     return list_schedule(instance, order, first, stop, free_first=free_first)
@@ -63,10 +73,17 @@ def schedule_on_all_workers(
 def schedule_on_one_kind(instance: Instance, kind: str) -> Assignment:
     """List-schedule all tasks on the workers of one kind, longest task first.
 
+    Parameters
+    ----------
+    instance
+        Tasks and workers.
+    kind
+        "cpu" or "gpu".
+
     Raises
     ------
     InputError
-        If there is no such worker, or a task that it cannot do.
+        If there is no worker of this kind, or a task cannot run on it.
     """
     times = instance.cpu_times if kind == "cpu" else instance.gpu_times
     if kind not in instance.kinds:
@@ -74,7 +91,7 @@ def schedule_on_one_kind(instance: Instance, kind: str) -> Assignment:
     impossible = np.flatnonzero(np.isinf(times))
     if len(impossible):
         raise InputError(
-            f"no {kind.upper()} can do task {impossible[0]}, so {kind}_only cannot plan; "
+            f"task {impossible[0]} cannot run on a {kind.upper()}, so {kind}_only cannot plan; "
             "choose another planner"
         )
     allocations = Allocations(instance)
@@ -101,7 +118,7 @@ class Allocations:
             (tasks,) whether the task goes to the GPUs; each must go where it can run.
         """
         instance = self.instance
-        cpu_tasks, gpu_tasks = self._sides(on_gpu)
+        cpu_tasks, gpu_tasks = self._split_tasks(on_gpu)
         sides = (
             (instance.cpu_times[cpu_tasks], instance.cpu_speeds),
             (instance.gpu_times[gpu_tasks], instance.gpu_speeds),
@@ -120,12 +137,14 @@ class Allocations:
         cpus, workers = len(self.instance.cpu_speeds), len(self.instance.kinds)
         return list_schedule(
             self.instance,
-            np.concatenate(self._sides(on_gpu)),
+            np.concatenate(self._split_tasks(on_gpu)),
             np.where(on_gpu, cpus, 0),
             np.where(on_gpu, workers, cpus),
         )
 
-    def _sides(self, on_gpu: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _split_tasks(
+        self, on_gpu: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the tasks of the CPUs and those of the GPUs, each longest first."""
         return (
             self._longest_on_cpu[~on_gpu[self._longest_on_cpu]],
@@ -144,15 +163,18 @@ def _trivial_bound(descending: NDArray[np.float64], speeds: NDArray[np.float64])
 def _makespan(
     times: NDArray[np.float64], speeds: NDArray[np.float64], free: NDArray[np.float64]
 ) -> float:
-    """Return what `_place` comes to for one kind, without its schedule; `free` as there."""
+    """Return the makespan that `_assign_tasks` gives the tasks of one kind.
+
+    `free` holds when each worker is free, at first 0; it is changed.
+    """
     for time in times:
-        least = np.inf
+        earliest = np.inf
         chosen = 0
         for worker in range(len(speeds)):
             end = free[worker] + time / speeds[worker]
-            if end < least:
-                least, chosen = end, worker
-        free[chosen] = least
+            if end < earliest:
+                earliest, chosen = end, worker
+        free[chosen] = earliest
     longest = 0.0
     for end in free:
         longest = max(longest, end)
@@ -160,7 +182,7 @@ def _makespan(
 
 
 @native
-def _place(
+def _assign_tasks(
     order: NDArray[np.int64],
     first: NDArray[np.int64],
     stop: NDArray[np.int64],
@@ -174,18 +196,25 @@ def _place(
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
-    """Give each task in order to the worker that would end it first; see `list_schedule`.
+    """Give each task in order to the worker that would end it first: see `list_schedule`.
 
-    `free` has when each worker is free, at first 0.
+    `free` holds when each worker is free, at first 0; `workers`, `starts` and `ends` receive the
+    schedule.
     """
+    # Invariant: free[w] is the end of the last task of worker w. A task goes behind it, never into
+    # a gap, so a worker's tasks are in the order of the list. Ties go to the lowest worker (<).
+    #
+    #     worker 0  |== a ==|=== d ===|
+    #     worker 1  |=== b ===|            next task e: ends at free[w] + time / speed[w],
+    #     worker 2  |====== c ======|      here soonest on worker 1
     for task in order:
-        least = np.inf
+        earliest = np.inf
         for worker in range(first[task], stop[task]):
             time = cpu_times[task] if worker < cpus else gpu_times[task]
             end = free[worker] + time / speeds[worker]
             wait = free[worker] if free_first and end < np.inf else end
-            if wait < least:
-                least = wait
+            if wait < earliest:
+                earliest = wait
                 workers[task] = worker
                 starts[task] = free[worker]
                 ends[task] = end

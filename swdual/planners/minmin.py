@@ -18,7 +18,7 @@ def assign(instance: Instance) -> Assignment:
     """Return the schedule; ties go to the lowest worker, then to the first task."""
     workers = np.empty(len(instance), np.int64)
     starts, ends = np.empty(len(instance)), np.empty(len(instance))
-    _place(
+    _assign_tasks(
         np.argsort(instance.cpu_times, kind="stable"),
         np.argsort(instance.gpu_times, kind="stable"),
         np.ascontiguousarray(instance.cpu_times),
@@ -33,7 +33,7 @@ def assign(instance: Instance) -> Assignment:
 
 
 @kernel
-def _place(
+def _assign_tasks(
     shortest_on_cpu: NDArray[np.int64],
     shortest_on_gpu: NDArray[np.int64],
     cpu_times: NDArray[np.float64],
@@ -44,7 +44,10 @@ def _place(
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
-    """Fill the three columns. Of the tasks left, a worker can end the shortest first."""
+    """Fill `workers`, `starts` and `ends`."""
+    # On one kind of worker the shortest task that is left ends first, so only two tasks are looked
+    # at in a step: the next of `shortest_on_cpu` and the next of `shortest_on_gpu`. That takes
+    # O(tasks x workers) instead of O(tasks^2 x workers).
     free = np.zeros(len(speeds))
     placed = np.zeros(len(cpu_times), np.bool_)
     cpu_next = gpu_next = 0
@@ -54,14 +57,14 @@ def _place(
         while placed[shortest_on_gpu[gpu_next]]:
             gpu_next += 1
         cpu_task, gpu_task = shortest_on_cpu[cpu_next], shortest_on_gpu[gpu_next]
-        least = np.inf
+        earliest = np.inf
         chosen = 0
         for worker in range(len(speeds)):
             time = cpu_times[cpu_task] if worker < cpus else gpu_times[gpu_task]
             end = free[worker] + time / speeds[worker]
-            if end < least:
-                least, chosen = end, worker
+            if end < earliest:
+                earliest, chosen = end, worker
         task = cpu_task if chosen < cpus else gpu_task
         placed[task] = True
-        workers[task], starts[task], ends[task] = chosen, free[chosen], least
-        free[chosen] = least
+        workers[task], starts[task], ends[task] = chosen, free[chosen], earliest
+        free[chosen] = earliest

@@ -25,11 +25,33 @@ def parse_clean(
     header_ends: NDArray[np.int64],
     lengths: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
-    """Split FASTA into aligned codes, header lines and where each ends, and lengths.
+    """Read well-formed FASTA.
 
-    Returns the number of code bytes, header bytes, records and lines; -1 in the first place if a
-    record has no name or no residues, or a byte is no letter.
+    Parameters
+    ----------
+    text
+        Whole records with ``\\n`` line ends.
+    encoding
+        (256,) the code of each byte; at least `CODES` for what is no letter.
+    codes
+        Receives the codes; each record begins on a multiple of `ALIGNMENT`, with `PAD` before it.
+    headers, header_ends
+        Receive the header lines end to end, without ">", and (records,) where each ends.
+    lengths
+        (records,) receives the residues of each.
+
+    Returns
+    -------
+    Numbers of code bytes, header bytes, records and lines. The first is -1 if a record has no name
+    or no residues, or a byte is no letter.
     """
+    # A record, and where the indices point while its third line is copied:
+    #
+    #     >name and title \n MKVLAWGG \n PFALSSGL \n MK \n >next
+    #                                    i        stop = i + width
+    #
+    # Invariant: codes[:filled] and headers[:header_bytes] are complete, codes[before:filled] is
+    # what the record has so far, and text[i] begins a line.
     end, filled, header_bytes, records, lines, i = len(text), 0, 0, 0, 0, 0
     width = 0
     while i < end:
@@ -55,7 +77,8 @@ def parse_clean(
         lines += 1
         before = filled
         while i < end and text[i] != _GREATER:
-            # Most lines are as long as the one before: no need to look for their end.
+            # Most lines are as long as the one before, so guess the end. The guess is wrong if a
+            # line end lies before it; then the copied bytes include a newline, which is no letter.
             stop = i + width
             guessed = width > 0 and stop < end and text[stop] == _NEWLINE
             if not guessed:
@@ -63,14 +86,16 @@ def parse_clean(
                 while stop < end and text[stop] != _NEWLINE:
                     stop += 1
                 width = stop - i
-            line, room = text[i:stop], codes[filled:]
+            line, out = text[i:stop], codes[filled:]
+            # Codes of letters are below 32, so the bitwise or of all of them is below 32, too. One
+            # test a line, instead of one a letter, lets LLVM vectorise the loop.
             seen = np.uint8(0)
             for k in range(len(line)):
                 code = encoding[line[k]]
-                room[k] = code
+                out[k] = code
                 seen |= code
             if seen >= CODES:
-                if guessed:  # perhaps an earlier line end lies within: look for it
+                if guessed:  # the guess may be wrong: look for the line end
                     width = 0
                     continue
                 return -1, 0, 0, 0

@@ -58,7 +58,7 @@ def test_what_was_put_in_is_there(drawn):
 @given(parts=st.lists(alignments, max_size=4))
 def test_parts_are_joined_in_their_order(parts):
     """Parts without alignments and no parts at all are no exception."""
-    found = Tracebacks.joined([tracebacks(part) for part in parts])
+    found = Tracebacks.concatenate([tracebacks(part) for part in parts])
     assert told(found) == plain([each for part in parts for each in part])
 
 

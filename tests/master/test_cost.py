@@ -15,7 +15,7 @@ from support.properties import examples
 
 from swdual.backends import simd
 from swdual.errors import InputError
-from swdual.lanes.pack import SPARSE
+from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master import cost
 from swdual.master.cost import (
     BRIEF_LENGTH,
@@ -309,7 +309,7 @@ def test_a_bare_number_is_gcups_at_any_length(given_):
     """So that a person can write one."""
     known = CostModel.from_dict(given_)
     assert (known.startup, known.layout, known.width) == (0, 0, 1)
-    assert known.sparse.tolist() == [SPARSE] * len(KNOTS)
+    assert known.sparse.tolist() == [INTRA_SEQUENCE_COST] * len(KNOTS)
     for length in (1, 100, 5000, 10**6):
         assert known.seconds(length, 10**9 / length) == pytest.approx(0.2)
 

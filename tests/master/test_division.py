@@ -14,7 +14,7 @@ from support.target_lengths import TargetLengths, draw_lengths
 from swdual import registry
 from swdual.backend import Device
 from swdual.errors import InputError
-from swdual.lanes.pack import SPARSE
+from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master import partition, ranges
 from swdual.master.cost import CostModel
 from swdual.master.partition import DRIFT, MAX_TASKS, Replanning, divide
@@ -146,7 +146,7 @@ def test_few_targets_cost_more_than_their_residues():
     found = divided([1000], titin, [CPU, GPU])
     assert len(found.task_ids) == 1
     for worker, rates in enumerate((CPU, GPU)):
-        columns = SPARSE * 352_130 + min(EDGE * rates.width, 352_130 / SMALL_EDGE)
+        columns = INTRA_SEQUENCE_COST * 352_130 + min(EDGE * rates.width, 352_130 / SMALL_EDGE)
         layout = 352_130 * rates.layout
         assert found.besides[worker, 0] == pytest.approx(rates.startup + layout)
         assert found.seconds[worker, 0] == pytest.approx(

@@ -12,7 +12,7 @@ from support.properties import examples
 
 from swdual.database import build
 from swdual.database.database import Database
-from swdual.lanes.pack import SPARSE, pack
+from swdual.lanes.pack import INTRA_SEQUENCE_COST, pack
 from swdual.master import ranges as ranges_module
 from swdual.master.ranges import (
     EDGE,
@@ -207,9 +207,9 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
     packed = pack(block, np.arange(len(targets)), width)
     columns = np.diff(packed.batch_starts) * 4 * width
     edge = min(EDGE * width, place.residues / SMALL_EDGE)
-    least = np.minimum(columns, SPARSE * packed.batch_residues).sum()
+    least = np.minimum(columns, INTRA_SEQUENCE_COST * packed.batch_residues).sum()
     assert found == pytest.approx(edge + least, rel=1e-12)
-    several = compute_columns(database, place, width, [0.5, SPARSE, 1e6])
+    several = compute_columns(database, place, width, [0.5, INTRA_SEQUENCE_COST, 1e6])
     assert several[1] == found
     assert several[0] == pytest.approx(edge + 0.5 * place.residues)
     assert several[2] == pytest.approx(edge + columns.sum())
