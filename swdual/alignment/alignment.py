@@ -46,20 +46,22 @@ class Alignment:
     query, target
         The whole sequences, as given.
     scheme
-        What the alignment was scored with.
+        Substitution matrix and gap penalties.
     score
         Raw score.
     query_start, query_end, target_start, target_end
         The aligned parts, 0-based and half-open, on the sequences as given.
     strand
-        1, or -1 where the query aligns with the target's other strand: the target's part is then
-        read backwards, complemented.
-    runs
-        ``length << 4 | operation`` along the query, with SAM's numbers (see `Tracebacks`).
+        1, or -1 if the query aligns with the target's other strand: the target's part is then read
+        backwards, complemented.
+    length
+        Columns of the alignment.
     identities, positives
         Columns of equal letters, and of pairs with a positive score.
     gap_openings, gaps
         Number of gaps, and of columns with one.
+    runs
+        ``length << 4 | operation`` along the query, with SAM's numbers (see `Tracebacks`).
     """
 
     query: Sequence
@@ -89,7 +91,21 @@ class Alignment:
         tracebacks: Tracebacks,
         k: int,
     ) -> Alignment:
-        """Return alignment k of some that were traced."""
+        """Return alignment k of some that were traced.
+
+        Parameters
+        ----------
+        query, target
+            The whole sequences.
+        scheme
+            Substitution matrix and gap penalties.
+        score
+            Raw score of this alignment.
+        strand
+            1, or -1 for the query's other strand.
+        tracebacks, k
+            The alignments of the query as columns, and which of them.
+        """
         names = (name.removesuffix("s") if "_" in name else name for name in COLUMNS)
         numbers = dict(zip(names, tracebacks.numbers[:, k].tolist(), strict=True))
         return cls(
@@ -243,7 +259,7 @@ class Alignment:
         )
 
     def facts(self) -> dict[str, object]:
-        """Return what was counted, in words: for each name a text."""
+        """Return the numbers of the alignment as text, by their names."""
         facts: dict[str, object] = {"score": f"{self.score:,}"}
         if self.length:
             for name, count in (
@@ -259,18 +275,18 @@ class Alignment:
         return facts
 
     def _repr_html_(self) -> str:
-        """Return the numbers, and the rows in colours: equal, similar, different, gap."""
+        """Return the numbers and the rows, coloured by kind: equal, similar, different, gap."""
         return self.page("query", "target", {})
 
     def page(self, query: str, target: str, worth: dict[str, object]) -> notebook.Markup:
-        """Return what a notebook shows.
+        """Return the HTML that a notebook shows.
 
         Parameters
         ----------
         query, target
             What the sequences are, such as "query" and "hit 3".
         worth
-            Names and values of what else is known, such as an E-value.
+            Names and values to show first, such as the E-value.
         """
         names = (_describe(query, self.query), _describe(target, self.target))
         return notebook.join(
@@ -284,7 +300,7 @@ class Alignment:
         )
 
     def colour_rows(self) -> notebook.Markup:
-        """Return the rows for a notebook: residues on the colour of their kind, with places."""
+        """Return the rows as HTML: residues on the colour of their kind, with positions."""
         if not self.length:
             return notebook.paragraph(notebook.text("No residues align with a positive score."))
         names = [_short(each.id) for each in (self.query, self.target)]

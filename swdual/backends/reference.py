@@ -23,7 +23,15 @@ from swdual.sequences.scoring import ScoringScheme
 
 
 def bind(database: Database, scheme: ScoringScheme) -> Scorer:
-    """Return a scorer that follows the definition, at about two million cells a second."""
+    """Return a scorer that follows the definition, at about two million cells a second.
+
+    Parameters
+    ----------
+    database
+        Targets.
+    scheme
+        Substitution matrix and gap penalties.
+    """
     return ReferenceScorer(database, scheme)
 
 
@@ -69,6 +77,17 @@ def gotoh(
     """Return the score of the best local alignment of two sequences of codes.
 
     `progress` receives the cells row by row, and may raise to stop.
+
+    Parameters
+    ----------
+    query, target
+        Residue codes.
+    scores
+        Scores of pairs of codes: ``scores[query code][target code]``.
+    gap_open, gap_extend
+        A gap of k residues costs ``gap_open + k * gap_extend``.
+    progress
+        Called with the cells of each row; may raise to stop the work.
 
     >>> gotoh(bytes([0, 1, 1]), bytes([0, 1]), [[5, -4], [-4, 5]], 1, 1)
     10

@@ -50,16 +50,16 @@ SIZES_AT_ONCE = 10_000
 """Header lines held in memory while all are listed."""
 
 RECORDS_AT_ONCE = 32
-"""Scattered records that are looked up before the pages they lie on are let go.
+"""Scattered records that are read before their pages are freed.
 
-To touch a page brings in 16 of 4096 bytes, so these make 4 MB with their header lines.
+The system reads 16 pages of 4096 bytes at a time, so these records and headers take 4 MB.
 """
 
 
 class Block(NamedTuple):
     """Targets of one block, by descending length; all arrays are views of the file.
 
-    Target k of the block has its codes at ``residues[16 * starts[k] :][: lengths[k]]`` and was
+    Target k of the block has its codes at ``residues[16 * starts[k] :][: lengths[k]]`` and is
     record ``ordinals[k]`` of the input. ``first`` is the number of targets in earlier blocks.
     """
 
@@ -73,21 +73,22 @@ class Block(NamedTuple):
 class Database:
     """Targets to search, in memory or mapped from files.
 
-    A file that is replaced by another goes on being read; one that is written to is verified again.
+    ``database[i]`` is record i of the input, ``database["id"]`` the record with an identifier. Open
+    a database with `Database.open`; build one with `makedb` or, in memory, with
+    `Database.from_fasta` or `Database.from_batches`.
 
-    ``database[i]`` is record i of the input, ``database["id"]`` the record with an identifier. A
-    database can be pickled: a file by its path, which must then lead to the same content, and one
-    in memory by its bytes. Open one with `Database.open`, build one with
-    `makedb` or, in memory, with `Database.from_batches`.
+    If another file takes the name of the file, the old one is still read. If the file is written
+    to, its checksums are verified again. A database can be pickled: a file as its path, which must
+    lead to the same content later, and a database in memory as its bytes.
 
     Parameters
     ----------
     main
-        The file, or its metadata.
+        The file, or header and manifest of one.
     metadata_only
-        Whether it holds header and manifest only.
+        Whether `main` holds header and manifest only.
     folder
-        Where blocks that come from elsewhere are kept.
+        Where blocks that other processes sent are kept.
     """
 
     def __init__(
@@ -151,14 +152,14 @@ class Database:
 
     @classmethod
     def from_metadata(cls, metadata: bytes, name: str, folder: Path) -> Self:
-        """Return a database of which blocks are kept in a folder, and nothing else is here.
+        """Return a database whose blocks come from another process, and are kept in a folder.
 
         Parameters
         ----------
         metadata
             What `metadata` returned where the database is.
         name
-            What messages call it.
+            Name of the database in messages.
         folder
             Where its blocks are kept, or will be: see `put`. Databases and processes may share it.
 
@@ -171,7 +172,22 @@ class Database:
 
     @classmethod
     def from_batches(cls, batches: Iterable[Batch], alphabet: Alphabet, name: str) -> Self:
-        """Return a database of some records, built in memory."""
+        """Return a database of some records, built in memory.
+
+        Parameters
+        ----------
+        batches
+            The records.
+        alphabet
+            The letters of their codes.
+        name
+            Name of the database in messages.
+
+        Raises
+        ------
+        InputError
+            If there are no records.
+        """
         from swdual.database.build import build
 
         stream = io.BytesIO()
@@ -190,10 +206,23 @@ class Database:
     ) -> Self:
         """Return a database of the records of a FASTA or FASTQ file, built in memory.
 
+        Parameters
+        ----------
+        path
+            The file; "-" is standard input.
+        dbtype
+            "prot", "nucl", or "auto": see `makedb`.
+        on_invalid
+            What to do with invalid letters: see `read_batches`.
+        memory_limit
+            Bytes of memory to use at most; by default what machine and job allow.
+
         Raises
         ------
+        InputError
+            If the file cannot be read, or is no FASTA or FASTQ file.
         MemoryLimitError
-            If that takes more memory than may be used; says what would be enough.
+            If it takes more memory than may be used; the message says how much is enough.
         """
         batches, alphabet = read_typed_batches([path], dbtype, on_invalid)
         batches = limit_batches(batches, find_allowance(memory_limit))
@@ -213,7 +242,7 @@ class Database:
         return self.manifest.sequences
 
     def describe_sequences(self) -> str:
-        """Return how many sequences of which kind there are: "19,570 proteins"."""
+        """Return the number of sequences with their kind, such as "19,570 proteins"."""
         one, many = "nucleotide sequence", "nucleotide sequences"
         if self.alphabet is PROTEIN:
             one, many = "protein", "proteins"
@@ -260,13 +289,13 @@ class Database:
         return _restore, (type(self), data, self.name, self._metadata_only, self._folder)
 
     def close(self) -> None:
-        """Let go of the files, or leave that to the last of their arrays that is still in use."""
+        """Close the files; one whose arrays are in use is closed after the last of them."""
         self._blocks.clear()
         self._storage.close()
 
     @property
     def held_bytes(self) -> int:
-        """The bytes of memory that it takes however little is looked at: none if it is a file."""
+        """Bytes of memory that the database always takes; 0 if it is a file."""
         return (
             len(self._main.data)
             if isinstance(self._main, MemoryFile) and not self._metadata_only
@@ -274,17 +303,17 @@ class Database:
         )
 
     def release(self) -> None:
-        """Let go of the memory that files have been read into; what is needed is read again."""
+        """Free the memory that files were read into; what is needed later is read again."""
         self._storage.release()
 
     @property
     def digest(self) -> str:
-        """The checksum of the manifest: equal where databases are, in content and layout."""
+        """The checksum of the manifest: equal if content and layout are equal."""
         return read_digest(self._main.data).hex()
 
     @property
     def metadata(self) -> bytes:
-        """What another process needs to open the same database, which then lacks all blocks."""
+        """Header and manifest: enough to open the database in another process, without blocks."""
         return read_metadata(self._main.data)
 
     def has_block(self, number: int) -> bool:
@@ -292,24 +321,31 @@ class Database:
         return self._storage.has_block(number)
 
     def block_bytes(self, number: int) -> bytes:
-        """Return a block as one stretch, to be `put` where it is not; its checksums are verified.
+        """Return a block as bytes, to be `put` elsewhere; its checksums are verified.
 
         Raises
         ------
         DatabaseError
-            If it is damaged, or not here.
+            If the block is damaged or missing.
         """
         return self._storage.part(number)
 
     def put(self, number: int, data: bytes | memoryview) -> None:
-        """Keep a block that `block_bytes` gave elsewhere, after verifying its checksums.
+        """Keep a block that `block_bytes` returned elsewhere, after verifying its checksums.
+
+        Parameters
+        ----------
+        number
+            Number of the block.
+        data
+            Its bytes.
 
         Raises
         ------
         DatabaseError
-            If it is damaged, or of another database.
+            If the bytes are damaged, or belong to another database.
         OutputError
-            If it cannot be written.
+            If they cannot be written.
         """
         self._storage.put(number, data)
 
@@ -319,7 +355,7 @@ class Database:
         Raises
         ------
         DatabaseError
-            If the block is damaged or not here, or a file is no longer as long as it was.
+            If the block is damaged or missing, or a file was truncated.
         """
         pieces = self._storage.pieces(number)
         state = [(piece, piece_state(piece)) for piece in pieces]
@@ -346,38 +382,62 @@ class Database:
 
     def codes(self, ordinals: Iterable[int]) -> list[bytes]:
         """Return the residue codes of some records of the input."""
-        numbers, places = self.locate(ordinals)
-        found = [b""] * len(places)
+        numbers, indices = self.locate(ordinals)
+        codes = [b""] * len(indices)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
             here = np.flatnonzero(numbers == number)
-            within = places[here].tolist()
-            for place, codes in zip(here.tolist(), self.codes_at(number, within), strict=True):
-                found[place] = codes
-        return found
+            block_codes = self.codes_at(number, indices[here].tolist())
+            for k, record in zip(here.tolist(), block_codes, strict=True):
+                codes[k] = record
+        return codes
 
     def locate(self, ordinals: Iterable[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the block of each of some records of the input, and its place in that block."""
-        places = self._places[np.asarray(list(ordinals), np.int64)].astype(np.int64)
-        firsts = np.array([info.first for info in self.manifest.blocks])
-        numbers = np.searchsorted(firsts, places, "right") - 1
-        return numbers, places - firsts[numbers]
+        """Return where some records lie.
 
-    def codes_at(self, number: int, places: Iterable[int]) -> list[bytes]:
-        """Return the residue codes of some targets of a block, by their places in it."""
+        Parameters
+        ----------
+        ordinals
+            Numbers of records in the input, from 0.
+
+        Returns
+        -------
+        (records,) int64 number of the block of each record, and (records,) int64 number in that
+        block.
+        """
+        ranks = self._ranks[np.asarray(list(ordinals), np.int64)].astype(np.int64)
+        firsts = np.array([info.first for info in self.manifest.blocks])
+        numbers = np.searchsorted(firsts, ranks, "right") - 1
+        return numbers, ranks - firsts[numbers]
+
+    def codes_at(self, number: int, indices: Iterable[int]) -> list[bytes]:
+        """Return the residue codes of some targets of a block.
+
+        Parameters
+        ----------
+        number
+            Number of the block.
+        indices
+            Numbers of the targets in the block.
+
+        Raises
+        ------
+        DatabaseError
+            If the block is damaged or missing.
+        """
         block, pieces = self.block(number), self._storage.pieces(number)
-        found = []
-        for many, k in enumerate(places, 1):
+        codes = []
+        for count, k in enumerate(indices, 1):
             start = int(block.starts[k]) * ALIGNMENT
-            found.append(block.residues[start : start + int(block.lengths[k])].tobytes())
-            if many % RECORDS_AT_ONCE == 0:
+            codes.append(block.residues[start : start + int(block.lengths[k])].tobytes())
+            if count % RECORDS_AT_ONCE == 0:
                 for piece in pieces:
                     piece.release()
         for piece in pieces:
             piece.release()
-        return found
+        return codes
 
     def sizes(self) -> Iterator[tuple[str, int]]:
-        """Return header line and residues of every record of the input."""
+        """Yield header line and number of residues of every record, in the order of the input."""
         lengths = np.zeros(len(self), np.uint32)
         for number in range(len(self.manifest.blocks)):
             lengths[self._ordinals(number)] = self.lengths(number)
@@ -403,7 +463,7 @@ class Database:
             yield self.block(number)
 
     def __getitem__(self, record: int | str) -> Sequence:
-        """Return a record by its place in the input, or by its identifier: see `find`."""
+        """Return a record by its number in the input, or by its identifier: see `find`."""
         if isinstance(record, str):
             record = self.find(record)
         try:
@@ -415,14 +475,14 @@ class Database:
             ) from None
         if not -len(self) <= ordinal < len(self):
             raise IndexError(f"record {ordinal} of {len(self)}")
-        place = ordinal % len(self)
-        return Sequence(self.headers([place])[0], self.codes([place])[0], self.alphabet)
+        ordinal %= len(self)
+        return Sequence(self.headers([ordinal])[0], self.codes([ordinal])[0], self.alphabet)
 
     def __iter__(self) -> Iterator[Sequence]:
         return self.records(range(len(self)))
 
     def records(self, ordinals: Iterable[int]) -> Iterator[Sequence]:
-        """Return some records of the input, by their places from 0; few are in memory at a time."""
+        """Yield records by their numbers in the input, from 0; few are in memory at a time."""
         left = iter(ordinals)
         while some := list(itertools.islice(left, RECORDS_AT_ONCE)):
             for title, codes in zip(self.headers(some), self.codes(some), strict=True):
@@ -436,11 +496,11 @@ class Database:
         return bool(exact) or len(partial) == 1
 
     def find(self, identifier: str) -> int:
-        """Return the place in the input of the record with an identifier.
+        """Return the number, in the input, of the record with an identifier.
 
-        That is the first word of its header line. If no record has this identifier, it may also be
-        a part of one between bars, with or without a version: P01008 finds sp|P01008.1|ANT3_HUMAN.
-        If several records have the same identifier, the first is returned.
+        The identifier is the first word of the header line. If no record has it, a part between
+        bars also counts, with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN. If
+        several records have the same identifier, the first is returned.
 
         Raises
         ------
@@ -456,7 +516,7 @@ class Database:
         raise self._unknown_error(identifier, partial)
 
     def lookup(self, identifiers: Iterable[str]) -> dict[str, Matches]:
-        """Return the records that each of some identifiers may mean, found in one pass: see `find`.
+        """Return the records that each identifier may mean (see `find`), found in one pass.
 
         Raises
         ------
@@ -469,10 +529,10 @@ class Database:
             raise self._contradiction_error("section 'offsets'") from error
 
     def select(self, identifiers: Iterable[str]) -> tuple[list[int], dict[str, UnknownIdentifier]]:
-        """Return the records that some identifiers name, each once, and errors for the other ones.
+        """Return the records that some identifiers name, and an error for each unknown identifier.
 
-        Records are given by their places in the input, in the order of the identifiers. If several
-        have the same identifier, all are meant.
+        Records are given once, by their numbers in the input, in the order of the identifiers. If
+        several have the same identifier, all are returned.
         """
         chosen: dict[int, None] = {}
         errors = {}
@@ -508,31 +568,32 @@ class Database:
         """Return the header lines of some records of the input."""
         offsets = self._array("offsets", "<u8")
         names = self._array("names", "u1").data
-        places = np.asarray(list(ordinals), np.int64)
-        found: list[str] = []
-        for first in range(0, len(places), RECORDS_AT_ONCE):
-            here = places[first : first + RECORDS_AT_ONCE]
+        numbers = np.asarray(list(ordinals), np.int64)
+        headers: list[str] = []
+        for first in range(0, len(numbers), RECORDS_AT_ONCE):
+            here = numbers[first : first + RECORDS_AT_ONCE]
             starts, ends = offsets[here].tolist(), offsets[here + 1].tolist()
             if not all(a <= b <= len(names) for a, b in zip(starts, ends, strict=True)):
                 raise self._contradiction_error("section 'offsets'")
-            found += [decode_header(bytes(names[a:b])) for a, b in zip(starts, ends, strict=True)]
+            headers += [decode_header(bytes(names[a:b])) for a, b in zip(starts, ends, strict=True)]
             self._main.release()
-        return found
+        return headers
 
     @cached_property
-    def _places(self) -> NDArray[np.unsignedinteger]:
-        """The place by descending length of each record of the input."""
-        places = np.full(len(self), len(self), np.min_scalar_type(len(self)))
+    def _ranks(self) -> NDArray[np.unsignedinteger]:
+        """The rank, by descending length, of each record of the input."""
+        ranks = np.full(len(self), len(self), np.min_scalar_type(len(self)))
         for number, info in enumerate(self.manifest.blocks):
             ordinals = self._ordinals(number)
-            places[ordinals] = np.arange(info.first, info.first + len(ordinals))
+            ranks[ordinals] = np.arange(info.first, info.first + len(ordinals))
             self._main.release()
-        if len(places) and int(places.max()) == len(self):  # so another record comes twice
+        # A record without a rank is missing, so another one comes twice.
+        if len(ranks) and int(ranks.max()) == len(self):
             raise self._contradiction_error("the order of the input")
-        return places
+        return ranks
 
     def _ordinals(self, number: int) -> NDArray[np.int64]:
-        """Return which records of the input the targets of a block are."""
+        """Return the numbers, in the input, of the targets of a block."""
         ordinals = self._array(f"ordinals/{number}", "<u8")
         if int(ordinals.max()) >= len(self):
             raise self._contradiction_error(f"section 'ordinals/{number}'")
@@ -573,12 +634,12 @@ class Database:
         return facts
 
     def check(self) -> None:
-        """Verify every checksum, and that all sections fit together.
+        """Verify every checksum, and that all sections agree with each other.
 
         Raises
         ------
         DatabaseError
-            If a section is damaged; says which.
+            If a section is damaged; the message names it.
         """
         for name in self._storage.sections:
             self._array(name, "u1")
@@ -602,12 +663,12 @@ class Database:
 
 
 def _reopen(kind: type[Database], path: str, folder: Path | None, digest: str) -> Database:
-    """Return the database in a file, of which another process has sent the path.
+    """Return the database in a file that another process has pickled.
 
     Raises
     ------
     DatabaseError
-        If it cannot be opened, or is another one.
+        If it cannot be opened, or its content is another.
     """
     database = kind.open(path, folder=folder)
     if database.digest != digest:
@@ -622,5 +683,5 @@ def _reopen(kind: type[Database], path: str, folder: Path | None, digest: str) -
 def _restore(
     kind: type[Database], data: bytes, name: str, metadata_only: bool, folder: Path | None
 ) -> Database:
-    """Return a database that was in the memory of another process."""
+    """Return a database that another process had in memory."""
     return kind(MemoryFile(data, name), metadata_only=metadata_only, folder=folder)

@@ -131,12 +131,19 @@ class Manifest:
 
     @classmethod
     def from_json(cls, text: bytes, *, shards: bool) -> Manifest:
-        """Return the manifest that `to_json` wrote, of a database with or without shards.
+        """Return the manifest that `to_json` wrote.
+
+        Parameters
+        ----------
+        text
+            JSON.
+        shards
+            Whether the database has shards.
 
         Raises
         ------
         ValueError, TypeError, KeyError
-            If it is none.
+            If this is no manifest.
         """
         values: dict[str, Any] = json.loads(text)
         values["blocks"] = tuple(_make_record(BlockInfo, block) for block in values["blocks"])
@@ -155,7 +162,7 @@ def _make_shard(values: dict[str, Any]) -> Shard:
 
 
 def _make_record(kind: type[Kind], values: dict[str, Any]) -> Kind:
-    """Return a record of the fields it knows; a newer minor version may have written more."""
+    """Return a record of known fields; a newer minor version may have written more."""
     found = {}
     for field in fields(kind):
         name, expected = field.name, str(field.type)
@@ -180,14 +187,14 @@ def read_digest(data: memoryview) -> bytes:
 
 
 def read_metadata(data: memoryview) -> bytes:
-    """Return header and manifest of a file, as a file that has nothing else."""
+    """Return header and manifest of a file, laid out as a file without sections."""
     _, major, _, _, offset, size, *_ = HEADER.unpack_from(data)
     manifest = bytes(data[offset : offset + size])
     return pack_header(HEADER_BYTES, manifest, shards=major == MAJOR_WITH_SHARDS) + manifest
 
 
 def padding(size: int) -> int:
-    """Return how many bytes there are from the end of a section to the next one's begin."""
+    """Return the number of bytes from the end of a section to the next one's start."""
     return -size % PAGE_BYTES
 
 
@@ -200,7 +207,17 @@ def checksum(parts: Iterable[bytes | memoryview]) -> str:
 
 
 def pack_header(manifest_offset: int, manifest: bytes, *, shards: bool = False) -> bytes:
-    """Return the header of a file that ends with this manifest at this offset."""
+    """Return the header of a file that ends with its manifest.
+
+    Parameters
+    ----------
+    manifest_offset
+        Where the manifest begins, in bytes.
+    manifest
+        The manifest as JSON.
+    shards
+        Whether the database has shards.
+    """
     return _sign(
         HEADER.pack(
             MAGIC,
@@ -216,7 +233,17 @@ def pack_header(manifest_offset: int, manifest: bytes, *, shards: bool = False) 
 
 
 def pack_shard_header(number: int, manifest: Manifest, digest: bytes) -> bytes:
-    """Return the header of a shard of the database with this manifest, whose XXH3-128 is given."""
+    """Return the header of a shard.
+
+    Parameters
+    ----------
+    number
+        Number of the shard, from 0.
+    manifest
+        The manifest of the database.
+    digest
+        XXH3-128 of this manifest.
+    """
     shards = manifest.shards
     fields = (SHARD_MAGIC, number, len(shards), shards[number].bytes, digest)
     return _sign(SHARD_HEADER.pack(*fields))
@@ -225,7 +252,17 @@ def pack_shard_header(number: int, manifest: Manifest, digest: bytes) -> bytes:
 def find_shard_fault(
     data: memoryview, number: int, manifest: Manifest, digest: bytes
 ) -> str | None:
-    """Return why a file is not the shard that it should be, if it is not."""
+    """Return what is wrong with a shard, or None.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    number
+        Number of the shard that it should be.
+    manifest, digest
+        The manifest of the database, and its XXH3-128.
+    """
     header, promised = bytes(data[:HEADER_BYTES]), manifest.shards[number].bytes
     if header[: len(SHARD_MAGIC)] != SHARD_MAGIC or len(header) < HEADER_BYTES:
         return "is no shard of a database"
@@ -246,10 +283,17 @@ def _sign(fields: bytes) -> bytes:
 def read_manifest(data: memoryview, file: str) -> Manifest:
     """Return the manifest of a database file after checking header and manifest.
 
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    file
+        Name of the file, for messages.
+
     Raises
     ------
     DatabaseError
-        If the file is no database, has another version, or is damaged; says which part.
+        If the file is no database, has another version, or is damaged; the message names the part.
     """
 
     def fail(message: str) -> DatabaseError:

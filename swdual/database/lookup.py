@@ -34,14 +34,23 @@ _VERSION = re.compile(r"\.[0-9]+\Z")
 
 
 def find_index(word: str, identifiers: Sequence[str], what: str) -> int:
-    """Return the place of the first identifier that a word names, as `Database.find` does.
+    """Return the index of the first identifier that a word names, as `Database.find` does.
+
+    Parameters
+    ----------
+    word
+        An identifier, or a part of one.
+    identifiers
+        The identifiers.
+    what
+        What messages call the thing that is missing.
 
     Raises
     ------
     UnknownIdentifier
-        If it names none, or is a part of several; `what` is said not to be there.
+        If the word names none, or is a part of several.
 
-    >>> find_place("P01008", ["sp|P02232|LGB1_VICFA", "sp|P01008|ANT3_HUMAN"], "hit")
+    >>> find_index("P01008", ["sp|P02232|LGB1_VICFA", "sp|P01008|ANT3_HUMAN"], "hit")
     1
     """
     if word in identifiers:
@@ -94,14 +103,14 @@ class Names(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """The records that an identifier may mean, by their places in the input, ascending.
+    """The records that an identifier may mean: their numbers in the input, ascending.
 
     Parameters
     ----------
     exact
-        Those with this identifier.
+        Records with this identifier.
     partial
-        Those of whose identifier it is a part: see `is_part`.
+        Records whose identifier has it as a part: see `is_part`.
     """
 
     exact: list[int]
@@ -114,7 +123,14 @@ class Matches(NamedTuple):
 
 
 def is_part(word: str, identifier: str) -> bool:
-    """Return whether a word is one of an identifier's parts between bars, or that without version.
+    """Return whether a word is a part of an identifier, between bars, with or without version.
+
+    Parameters
+    ----------
+    word
+        The word.
+    identifier
+        The first word of a header line.
 
     >>> is_part("P01008", "sp|P01008.1|ANT3_HUMAN"), is_part("P01008.2", "sp|P01008.1|ANT3_HUMAN")
     (True, False)
@@ -123,12 +139,19 @@ def is_part(word: str, identifier: str) -> bool:
 
 
 def find_records(words: Iterable[str], names: Names) -> dict[str, Matches]:
-    """Return the records that each of some identifiers may mean, in one pass over the headers.
+    """Return the records that each word may mean, in one pass over the headers.
+
+    Parameters
+    ----------
+    words
+        Identifiers, or parts of them.
+    names
+        The header lines.
 
     Raises
     ------
     ValueError
-        If the offsets are not those of the header lines.
+        If the offsets do not fit the header lines.
     """
     wanted = [*dict.fromkeys(words)]
     exact: dict[str, set[int]] = {word: set() for word in wanted}
@@ -146,7 +169,15 @@ def find_records(words: Iterable[str], names: Names) -> dict[str, Matches]:
 
 
 def similar_identifiers(word: str, names: Names) -> list[str]:
-    """Return a few identifiers that contain a word, upper and lower case taken as equal."""
+    """Return up to `MAX_SUGGESTIONS` identifiers that contain a word, in any case.
+
+    Parameters
+    ----------
+    word
+        The word.
+    names
+        The header lines.
+    """
     found: list[str] = []
     needle = word.lower().encode(errors="replace")
     for first, stop in names.chunks() if needle else ():

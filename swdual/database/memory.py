@@ -1,4 +1,4 @@
-"""How much of a database is in memory while it is built."""
+"""Memory that the building of a database takes, and how it is limited."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swdual.runtime.memory import (
 from swdual.sequences.sequence import Batch
 
 PROGRAM_BYTES = 100 * MIB
-"""What Python, its packages and the kernels take.
+"""Bytes that Python, its packages and the kernels take.
 
 Numba takes 60 MiB more where it compiles these, once on a machine.
 """
@@ -26,7 +26,7 @@ READING_BYTES = 56 * MIB
 """Pieces of the input that are being read, parsed, and waiting."""
 
 RECORD_BYTES = 120
-"""What a record takes besides its residues and its name while they are put in order."""
+"""Bytes that a record takes besides its residues and its name while they are put in order."""
 
 BLOCK_BUFFERS = 2
 """Blocks in memory: one is filled while the other is written."""
@@ -37,24 +37,30 @@ one is written.
 """
 
 RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8
-"""What the file holds of a record besides residues and name: start, length, place, name's end."""
+"""Bytes of a record in the file besides residues and name: start, length, ordinal, name's end."""
 
 BLOCK_ENTRY_BYTES = 128 << 10
-"""What the file holds of a block besides: the rest of the last pages, its part of the manifest."""
+"""Bytes of a block in the file besides: padding of the last pages, its part of the manifest."""
 
 SEARCH_BYTES = 264 * MIB
-"""What a search with a few threads takes besides a database in memory, in small pieces."""
+"""Memory that a search with a few threads takes besides a database in memory."""
 
 MERGED_BYTES = 80 * MIB
-"""What the sorted runs take of which the next records are looked at."""
+"""Memory for the next records of the sorted runs that are merged."""
 
 
 @dataclass(frozen=True)
 class BuildMemoryPlan:
-    """What a database takes while it is built.
+    """Memory that the building of a database takes.
 
-    Records are sorted in runs of so many `residues` and `records`; names are kept until they take
-    `spooled` bytes, and then on disk; so many `identifiers` are compared for duplicates.
+    Parameters
+    ----------
+    residues, records
+        Maximum size of a run that is sorted in memory.
+    spooled
+        Bytes of names that stay in memory; more go to disk.
+    identifiers
+        Identifiers that are compared for duplicates.
     """
 
     residues: int
@@ -63,7 +69,7 @@ class BuildMemoryPlan:
     identifiers: int
 
     def total(self, block_bytes: int) -> int:
-        """Return the bytes of memory that it takes, with blocks of so many bytes."""
+        """Return the bytes of memory that building takes, with blocks of this size."""
         sorting = self.residues + BLOCK_BUFFERS * block_bytes
         return (
             PROGRAM_BYTES
@@ -75,59 +81,69 @@ class BuildMemoryPlan:
         )
 
 
-def fit_memory_plan(most: BuildMemoryPlan, block_bytes: int, allowed: Allowance) -> BuildMemoryPlan:
-    """Return as much room as may be had.
+def fit_memory_plan(
+    largest: BuildMemoryPlan, block_bytes: int, allowed: Allowance
+) -> BuildMemoryPlan:
+    """Return the largest plan that the memory allows.
 
     Parameters
     ----------
-    most
-        All that is of use.
+    largest
+        The plan with all memory that is of use.
     block_bytes
-        Size of the largest blocks, which is that of the file and does not change.
+        Size of the largest blocks of the file; it does not change.
     allowed
-        What may be used.
+        The memory that may be used.
 
     Raises
     ------
     MemoryLimitError
-        If that is too little; says what would be enough.
+        If it is too little; the message says how much is enough.
     """
 
     def of(part: float) -> BuildMemoryPlan:
         return BuildMemoryPlan(
-            interpolate(min(32 * MIB, most.residues), most.residues, part),
-            interpolate(min(1 << 16, most.records), most.records, part),
-            interpolate(min(MIB, most.spooled), most.spooled, part),
-            interpolate(min(1 << 20, most.identifiers), most.identifiers, part),
+            interpolate(min(32 * MIB, largest.residues), largest.residues, part),
+            interpolate(min(1 << 16, largest.records), largest.records, part),
+            interpolate(min(MIB, largest.spooled), largest.spooled, part),
+            interpolate(min(1 << 20, largest.identifiers), largest.identifiers, part),
         )
 
-    refuse_below(of(0.0).total(block_bytes), allowed, "a smaller input needs as much")
+    refuse_below(of(0.0).total(block_bytes), allowed, "a smaller input needs as much memory")
     return of(find_largest_part(lambda part: of(part).total(block_bytes), allowed.bytes))
 
 
 def index_bytes(size: int) -> int:
-    """Return what it takes to build a database of so many bytes in memory, the program included.
+    """Return the memory that building a database of this size in memory takes.
 
-    There are the residues in input order, the blocks that are laid out, and the file, which grows.
+    That is the program, the residues in input order, the blocks that are laid out, and the file,
+    which grows.
     """
     return PROGRAM_BYTES + READING_BYTES + 9 * size // 4 + min(size, BLOCK_BUFFERS * BLOCK_BYTES)
 
 
 def search_bytes(size: int) -> int:
-    """Return what it takes to build a database of so many bytes in memory and to search it.
+    """Return the memory that building a database of this size in memory and a search take.
 
-    That is told before all of it is read, so that a search may need yet more: see `READ_ANYWAY`.
+    This is known before the whole input is read, so that a search may need more: see `READ_ANYWAY`.
     """
     return max(index_bytes(size), size + SEARCH_BYTES)
 
 
 def limit_batches(batches: Iterable[Batch], allowed: Allowance) -> Iterator[Batch]:
-    """Return the records as long as a database of them can be built in memory.
+    """Yield records as long as a database of them can be built in memory.
+
+    Parameters
+    ----------
+    batches
+        The records.
+    allowed
+        The memory that may be used.
 
     Raises
     ------
     MemoryLimitError
-        If it cannot, at the end, when it is known what would be enough.
+        If it cannot; raised at the end, when it is known how much is enough.
     """
     size = BLOCK_ENTRY_BYTES
     for batch in batches:

@@ -27,8 +27,8 @@ _SEQUENCE_STARTS = b">@#; \t\r\n\x1f\x42\xfd\x28"
 def is_database(path: Source) -> bool:
     """Return whether a path is a database rather than a sequence file: by its first bytes.
 
-    What is missing or cannot be read counts as a database, so that opening it says what is wrong;
-    so does an empty file that is named like one. A pipe is read as sequences.
+    A path that is missing or cannot be read counts as a database, so that opening it raises the
+    error; so does an empty file with the name of a database. A pipe is read as sequences.
     """
     if path == "-":
         return False
@@ -49,13 +49,20 @@ def read_typed_batches(
 ) -> tuple[Iterator[Batch], Alphabet]:
     """Return the records of all files, and their alphabet.
 
-    With the type "auto" the first file decides.
+    Parameters
+    ----------
+    paths
+        The files; "-" is standard input.
+    dbtype
+        "prot", "nucl", or "auto": then the first file decides.
+    on_invalid
+        What to do with invalid letters: see `read_batches`.
 
     Raises
     ------
     InputError
-        If the type is unknown, or, with "auto", a file has nothing in it or is of another type
-        than those before it.
+        If the type is unknown, or, with "auto", a file is empty or of another type than the files
+        before it.
     """
     check_dbtype(dbtype)
     detector = AlphabetDetector()
@@ -80,13 +87,21 @@ def read_typed_batches(
 
 
 def check_dbtype(dbtype: str) -> None:
-    """Refuse a type of sequences that there is not."""
+    """Raise an `InputError` if there is no such type of sequences."""
     if dbtype not in (*ALPHABETS, "auto"):
         raise InputError(f"`dbtype` is {dbtype!r}, but it must be auto, {' or '.join(ALPHABETS)}")
 
 
 def log_type(name: str, alphabet: Alphabet) -> None:
-    """Log as what a file was read, and how to have it otherwise."""
+    """Log the type that a file was read as, and how to choose the other one.
+
+    Parameters
+    ----------
+    name
+        The file.
+    alphabet
+        The type.
+    """
     if alphabet is PROTEIN:
         logger.debug("%s: read as proteins", name)
     else:
@@ -94,7 +109,7 @@ def log_type(name: str, alphabet: Alphabet) -> None:
 
 
 def _refuse_nucleotides(path: Source, dbtype: str) -> None:
-    """Refuse nucleotides among proteins; warn if they are said to be proteins."""
+    """Refuse nucleotides among proteins; warn if the user calls them proteins."""
     if dbtype == "auto":
         raise InputError(
             "these look like nucleotides, but the files before hold proteins; build a database of "

@@ -40,18 +40,18 @@ class SectionAddress(NamedTuple):
 
 
 class Storage:
-    """The pieces of a database, those of its blocks opened when they are first touched.
+    """The files of a database; those of its blocks are opened when they are first read.
 
     Parameters
     ----------
     main
-        The file, or what was sent of it.
+        The file, or the metadata that were sent.
     manifest
-        What it says of itself.
+        Its manifest.
     metadata_only
         Whether only header and manifest were sent.
     folder
-        Where parts are kept, if they are.
+        Where parts are kept, if anywhere.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Storage:
         Raises
         ------
         DatabaseError
-            If it is damaged or not here, or its file is no longer as long as it was.
+            If it is damaged or missing, or its file was truncated.
         """
         section = self.sections[name]
         piece, offset = self._locate_section(section)
@@ -118,7 +118,7 @@ class Storage:
         return list(dict.fromkeys(self._locate_section(section).piece for section in sections))
 
     def _locate_section(self, section: Section) -> SectionAddress:
-        """Return where a section lies, having opened the file if it is there."""
+        """Return where a section lies; open its file if need be."""
         if section.name in self._blocks and (self._metadata_only or section.name in self._homes):
             return self._locate_in_block(section)
         if self._metadata_only:
@@ -205,7 +205,7 @@ class Storage:
         return _is_file_of(self._part_path(block), self._part_bytes(block))
 
     def has_block(self, block: int) -> bool:
-        """Return whether a block is here: in the file, or in a shard or part of the right size."""
+        """Return whether a block is in the file, or in a shard or part of the right size."""
         shard = self._homes.get(f"residues/{block}")
         if shard is None and not self._metadata_only:
             return True
@@ -216,7 +216,7 @@ class Storage:
         return self._folder is not None and (block in self._parts or self._has_part(block))
 
     def part(self, block: int) -> bytes:
-        """Return a block as one stretch, its checksums verified."""
+        """Return a block as bytes, its checksums verified."""
         pieces: list[bytes | memoryview] = []
         for kind in SECTION_TYPES:
             data = self.read(f"{kind}/{block}")
@@ -224,12 +224,19 @@ class Storage:
         return b"".join(pieces)
 
     def put(self, block: int, data: bytes | memoryview) -> None:
-        """Keep a part once its checksums are verified; it takes the place of one that is there.
+        """Keep a part after verifying its checksums; it replaces one that is there.
+
+        Parameters
+        ----------
+        block
+            Number of the block.
+        data
+            Its sections in file order, each padded.
 
         Raises
         ------
         DatabaseError, OutputError
-            If it is damaged or another; if it cannot be written.
+            If it is damaged or of another database; if it cannot be written.
         """
         path, begins = self._part_path(block), self._offsets(block)
         for kind, begin in begins.items():
@@ -254,12 +261,12 @@ class Storage:
             self._parts.pop(block, None)  # who still reads the old one lets go of it
 
     def release(self) -> None:
-        """Let go of the memory that files have been read into."""
+        """Free the memory that files were read into."""
         for piece in self._open():
             piece.release()
 
     def close(self) -> None:
-        """Let go of all files, or leave that to the last of their arrays that is in use."""
+        """Close all files; one whose arrays are in use is closed after the last of them."""
         for piece in self._open():
             with suppress(BufferError):
                 piece.close()
@@ -275,7 +282,7 @@ def piece_state(piece: Piece) -> FileState | None:
     Raises
     ------
     DatabaseError
-        If it is shorter than it was, or the database is closed.
+        If it was truncated, or the database is closed.
     """
     try:
         size, state = piece.data.nbytes, piece.state()
@@ -293,7 +300,15 @@ def piece_state(piece: Piece) -> FileState | None:
 
 
 def shard_path(database: str | os.PathLike[str], number: int) -> Path:
-    """Return where a shard of a database lies: beside it, under its name and a number."""
+    """Return the path of a shard: that of the database, and a number.
+
+    Parameters
+    ----------
+    database
+        Path of the database.
+    number
+        Number of the shard, from 0.
+    """
     path = Path(database)
     return path.with_name(f"{path.name}.{number:03}")
 

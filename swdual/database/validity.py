@@ -31,14 +31,14 @@ TARGETS_AT_ONCE = 1 << 14
 
 
 def find_manifest_fault(manifest: Manifest, end: int) -> str | None:
-    """Return what is wrong with a manifest, if anything.
+    """Return what is wrong with a manifest, or None.
 
     Parameters
     ----------
     manifest
-        What the file says of itself.
+        The manifest.
     end
-        Where the last section of the file ends at the latest.
+        The last byte that a section of the file may reach.
     """
     if manifest.alphabet not in ALPHABETS:
         return f"unknown kind of sequences: {manifest.alphabet!r}"
@@ -68,7 +68,7 @@ def find_manifest_fault(manifest: Manifest, end: int) -> str | None:
 
 
 def _sizes(manifest: Manifest, sections: dict[str, Section]) -> Iterator[tuple[str, int]]:
-    """Yield the sections that there must be, with their bytes."""
+    """Yield the sections that must exist, with their bytes."""
     for number, info in enumerate(manifest.blocks):
         for name, kind in SECTION_TYPES.items():
             place = f"{name}/{number}"
@@ -109,7 +109,15 @@ def _find_blocks_fault(manifest: Manifest) -> str | None:
 
 
 def lengths_agree(lengths: NDArray[np.uint32], info: BlockInfo) -> bool:
-    """Return whether the lengths of a block are what the manifest says."""
+    """Return whether the lengths of a block are what the manifest says.
+
+    Parameters
+    ----------
+    lengths
+        (targets,) residues.
+    info
+        What the manifest says of the block.
+    """
     return (
         int(lengths[0]) == info.longest
         and int(lengths[-1]) == info.shortest
@@ -127,9 +135,16 @@ def block_agrees(
     info: BlockInfo,
     release: Callable[[], None],
 ) -> bool:
-    """Return whether a block is laid out as it must be, and holds letters and padding only.
+    """Return whether a block is laid out correctly, and holds letters and padding only.
 
-    It is looked at piece by piece; what was is let go of with `release`.
+    Parameters
+    ----------
+    residues, starts, lengths, ordinals
+        The arrays of the block: see `Block`.
+    manifest, info
+        The manifest, and what it says of the block.
+    release
+        Frees the pages that were read; called after every `TARGETS_AT_ONCE` targets.
     """
     if not lengths_agree(lengths, info) or int(ordinals.max()) >= manifest.sequences:
         return False

@@ -23,24 +23,24 @@ from swdual.database.layout import (
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT
 
-BLOCKS_OF_SHARD = 4
-"""Blocks of a shard at least: it has long and short targets, as many as the others."""
+MIN_BLOCKS_OF_SHARD = 4
+"""So many blocks give every shard long and short targets, about as many as the others."""
 
 COPY_BYTES = 8 << 20
 
 
 class OutputStream(Protocol):
-    """What a database is written to."""
+    """A seekable binary stream that a database is written to."""
 
     def write(self, data: bytes | memoryview, /) -> int:
         """Write some bytes."""
 
-    def seek(self, place: int, /) -> int:
-        """Go on at a place counted from the beginning."""
+    def seek(self, offset: int, /) -> int:
+        """Go to an offset, counted from the beginning."""
 
 
 class SortedTargets(NamedTuple):
-    """Targets in file order: lengths, places in the input, and codes laid out as in the file."""
+    """Targets in file order: lengths, numbers in the input, and codes laid out as in the file."""
 
     lengths: NDArray[np.int64]
     ordinals: NDArray[np.int64]
@@ -48,45 +48,56 @@ class SortedTargets(NamedTuple):
 
 
 class ShardAssigner:
-    """How large blocks are, and which shard each goes to.
+    """Chooses the sizes of blocks, and the shard of each.
 
-    There are as many blocks for each shard, of about as many bytes, by descending length. The one
-    with the fewest bytes is next; of those that have as many, to half a block, that with the most
-    targets, since later blocks have more of them.
+    All shards get the same number of blocks, of about as many bytes, by descending length. The next
+    block goes to the shard with the fewest bytes; of shards that are equal to within half a block,
+    to that with the most targets, since later blocks have more of them.
 
     Parameters
     ----------
     shards
-        How many there are, if there are any.
+        Number of shards; 0 if there are none.
     total
         Bytes of all targets.
-    most
-        Bytes of a block at most.
+    max_block_bytes
+        Maximum size of a block.
     """
 
-    def __init__(self, shards: int, total: int, most: int) -> None:
-        self._total, self._most = total, most
-        self._wanted = shards * max(BLOCKS_OF_SHARD, -(-total // (most * max(1, shards))))
+    def __init__(self, shards: int, total: int, max_block_bytes: int) -> None:
+        self._total, self._max_block_bytes = total, max_block_bytes
+        min_blocks = -(-total // (max_block_bytes * max(1, shards)))
+        self._block_count = shards * max(MIN_BLOCKS_OF_SHARD, min_blocks)
         self._count = 0
         self._blocks: list[list[int]] = [[] for _ in range(shards)]
         self._bytes, self._targets = [0] * shards, [0] * shards
 
     def size(self, number: int, used: int) -> int:
-        """Return the bytes of a block at most, given the number and the bytes of those before."""
+        """Return the maximum size of a block, in bytes.
+
+        Parameters
+        ----------
+        number
+            Number of the block.
+        used
+            Bytes of all blocks before it.
+        """
         if not self._blocks:
-            return self._most
-        return min(self._most, -(-(self._total - used) // max(1, self._wanted - number)))
+            return self._max_block_bytes
+        return min(
+            self._max_block_bytes, -(-(self._total - used) // max(1, self._block_count - number))
+        )
 
     def next(self, targets: SortedTargets) -> int:
         """Return the number of the stream that the next block goes to; 0 without shards."""
         if not self._blocks:
             return 0
-        share = self._total / self._wanted
+        share = self._total / self._block_count
 
-        def turn(shard: int) -> tuple[int, int, int]:
+        def order(shard: int) -> tuple[int, int, int]:
             return round(self._bytes[shard] / share), -self._targets[shard], shard
 
-        chosen = min(range(len(self._blocks)), key=turn)
+        chosen = min(range(len(self._blocks)), key=order)
         self._bytes[chosen] += len(targets.residues)
         self._targets[chosen] += len(targets.lengths)
         self._blocks[chosen].append(self._count)
@@ -97,8 +108,8 @@ class ShardAssigner:
         """Return the shards, given their bytes."""
         if not all(self._blocks):
             raise InputError(
-                f"{len(self._blocks)} shards are too many for {sum(self._targets)} sequences, of "
-                "which each shard has one at least; ask for fewer"
+                f"{len(self._blocks)} shards are too many for {sum(self._targets)} sequences: each "
+                "shard needs at least one; ask for fewer"
             )
         return tuple(
             Shard(size, tuple(blocks)) for size, blocks in zip(sizes, self._blocks, strict=True)
@@ -120,21 +131,38 @@ class SectionWriter:
             stream.write(bytes(PAGE_BYTES))
 
     def write(self, name: str, data: memoryview, stream: int = 0) -> None:
-        """Append a section; waits while the same of the block before is being written."""
+        """Append a section; wait while the same section of the block before is being written.
+
+        Parameters
+        ----------
+        name
+            Name of the section.
+        data
+            Its bytes.
+        stream
+            Number of the stream.
+        """
         if len(self._written) >= len(SECTION_TYPES):
             self._written[-len(SECTION_TYPES)].result()
-        place = stream, self.ends[stream]
-        self._written.append(self._background.submit(self._write, name, place, data))
+        offset = self.ends[stream]
+        self._written.append(self._background.submit(self._write, name, stream, offset, data))
         self.ends[stream] += data.nbytes + padding(data.nbytes)
 
-    def _write(self, name: str, place: tuple[int, int], data: memoryview) -> Section:
-        number, offset = place
-        self._streams[number].write(data)
-        self._streams[number].write(bytes(padding(data.nbytes)))
+    def _write(self, name: str, stream: int, offset: int, data: memoryview) -> Section:
+        self._streams[stream].write(data)
+        self._streams[stream].write(bytes(padding(data.nbytes)))
         return Section(name, offset, data.nbytes, checksum([data]))
 
     def write_file(self, name: str, spool: IO[bytes]) -> None:
-        """Append what a temporary file holds to the first stream."""
+        """Append the content of a temporary file to the first stream.
+
+        Parameters
+        ----------
+        name
+            Name of the section.
+        spool
+            The file.
+        """
 
         for written in self._written:
             written.result()
@@ -158,7 +186,19 @@ class SectionWriter:
 def write_block(
     sections: SectionWriter, targets: SortedTargets, before: list[BlockInfo], stream: int
 ) -> BlockInfo:
-    """Append the sections of one block, those that lie in shards to a stream."""
+    """Append the sections of one block.
+
+    Parameters
+    ----------
+    sections
+        Writes them.
+    targets
+        The targets of the block.
+    before
+        The blocks that were written before.
+    stream
+        Number of the stream for the sections that lie in shards.
+    """
     number = len(before)
     starts = np.concatenate(([0], np.cumsum(pad_lengths(targets.lengths))[:-1])) // ALIGNMENT
     arrays = {"starts": starts, "lengths": targets.lengths, "ordinals": targets.ordinals}
@@ -176,5 +216,5 @@ def write_block(
 
 
 def pad_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the bytes that targets take, each filled up to the next one's begin."""
+    """Return the bytes that targets take, each padded to the start of the next one."""
     return lengths + -lengths % ALIGNMENT

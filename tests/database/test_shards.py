@@ -355,7 +355,7 @@ def test_shards_of_others_are_not_replaced_unasked(refuses, here):
 @pytest.mark.parametrize(
     ("shards", "code", "words"),
     [
-        ("4", 1, "4 shards are too many for 3 sequences, of which each shard has one at least"),
+        ("4", 1, "4 shards are too many for 3 sequences: each shard needs at least one"),
         ("1001", 1, "1001 shards, but there may be 1 to 1000"),
         ("0", 1, "0 is not in the range x>=1"),
         ("-1", 1, "-1 is not in the range x>=1"),

@@ -58,21 +58,57 @@ class Stream(Protocol):
     """What the card does one after the other."""
 
     def upload(self, buffer: Buffer, offset: int, array: NDArray[Any]) -> None:
-        """Copy an array in pinned memory to the card."""
+        """Copy an array to the card.
+
+        Parameters
+        ----------
+        buffer, offset
+            Memory on the card, and where to write in it, in bytes.
+        array
+            An array in pinned memory.
+        """
         ...
 
     def download(self, array: NDArray[Any], buffer: Buffer, offset: int) -> None:
-        """Copy from the card to an array in pinned memory."""
+        """Copy from the card to an array.
+
+        Parameters
+        ----------
+        array
+            An array in pinned memory.
+        buffer, offset
+            Memory on the card, and where to read in it, in bytes.
+        """
         ...
 
     def clear(self, buffer: Buffer, offset: int, size: int) -> None:
-        """Set bytes on the card to 0."""
+        """Set bytes on the card to 0.
+
+        Parameters
+        ----------
+        buffer
+            Memory on the card.
+        offset, size
+            The first byte, and how many.
+        """
         ...
 
     def launch(
         self, program: Program, grid: int, threads: int, shared: int, arguments: Sequence[Any]
     ) -> None:
-        """Run a kernel; arguments are NumPy scalars, or arrays of one structure."""
+        """Run a kernel.
+
+        Parameters
+        ----------
+        program
+            The kernel.
+        grid, threads
+            Number of CTAs, and of threads in each.
+        shared
+            Bytes of dynamic shared memory of a CTA.
+        arguments
+            NumPy scalars, or arrays of one structure.
+        """
         ...
 
     def record(self) -> Event:

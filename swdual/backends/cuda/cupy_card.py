@@ -109,7 +109,7 @@ class CupyCard:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Turn what CuPy raises into ours."""
+        """Raise CuPy's errors as `CardError` and `CardMemory`."""
         try:
             yield
         except CardError:
@@ -169,7 +169,20 @@ class CupyCard:
             self._runtime.deviceSynchronize()
 
     def function(self, program: Program, shared: int) -> Any:
-        """Return a compiled kernel that may have so much shared memory."""
+        """Return a compiled kernel.
+
+        Parameters
+        ----------
+        program
+            The kernel.
+        shared
+            Bytes of dynamic shared memory that it may use.
+
+        Raises
+        ------
+        CardError
+            If it cannot be compiled.
+        """
         found = self._functions.get((program, shared))
         if found is None:
             try:

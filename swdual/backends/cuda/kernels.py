@@ -126,6 +126,11 @@ class Kernel:
     def expression(self, lanes: int, columns: int, threads: int) -> str:
         """Return the name of an instance.
 
+        Parameters
+        ----------
+        lanes, columns, threads
+            The tile: see `Tile`.
+
         >>> KERNELS["q2_s16"].expression(16, 28, 512)
         'q2_s16<16, 28, 512>'
         """
@@ -136,6 +141,11 @@ class Kernel:
 
         Its threads make no difference.
 
+        Parameters
+        ----------
+        lanes, columns, threads
+            The tile: see `Tile`.
+
         >>> KERNELS["q2_s16"].shared_bytes(16, 28), KERNELS["s2_s16"].shared_bytes(16, 24)
         (57360, 40976)
         """
@@ -143,7 +153,16 @@ class Kernel:
         return 16 * (CODES * blocks * lanes + 1)
 
     def border_rows(self, tile: Tile, pieces: int, longest: int) -> int:
-        """Return the border rows of a CTA for a chunk of some pieces, the longest of them so long.
+        """Return the border rows that a CTA needs for a chunk.
+
+        Parameters
+        ----------
+        tile
+            The tile.
+        pieces
+            Pieces in the chunk.
+        longest
+            Residues of the longest of them.
 
         >>> KERNELS["q2_s16"].border_rows(Tile(16, 28, 512), 3, 9)
         135
@@ -162,6 +181,13 @@ class Kernel:
         """Return whether these scores and prices leave room for any score below the limit.
 
         Scores below what the numbers hold do no harm: they are cut, and still forbid the pair.
+
+        Parameters
+        ----------
+        scores
+            Scores of all pairs of letters.
+        gap_first, gap_next
+            Costs of a gap's first residue and of each further one.
         """
         largest = max(int(scores.max()), 0)
         return (

@@ -108,14 +108,28 @@ class Launcher:
         self._border: Buffer | None = None
 
     def most(self, query: bytes, longest: int) -> int:
-        """Return a bound of the scores of a query against targets of limited length."""
+        """Return an upper bound of the scores of a query.
+
+        Parameters
+        ----------
+        query
+            Residue codes.
+        longest
+            Residues of the longest target.
+        """
         return min(self._sum(query), longest * self._largest)
 
     def _sum(self, query: bytes) -> int:
         return int(self._best[np.frombuffer(query, np.uint8)].sum())
 
     def suits(self, query: bytes, partner: bytes) -> bool:
-        """Return whether two queries are quicker together than each alone."""
+        """Return whether two queries in one launch are faster than one after the other.
+
+        Parameters
+        ----------
+        query, partner
+            Residue codes of the two.
+        """
         short, long = sorted((len(query), len(partner)))
         return self._pair is not None and long - short <= 2 * UNLIKE * long
 

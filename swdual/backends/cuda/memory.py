@@ -166,7 +166,15 @@ class Shelf:
         return self._database.block(number)
 
     def parts(self, block: int, first: int, last: int) -> list[Part]:
-        """Return a range of targets of a block by the stretches that it lies in."""
+        """Cut a range of targets at the borders of stretches.
+
+        Parameters
+        ----------
+        block
+            Number of the block.
+        first, last
+            Targets ``first`` to ``last - 1`` of the block.
+        """
         if block not in self._cuts:
             lengths = self._database.lengths(block)
             self._cuts[block] = [

@@ -177,9 +177,16 @@ def chunk(
 
 
 def cut_stretches(lengths: NDArray[np.uint32], most_bytes: int) -> list[tuple[int, int]]:
-    """Return ``(first, last)`` of stretches of targets: as few as have no more bytes than allowed.
+    """Return ``(first, last)`` of as few stretches of targets as possible.
 
-    A target that has more is a stretch by itself.
+    A longer target is a stretch by itself.
+
+    Parameters
+    ----------
+    lengths
+        (targets,) residues, descending.
+    most_bytes
+        Maximum size of a stretch, in bytes.
     """
     ends = np.cumsum(-(-lengths.astype(np.int64) // ALIGNMENT) * ALIGNMENT)
     found, first = [], 0

@@ -129,10 +129,25 @@ class CudaScorer:
     def best(
         self, query: bytes, block: int, first: int, last: int, cutoff: int, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the scores that reach a score cutoff, and the targets' places in the block.
+        """Return the scores that reach a score cutoff, and the numbers of their targets.
 
-        The highest come first, equal ones in the order of the database's input. Parameters and
-        errors are otherwise those of a call, which returns all scores.
+        The highest come first, equal ones in the order of the database's input.
+
+        Parameters
+        ----------
+        query, block, first, last, progress
+            As for a call, which returns all scores.
+        cutoff
+            The lowest score to return.
+
+        Returns
+        -------
+        (hits,) int32 scores, and (hits,) int64 numbers of targets in the block.
+
+        Raises
+        ------
+        EngineError, DeviceMemoryError, DeviceError
+            As for a call.
         """
         cutoff = max(cutoff, 0)
         found = self._scored((query, block, first, last), cutoff, progress)

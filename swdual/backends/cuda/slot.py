@@ -42,6 +42,15 @@ class Slot:
         """Make room for these queries, so many targets and so many pieces.
 
         What was launched before has been waited for.
+
+        Parameters
+        ----------
+        queries
+            Residue codes of one or two queries.
+        targets
+            Number of targets.
+        rows
+            Number of pieces, each of which may have to be scored again.
         """
         sizes = [("counters", COUNTER_BYTES * (COUNTERS["key_count"] + 2))]
         sizes += [("scores", 4 * targets)] * len(queries)
@@ -68,7 +77,15 @@ class Slot:
             self._host[begin : begin + len(query)] = np.frombuffer(query, np.uint8)
 
     def address(self, name: str, number: int = 0) -> int:
-        """Return where an array or a counter lies on the card."""
+        """Return where an array or a counter lies on the card.
+
+        Parameters
+        ----------
+        name
+            A name of `COUNTERS`, or "scores", "keys", "query" or "rescue".
+        number
+            Which of the two queries it belongs to.
+        """
         if name in COUNTERS:
             place = COUNTER_BYTES * (COUNTERS[name] + number)
         else:
@@ -81,13 +98,21 @@ class Slot:
         return self._buffer
 
     def send(self, stream: Stream) -> None:
-        """Have the queries copied to the card, and what begins as 0 set to it."""
+        """Queue the copy of the queries to the card; set counters and scores there to 0."""
         begin, end = self._offsets["query", 0], self._offsets["rescue", 0]
         stream.upload(self._memory, begin, self._host[begin:end])
         stream.clear(self._memory, 0, self._offsets["keys", 0])
 
     def fetch(self, stream: Stream, *, scores: bool) -> None:
-        """Have the counters and all scores copied to the host, or the counters and the keys."""
+        """Queue the copy of results to the host.
+
+        Parameters
+        ----------
+        stream
+            The stream.
+        scores
+            Copy the counters and all scores; otherwise the counters and the keys.
+        """
         middle, end = self._offsets["keys", 0], self._offsets["query", 0]
         if scores:
             stream.download(self._host[:middle], self._memory, 0)
@@ -102,7 +127,7 @@ class Slot:
         return self._host[begin : begin + 4 * self._targets].view(np.int32).copy()
 
     def keys(self, number: int) -> NDArray[np.uint64] | None:
-        """Return the keys of a query that were fetched; None if there were too many."""
+        """Return the keys of a query that were fetched; None if there were more than `max_keys`."""
         place = COUNTER_BYTES * (COUNTERS["key_count"] + number)
         count = int(self._host[place : place + COUNTER_BYTES].view(np.uint32)[0])
         if count > self.max_keys:
