@@ -54,7 +54,26 @@ class Format(Protocol):
         *,
         header: bool,
     ) -> None:
-        """Write the hits of all queries, the names of the fields first if `header`."""
+        """Write the hits of all queries.
+
+        Parameters
+        ----------
+        results
+            The hits of each query, in order; consumed one by one.
+        stream
+            Where to write bytes; `Utf8` takes text.
+        fields
+            Names of the fields to show, as `parse_fields` returns them; empty if the layout is
+            fixed.
+        header
+            Whether to write the names of the fields first; ignored where the format always names
+            them.
+
+        Raises
+        ------
+        InputError, OutputError
+            If the format cannot hold the hits, or the stream cannot be written.
+        """
         ...
 
 
@@ -62,16 +81,40 @@ class TableFormat(Format, Protocol):
     """A format that tables are converted to and from without losing what they hold."""
 
     def write_table(self, table: Table, stream: Output, *, header: bool) -> None:
-        """Write a table."""
+        """Write a table.
+
+        Parameters
+        ----------
+        table
+            The rows in chunks of columns.
+        stream
+            Where to write bytes.
+        header
+            As for `Format.write`.
+        """
         ...
 
     def read_table(self, stream: IO[bytes], name: str) -> Table:
-        """Return the table in a file."""
+        """Return the table in a file.
+
+        Parameters
+        ----------
+        stream
+            The open file, without compression.
+        name
+            Name of the file, for messages.
+
+        Raises
+        ------
+        InputError
+            If the file is not of this format; with file and line where they are known. Errors in
+            later rows are raised when the chunks are read.
+        """
         ...
 
 
 class ChosenFormat(NamedTuple):
-    """A format and its fields."""
+    """A format and the names of its fields."""
 
     format: Format
     fields: tuple[str, ...]
@@ -119,18 +162,35 @@ def parse_format(text: str) -> ChosenFormat:
 
 
 def make_table(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
-    """Return the hits of all queries as a table, a chunk a query or less."""
+    """Return the hits of all queries as a table, with one chunk or more for each query.
+
+    Parameters
+    ----------
+    results
+        The hits of each query.
+    fields
+        Names of the fields.
+    """
     pieces = (piece for found in results for piece in found.pieces())
     return Table(tuple(fields), (columns(piece, fields) for piece in pieces))
 
 
 def check_value(field: str, value: object, file: str, line: int | None) -> Any:
-    """Return a value that was read, as a column of its field holds it.
+    """Return a value that was read, in the type that columns of its field hold.
+
+    Parameters
+    ----------
+    field
+        Name of the field.
+    value
+        The value; None for a missing real number.
+    file, line
+        Where it was read, for messages.
 
     Raises
     ------
     InputError
-        If the field cannot have it.
+        If the field cannot have this value.
     """
     kind = FIELDS[field].kind
     if kind == "text" and isinstance(value, str) and not _SURROGATES.search(value):
@@ -149,9 +209,18 @@ def check_value(field: str, value: object, file: str, line: int | None) -> Any:
 
 
 def print_column(field: str, column: Column, tab: str = " ") -> list[str]:
-    """Return a column as BLAST prints it; `tab` stands for the tabs of texts.
+    """Return a column as BLAST prints it.
 
-    >>> printed("evalue", [3.14159e-20, 0.0123, 2.5]), printed("bitscore", [31.23, 131.9])
+    Parameters
+    ----------
+    field
+        Name of the field.
+    column
+        Its values.
+    tab
+        What replaces tabs in texts.
+
+    >>> print_column("evalue", [3.14159e-20, 0.0123, 2.5]), print_column("bitscore", [31.23, 131.9])
     (['3.14e-20', '0.012', '2.5'], ['31.2', '131'])
     """
     as_text = _PRINTED.get(field)
@@ -166,7 +235,7 @@ def print_column(field: str, column: Column, tab: str = " ") -> list[str]:
 
 
 def print_evalue(evalue: float) -> str:
-    """Return an E-value as BLAST's tables have it: three digits, 0.0 below 1e-180."""
+    """Return an E-value as in BLAST's tables: three digits, 0.0 below 1e-180."""
     if evalue < 1e-180:
         return "0.0"
     if evalue < 0.0009:
@@ -181,14 +250,14 @@ def print_evalue(evalue: float) -> str:
 
 
 def print_bits(bits: float) -> str:
-    """Return a bit score as BLAST's tables have it: whole from 100 on."""
+    """Return a bit score as in BLAST's tables: a whole number from 100 on."""
     if bits > 99999:
         return f"{bits:.3e}"
     return f"{int(bits)}" if bits > 99.9 else f"{bits:.1f}"
 
 
 def print_coverage(percent: float) -> str:
-    """Return a coverage as BLAST has it: the nearest whole number, but 100 only for all of it."""
+    """Return a coverage as in BLAST: the nearest whole number, but 100 only for all of it."""
     return f"{min(percent, 99.4):.0f}" if percent < 100 else "100"
 
 

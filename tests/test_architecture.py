@@ -52,10 +52,9 @@ OWNERS = {
     "Bio": {
         *(
             "results/search_results.py",
-            "hits/query_result.py",
             "hits/hit.py",
         ),  # for their types only
-        *("hits/searchio.py", "alignment/alignment.py"),
+        *("hits/query_result.py", "alignment/alignment.py"),
     },
     "dnaio": {"sequences/fasta.py"},
     "click": {path for path in FILES if path.startswith("cli/")},

@@ -32,7 +32,7 @@ def import_arrow() -> Any:
     Raises
     ------
     InputError
-        If it is not installed; says how to.
+        If pyarrow is not installed; the message says how to install it.
     """
     try:
         import pyarrow
@@ -44,13 +44,21 @@ def import_arrow() -> Any:
 def add_metadata(
     results: Iterable[QueryResult], fields: Sequence[str]
 ) -> tuple[Table, dict[str, str]]:
-    """Return the hits of all queries as a table, and what it should say about its origin."""
-    first, whole = peek(results)
-    return make_table(whole, tuple(dict.fromkeys(fields))), metadata(first)
+    """Return the hits of all queries as a table, and metadata about its origin.
+
+    Parameters
+    ----------
+    results
+        The hits of each query.
+    fields
+        Names of the fields.
+    """
+    first, results = peek(results)
+    return make_table(results, tuple(dict.fromkeys(fields))), metadata(first)
 
 
 def metadata(result: QueryResult | None) -> dict[str, str]:
-    """Return what a table says about its origin: release, scheme, database, statistics."""
+    """Return metadata of a table: release, scoring scheme, database and statistics."""
     if result is None:
         return {"swdual.version": __version__}
     scheme, targets = result.params.scheme, result.targets
@@ -73,14 +81,30 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
 
 
 def make_schema(fields: Sequence[str], facts: dict[str, str]) -> pyarrow.Schema:
-    """Return the schema of a table of some fields."""
+    """Return the Arrow schema of a table.
+
+    Parameters
+    ----------
+    fields
+        Names of the fields.
+    facts
+        Metadata, as `metadata` returns them.
+    """
     pa = import_arrow()
     kinds = {"text": pa.string(), "whole": pa.int64(), "real": pa.float64()}
     return pa.schema([pa.field(name, kinds[FIELDS[name].kind]) for name in fields], metadata=facts)
 
 
 def make_batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
-    """Return the rows of a table, many at a time; not-a-number becomes null."""
+    """Yield the rows of a table, `BATCH_ROWS` or more at a time; not-a-number becomes null.
+
+    Parameters
+    ----------
+    table
+        The rows in chunks of columns.
+    kinds
+        The schema.
+    """
     pa = import_arrow()
     waiting: list[Any] = []
     rows = 0
@@ -99,31 +123,39 @@ def make_batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.Record
 
 
 class Sink(io.RawIOBase):
-    """An output as the kind of file that pyarrow writes to."""
+    """An output as a file object that pyarrow can write to."""
 
     def __init__(self, stream: Output) -> None:
         self._stream = stream
-        self._place = 0
+        self._written = 0
 
     def writable(self) -> bool:
-        """Return that it can be written to."""
+        """Return True."""
         return True
 
     def write(self, data: Any, /) -> int:
         """Write some bytes."""
         size = len(data)
         self._stream.write(bytes(data))
-        self._place += size
+        self._written += size
         return size
 
     def tell(self) -> int:
-        """Return how much was written."""
-        return self._place
+        """Return the number of bytes written."""
+        return self._written
 
 
 @contextmanager
 def name_read_errors(name: str, kind: str) -> Iterator[None]:
-    """Say which file it is that pyarrow cannot read; `kind` is what it should be."""
+    """Raise pyarrow's errors as an `InputError` that names the file.
+
+    Parameters
+    ----------
+    name
+        The file.
+    kind
+        What it should be, such as "a Parquet".
+    """
     try:
         yield
     except (import_arrow().ArrowException, OSError, UnicodeDecodeError, SystemError) as error:
@@ -131,26 +163,37 @@ def name_read_errors(name: str, kind: str) -> Iterator[None]:
         raise InputError(f"not {kind} file, or damaged: {message}", file=name) from error
 
 
-def read_batches(found: Iterable[Any], kinds: pyarrow.Schema, name: str, kind: str) -> Table:
-    """Return a table of what a file of Arrow data holds.
+def read_batches(
+    record_batches: Iterable[Any], kinds: pyarrow.Schema, name: str, kind: str
+) -> Table:
+    """Return the table in a file of Arrow data.
+
+    Parameters
+    ----------
+    record_batches
+        The batches of the file.
+    kinds
+        Its schema.
+    name, kind
+        Name of the file, and what it should be, for messages.
 
     Raises
     ------
     InputError
-        If a field is unknown, or holds something else than it should, or the file is damaged.
+        If a field is unknown or has another type than it should, or the file is damaged.
     """
     fields = check_fields(kinds.names)
     for field, have, want in zip(fields, kinds.types, make_schema(fields, {}).types, strict=True):
-        if not _may_become(have, want):
+        if not _can_become(have, want):
             raise InputError(f"{field} holds {have}, but should hold {want}", file=name)
 
     def chunks() -> Iterator[list[Any]]:
         with name_read_errors(name, kind):
-            for each in found:
-                each.validate(full=True)
+            for batch in record_batches:
+                batch.validate(full=True)
                 yield [
                     _column(field, column, name)
-                    for field, column in zip(fields, each.columns, strict=True)
+                    for field, column in zip(fields, batch.columns, strict=True)
                 ]
 
     return Table(fields, chunks())
@@ -162,7 +205,7 @@ def _column(field: str, column: Any, name: str) -> list[Any]:
     return [math.nan if value is None else value for value in column.to_pylist()]
 
 
-def _may_become(have: Any, want: Any) -> bool:
+def _can_become(have: Any, want: Any) -> bool:
     types = import_arrow().types
     if types.is_dictionary(have):
         have = have.value_type

@@ -16,14 +16,14 @@ from swdual.hits.query_result import QueryResult
 def peek(
     results: Iterable[QueryResult],
 ) -> tuple[QueryResult | None, Iterator[QueryResult]]:
-    """Return the first result, or None, and all results, of which no other is held."""
+    """Return the first result, or None, and an iterator over all results."""
     results = iter(results)
     first = next(results, None)
     return first, itertools.chain([] if first is None else [first], results)
 
 
 def format_number(value: float | None) -> str:
-    """Return a number as C's %g has it, so as BLAST's XML has it; NaN where there is none.
+    """Return a number as C's %g prints it, as in BLAST's XML; NaN for None.
 
     >>> format_number(1.23456789e-120), format_number(35.0), format_number(None)
     ('1.23457e-120', '35', 'NaN')
@@ -39,10 +39,17 @@ def format_target_cigar(alignment: Alignment) -> str:
 
 
 def format_tags(hit: Hit, alignment: Alignment) -> list[str]:
-    """Return the optional fields that SAM and PAF have alike.
+    """Return the optional fields of SAM and PAF.
 
-    NM counts mismatches and gaps, AS is the raw score; the others are, as far as possible,
-    DIAMOND's: ZB bit score, ZE E-value, ZL length of the target.
+    NM counts mismatches and gaps, AS is the raw score. The others are DIAMOND's where possible: ZB
+    bit score, ZE E-value, ZL length of the target.
+
+    Parameters
+    ----------
+    hit
+        The hit.
+    alignment
+        Its alignment.
     """
     found = [f"NM:i:{alignment.length - alignment.identities}", f"AS:i:{hit.score}"]
     if hit.bits is not None:

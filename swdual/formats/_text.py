@@ -22,13 +22,22 @@ Row = tuple[int, list[str]]
 
 
 def read_rows(rows: Iterator[Row], name: str) -> Table:
-    """Return rows of text as a table: of the fields in the first, or of the standard ones.
+    """Return rows of text as a table.
+
+    The first row may name the fields; otherwise they are BLAST's twelve.
+
+    Parameters
+    ----------
+    rows
+        The rows, each with its line.
+    name
+        Name of the file, for messages.
 
     Raises
     ------
     InputError
-        If a row has more or fewer values than there are fields, or a value is no number where
-        there should be one; names file and line.
+        If a row has more or fewer values than there are fields, or a value should be a number and
+        is not; with file and line.
     """
     first = next(rows, None)
     if first is None:
@@ -43,7 +52,22 @@ def read_rows(rows: Iterator[Row], name: str) -> Table:
 
 
 def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iterator[list[Column]]:
-    """Return rows of text as chunks of columns."""
+    """Yield rows of text as chunks of columns.
+
+    Parameters
+    ----------
+    rows
+        The rows, each with its line.
+    fields
+        Names of the fields.
+    name
+        Name of the file, for messages.
+
+    Raises
+    ------
+    InputError
+        As for `read_rows`.
+    """
     while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
         columns: list[list[Any]] = [[] for _ in fields]
         for line, row in chunk:

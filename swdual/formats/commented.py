@@ -78,7 +78,7 @@ _HITS_FOUND = re.compile(r"# (\d+) hits found")
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; comments name the fields, so `header` adds nothing."""
+    """Write the hits of all queries: see `Format.write`. Comments always name the fields."""
     text = Utf8(stream)
     queries = 0
     for result in results:
@@ -117,14 +117,16 @@ class _Row(NamedTuple):
 
 
 def read_table(stream: IO[bytes], name: str) -> Table:
-    """Return the table in a file: of the fields that its comments name, or the standard ones.
+    """Return the table in a file: see `TableFormat.read_table`.
+
+    Comments name the fields; without them they are BLAST's twelve.
 
     Raises
     ------
     InputError
         If there are fewer or more rows than the comments say, a field is unknown, the fields
-        change, a row has more or fewer values than there are fields, or a value is no number
-        where there should be one; names file and line.
+        change, a row has more or fewer values than there are fields, or a value should be a number
+        and is not.
     """
     rows = _rows(stream, name)
     first = next(rows, None)

@@ -24,12 +24,12 @@ MAX_TEXT_LENGTH = 2**31 - 1
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries."""
+    """Write the hits of all queries: see `Format.write`."""
     write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
-    """Write a table."""
+    """Write a table: see `TableFormat.write_table`."""
     writer = csv.writer(Utf8(stream), lineterminator="\n")
     if header:
         writer.writerow(table.fields)
@@ -42,7 +42,10 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 
 
 def read_table(stream: IO[bytes], name: str) -> Table:
-    """Return the table in a file: of the fields in its first line, or of the standard ones."""
+    """Return the table in a file: see `TableFormat.read_table`.
+
+    The first line names the fields; otherwise they are BLAST's twelve.
+    """
     return read_rows(_rows(stream, name), name)
 
 

@@ -19,12 +19,15 @@ FIELDS = DATA
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; every object names its fields, so `header` adds nothing."""
+    """Write the hits of all queries: see `Format.write`. Every object names its fields."""
     write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
-    """Write a table, each object on a line of its own; a value that is missing is null."""
+    """Write a table: see `TableFormat.write_table`.
+
+    Each object has a line of its own; a missing value is null.
+    """
     text = Utf8(stream)
     separator = "[\n"
     for line in format_objects(table):
@@ -34,12 +37,14 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 
 
 def read_table(stream: IO[bytes], name: str) -> Table:
-    """Return the table in a file, which is held in memory: of the fields of its first object.
+    """Return the table in a file: see `TableFormat.read_table`.
+
+    The whole file is in memory. The fields are those of its first object.
 
     Raises
     ------
     InputError
-        If it is no array of objects, or one has other fields than the first; names the object.
+        If it is no array of objects, or an object has other fields than the first.
     """
     try:
         values = json.load(stream)

@@ -21,24 +21,26 @@ FIELDS = DATA
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; every object names its fields, so `header` adds nothing."""
+    """Write the hits of all queries: see `Format.write`. Every object names its fields."""
     write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
-    """Write a table; a value that is missing is null."""
+    """Write a table: see `TableFormat.write_table`. A missing value is null."""
     text = Utf8(stream)
     for line in format_objects(table):
         text.write(line + "\n")
 
 
 def read_table(stream: IO[bytes], name: str) -> Table:
-    """Return the table in a file: of the fields of its first object.
+    """Return the table in a file: see `TableFormat.read_table`.
+
+    The fields are those of its first object.
 
     Raises
     ------
     InputError
-        If a line is no object, or has other fields than the first; names file and line.
+        If a line is no object, or has other fields than the first.
     """
     return read_objects(_objects(stream, name))
 

@@ -21,7 +21,7 @@ UNKNOWN_QUALITY = "255"
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
+    """Write the hits of all queries: see `Format.write`. The columns are fixed."""
     text = Utf8(stream)
     for result in results:
         for hit in result.iter_hits():

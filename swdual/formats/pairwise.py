@@ -34,9 +34,9 @@ SHOWN_TITLE = 60
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; nothing without a query, as a search is told by its queries.
+    """Write the hits of all queries: see `Format.write`. The layout is fixed.
 
-    The layout is fixed, so `header` adds nothing.
+    Nothing is written if there is no query.
     """
     first, results = peek(results)
     if first is None:

@@ -28,14 +28,14 @@ KIND = "a Parquet"
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; the schema names the fields, so `header` adds nothing."""
+    """Write the hits of all queries: see `Format.write`. The schema always names the fields."""
     import_arrow()
     table, facts = add_metadata(results, fields)
     _write(table, stream, facts)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
-    """Write a table."""
+    """Write a table: see `TableFormat.write_table`."""
     _write(table, stream, metadata(None))
 
 
@@ -47,13 +47,7 @@ def _write(table: Table, stream: Output, facts: dict[str, str]) -> None:
 
 
 def read_table(stream: IO[bytes], name: str) -> Table:
-    """Return the table in a file.
-
-    Raises
-    ------
-    InputError
-        If it is no Parquet file.
-    """
+    """Return the table in a file: see `TableFormat.read_table`."""
     with name_read_errors(name, KIND):
         file = _parquet().ParquetFile(make_seekable(stream))
         return read_batches(file.iter_batches(), file.schema_arrow, name, KIND)

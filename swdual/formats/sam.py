@@ -35,7 +35,7 @@ _NO_TARGET_NAME = re.compile(r"^[*=]|[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; the columns are fixed, so `header` adds nothing."""
+    """Write the hits of all queries: see `Format.write`. The columns are fixed."""
     text = Utf8(stream)
     first, results = peek(results)
     text.write("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")

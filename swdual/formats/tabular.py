@@ -18,12 +18,12 @@ FIELDS = STANDARD
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; header lines are made harmless."""
+    """Write the hits of all queries: see `Format.write`. Control characters are replaced."""
     write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
-    """Write a table."""
+    """Write a table: see `TableFormat.write_table`."""
     text = Utf8(stream)
     if header:
         text.write("\t".join(table.fields) + "\n")
@@ -35,7 +35,10 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 
 
 def read_table(stream: IO[bytes], name: str) -> Table:
-    """Return the table in a file: of the fields in its first line, or of the standard ones."""
+    """Return the table in a file: see `TableFormat.read_table`.
+
+    The first line names the fields; otherwise they are BLAST's twelve.
+    """
     whole = read_lines(stream, name, MAX_ROW_LENGTH)
     texts = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in whole)
     return read_rows(enumerate((text.split("\t") for text in texts), start=1), name)

@@ -39,17 +39,18 @@ TEXT_WIDTH = 24
 def write(
     results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
 ) -> None:
-    """Write the hits of all queries; the names of the fields are there with or without `header`."""
+    """Write the hits of all queries: see `Format.write`. The first row always names the fields."""
     write_table(make_table(results, fields), stream, header=header)
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
-    """Write a table; a value that is missing is an empty cell.
+    """Write a table: see `TableFormat.write_table`. A missing value is an empty cell.
 
     Raises
     ------
     InputError
-        If there are more hits, or longer texts, than Excel can hold, or XlsxWriter is not there.
+        If there are more hits, or longer texts, than Excel can hold, or XlsxWriter is not
+        installed.
     """
     xlsxwriter = _xlsxwriter()
     with tempfile.TemporaryFile() as file:

@@ -1,5 +1,5 @@
-"""What was found: for each query its hits, as columns that can be looked at one by one.
+"""The hits of a search: columns for each query, and views of single hits.
 
-targets (what is known of the database) -> query_result (the hits of one query) -> hit (one of
-them) -> field (what a table can show of them).
+targets (the records of the database) -> query_result (the hits of one query) -> hit (one of them)
+-> fields (the columns that tables can show) -> shown (tables in notebooks).
 """

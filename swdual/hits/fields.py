@@ -1,6 +1,6 @@
 """The fields of a hit that a table can show: BLAST's names, DIAMOND's, and a few of our own.
 
-Places are BLAST's: from 1, the last one included, falling for a target's other strand.
+Positions are BLAST's: from 1, the last one included, falling on a target's other strand.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ class Field(NamedTuple):
 
 
 def _column(name: str) -> Callable[[QueryResult], NDArray[np.int64]]:
-    return lambda found: found.tracebacks.column(name)
+    return lambda result: result.tracebacks.column(name)
 
 
-def _percent(part: NDArray[np.int64], whole: NDArray[np.int64] | int) -> NDArray[np.float64]:
+def _percent(part: NDArray[np.int64], total: NDArray[np.int64] | int) -> NDArray[np.float64]:
     """Return percentages; not-a-number for an empty alignment."""
     with np.errstate(invalid="ignore"):
-        return 100.0 * part / whole
+        return 100.0 * part / total
 
 
 def _ratio(name: str) -> Callable[[QueryResult], NDArray[np.float64]]:
-    return lambda found: _percent(found.tracebacks.column(name), found.tracebacks.column("lengths"))
+    return lambda result: _percent(
+        result.tracebacks.column(name), result.tracebacks.column("lengths")
+    )
 
 
 def _span(traced: Tracebacks, side: str) -> NDArray[np.int64]:
@@ -54,42 +56,42 @@ def _span(traced: Tracebacks, side: str) -> NDArray[np.int64]:
 def _target_bound(edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
     """Return where the alignment begins (ends) in the target, read along the query."""
 
-    def places(found: QueryResult) -> NDArray[np.int64]:
+    def positions(result: QueryResult) -> NDArray[np.int64]:
         choices = {
-            "first": found.tracebacks.column("target_starts") + 1,
-            "last": found.tracebacks.column("target_ends"),
+            "first": result.tracebacks.column("target_starts") + 1,
+            "last": result.tracebacks.column("target_ends"),
         }
-        return np.where(found.strands > 0, choices[edge], choices[other])
+        return np.where(result.strands > 0, choices[edge], choices[other])
 
-    return places
+    return positions
 
 
 def _rows(row: int) -> Callable[[QueryResult], list[str]]:
-    return lambda found: [hit.alignment.rows[row] for hit in found]
+    return lambda result: [hit.alignment.rows[row] for hit in result]
 
 
-def _same(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list[Any]]:
+def _repeat(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list[Any]]:
     """Return a column that has the same value for all hits of a query."""
-    return lambda found: [value(found)] * len(found)
+    return lambda result: [value(result)] * len(result)
 
 
-def _decode(found: QueryResult, codes: bytes) -> str:
-    return found.targets.alphabet.decode(codes)
+def _decode(result: QueryResult, codes: bytes) -> str:
+    return result.targets.alphabet.decode(codes)
 
 
-_QUERY_ID = Field("text", "identifier of the query", _same(lambda found: found.query.id))
+_QUERY_ID = Field("text", "identifier of the query", _repeat(lambda result: result.query.id))
 _TARGET_ID = Field(
     "text",
     "identifier of the target",
-    lambda found: [first_word(title) for title in found.titles],
+    lambda result: [first_word(title) for title in result.titles],
 )
-_TARGET_TITLE = Field("text", "header line of the target", lambda found: found.titles)
+_TARGET_TITLE = Field("text", "header line of the target", lambda result: result.titles)
 _QUERY_ROW = Field("text", "aligned part of the query, with gaps", _rows(0), traced=True)
 _TARGET_ROW = Field("text", "aligned part of the target, with gaps", _rows(2), traced=True)
 _COVERAGE = Field(
     "real",
     "percentage of the query in the alignment",
-    lambda found: _percent(_span(found.tracebacks, "query"), len(found.query.codes)),
+    lambda result: _percent(_span(result.tracebacks, "query"), len(result.query.codes)),
     traced=True,
 )
 
@@ -101,11 +103,11 @@ FIELDS: dict[str, Field] = {
     "qacc": _QUERY_ID,
     "sacc": _TARGET_ID,
     "sallseqid": _TARGET_ID,
-    "score": Field("whole", "raw score", lambda found: found.scores),
-    "bitscore": Field("real", "bit score", lambda found: found.bits),
-    "evalue": Field("real", "E-value", lambda found: found.evalues),
+    "score": Field("whole", "raw score", lambda result: result.scores),
+    "bitscore": Field("real", "bit score", lambda result: result.bits),
+    "evalue": Field("real", "E-value", lambda result: result.evalues),
     "log10_evalue": Field(
-        "real", "decimal logarithm of the E-value", lambda found: found.log_evalues / np.log(10)
+        "real", "decimal logarithm of the E-value", lambda result: result.log_evalues / np.log(10)
     ),
     "pident": Field("real", "percentage of equal letters", _ratio("identities"), traced=True),
     "nident": Field("whole", "equal letters", _column("identities"), traced=True),
@@ -113,10 +115,10 @@ FIELDS: dict[str, Field] = {
     "mismatch": Field(
         "whole",
         "columns with two different letters",
-        lambda found: (
-            found.tracebacks.column("lengths")
-            - found.tracebacks.column("identities")
-            - found.tracebacks.column("gaps")
+        lambda result: (
+            result.tracebacks.column("lengths")
+            - result.tracebacks.column("identities")
+            - result.tracebacks.column("gaps")
         ),
         traced=True,
     ),
@@ -127,7 +129,7 @@ FIELDS: dict[str, Field] = {
     "qstart": Field(
         "whole",
         "first aligned residue of the query",
-        lambda found: found.tracebacks.column("query_starts") + 1,
+        lambda result: result.tracebacks.column("query_starts") + 1,
         traced=True,
     ),
     "qend": Field("whole", "last aligned residue of the query", _column("query_ends"), traced=True),
@@ -137,26 +139,28 @@ FIELDS: dict[str, Field] = {
     "send": Field(
         "whole", "last aligned residue of the target", _target_bound("last", "first"), traced=True
     ),
-    "qlen": Field("whole", "residues of the query", _same(lambda found: len(found.query.codes))),
-    "slen": Field("whole", "residues of the target", lambda found: found.target_lengths),
+    "qlen": Field(
+        "whole", "residues of the query", _repeat(lambda result: len(result.query.codes))
+    ),
+    "slen": Field("whole", "residues of the target", lambda result: result.target_lengths),
     "qcovhsp": _COVERAGE,
     "qcovs": _COVERAGE,
     "scovhsp": Field(
         "real",
         "percentage of the target in the alignment",
-        lambda found: _percent(_span(found.tracebacks, "target"), found.target_lengths),
+        lambda result: _percent(_span(result.tracebacks, "target"), result.target_lengths),
         traced=True,
     ),
     "btop": Field(
         "text",
         "BLAST's trace-back operations",
-        lambda found: [hit.alignment.btop for hit in found],
+        lambda result: [hit.alignment.btop for hit in result],
         traced=True,
     ),
     "cigar": Field(
         "text",
         "the alignment as M, I, D operations",
-        lambda found: [found.tracebacks.cigar(k) for k in range(len(found))],
+        lambda result: [result.tracebacks.cigar(k) for k in range(len(result))],
         traced=True,
     ),
     "qseq": _QUERY_ROW,
@@ -164,45 +168,47 @@ FIELDS: dict[str, Field] = {
     "qseq_gapped": _QUERY_ROW,
     "sseq_gapped": _TARGET_ROW,
     "full_qseq": Field(
-        "text", "the whole query", _same(lambda found: _decode(found, found.query.codes))
+        "text", "the whole query", _repeat(lambda result: _decode(result, result.query.codes))
     ),
     "full_sseq": Field(
         "text",
         "the whole target",
-        lambda found: [_decode(found, codes) for codes in found.target_codes],
+        lambda result: [_decode(result, codes) for codes in result.target_codes],
     ),
-    "qframe": Field("whole", "always 1", _same(lambda found: 1)),
+    "qframe": Field("whole", "always 1", _repeat(lambda result: 1)),
     "sframe": Field(
-        "whole", "1, or -1 on the other strand", lambda found: found.strands.astype(np.int64)
+        "whole", "1, or -1 on the other strand", lambda result: result.strands.astype(np.int64)
     ),
     "frames": Field(
         "text",
         "qframe/sframe",
-        lambda found: [f"1/{strand}" for strand in found.strands.tolist()],
+        lambda result: [f"1/{strand}" for strand in result.strands.tolist()],
     ),
     "sstrand": Field(
         "text",
         "plus or minus (N/A for proteins)",
-        lambda found: [
-            ("plus" if strand > 0 else "minus") if found.targets.alphabet.complements else "N/A"
-            for strand in found.strands.tolist()
+        lambda result: [
+            ("plus" if strand > 0 else "minus") if result.targets.alphabet.complements else "N/A"
+            for strand in result.strands.tolist()
         ],
     ),
-    "qtitle": Field("text", "header line of the query", _same(lambda found: found.query.title)),
+    "qtitle": Field("text", "header line of the query", _repeat(lambda result: result.query.title)),
     "stitle": _TARGET_TITLE,
     "salltitles": _TARGET_TITLE,
     "qnum": Field(
-        "whole", "place of the query in its file, from 1", _same(lambda found: found.number + 1)
+        "whole",
+        "number of the query in its file, from 1",
+        _repeat(lambda result: result.number + 1),
     ),
     "snum": Field(
-        "whole", "place of the target in the database, from 1", lambda found: found.ordinals + 1
+        "whole", "number of the target in the database, from 1", lambda result: result.ordinals + 1
     ),
     "rank": Field(
         "whole",
-        "place among the hits of the query, from 1",
-        lambda found: found.before + np.arange(1, len(found) + 1),
+        "rank among the hits of the query, from 1",
+        lambda result: result.before + np.arange(1, len(result) + 1),
     ),
-    "device": Field("text", "what computed the score", _same(lambda found: found.device)),
+    "device": Field("text", "what computed the score", _repeat(lambda result: result.device)),
 }
 """Every field, by its name."""
 
@@ -239,7 +245,7 @@ TAXONOMY = (
 
 
 def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of fields, one by one or as words of a text, `std` spelt out.
+    """Return names of fields, given one by one or as words of a text; `std` stands for twelve.
 
     Raises
     ------
@@ -263,12 +269,12 @@ def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def check_fields(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of fields, of which a file says that it has them.
+    """Return the names of fields that a file has.
 
     Raises
     ------
     InputError
-        If there is no such field; the message names the nearest.
+        If a field is unknown; the message names the nearest.
     """
     for name in names:
         if name not in FIELDS:
@@ -277,10 +283,18 @@ def check_fields(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def needs_alignment(names: Sequence[str]) -> bool:
-    """Return whether one of these fields can be told from an alignment only."""
+    """Return whether one of these fields is computed from alignments."""
     return any(FIELDS[name].traced for name in names)
 
 
-def columns(found: QueryResult, names: Sequence[str]) -> list[Sequence[Any] | NDArray[Any]]:
-    """Return the columns of some fields for the hits of one query."""
-    return [FIELDS[name].values(found) for name in names]
+def columns(result: QueryResult, names: Sequence[str]) -> list[Sequence[Any] | NDArray[Any]]:
+    """Return the columns of some fields for the hits of one query.
+
+    Parameters
+    ----------
+    result
+        The hits.
+    names
+        Names of the fields.
+    """
+    return [FIELDS[name].values(result) for name in names]

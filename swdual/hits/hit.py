@@ -43,12 +43,12 @@ class Hit:
 
     @property
     def rank(self) -> int:
-        """The place among the hits of the query, from 1."""
+        """The rank among the hits of the query, from 1."""
         return self.result.before + self.place + 1
 
     @property
     def ordinal(self) -> int:
-        """The target's place in the database's input, from 0."""
+        """The target's number in the input of the database, from 0."""
         return int(self.result.ordinals[self.place])
 
     @property
@@ -85,18 +85,18 @@ class Hit:
 
     @property
     def evalue(self) -> float | None:
-        """How many hits of this score are expected by chance; None without statistics."""
+        """Number of hits this good that chance gives on average; None without statistics."""
         evalue = float(self.result.evalues[self.place])
         return None if math.isnan(evalue) else evalue
 
     @property
     def strand(self) -> int:
-        """1, or -1 where the query hits with its other strand."""
+        """1, or -1 if the query hits with its other strand."""
         return int(self.result.strands[self.place])
 
     @property
     def alignment(self) -> Alignment:
-        """How query and target align."""
+        """The alignment of query and target."""
         return Alignment.of(
             self.query,
             self.target,
@@ -166,7 +166,7 @@ class Hit:
         return int(self.result.tracebacks.column(name)[self.place])
 
     def to_biopython(self) -> Bio.Align.Alignment:
-        """Return the alignment as Biopython's, with E-value and bits among its annotations."""
+        """Return Biopython's alignment; its annotations hold E-value and bit score, too."""
         alignment = self.alignment.to_biopython()
         alignment.annotations |= {"evalue": self.evalue, "bit_score": self.bits}
         return alignment

@@ -22,19 +22,20 @@ from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description, first_word
 from swdual.statistics.model import Statistics
+from swdual.version import __version__
 
 if TYPE_CHECKING:
     import Bio.SearchIO
 
 
 ORDINAL_PREFIX = "gnl|BL_ORD_ID|"
-"""How BLAST begins an identifier that it makes of a target's place in the database."""
+"""How BLAST begins an identifier that it makes of a target's number in the database."""
 
-PIECE_WEIGHT, HIT_WEIGHT = 4 << 20, 400
-"""Residues of queries and targets that are shown together, and what a hit weighs besides."""
+MAX_PIECE_WEIGHT, HIT_WEIGHT = 4 << 20, 400
+"""Residues of queries and targets in a piece of a result, and the weight of a hit besides."""
 
 LATE_GRID_BYTES = 16 << 20
-"""Memory for the lines of alignments that are found when they are first looked at."""
+"""Memory for the lines of alignments that are computed when they are first used."""
 
 SHOWN_HITS = 20
 """Hits of a query that a notebook shows."""
@@ -44,13 +45,30 @@ HIT_COLUMNS = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_e
 
 @dataclass(frozen=True)
 class SearchParameters:
-    """What was asked for.
+    """The options of a search that its results depend on.
 
-    `evalue` is the largest E-value and `min_score` the smallest bit score of a hit; `stats` names
-    the statistics ("none": no E-values), `strand` what was compared: "plus", "minus" or "both".
-    `min_identity` and `min_query_cover` are percentages, of the alignment and of the query. `top`
-    is how many percent below its query's best score a hit may be; None sets no such limit.
-    `max_target_seqs` counts the hits that pass all this; 0 sets no limit.
+    Parameters
+    ----------
+    scheme
+        Substitution matrix and gap penalties.
+    max_target_seqs
+        Maximum number of hits of a query that pass the filters below; 0 sets no limit.
+    min_raw_score
+        Smallest raw score of a hit.
+    evalue
+        Largest E-value of a hit.
+    min_score
+        Smallest bit score of a hit.
+    stats
+        The statistics: "table", "fit", or "none" (no E-values).
+    dbsize
+        Residues that E-values refer to; None takes the database's.
+    strand
+        The strands that are compared: "plus", "minus" or "both".
+    min_identity, min_query_cover
+        Smallest percentage of equal letters in the alignment, and of the query that it covers.
+    top
+        A hit may score at most this percentage below its query's best; None sets no limit.
     """
 
     scheme: ScoringScheme
@@ -77,7 +95,7 @@ class SearchParameters:
 
     @property
     def max_candidates(self) -> int:
-        """The number of a query's best targets among which its hits are; 0 sets no limit."""
+        """Number of a query's best targets that can be hits; 0 sets no limit."""
         return 0 if self.filters_alignments else self.max_target_seqs
 
 
@@ -92,26 +110,25 @@ class QueryResult(SequenceOf[Hit]):
     query
         The query.
     number
-        Its place among the queries, from 0.
+        Its number among the queries, from 0.
     scores, ordinals, target_lengths
-        Columns, one entry a hit: raw score; the target's place in the database's input, from 0;
-        the target's residues.
+        (hits,) raw score; the target's number in the database's input, from 0; its residues.
     strands
-        1, or -1 where the query hits with its other strand.
+        (hits,) 1, or -1 if the query hits with its other strand.
     bits, log_evalues
-        Bit scores, and natural logarithms of the E-values; not-a-number without statistics.
+        (hits,) bit scores, and natural logarithms of the E-values; not-a-number without statistics.
     statistics
-        What the E-values were computed with, or None.
+        The statistics of the E-values, or None.
     params
-        What was asked for.
+        The options of the search.
     targets
-        Where the targets are.
+        The database, or what was stored of it.
     device
         What computed the scores.
     traced
-        The alignments, or None: then they are found when they are first looked at.
+        The alignments, or None: then they are computed when they are first used.
     before
-        How many better hits of the query there are besides these.
+        Number of better hits of the query that are not among these.
     """
 
     query: Sequence
@@ -137,7 +154,7 @@ class QueryResult(SequenceOf[Hit]):
     @overload
     def __getitem__(self, hit: slice) -> list[Hit]: ...
     def __getitem__(self, hit: int | str | slice) -> Hit | list[Hit]:
-        """Return a hit by its place from 0, or by the identifier of its target."""
+        """Return a hit by its index from 0, or by the identifier of its target."""
         if isinstance(hit, slice):
             return [self[k] for k in range(*hit.indices(len(self)))]
         if isinstance(hit, str):
@@ -146,13 +163,13 @@ class QueryResult(SequenceOf[Hit]):
         return Hit(self, range(len(self))[hit])
 
     def __contains__(self, hit: object) -> bool:
-        """Return whether a target with this identifier was hit, or this is one of the hits."""
+        """Return whether a target with this identifier was hit, or this hit is one of them."""
         if isinstance(hit, str):
             return hit in self.target_ids
         return any(each == hit for each in self)
 
     def __dir__(self) -> list[str]:
-        """Return what users look at; the rest is for those who make and write results."""
+        """Return the names that users need, without those that only writers of results use."""
         return [
             *("bits", "count", "device", "evalues", "filter", "index", "log_evalues", "number"),
             *("ordinals", "params", "query", "scores", "statistics", "strands", "target_ids"),
@@ -225,10 +242,10 @@ class QueryResult(SequenceOf[Hit]):
     def name_hits(
         self, clean: Callable[[str], str] = lambda text: text
     ) -> Iterator[tuple[str, str]]:
-        """Return a name for each hit that no other hit has, and the rest of its header line.
+        """Yield a name for each hit that no other hit has, and the rest of its header line.
 
-        That is the identifier, made presentable by `clean`; where another hit has it already, the
-        name is made of the target's place in the database, and the whole header line follows.
+        The name is the identifier, cleaned by `clean`. If another hit has it already, the name is
+        made of the target's number in the database, and the whole header line follows.
         """
         seen = {""}
         for hit in self.iter_hits():
@@ -240,57 +257,70 @@ class QueryResult(SequenceOf[Hit]):
             seen.add(name)
 
     def to_searchio(self) -> Bio.SearchIO.QueryResult:
-        """Return Biopython's object for these hits; places are 0-based and half-open."""
-        from swdual.hits.searchio import to_searchio
+        """Return Biopython's object for these hits; positions are 0-based and half-open."""
+        from Bio.SearchIO import QueryResult as BioResult
 
-        return to_searchio(self)
+        names = self.name_hits()
+        hits = [_to_searchio(hit, *name) for hit, name in zip(self, names, strict=True)]
+        result = BioResult(hits, self.query.id)
+        result.seq_len = len(self.query.codes)
+        result.description = description(self.query.title)
+        result.program, result.version = "swdual", __version__
+        result.target = self.targets.name
+        return result
 
     def with_tracebacks(self, traced: Tracebacks) -> QueryResult:
-        """Return the same result with its alignments."""
+        """Return the same result with these alignments."""
         return replace(self, traced=traced)
 
-    def subset(self, places: NDArray[np.int64]) -> QueryResult:
-        """Return a result with some of the hits only, in the order of `places`."""
+    def subset(self, indices: NDArray[np.int64]) -> QueryResult:
+        """Return a result with some of the hits, in the order of `indices`."""
         traced = self.__dict__.get("tracebacks", self.traced)
         smaller = replace(
             self,
-            **{name: getattr(self, name)[places] for name in HIT_COLUMNS},
-            traced=None if traced is None else traced.take(places),
+            **{name: getattr(self, name)[indices] for name in HIT_COLUMNS},
+            traced=None if traced is None else traced.take(indices),
         )
         if "titles" in self.__dict__:
-            smaller.__dict__["titles"] = [self.titles[k] for k in places.tolist()]
+            smaller.__dict__["titles"] = [self.titles[k] for k in indices.tolist()]
         return smaller
 
     def pieces(self) -> Iterator[QueryResult]:
-        """Return the hits in order, as results of which each is shown in little memory."""
-        most = PIECE_WEIGHT // HIT_WEIGHT
+        """Yield the hits in order, as results small enough to be written in little memory."""
+        max_hits = MAX_PIECE_WEIGHT // HIT_WEIGHT
         first = 0
         while first < len(self) or first == 0:
-            lengths = self.target_lengths[first : first + most]
+            lengths = self.target_lengths[first : first + max_hits]
             weights = np.cumsum(lengths + len(self.query.codes) + HIT_WEIGHT)
-            count = max(1, int(np.searchsorted(weights, PIECE_WEIGHT, "right")))
+            count = max(1, int(np.searchsorted(weights, MAX_PIECE_WEIGHT, "right")))
             if count >= len(self):
                 yield self
             else:
-                places = np.arange(first, min(first + count, len(self)))
-                yield replace(self.subset(places), before=self.before + first)
+                indices = np.arange(first, min(first + count, len(self)))
+                yield replace(self.subset(indices), before=self.before + first)
             first += count
 
     def iter_hits(self) -> Iterator[Hit]:
-        """Return the hits in order; what is looked up for one is forgotten after some others."""
+        """Yield the hits in order; titles, codes and alignments of earlier ones are freed."""
         for piece in self.pieces():
             yield from piece
 
     def top(self, count: int) -> QueryResult:
-        """Return a result with the first hits only."""
+        """Return a result with the first `count` hits.
+
+        Raises
+        ------
+        InputError
+            If the count is no whole number, or negative.
+        """
         if not isinstance(count, (int, np.integer)):
             raise InputError(f"`count` is {quote(str(count))}, but it must be a whole number")
         if count < 0:
-            raise InputError(f"count is {count}, but it must be at least 0")
+            raise InputError(f"`count` is {count}, but it must be at least 0")
         return self.subset(np.arange(min(count, len(self))))
 
     def within(self, percent: float) -> QueryResult:
-        """Return a result with the hits whose score is at most so many percent below the best.
+        """Return a result with the hits that score at most `percent` percent below the best.
 
         Hits of equal scores are kept or left out together.
         """
@@ -338,34 +368,34 @@ class QueryResult(SequenceOf[Hit]):
         )
         if self.statistics is None and (evalue is not None or min_score is not None):
             raise InputError("there are no E-values and bit scores: the search had stats='none'")
-        kept = np.ones(len(self), bool)
+        passing = np.ones(len(self), bool)
         if evalue is not None:
-            kept &= self.log_evalues <= (np.log(evalue) if evalue > 0 else -np.inf)
+            passing &= self.log_evalues <= (np.log(evalue) if evalue > 0 else -np.inf)
         if min_score is not None:
-            kept &= self.bits >= min_score
+            passing &= self.bits >= min_score
         if min_raw_score is not None:
-            kept &= self.scores >= min_raw_score
-        kept &= self._passing(min_identity, min_query_cover, min_target_cover)
-        return self.subset(np.flatnonzero(kept))
+            passing &= self.scores >= min_raw_score
+        passing &= self._passing(min_identity, min_query_cover, min_target_cover)
+        return self.subset(np.flatnonzero(passing))
 
     def select_hits(self) -> QueryResult:
-        """Return a result with the hits that the search's limits on alignments leave.
+        """Return a result with the hits that pass the search's filters on alignments.
 
-        Those are `min_identity` and `min_query_cover`, and of the hits that pass these, `top` and
-        `max_target_seqs`. Alignments that are not known are found, those of the best hits first,
-        until there are enough.
+        These are `min_identity` and `min_query_cover`; of the hits that pass them, `top` and
+        `max_target_seqs`. Missing alignments are computed, those of the best hits first, until
+        there are enough hits.
         """
         params = self.params
-        bars = {"min_identity": params.min_identity, "min_query_cover": params.min_query_cover}
+        limits = {"min_identity": params.min_identity, "min_query_cover": params.min_query_cover}
         parts: list[NDArray[np.int64]] = []
         first = count = cutoff = 0
         for piece in self.pieces():
-            places = first + np.flatnonzero(piece._passing(**bars))
-            if count == 0 < len(places) and params.top is not None:
-                cutoff = score_cutoff(int(self.scores[places[0]]), params.top)
-            parts.append(places)
+            indices = first + np.flatnonzero(piece._passing(**limits))
+            if count == 0 < len(indices) and params.top is not None:
+                cutoff = score_cutoff(int(self.scores[indices[0]]), params.top)
+            parts.append(indices)
             first += len(piece)
-            count += len(places)
+            count += len(indices)
             enough = 0 < params.max_target_seqs <= count
             if enough or (len(piece) and piece.scores[-1] < cutoff):
                 break
@@ -380,24 +410,55 @@ class QueryResult(SequenceOf[Hit]):
         min_query_cover: float | None = None,
         min_target_cover: float | None = None,
     ) -> NDArray[np.bool_]:
-        """Return whether the alignment of each hit passes all of the given bars."""
-        kept = np.ones(len(self), bool)
+        """Return (hits,) whether the alignment of each hit passes all of the given limits."""
+        passing = np.ones(len(self), bool)
         if min_identity is not None:
             column = self.tracebacks.column
-            kept &= 100 * column("identities") >= min_identity * column("lengths")
+            passing &= 100 * column("identities") >= min_identity * column("lengths")
         if min_query_cover is not None:
             column = self.tracebacks.column
             covered = column("query_ends") - column("query_starts")
-            kept &= 100 * covered >= min_query_cover * len(self.query.codes)
+            passing &= 100 * covered >= min_query_cover * len(self.query.codes)
         if min_target_cover is not None:
             column = self.tracebacks.column
             covered = column("target_ends") - column("target_starts")
-            kept &= 100 * covered >= min_target_cover * self.target_lengths
-        return kept
+            passing &= 100 * covered >= min_target_cover * self.target_lengths
+        return passing
+
+
+def _to_searchio(hit: Hit, name: str, title: str) -> Bio.SearchIO.Hit:
+    """Return Biopython's object for a hit, under a name that no other hit of the query has."""
+    from Bio.SearchIO import HSP, HSPFragment
+    from Bio.SearchIO import Hit as BioHit
+
+    alignment = hit.alignment
+    query, middle, target = alignment.rows
+    bases = bool(hit.result.targets.alphabet.complements)
+    fragment = HSPFragment(name, hit.query.id, hit=target, query=query)
+    fragment.query_start, fragment.query_end = alignment.query_start, alignment.query_end
+    fragment.hit_start, fragment.hit_end = alignment.target_start, alignment.target_end
+    fragment.molecule_type = "DNA" if bases else "protein"
+    fragment.query_strand, fragment.hit_strand = int(bases), int(bases) * hit.strand
+    fragment.aln_span = alignment.length
+    fragment.aln_annotation = {"similarity": middle}
+    pair = HSP([fragment])
+    pair.evalue, pair.bitscore, pair.bitscore_raw = hit.evalue, hit.bits, hit.score
+    pair.ident_num, pair.pos_num = alignment.identities, alignment.positives
+    pair.gap_num = alignment.gaps
+    result = BioHit([pair])
+    result.seq_len, result.description = hit.target_length, title
+    return result
 
 
 def score_cutoff(best: int, percent: float) -> int:
-    """Return the smallest score that is at most so many percent below the best.
+    """Return the smallest score that is at most some percent below the best.
+
+    Parameters
+    ----------
+    best
+        The best score.
+    percent
+        From 0 to 100.
 
     >>> score_cutoff(200, 10), score_cutoff(1000, 0.1), score_cutoff(7, 0)
     (180, 999, 7)

@@ -32,7 +32,15 @@ ID_WIDTH, ABOUT_WIDTH = 36, 46
 
 
 def hits_table(results: Iterable[QueryResult], count: int) -> Markup:
-    """Return a table of the best hits of each query, at most `count`, under the query's name."""
+    """Return a table of the best hits of each query, under the query's name.
+
+    Parameters
+    ----------
+    results
+        The hits of each query.
+    count
+        Maximum number of hits of a query.
+    """
     shown = list(results)
     if not any(map(len, shown)):
         return join(paragraph(query_line(result, 0)) for result in shown)
@@ -53,7 +61,15 @@ def _group(result: QueryResult, count: int, evaluated: bool) -> Group:
 
 
 def query_line(result: QueryResult, shown: int) -> Markup:
-    """Return the query's name, its length, and how many hits it has, of which some are shown."""
+    """Return the query's name, its length, and its number of hits.
+
+    Parameters
+    ----------
+    result
+        The hits of the query.
+    shown
+        Number of hits that are shown below.
+    """
     hits = pluralize(len(result), "hit", "hits")
     if not len(result):
         limit = f" with an E-value of at most {result.params.evalue:g}"
@@ -67,7 +83,7 @@ def query_line(result: QueryResult, shown: int) -> Markup:
 
 
 def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
-    """Return a row for each hit; only what the search keeps of an alignment is looked at."""
+    """Return a row for each hit; it needs no sequences of targets."""
     column = result.tracebacks.column
     length = max(1, len(result.query))
     rows = []
@@ -92,7 +108,7 @@ def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
 
 
 def hit_page(hit: Hit) -> Markup:
-    """Return what a notebook shows of one hit: who, how good, and the alignment."""
+    """Return what a notebook shows of one hit: names, numbers and the alignment."""
     worth: dict[str, object] = {}
     if hit.evalue is not None:
         log_evalue = float(hit.result.log_evalues[hit.place])
@@ -101,9 +117,9 @@ def hit_page(hit: Hit) -> Markup:
 
 
 def format_evalue(log_evalue: float) -> str:
-    """Return an E-value to read, given its natural logarithm; also those too small for a float.
+    """Return an E-value as text, given its natural logarithm; it may be too small for a float.
 
-    >>> evalue_text(math.log(0.25)), evalue_text(math.log(3.21e-40)), evalue_text(-1000.0)
+    >>> format_evalue(math.log(0.25)), format_evalue(math.log(3.21e-40)), format_evalue(-1000.0)
     ('0.25', '3.2e-40', '5.1e-435')
     """
     if math.isnan(log_evalue):

@@ -1,4 +1,4 @@
-"""What the hits need of a database: all of it, or what was kept of it."""
+"""The targets of hits: a database, or the records that were stored of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from swdual.sequences.sequence import Sequence
 
 
 class Targets(Protocol):
-    """Records by their place in the database's input; a `Database` is one."""
+    """Records by their number in the database's input; a `Database` is one."""
 
     @property
     def name(self) -> str:
-        """What the database is called."""
+        """The name of the database."""
         ...
 
     @property
@@ -45,42 +45,50 @@ class Targets(Protocol):
 
 @dataclass(frozen=True)
 class StoredTargets:
-    """Some records of a database, kept so that the results can be pickled."""
+    """Some records of a database, stored so that results can be pickled."""
 
     name: str
     alphabet: Alphabet
     residues: int
     sequences: int
-    kept: dict[int, Sequence]
+    records: dict[int, Sequence]
 
     @classmethod
     def of(cls, targets: Targets, ordinals: list[int]) -> Self:
-        """Return these records of a database."""
+        """Return some records of a database.
+
+        Parameters
+        ----------
+        targets
+            The database.
+        ordinals
+            Numbers of the records in its input.
+        """
         pairs = zip(targets.headers(ordinals), targets.codes(ordinals), strict=True)
-        kept = dict(
+        records = dict(
             zip(ordinals, (Sequence(*pair, targets.alphabet) for pair in pairs), strict=True)
         )
-        return cls(targets.name, targets.alphabet, targets.residues, len(targets), kept)
+        return cls(targets.name, targets.alphabet, targets.residues, len(targets), records)
 
     def __len__(self) -> int:
         return self.sequences
 
     def headers(self, ordinals: Iterable[int]) -> list[str]:
         """Return the header lines of some records."""
-        return [self.kept[int(ordinal)].title for ordinal in ordinals]
+        return [self.records[int(ordinal)].title for ordinal in ordinals]
 
     def codes(self, ordinals: Iterable[int]) -> list[bytes]:
         """Return the residue codes of some records."""
-        return [self.kept[int(ordinal)].codes for ordinal in ordinals]
+        return [self.records[int(ordinal)].codes for ordinal in ordinals]
 
     def sizes(self) -> Iterator[tuple[str, int]]:
-        """Return header line and residues of every record that was kept."""
-        return ((record.title, len(record.codes)) for _, record in sorted(self.kept.items()))
+        """Return header line and residues of every record that is stored."""
+        return ((record.title, len(record.codes)) for _, record in sorted(self.records.items()))
 
 
 @dataclass(frozen=True)
 class SuppliedTargets:
-    """A database whose residues are elsewhere, but for those of some records, by their places."""
+    """A database without residues, and the residues of some of its records."""
 
     database: Targets
     supplied: dict[int, bytes]

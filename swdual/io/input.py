@@ -1,4 +1,4 @@
-"""Small files that people write, and lines of larger ones, read in bounded memory."""
+"""Small text files, and the lines of large ones, read in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,38 +12,40 @@ from swdual.errors import InputError
 MAX_BYTES = 1 << 20
 
 
-def read_small(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
-    """Return the content of a file that should not be long.
+def read_small(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
+    """Return the content of a small file.
 
     Parameters
     ----------
     path
         The file.
-    most
-        The most bytes that it may have.
+    max_bytes
+        Maximum size of the file.
 
     Raises
     ------
     InputError
-        If it cannot be read, or is longer.
+        If the file cannot be read, or is larger.
     """
     try:
         with open(path, "rb") as file:
-            content = file.read(most + 1)
+            content = file.read(max_bytes + 1)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=path) from error
-    if len(content) > most:
-        raise InputError(f"is longer than {most >> 20} MiB; is this the right file?", file=path)
+    if len(content) > max_bytes:
+        raise InputError(
+            f"is longer than {max_bytes >> 20} MiB; is this the right file?", file=path
+        )
     return content
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a small TOML file says.
+    """Return the content of a small TOML file.
 
     Raises
     ------
     InputError
-        If it cannot be read, or is no TOML; with the line if that is known.
+        If the file cannot be read, or is not TOML; with the line if it is known.
     """
     import tomllib
 
@@ -54,34 +56,34 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError("is not text in UTF-8", file=path) from error
     except tomllib.TOMLDecodeError as error:
-        place = re.search(r" \(at line (\d+), column \d+\)", str(error))
-        line = int(place[1]) if place else None
-        cause = str(error).replace(place[0], "") if place else str(error)
-        raise InputError(f"is no TOML: {cause}", file=path, line=line) from error
+        position = re.search(r" \(at line (\d+), column \d+\)", str(error))
+        line = int(position[1]) if position else None
+        cause = str(error).replace(position[0], "") if position else str(error)
+        raise InputError(f"is not TOML: {cause}", file=path, line=line) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(f"is no TOML: {error}", file=path) from error
+        raise InputError(f"is not TOML: {error}", file=path) from error
 
 
-def read_lines(stream: IO[AnyStr], name: str, most: int = MAX_BYTES) -> Iterator[AnyStr]:
-    """Yield the lines of a file, with what ends them.
+def read_lines(stream: IO[AnyStr], name: str, max_length: int = MAX_BYTES) -> Iterator[AnyStr]:
+    """Yield the lines of a file, with their line ends.
 
     Parameters
     ----------
     stream
         The open file.
     name
-        What it is called.
-    most
-        The most characters, or bytes, of a line.
+        Name of the file, for messages.
+    max_length
+        Maximum length of a line, in characters or bytes.
 
     Raises
     ------
     InputError
-        If a line is longer: with its number.
+        If a line is longer; with its number.
     """
     number = 0
-    while line := stream.readline(most + 1):
+    while line := stream.readline(max_length + 1):
         number += 1
-        if len(line) > most:
+        if len(line) > max_length:
             raise InputError("the line does not end; is this a table?", file=name, line=number)
         yield line

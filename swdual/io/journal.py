@@ -1,11 +1,11 @@
-"""A file of records that only grows, so that what was written survives whatever ends its writer.
+"""A file of records that only grows: what was written survives if the process is killed.
 
 ::
 
     swdual journal 1\\n
     uint32 size, uint64 XXH3 of size and record, record     as often as there are records
 
-A record that was not written whole, and all behind it, is as if it had never been written.
+A record that was not written completely is ignored, and so is everything behind it.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ MAGIC = TITLE + b"1\n"
 HEAD = struct.Struct("<IQ")
 
 SYNC_SECONDS = 1.0
-"""How often what was written is stored for good: a power failure costs that much work at most."""
+"""Seconds between two syncs: a power failure loses the records of at most this time."""
 
 
 class Journal:
-    """A journal that this process writes, and no other; ``len`` and ``[]`` as with a list.
+    """A journal that only this process writes; ``len`` and ``[]`` work as with a list.
 
     Parameters
     ----------
     path
-        The file; made if it is not there, else its records are kept.
+        The file; created if it does not exist, otherwise its records are kept.
 
     Raises
     ------
     OutputError
-        If it is no journal, is held by another process, or cannot be written.
+        If the file is no journal, is locked by another process, or cannot be written.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -49,7 +49,7 @@ class Journal:
             self._stream = open_locked(Path(path), self.path)
             self._file = self._stream.fileno()
             try:
-                self._places = self._scan()
+                self._records = self._scan()
                 os.ftruncate(self._file, self._end)
             except BaseException:
                 self._stream.close()
@@ -57,17 +57,19 @@ class Journal:
         self._synced = time.monotonic()
 
     def _scan(self) -> list[tuple[int, int]]:
-        """Return where each whole record is, and its size."""
+        """Return where each complete record begins, and its size."""
         size = os.fstat(self._file).st_size
         magic = os.pread(self._file, len(MAGIC), 0)
         self._end = 0
-        places: list[tuple[int, int]] = []
+        records: list[tuple[int, int]] = []
         if magic != MAGIC:
             if not MAGIC.startswith(magic):
                 if magic.startswith(TITLE):
-                    raise OutputError("was written by another release; remove it", file=self.path)
-                raise OutputError("is in the way: it is no journal; rename it", file=self.path)
-            return places
+                    raise OutputError(
+                        "was written by another release of swdual; remove it", file=self.path
+                    )
+                raise OutputError("is not a journal of swdual; rename it", file=self.path)
+            return records
         self._end = len(MAGIC)
         while self._end + HEAD.size <= size:
             head = os.pread(self._file, HEAD.size, self._end)
@@ -77,48 +79,48 @@ class Journal:
                 break
             if _checksum(os.pread(self._file, length, begin)) != checksum:
                 break
-            places.append((begin, length))
+            records.append((begin, length))
             self._end = begin + length
-        return places
+        return records
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._records)
 
     def __getitem__(self, number: int) -> bytes:
-        begin, length = self._places[number]
+        begin, length = self._records[number]
         with name_errors(self.path):
             return os.pread(self._file, length, begin)
 
     def append(self, record: bytes) -> None:
-        """Write a record; now and then all are stored for good.
+        """Write a record; about once a second all records are synced to the disk.
 
         Raises
         ------
         OutputError
-            If it cannot be written; then a part of it may be in the file, which does no harm.
+            If it cannot be written. A part of it may be in the file then, and is ignored later.
         """
         data = b"" if self._end else MAGIC
         begin = self._end + len(data) + HEAD.size
         data += HEAD.pack(len(record), _checksum(record)) + record
         with name_errors(self.path):
-            place = self._end
+            end = self._end
             while data:
-                written = os.pwrite(self._file, data, place)
+                written = os.pwrite(self._file, data, end)
                 data = data[written:]
-                place += written
-        self._places.append((begin, len(record)))
-        self._end = place
+                end += written
+        self._records.append((begin, len(record)))
+        self._end = end
         if time.monotonic() - self._synced > SYNC_SECONDS:
             self.sync()
 
     def clear(self) -> None:
-        """Forget all records."""
+        """Delete all records."""
         with name_errors(self.path):
             os.ftruncate(self._file, 0)
-        self._places, self._end = [], 0
+        self._records, self._end = [], 0
 
     def sync(self) -> None:
-        """Have the system store what was written for good."""
+        """Have the system store all records on the disk."""
         with name_errors(self.path):
             os.fsync(self._file)
         self._synced = time.monotonic()
@@ -130,7 +132,7 @@ class Journal:
         self.close()
 
     def close(self) -> None:
-        """Let others have the file."""
+        """Close the file, and unlock it."""
         self._stream.close()
 
 

@@ -1,4 +1,4 @@
-"""Pieces of HTML that notebooks show: facts, tables, and text in columns.
+"""HTML that notebooks show: facts, tables, and text in columns.
 
 A `Markup` is HTML that is safe to show; `text` makes it of any string, and names stay text. Colours
 and fonts are those of JupyterLab's theme, light or dark, or the browser's own elsewhere. Styles are
@@ -56,7 +56,15 @@ def text(value: object) -> Markup:
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:
-    """Return pieces of markup one after the other."""
+    """Concatenate pieces of markup.
+
+    Parameters
+    ----------
+    parts
+        The pieces.
+    between
+        Markup to insert between two pieces.
+    """
     return Markup(between.join(parts))
 
 
@@ -66,19 +74,24 @@ def paragraph(*parts: Markup) -> Markup:
 
 
 def strong(value: object) -> Markup:
-    """Return a text that stands out."""
+    """Return a text in bold."""
     return Markup(f"<b>{text(value)}</b>")
 
 
 def faint(value: object) -> Markup:
-    """Return a text that stands back."""
+    """Return a text in a faint colour."""
     return Markup(f'<span style="{_FAINT}">{text(value)}</span>')
 
 
 def cut(value: str, width: int) -> Markup:
-    """Return a text that is cut off where it is wider than about `width` letters.
+    """Return a text that is cut off if it is too wide; a tooltip shows all of it.
 
-    All of it is shown while the pointer is on it.
+    Parameters
+    ----------
+    value
+        The text.
+    width
+        About how many letters to show.
     """
     shown = text(value)
     return Markup(f'<span title="{shown}" style="{_CUT}{0.55 * width:g}em">{shown}</span>')
@@ -94,7 +107,15 @@ def facts(values: Mapping[str, object]) -> Markup:
 
 
 def table(heads: Sequence[Head], groups: Iterable[Group]) -> Markup:
-    """Return a table whose cells are not wrapped: wider than the page, it can be scrolled."""
+    """Return a table whose cells are not wrapped; a table wider than the page can be scrolled.
+
+    Parameters
+    ----------
+    heads
+        The heads of the columns.
+    groups
+        The rows, in groups.
+    """
     head = "".join(f'<th style="{_CELL}{head.align}">{text(head.name)}</th>' for head in heads)
     rows = []
     for group in groups:
@@ -114,17 +135,31 @@ def table(heads: Sequence[Head], groups: Iterable[Group]) -> Markup:
 
 
 def columns(lines: Iterable[Markup]) -> Markup:
-    """Return lines in a font whose letters are all as wide, every blank of which counts."""
+    """Return lines in a fixed-width font, with all of their spaces."""
     return Markup(f'<pre style="{_COLUMNS};overflow-x:auto">{join(lines, chr(10))}</pre>')
 
 
 def shade(value: str, shade: str) -> Markup:
-    """Return a text on a shade, which is to be translucent: themes may be light or dark."""
+    """Return a text on a coloured background.
+
+    Parameters
+    ----------
+    value
+        The text.
+    shade
+        A translucent CSS colour, as themes may be light or dark.
+    """
     return Markup(f'<span style="background:{shade}">{text(value)}</span>')
 
 
 def extent(start: float, end: float) -> Markup:
-    """Return a drawing of a part of a line, from `start` to `end` between 0 and 1."""
+    """Return a drawing of a line with a part of it marked.
+
+    Parameters
+    ----------
+    start, end
+        Bounds of the part, between 0 and 1.
+    """
     widths = (100 * start, max(100 * (end - start), 1), 100 * (1 - end))
     styles = (_LINE, f"{_BAR};background:{ACCENT}", _LINE)
     pieces = (
@@ -135,8 +170,9 @@ def extent(start: float, end: float) -> Markup:
 
 
 def drawing(svg: str) -> Markup:
-    """Return an SVG element, of which nothing is seen where a page is not trusted.
+    """Return an SVG element.
 
-    There notebooks remove the element, but leave the texts in it: these have no size.
+    In pages that are not trusted, notebooks remove the element but leave its texts: they have size
+    0.
     """
     return Markup(f'<div style="font-size:0">{svg}</div>')

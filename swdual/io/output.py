@@ -19,23 +19,23 @@ from swdual.errors import OutputError
 logger = logging.getLogger("swdual")
 
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
-"""What a file system says that cannot lock files: then nothing is locked."""
+"""Errors of file systems that cannot lock files: then nothing is locked."""
 
 MAX_NAME_LENGTH = 255
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
-"""The compression that the ending of a file's name stands for."""
+"""Compressions by the endings of file names."""
 
 
 class Text(Protocol):
-    """What text is written to."""
+    """A stream of text."""
 
     def write(self, text: str, /) -> object:
         """Write some text."""
 
 
 class Output:
-    """A binary stream whose failures name the file."""
+    """A binary stream whose errors name the file."""
 
     def __init__(self, stream: IO[bytes], name: str) -> None:
         self._stream = stream
@@ -47,28 +47,28 @@ class Output:
             return self._stream.write(data)
 
     def discard(self) -> None:
-        """Throw away what is written from now on."""
+        """Discard everything that is written from now on."""
         self._stream = io.BytesIO()
 
-    def seek(self, place: int, /) -> int:
-        """Go on at a place counted from the beginning."""
+    def seek(self, offset: int, /) -> int:
+        """Go to an offset, counted from the beginning."""
         with name_errors(self._name):
-            return self._stream.seek(place)
+            return self._stream.seek(offset)
 
 
 class Utf8:
-    """An output for text."""
+    """Writes text to an output as UTF-8."""
 
     def __init__(self, stream: Output) -> None:
         self._stream = stream
 
     def write(self, text: str, /) -> None:
-        """Write some text; what is no Unicode, such as half a surrogate pair, becomes '?'."""
+        """Write text; what is no Unicode, such as half a surrogate pair, becomes "?"."""
         self._stream.write(text.encode(errors="replace"))
 
 
 def split_compression(path: str | os.PathLike[str]) -> tuple[str, str | None]:
-    """Return a file's name without the ending of its compression, and the name of that.
+    """Return a file's name without the ending of its compression, and the compression.
 
     >>> split_compression("hits.tsv.gz"), split_compression("hits.tsv")
     (('hits.tsv', 'gzip'), ('hits.tsv', None))
@@ -88,11 +88,11 @@ def replace_file(
     compress: bool = False,
     finish: Callable[[int], None] | None = None,
 ) -> Iterator[Output]:
-    """Open a stream whose content takes the place of `path` when the block ends without error.
+    """Open a stream whose content replaces a file when the block ends without error.
 
-    Until then the content is in `.NAME.part` beside it, which an error removes; what a process that
-    was killed left there is overwritten. "-" is standard output; a pipe or a device is written to
-    directly. None of `inputs` is replaced.
+    Until then the content is in `.NAME.part` beside the file. An error removes it; if a process was
+    killed, the next one overwrites it. "-" is standard output. Pipes and devices are written to
+    directly.
 
     Parameters
     ----------
@@ -103,17 +103,17 @@ def replace_file(
     inputs
         Files that are never replaced.
     compress
-        Compress what is written if the name ends in .gz, .bz2, .xz or .zst. The same content gives
-        the same bytes: they hold neither the time nor the file's name.
+        Compress the content if the name ends in .gz, .bz2, .xz or .zst. Equal content gives equal
+        bytes: they hold neither the time nor the name.
     finish
-        Is called with the descriptor of the complete file before the file gets its name; not for
-        standard output, pipes and devices. The descriptor can be read and written.
+        Called with the descriptor of the complete file, open for reading and writing, before the
+        file gets its name; not called for standard output, pipes and devices.
 
     Raises
     ------
     OutputError
-        If `path` is an existing file and `force` is not given, or one of `inputs`, or cannot be
-        written, or another process writes it.
+        If the file exists and `force` is not given, is one of `inputs`, is being written by another
+        process, or cannot be written.
     """
     if os.fspath(path) == "/dev/stdout":
         path = "-"
@@ -153,7 +153,7 @@ def replace_file(
 
 @contextmanager
 def _compress(output: Output, compression: str | None, name: str) -> Iterator[Output]:
-    """Give a stream of which the compressed content goes to `output`."""
+    """Yield a stream whose content is written to `output` in compressed form."""
     if compression is None:
         yield output
         return
@@ -194,7 +194,7 @@ def _compressor(output: Output, compression: str) -> IO[bytes]:
 def _replace_when_complete(
     target: Path, force: bool, name: str, finish: Callable[[int], None] | None
 ) -> Iterator[IO[bytes]]:
-    """Open the part that becomes a file when the block ends without error."""
+    """Open a part file; rename it to the target when the block ends without error."""
     part = target.with_name(_part_name(target.name))
     with name_errors(name):
         stream = open_locked(part, name)
@@ -220,34 +220,35 @@ def _replace_when_complete(
 
 
 def open_locked(path: Path, name: str) -> IO[bytes]:
-    """Open a file of ours, made if need be, that nobody else writes as long as it is open.
+    """Open a file of the user's, and lock it; create it if it does not exist.
 
     Parameters
     ----------
     path
         The file. It is not emptied.
     name
-        What errors call it.
+        Name of the file, for messages.
 
     Raises
     ------
     OutputError
-        If another process holds it, or it is no plain file that belongs to the user.
+        If another process has locked it, or it is no plain file that belongs to the user.
     """
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         stream = os.fdopen(descriptor, "wb")
         try:
             _lock(descriptor, name)
+            # The path may have got another file between opening and locking: compare them.
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
-                raise OutputError("is in the way and not ours; remove it", file=path)
+                raise OutputError("exists and is not a plain file of yours; remove it", file=path)
             if state.st_nlink == 1 and os.path.samestat(state, os.lstat(path)):
                 return stream
             if state.st_nlink > 1:
-                raise OutputError("is in the way and has other names; remove it", file=path)
+                raise OutputError("exists and has other names (hard links); remove it", file=path)
         except FileNotFoundError:
-            pass  # whoever held it has just renamed or removed it
+            pass  # the process that held it has just renamed or removed it: open it again
         except BaseException:
             stream.close()
             raise
@@ -268,13 +269,13 @@ def _lock(descriptor: int, name: str) -> None:
 
 
 def _holder(descriptor: int) -> str:
-    """Return who has locked a file, as far as the system tells."""
+    """Return the process that has locked a file, as far as the system knows it."""
     state = os.fstat(descriptor)
-    place = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
+    device = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
     with suppress(OSError, ValueError):
         for line in Path("/proc/locks").read_text().splitlines():
             _, kind, _, _, process, held, *_ = line.split()
-            if kind == "FLOCK" and held == place and int(process) > 0:
+            if kind == "FLOCK" and held == device and int(process) > 0:
                 import socket
 
                 return f"process {process} on {socket.gethostname()}"
@@ -287,7 +288,7 @@ def _refuse_existing(target: Path, force: bool) -> None:
 
 
 def _part_name(name: str) -> str:
-    """Return what a file is called while it is written."""
+    """Return the name of a file while it is written."""
     part = f".{name}.part"
     if len(os.fsencode(part)) <= MAX_NAME_LENGTH:
         return part
@@ -297,7 +298,7 @@ def _part_name(name: str) -> str:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the system store a new name; where folders cannot be opened it does so by itself."""
+    """Have the system store a new name on the disk; some systems do so by themselves."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -315,7 +316,7 @@ def _same_file(target: Path, source: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def name_errors(name: str) -> Iterator[None]:
-    """Turn a failure of the system into one that names the file; a closed pipe stays what it is."""
+    """Raise errors of the system as an `OutputError` that names the file; keep a closed pipe."""
     try:
         yield
     except (BrokenPipeError, OutputError):

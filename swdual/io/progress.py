@@ -1,8 +1,8 @@
-"""Progress bars, on a terminal's standard error or in a notebook, for those who look on.
+"""Progress bars, on standard error of a terminal or in a notebook.
 
-One bar is one line. It is drawn by a thread of its own, so that the elapsed time goes on where
-nothing is reported, and it is erased before anything else is written to the terminal: messages of
-swdual, results, what a user prints between two results.
+A bar is one line. A thread of its own draws it, so that the elapsed time advances even while no
+progress is reported. The bar is erased before anything else is written to the terminal: messages of
+swdual, results, and what a user prints between two results.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger("swdual")
 
 FIRST_SECONDS = 0.2
-"""What ends sooner has no bar."""
+"""A bar appears after this time; shorter tasks have none."""
 
 REFRESH_SECONDS = 0.1
 NOTEBOOK_SECONDS = 0.25
-"""Time between two drawings, on a terminal and in a notebook."""
+"""Seconds between two drawings, on a terminal and in a notebook."""
 
 MIN_BAR_WIDTH, MAX_BAR_WIDTH = 8, 40
 SPEED_WIDTH, TIMES_WIDTH = 10, 23
-"""Columns of a terminal; the speed and the times have as many at least, so that nothing jumps."""
+"""Columns of a terminal. Speed and times have a minimum width, so that the bar does not jump."""
 
 COMPILING = "compiling kernels, once on this machine"
 
@@ -43,9 +43,9 @@ _ERASE_LINE, _HIDE_CURSOR, _SHOW_CURSOR = "\r\x1b[2K", "\x1b[?25l", "\x1b[?25h"
 
 
 class _CompilationClock:
-    """The time during which kernels were compiled in this process.
+    """Measures the time during which kernels are compiled in this process.
 
-    It is `announced` once in a process that kernels are compiled, where no bar says so.
+    Where no bar shows it, one message a process says that kernels are compiled (`announced`).
     """
 
     def __init__(self) -> None:
@@ -65,14 +65,14 @@ class _CompilationClock:
 
     @property
     def seconds(self) -> float:
-        """Seconds so far; what several threads compile at a time counts once."""
+        """Seconds so far; the time while several threads compile counts once."""
         with self._lock:
             running = time.monotonic() - self._began if self._running else 0.0
             return self._seconds + running
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Note that a kernel is compiled in this block."""
+        """Measure the compilation of a kernel in this block."""
         self.begin()
         try:
             yield
@@ -80,10 +80,10 @@ class _CompilationClock:
             self.end()
 
     def begin(self) -> None:
-        """Note that a kernel is being compiled, and say so where no bar does.
+        """Start the clock, and announce the compilation.
 
-        Ctrl-C takes effect when that is done: the compiler calls Python functions from which no
-        exception gets out.
+        Ctrl-C and SIGTERM take effect afterwards: the compiler calls Python functions that let no
+        exception through.
         """
         self._defer_signals()
         with self._lock:
@@ -95,7 +95,7 @@ class _CompilationClock:
             bar.refresh()
 
     def announce(self) -> None:
-        """Say that kernels are compiled, once in a process, where no bar does."""
+        """Log that kernels are compiled, once a process, unless a bar shows it."""
         with self._lock:
             silent = not _bars and not self.announced
             self.announced = self.announced or silent
@@ -103,7 +103,7 @@ class _CompilationClock:
             logger.info(COMPILING)
 
     def end(self) -> None:
-        """Note that a kernel was compiled."""
+        """Stop the clock."""
         with self._lock:
             self._running -= 1
             if self._running == 0:
@@ -137,18 +137,18 @@ class _CompilationClock:
 
 
 compilation = _CompilationClock()
-"""`swdual.runtime.native` and `swdual.runtime.jit` tell it when a kernel is compiled."""
+"""`swdual.runtime.native` and `swdual.runtime.jit` call it when they compile a kernel."""
 
 
 class Reading(NamedTuple):
-    """What a bar shows.
+    """The content of a bar.
 
     Parameters
     ----------
     what
-        What is going on; what follows a comma is left out where the terminal is narrow.
+        The task; on a narrow terminal only the words before the first comma are shown.
     fraction
-        The part that is done; None if that is unknown.
+        The part that is done, 0 to 1; None if it is unknown.
     speed
         With its unit; may be empty.
     times
@@ -162,19 +162,19 @@ class Reading(NamedTuple):
 
     @property
     def percent(self) -> str:
-        """The part that is done in per cent; empty if that is unknown."""
+        """The part that is done in per cent; empty if it is unknown."""
         return "" if self.fraction is None else f"{self.fraction:4.0%}"
 
 
 class Bar:
-    """What a task tells its progress to; this one shows nothing.
+    """Receives the progress of a task; this class shows nothing.
 
     Parameters
     ----------
     what
-        What is going on.
+        The task.
     unit, scale
-        The speed is shown in `unit`, `scale` of the counted things a second each.
+        Speeds are shown in `unit`: things a second, divided by `scale`.
     """
 
     def __init__(self, what: str, unit: str, scale: float) -> None:
@@ -185,31 +185,31 @@ class Bar:
         self._total: int | None = None
 
     def __call__(self, done: int, total: int | None) -> None:
-        """Tell what is done, and what there is to do (None if unknown)."""
+        """Report how much is done, and how much there is to do (None if unknown)."""
         self._done, self._total = done, total
 
     def skip(self, done: int) -> None:
-        """Tell that so much was done before the task began: it is no part of the speed."""
+        """Report work that was done before the task began; it does not count for the speed."""
         self._skipped = done
 
     @contextmanager
     def hide(self) -> Iterator[None]:
-        """Keep the bar off the terminal while others write to it."""
+        """Erase the bar while this block writes to the terminal."""
         yield
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Keep the bar away while whoever takes a result may write it to standard output."""
+        """Erase the bar while the user handles a result, and may write to standard output."""
         yield
 
     def refresh(self) -> None:
-        """Show the present state, where nothing does so by itself."""
+        """Draw the present state, if no thread does."""
 
     def close(self) -> None:
-        """Show nothing any more."""
+        """Remove the bar."""
 
     def read(self) -> Reading:
-        """Return what is to be shown now."""
+        """Return what to show now."""
         elapsed = time.monotonic() - self._began
         compiled = compilation.seconds - self._compiled
         if compilation.is_running:
@@ -227,19 +227,19 @@ class Bar:
 
 
 _bars: list[Bar] = []
-"""Those that are on now."""
+"""The bars that are shown now."""
 
 
 @contextmanager
 def progress_bar(what: str, unit: str, scale: float, *, shown: bool) -> Iterator[Bar]:
-    """Yield what a task tells its progress to; as a function it takes what is done, and all.
+    """Show the progress of a task in this block; yields the bar to call with what is done, and all.
 
     Parameters
     ----------
     what, unit, scale
         As for `Bar`.
     shown
-        Draw the bar, if standard error is a terminal or this is a notebook.
+        Draw the bar if standard error is a terminal, or in a notebook.
     """
     kind = _kind() if shown else None
     if kind is None:
@@ -263,7 +263,7 @@ def progress_bar(what: str, unit: str, scale: float, *, shown: bool) -> Iterator
 
 
 def _kind() -> type[_TerminalBar | _NotebookBar] | None:
-    """Return the kind of bar that can be seen here, if any can."""
+    """Return the class of bars that can be shown here, or None."""
     if "IPython" in sys.modules:
         from IPython import get_ipython
 
@@ -274,10 +274,10 @@ def _kind() -> type[_TerminalBar | _NotebookBar] | None:
 
 
 class _TerminalBar(Bar):
-    """A bar on a terminal: a line with the cursor, which is hidden, at its beginning.
+    """A bar on a terminal: one line, with a hidden cursor at its beginning.
 
-    An echoed ``^C`` cannot wrap that line. A bar that was erased is drawn on a line of its own,
-    even if somebody began a line meanwhile and has not ended it.
+    So an echoed ``^C`` cannot wrap the line. After it was erased the bar is drawn on a line of its
+    own, even if somebody has written an unfinished line meanwhile.
     """
 
     def __init__(self, *task: Any) -> None:
@@ -286,8 +286,8 @@ class _TerminalBar(Bar):
         self._console: Console | None = None
         self._line = ""
         self._visible = False
-        self._hiding = 0
-        self._rests_until = 0.0
+        self._hide_count = 0
+        self._paused_until = 0.0
         self._output = _output_kind()
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -303,7 +303,7 @@ class _TerminalBar(Bar):
                 self._draw()
 
     def _render(self) -> str:
-        """Return the line as the terminal takes it, with colours if it has them."""
+        """Return the line for the terminal, with colours if it has them."""
         from rich.console import Console
 
         if self._console is None:
@@ -315,13 +315,13 @@ class _TerminalBar(Bar):
     @contextmanager
     def hide(self) -> Iterator[None]:
         with self._lock:
-            self._hiding += 1
+            self._hide_count += 1
             self._erase()
         try:
             yield
         finally:
             with self._lock:
-                self._hiding -= 1
+                self._hide_count -= 1
                 self._draw()
 
     @contextmanager
@@ -332,18 +332,18 @@ class _TerminalBar(Bar):
         with self.hide():
             yield
             if self._output == "pipe":
-                self._rests_until = time.monotonic() + REFRESH_SECONDS
+                self._paused_until = time.monotonic() + REFRESH_SECONDS
 
     def close(self) -> None:
-        """Take the bar off the terminal, for good."""
+        """Remove the bar from the terminal."""
         with self._lock:
             self._closed.set()
             self._erase()
 
     def _draw(self) -> None:
-        """Draw the line, if there is one and it may be seen now."""
-        resting = time.monotonic() < self._rests_until
-        if not self._line or self._hiding or self._closed.is_set() or resting:
+        """Draw the line, unless it is empty, hidden or paused."""
+        paused = time.monotonic() < self._paused_until
+        if not self._line or self._hide_count or self._closed.is_set() or paused:
             return
         before = _HIDE_CURSOR + _ERASE_LINE
         if not self._visible:
@@ -352,9 +352,10 @@ class _TerminalBar(Bar):
         self._write(f"{before}{self._line}\r")
 
     def _next_empty_line(self) -> str:
-        """Return what leaves a line that somebody has begun, and stays on an empty one.
+        """Return characters that end an unfinished line, and keep the cursor on an empty one.
 
-        As many blanks as there are columns wrap to the next line unless they began at the first.
+        As many spaces as there are columns wrap to the next line unless they begin in the first
+        column.
         """
         with suppress(OSError, ValueError):
             return " " * os.get_terminal_size(self._stream.fileno()).columns + "\r"
@@ -372,7 +373,7 @@ class _TerminalBar(Bar):
 
 
 class _NotebookBar(Bar):
-    """A bar in a notebook: an output that is replaced, and is empty in the end."""
+    """A bar in a notebook: an output that is replaced, and emptied at the end."""
 
     def __init__(self, *task: Any) -> None:
         super().__init__(*task)
@@ -400,12 +401,12 @@ class _NotebookBar(Bar):
 
         from IPython.display import display
 
-        told = "  ".join(filter(None, [reading.percent.strip(), reading.speed, reading.times]))
+        details = "  ".join(filter(None, [reading.percent.strip(), reading.speed, reading.times]))
         value = "" if reading.fraction is None else f' value="{reading.fraction:.3f}"'
         shown = {
-            "text/plain": f"{reading.what}  {told}",
+            "text/plain": f"{reading.what}  {details}",
             "text/html": f"<div>{html.escape(reading.what)} <progress{value}></progress> "
-            f"{html.escape(told)}</div>",
+            f"{html.escape(details)}</div>",
         }
         if self._handle is None:
             self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
@@ -414,7 +415,7 @@ class _NotebookBar(Bar):
 
 
 def _output_kind() -> str:
-    """Return where standard output goes: "file", "pipe" or "terminal", which it is in doubt."""
+    """Return where standard output goes: "file", "pipe" or "terminal"; the last if unknown."""
     try:
         number = sys.stdout.fileno()
         mode = os.fstat(number).st_mode
@@ -426,7 +427,7 @@ def _output_kind() -> str:
 
 
 class _Line:
-    """One line of a terminal, for Rich: as much of a reading as there is room for."""
+    """One line of a terminal, for Rich: as much of a reading as fits."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -452,8 +453,15 @@ class _Line:
 def layout(reading: Reading, columns: int) -> tuple[str, int, str]:
     """Return the text before the bar, the columns of the bar, and the text behind it.
 
-    Where there is too little room the speed is left out, then the end of what is going on, the
-    bar, all of what is going on, and the part that is done; the times never.
+    If there is too little room, these are left out in turn: the speed, the end of the task's name,
+    the bar, the name, and the percentage. The times are always shown.
+
+    Parameters
+    ----------
+    reading
+        What to show.
+    columns
+        Columns of the terminal.
 
     >>> layout(Reading("searching", 0.5, "3.1 GCUPS", "3 s, 6 s left"), 80)
     ('searching ', 28, '  50%  3.1 GCUPS   3 s, 6 s left')
@@ -470,11 +478,11 @@ def layout(reading: Reading, columns: int) -> tuple[str, int, str]:
         (short, False, (reading.percent,)),
         ("", False, (reading.percent,)),
     ):
-        told = "  ".join(filter(None, [*details, times]))
+        after = "  ".join(filter(None, [*details, times]))
         missing = max(0, TIMES_WIDTH - len(times))
-        room = columns - len(before) - len(told) - missing
+        room = columns - len(before) - len(after) - missing
         if with_bar and room >= MIN_BAR_WIDTH + 2:
-            return f"{before} ", min(room - 2, MAX_BAR_WIDTH), f" {told}"
+            return f"{before} ", min(room - 2, MAX_BAR_WIDTH), f" {after}"
         if not with_bar and room >= (2 if before else 0):
-            return before, 0, f"  {told}" if before else told.lstrip()
+            return before, 0, f"  {after}" if before else after.lstrip()
     return "", 0, times

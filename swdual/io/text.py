@@ -1,4 +1,4 @@
-"""Text as it may be shown: what strangers wrote, on one line and harmless; sizes and times."""
+"""Text for messages and tables: foreign text made safe to print, numbers, sizes and times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 MAX_QUOTE_LENGTH = 40
 
 NEAR = 0.7
-"""How alike two names must be for one to be taken for a misspelling of the other (0 to 1)."""
+"""Similarity, from 0 to 1, from which one name counts as a misspelling of another."""
 
 SUFFIXES = ("", "k", "m", "g")
 
@@ -23,9 +23,17 @@ _CONTROL = re.compile(
 
 
 def sanitize(text: str, tab: str = " ") -> str:
-    r"""Return a text for one line: tabs become spaces, or `tab`, other control characters '?'.
+    r"""Return a text that is safe to print on one line.
 
-    File names that are not UTF-8 have halves of characters in them, which become '?' too.
+    Tabs become spaces, and other control characters '?'. Names of files that are not UTF-8 contain
+    halves of characters, which become '?', too.
+
+    Parameters
+    ----------
+    text
+        The text.
+    tab
+        What replaces tabs.
 
     >>> sanitize("a\tb \x1b[31mred")
     'a b ?[31mred'
@@ -36,23 +44,23 @@ def sanitize(text: str, tab: str = " ") -> str:
 
 
 def quote(text: str) -> str:
-    r"""Return a text in quotes, its beginning if it is long.
+    r"""Return a text in quotes; of a long one only the beginning.
 
-    >>> quoted("1\n"), quoted("9" * 5000)
+    >>> quote("1\n"), quote("9" * 5000)
     ("'1\\n'", "'9999999999999999999999999999999999999999...'")
     """
     return repr(text if len(text) <= MAX_QUOTE_LENGTH else f"{text[:MAX_QUOTE_LENGTH]}...")
 
 
 def size(text: str, thousand: int) -> int | None:
-    """Return a positive number with an optional suffix; None if the text is none.
+    """Return the number that a text with an optional suffix stands for, or None.
 
     Parameters
     ----------
     text
         Such as 5000, 650k, 20M or 1G.
     thousand
-        What a k stands for: 1000 of anything, 1024 bytes.
+        What k stands for: 1000, or 1024 for bytes.
 
     >>> size("2k", 1000), size("1G", 1024), size("-1", 1000)
     (2000, 1073741824, None)
@@ -65,7 +73,14 @@ def size(text: str, thousand: int) -> int | None:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of some names that a user most likely meant; None if none is near.
+    """Return the name that a user most likely meant, or None.
+
+    Parameters
+    ----------
+    name
+        What the user wrote.
+    names
+        The names that exist.
 
     >>> nearest("serch", ["search", "list"]), nearest("blastp", ["search", "list"])
     ('search', None)
@@ -77,6 +92,13 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 def pluralize(number: int, one: str, many: str) -> str:
     """Return a number with its noun.
 
+    Parameters
+    ----------
+    number
+        The number.
+    one, many
+        Singular and plural of the noun.
+
     >>> pluralize(1, "record", "records"), pluralize(2000, "record", "records")
     ('1 record', '2,000 records')
     """
@@ -84,7 +106,7 @@ def pluralize(number: int, one: str, many: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in the units that people say it in.
+    """Return a time as text, in units that suit it.
 
     >>> duration(0.04), duration(0.44), duration(75), duration(7320)
     ('0.04 s', '0.4 s', '1 min 15 s', '2 h 2 min')
@@ -100,10 +122,12 @@ def duration(seconds: float) -> str:
 
 
 def format_rough_duration(seconds: float) -> str:
-    """Return a time for those who wait: whole seconds, and none above ten minutes.
+    """Return a time as text: whole seconds, or whole minutes from ten minutes on.
 
-    >>> rough_duration(3.4), rough_duration(80), rough_duration(750), rough_duration(200_000)
-    ('3 s', '1 min 20 s', '12 min', '2 d 7 h')
+    >>> format_rough_duration(3.4), format_rough_duration(80), format_rough_duration(750)
+    ('3 s', '1 min 20 s', '12 min')
+    >>> format_rough_duration(200_000)
+    '2 d 7 h'
     """
     whole = round(seconds)
     if whole < 60:

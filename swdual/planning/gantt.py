@@ -130,12 +130,12 @@ class _Bars(NamedTuple):
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Check that a drawing can be saved under this name, before the work that it is to show.
+    """Check that a drawing can be saved under this name.
 
     Raises
     ------
     InputError
-        If the name ends in no format that can be drawn, or matplotlib is missing.
+        If the name has no ending of a format that can be drawn, or matplotlib is missing.
     """
     if _ending(path) not in ENDINGS:
         possible = f"{', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
@@ -146,7 +146,22 @@ def check_path(path: str | os.PathLike[str]) -> None:
 def draw_or_save(
     panels: Sequence[Panel], path: str | os.PathLike[str] | None, *, force: bool = False
 ) -> matplotlib.figure.Figure | None:
-    """Save panels under a name, or return their figure without one: see `save` and `draw`."""
+    """Save panels to a file; without a path return their figure.
+
+    Parameters
+    ----------
+    panels
+        One above the other.
+    path
+        The file, or None.
+    force
+        Replace a file that exists.
+
+    Raises
+    ------
+    InputError, OutputError
+        As for `save`.
+    """
     if path is None:
         return make_showable(draw(panels))
     save(panels, path, force=force)
@@ -154,16 +169,16 @@ def draw_or_save(
 
 
 def make_showable(figure: matplotlib.figure.Figure) -> matplotlib.figure.Figure:
-    """Return the figure, which then draws itself where a notebook shows it.
+    """Return the figure with a method that notebooks call to draw it.
 
-    Notebooks draw the figures of pyplot, but ours have no part in it: they belong to no window.
+    Notebooks draw figures of pyplot; ours are not among them, as they belong to no window.
     """
     figure._repr_png_ = functools.partial(_notebook_png, figure)  # type: ignore[attr-defined]
     return figure
 
 
 def _notebook_png(figure: matplotlib.figure.Figure) -> tuple[bytes, dict[str, int]]:
-    """Return a picture for screens with twice as many pixels, and how large it is to be shown."""
+    """Return a picture with twice as many pixels as its size, for sharp screens; and its size."""
     drawing = io.BytesIO()
     figure.savefig(drawing, format="png", dpi=2 * NOTEBOOK_DPI, metadata=METADATA[".png"])
     width, height = (round(NOTEBOOK_DPI * inches) for inches in figure.get_size_inches())
@@ -171,7 +186,7 @@ def _notebook_png(figure: matplotlib.figure.Figure) -> tuple[bytes, dict[str, in
 
 
 def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Draw panels into a file: SVG, PNG or PDF, as its name ends.
+    """Draw panels into a file: SVG, PNG or PDF, by the ending of its name.
 
     Parameters
     ----------
@@ -191,26 +206,34 @@ def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool =
 
 
 def render(panels: Sequence[Panel], path: str | os.PathLike[str]) -> memoryview:
-    """Return the content of the file that `save` would write."""
+    """Return the content of the file that `save` would write.
+
+    Parameters
+    ----------
+    panels
+        One above the other.
+    path
+        The file; its ending is the format.
+    """
     return encode_figure(lambda: draw(panels), path)
 
 
 def encode_figure(
     make: Callable[[], matplotlib.figure.Figure], path: str | os.PathLike[str]
 ) -> memoryview:
-    """Return the content of a file with a figure: the same figure is the same bytes.
+    """Return the content of a file with a figure; equal figures give equal bytes.
 
     Parameters
     ----------
     make
         Makes the figure.
     path
-        What the file is called; its ending is the format.
+        The file; its ending is the format.
 
     Raises
     ------
     InputError
-        If the name ends in no format that can be drawn, or matplotlib is missing.
+        As for `check_path`.
     """
     check_path(path)
     import matplotlib as mpl
@@ -223,11 +246,10 @@ def encode_figure(
 
 
 def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
-    """Return a figure with one panel above the other, on one axis of time (needs matplotlib).
+    """Return a figure with one panel above the other, on one time axis (needs matplotlib).
 
-    Where there are so many rows that their names would overlap, some of them are named.
-
-    The figure belongs to no window and no backend; ``figure.savefig`` writes it.
+    If there are many rows, only some have names. The figure belongs to no window and no backend;
+    ``figure.savefig`` writes it.
 
     Raises
     ------
@@ -257,14 +279,14 @@ def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
 
 
 class _Entry(NamedTuple):
-    """What some colours mean."""
+    """An entry of the legend."""
 
     colours: Sequence[str]
     meaning: str
 
 
 def _legend(panels: Sequence[Panel]) -> list[_Entry]:
-    """Return what the colours of the bars mean, if the panels say so."""
+    """Return the entries of the legend, if the panels name the meaning of colours."""
     numbers = sorted({number for panel in panels for number in np.unique(panel.colour).tolist()})
     shown = [number for number in numbers if number >= 0]
     colours = [PALETTE[number % len(PALETTE)] for number in shown]
@@ -284,7 +306,7 @@ def _legend(panels: Sequence[Panel]) -> list[_Entry]:
 
 
 def _add_legend(figure: Any, panels: Sequence[Panel]) -> None:
-    """Say below the panels what the colours mean, if they say something."""
+    """Draw the legend below the panels, if there is one."""
     from matplotlib.legend_handler import HandlerTuple
     from matplotlib.patches import Patch
 
@@ -315,15 +337,15 @@ def _add_legend(figure: Any, panels: Sequence[Panel]) -> None:
 def svg(panels: Sequence[Panel], width: int = 720) -> str:
     """Return an SVG element for a page: one panel above the other, with tooltips on the bars.
 
-    Bars that are too thin to be seen are one with their neighbours, and where that leaves too
-    many for a page, so are the next thinner ones.
+    Bars too thin to be seen are merged with their neighbours, and, if there are still too many for
+    a page, the next thinner ones.
 
     Parameters
     ----------
     panels
         What to draw.
     width
-        Pixels of the whole drawing.
+        Width of the drawing in pixels.
     """
     horizon = _horizon(panels)
     left = 14 + 6.6 * max((len(_short(name)) for panel in panels for name in panel.rows), default=0)
@@ -354,7 +376,7 @@ def _ending(path: str | os.PathLike[str]) -> str:
 
 
 def require_matplotlib() -> None:
-    """Raise an `InputError` that says how to get matplotlib, if it is missing."""
+    """Raise an `InputError` that says how to install matplotlib, if it is missing."""
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError as error:
@@ -372,9 +394,9 @@ def _colours(panel: Panel, bars: _Bars) -> list[str]:
 
 
 def _merge_bars(panel: Panel, thin: float, gap: float) -> _Bars:
-    """Make one of the bars below `thin` seconds that begin in the same `thin` seconds of a row.
+    """Merge bars shorter than `thin` seconds that begin in the same `thin` seconds of a row.
 
-    A pause above `gap` stays visible, and so does what came to nothing.
+    Pauses longer than `gap` stay visible, and so do bars of failed tasks.
     """
     order = np.lexsort((panel.start, panel.row))
     row, start, end = panel.row[order], panel.start[order], panel.end[order]
@@ -395,7 +417,7 @@ def _merge_bars(panel: Panel, thin: float, gap: float) -> _Bars:
 
 
 def _merge_for_page(panels: Sequence[Panel], scale: float) -> list[_Bars]:
-    """Merge bars that are too thin, and thinner ones than that until there are few enough."""
+    """Merge bars that are too thin, then thicker ones, until there are at most `MAX_BARS`."""
     thin = THIN
     while True:
         # Pauses are what the drawing is about: they go last.
@@ -406,7 +428,7 @@ def _merge_for_page(panels: Sequence[Panel], scale: float) -> list[_Bars]:
 
 
 def _draw_panel(chart: Any, panel: Panel, horizon: float, every: int) -> None:
-    """Draw one panel; every so many rows have a name."""
+    """Draw one panel; every `every`-th row has a name."""
     from matplotlib.collections import PolyCollection
 
     rows = np.arange(len(panel.rows))
@@ -452,7 +474,7 @@ def _boxes(row: NDArray[np.int64], start: NDArray[np.float64], end: NDArray[np.f
 
 
 def _notes(panel: Panel, every: int) -> Iterator[tuple[int, str]]:
-    """Yield every so many rows, and what is printed at their ends."""
+    """Yield every `every`-th row, and the text at its end."""
     if panel.idle is not None:
         for number, part in [*enumerate(panel.idle)][::every]:
             yield number, f"{100 * max(0.0, part):.0f} % idle"
@@ -467,7 +489,7 @@ def _svg_panel(
     horizon: float,
     thinner: float,
 ) -> Iterator[str]:
-    """Yield the elements of a panel whose rows have `thinner` of their height, some with names."""
+    """Yield the elements of a panel; rows are `thinner` times lower than usual."""
     end, height = left + scale * horizon, PITCH / thinner * len(panel.rows)
     every = math.ceil(thinner)
     yield f'<text x="{left:.1f}" y="{top - 8:g}" font-size="12">{_escape(panel.title)}</text>'
@@ -534,7 +556,7 @@ def _svg_axis(left: float, y: float, scale: float, horizon: float) -> Iterator[s
 def _svg_legend(
     entries: Sequence[_Entry], left: float, top: float, width: float
 ) -> tuple[list[str], float]:
-    """Return the elements that say what the colours mean, line by line, and their height."""
+    """Return the elements of the legend, line by line, and their height."""
     parts: list[str] = []
     x, y = left, top
     for entry in entries:
@@ -556,7 +578,7 @@ def _svg_legend(
 
 
 def _escape(text: str) -> str:
-    """Return a text for a page: no markup, and nothing that XML could not hold."""
+    """Return a text for a page, without markup and characters that XML forbids."""
     return html.escape(sanitize(text))
 
 

@@ -138,4 +138,4 @@ def test_what_makes_no_sense_is_refused(refuses, nodes, code, words, arguments):
 
 def test_a_damaged_description_is_refused_with_its_line(refuses, nodes):
     nodes("[[nodes]]\ncpus = = 3\n")
-    refuses(1, ["nodes.toml:2: is no TOML"], *THERE)
+    refuses(1, ["nodes.toml:2: is not TOML"], *THERE)

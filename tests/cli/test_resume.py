@@ -122,7 +122,7 @@ def test_changed_files_are_noticed(interrupted, refuses, here):
 def test_a_file_that_is_no_journal_is_never_touched(refuses, here):
     (here / "hits.tsv.journal").write_text("dear diary\n")
     for option in ("--resume", "--force"):
-        words = ["hits.tsv.journal: is in the way: it is no journal; rename it"]
+        words = ["hits.tsv.journal: is not a journal of swdual; rename it"]
         refuses(6, words, "search", "q.fa", "t.fa", "-o", "hits.tsv", option)
 
 

@@ -219,8 +219,8 @@ def test_a_platform_is_read_from_json(write):
 @pytest.mark.parametrize(
     ("text", "name", "line", "cause"),
     [
-        ("processors = 12\nblock_sizes = [2,", "a.toml", None, "is no TOML: .*end of document"),
-        ("processors = 12\nx = = 1\n", "a.toml", 2, "is no TOML: Invalid value"),
+        ("processors = 12\nblock_sizes = [2,", "a.toml", None, "is not TOML: .*end of document"),
+        ("processors = 12\nx = = 1\n", "a.toml", 2, "is not TOML: Invalid value"),
         ('{"processors": 12,\n\n]', "a.json", 3, "is no JSON: "),
         ('{"processors": 12, "processors": 13}', "a.json", None, "a key comes twice"),
         ("processors = 12\nprocessors = 13\n", "a.toml", 2, "Cannot overwrite a value"),
@@ -238,7 +238,7 @@ def test_a_platform_is_read_from_json(write):
         (b"name = '\xff'", "a.toml", None, "is not text in UTF-8"),
         ("processors: 12", "a.yaml", None, r"in \.toml or \.json"),
         ("[" * 100_000, "a.json", None, "is no platform: "),
-        ("processors = " + "9" * 5000, "a.toml", None, "is no TOML: "),
+        ("processors = " + "9" * 5000, "a.toml", None, "is not TOML: "),
         ('{"processors": ' + "9" * 5000 + "}", "a.json", None, "is no platform: "),
     ],
 )
