@@ -1,4 +1,4 @@
-"""Instances of the planning problem, and what no plan can beat.
+"""Instances of the planning problem, and lower bounds of the makespan.
 
 Tasks have a time on a CPU and one on a GPU; workers have a speed. The bounds that plans are held
 against are proven here.
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 
 PRECISION = 1e-4
-"""How near, relative to each other, the two ends of a search for the right guess must come."""
+"""Relative distance of the two ends at which a search for the right guess stops."""
 
 MIN_SECONDS, MAX_SECONDS = 1e-300, 1e150
-"""Seconds that can be added, multiplied and halved without an end of the numbers being near."""
+"""Range of times, in seconds, whose sums, products and halves neither overflow nor underflow."""
 
 ROUNDING = 1e-9
-"""Relative excess of an area that may be rounding: it refutes no guess."""
+"""Relative excess of an area that may be a rounding error, and so refutes no guess."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +31,15 @@ class Instance:
     Parameters
     ----------
     cpu_times, gpu_times
-        (tasks,) seconds on a CPU and on a GPU of speed 1; infinite where a task cannot run, and
-        where there is no such worker.
+        (tasks,) seconds on a CPU and on a GPU of speed 1; infinite if the task cannot run there, or
+        there is no such worker.
     cpu_speeds, gpu_speeds
         Speed of each CPU and each GPU: a task takes its time divided by it.
 
     Raises
     ------
     InputError
-        If there is no worker, or a task that none of them can do.
+        If there is no worker, a time or speed is out of range, or a task cannot run on any worker.
     """
 
     cpu_times: NDArray[np.float64]
@@ -58,20 +58,20 @@ class Instance:
             times = getattr(self, f"{kind}_times")
             wrong = np.flatnonzero(~(times >= 0))
             if len(wrong):
-                raise InputError(f"task {wrong[0]} has a time that is negative or no number")
+                raise InputError(f"task {wrong[0]} has a time that is negative or not a number")
             extreme = np.flatnonzero(
                 ((times > 0) & (times < MIN_SECONDS)) | ((times > MAX_SECONDS) & (times < np.inf))
             )
             if len(extreme):
                 raise InputError(
-                    f"task {extreme[0]} takes {times[extreme[0]]:g} seconds, but what is not 0 "
-                    f"must lie between {MIN_SECONDS:g} and {MAX_SECONDS:g}"
+                    f"task {extreme[0]} takes {times[extreme[0]]:g} seconds, but times other than 0
+                    " f"must lie between {MIN_SECONDS:g} and {MAX_SECONDS:g}"
                 )
             if len(getattr(self, f"{kind}_speeds")) == 0:
                 object.__setattr__(self, f"{kind}_times", np.full(len(self), np.inf))
         impossible = np.flatnonzero(np.isinf(np.minimum(self.cpu_times, self.gpu_times)))
         if len(impossible):
-            raise InputError(f"none of the workers can do task {impossible[0]}")
+            raise InputError(f"task {impossible[0]} cannot run on any worker")
 
     def __len__(self) -> int:
         return len(self.cpu_times)
@@ -83,15 +83,21 @@ class Instance:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What each worker is: "cpu" or "gpu"."""
+        """The kind of each worker: "cpu" or "gpu"."""
         return ("cpu",) * len(self.cpu_speeds) + ("gpu",) * len(self.gpu_speeds)
 
 
 class Split(NamedTuple):
-    """The cheapest way to fill the GPUs under a guess: how many tasks, in the order of the ratio.
+    """The cheapest way to fill the GPUs under a guess, in the order of `Relaxation`.
 
-    Of the free tasks, in descending acceleration ratio, the first ``whole`` fit the GPUs and the
-    next would fit in part; tasks that fit one kind only are settled beforehand.
+    Parameters
+    ----------
+    forced_cpu, forced_gpu
+        (tasks,) whether a task cannot run on the other kind within the guess.
+    free
+        The other tasks, by descending acceleration ratio.
+    whole
+        How many of the free tasks the GPUs hold completely; the next one would be cut.
     """
 
     forced_cpu: NDArray[np.bool_]
@@ -101,14 +107,14 @@ class Split(NamedTuple):
 
 
 class Relaxation:
-    """The problem with one task divisible between the two kinds: which makespans are out of reach.
+    """The problem with one divisible task: it shows which makespans cannot be reached.
 
     In a schedule of length L each task takes at most L, and the work of each kind is at most L
-    times its speed. So a task longer than L on one kind goes to the other, and of the others those
-    with the largest acceleration ratio go to the GPUs: filled to the brim, this leaves the least
-    work to the CPUs. If that is too much, no schedule of length L exists (Machado Mendonca's
-    thesis, section 2.3, equations 2.5 to 2.7, with the knapsack made fractional and with the two
-    forced sides that its proof takes for granted).
+    times its speed. So a task longer than L on one kind goes to the other; of the rest, the tasks
+    with the largest acceleration ratio go to the GPUs. GPUs that are filled up leave the least work
+    to the CPUs. If even that is too much, no schedule of length L exists (Machado Mendonca's
+    thesis, section 2.3, equations 2.5 to 2.7, with a fractional knapsack, and with the tasks that
+    fit one kind only, which its proof takes for granted).
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -123,12 +129,12 @@ class Relaxation:
         self._p, self._q = p[self.order], q[self.order]
 
     def least(self) -> float:
-        """Return a makespan below which a single task is out of reach."""
+        """Return a makespan that no schedule is below: the longest of the tasks at its best."""
         p, q = self._p / (self._fastest_cpu or 1.0), self._q / (self._fastest_gpu or 1.0)
         return float(np.minimum(p, q).max(initial=0.0))
 
     def split(self, guess: float) -> Split | None:
-        """Return the cheapest split under a guess, or None: no schedule is as short as that."""
+        """Return the cheapest split under a guess, or None if no schedule is as short."""
         no_cpu = self._p > guess * self._fastest_cpu * (1 + ROUNDING)
         no_gpu = self._q > guess * self._fastest_gpu * (1 + ROUNDING)
         if (no_cpu & no_gpu).any():
@@ -150,9 +156,9 @@ class Relaxation:
 
 
 def divisible_bound(instance: Instance) -> float:
-    """Return seconds below which no plan could end even if every task could be cut at will.
+    """Return a lower bound of the makespan if every task could be cut at will.
 
-    In descending acceleration ratio tasks go to the GPUs until both kinds end together.
+    By descending acceleration ratio tasks go to the GPUs until both kinds end together.
     """
     relaxation = Relaxation(instance)
     p, q = (times[relaxation.order] for times in (instance.cpu_times, instance.gpu_times))
@@ -173,7 +179,7 @@ def divisible_bound(instance: Instance) -> float:
 
 
 def lower_bound(instance: Instance) -> float:
-    """Return seconds below which no plan can end: the least guess that `Relaxation` allows."""
+    """Return a lower bound of the makespan, in seconds: the smallest guess of `Relaxation`."""
     relaxation = Relaxation(instance)
     low = relaxation.least()
     if relaxation.split(low) is not None:

@@ -1,4 +1,4 @@
-"""What every planner offers: given the times of tasks on CPUs and GPUs, who does what, and when.
+"""The interface of planners: from times of tasks on CPUs and GPUs to a plan.
 
 Planners see numbers only.
 """
@@ -27,14 +27,21 @@ if TYPE_CHECKING:
 PACKAGE = "swdual.planners"
 
 MAX_WORKERS = 100_000
-"""CPUs, or GPUs, that a plan is made for at most."""
+"""Maximum number of CPUs, and of GPUs, of a plan."""
 
 
 class Assignment(NamedTuple):
-    """What a planner decides: the worker of each task, and the task's start and end in seconds.
+    """What a planner returns.
 
-    `guesses` counts the makespans that were tried, where some were. `on_demand` says that no task
-    belongs to a worker beforehand: whoever is free takes the next, in the order of the starts.
+    Parameters
+    ----------
+    workers, starts, ends
+        (tasks,) the worker of each task, and its start and end in seconds.
+    guesses
+        Number of makespans that were tried.
+    on_demand
+        Whether tasks belong to no worker beforehand: an idle worker takes the next, in the order of
+        the starts.
     """
 
     workers: NDArray[np.int64]
@@ -48,7 +55,7 @@ class Planner(Protocol):
     """A module in ``swdual.planners``; one that uses one kind of worker only names it as `KIND`."""
 
     def assign(self, instance: Instance) -> Assignment:
-        """Return who does what, and when.
+        """Return the worker, start and end of each task.
 
         Raises
         ------
@@ -60,22 +67,22 @@ class Planner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Who does what, and when: tasks and workers are numbered from 0, CPUs before GPUs.
+    """A schedule of tasks on workers: both are numbered from 0, CPUs before GPUs.
 
     Parameters
     ----------
     planner
         Name of the planner.
     kinds
-        What each worker is: "cpu" or "gpu".
+        The kind of each worker: "cpu" or "gpu".
     workers, starts, ends
         (tasks,) the worker of each task, and its start and end in seconds.
     lower_bound
         Seconds below which no plan can end.
     guesses
-        Makespans that were tried.
+        Number of makespans that were tried.
     on_demand
-        Whether workers take tasks one by one, in the order of the starts.
+        Whether idle workers take tasks one by one, in the order of the starts.
     """
 
     planner: str
@@ -108,11 +115,11 @@ class Plan:
 
     @property
     def idle(self) -> NDArray[np.float64]:
-        """(workers,) the part of the makespan, between 0 and 1, that each worker has no task."""
+        """(workers,) the part of the makespan, between 0 and 1, in which a worker has no task."""
         return 1 - self.busy / self.makespan if self.makespan else np.zeros(len(self.kinds))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, lists and texts, for JSON."""
+        """Return all values as numbers, lists and texts, for JSON."""
         return {
             "planner": self.planner,
             "makespan": self.makespan,
@@ -133,7 +140,7 @@ class Plan:
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw who does what, and when (needs matplotlib).
+        """Draw the plan (needs matplotlib).
 
         Parameters
         ----------
@@ -152,7 +159,7 @@ class Plan:
         return draw_or_save([self.panel()], path, force=force)
 
     def panel(self) -> Panel:
-        """Return what is drawn of the plan: a row for each worker, a bar for each task."""
+        """Return the plan as a panel of a Gantt chart: a row a worker, a bar a task."""
         from swdual.planning.gantt import Panel
 
         kinds = self.kinds
@@ -197,21 +204,21 @@ def make_plan(
     gpus: int | Sequence[float],
     planner: str = "dual",
 ) -> Plan:
-    """Return a plan for tasks whose times are known.
+    """Return a plan for tasks with known times.
 
     Parameters
     ----------
     cpu_times, gpu_times
-        Seconds of each task on a CPU and on a GPU; infinite where it cannot run.
+        Seconds of each task on a CPU and on a GPU; infinite if it cannot run there.
     cpus, gpus
-        How many, or the speed of each: a task takes its time divided by the speed.
+        Number of workers, or the speed of each: a task takes its time divided by the speed.
     planner
         Name of a module in ``swdual.planners``.
 
     Raises
     ------
     InputError
-        If there is no such planner, or no plan for these numbers.
+        If there is no such planner, or it cannot plan for these numbers.
 
     >>> plan = make_plan([2100] + 29 * [100], [950] + 29 * [44], cpus=3, gpus=1)
     >>> plan.makespan, plan.kinds[plan.workers[0]]
@@ -229,7 +236,20 @@ def make_plan(
 
 
 def plan_instance(instance: Instance, planner: str) -> Plan:
-    """Return the plan for an instance: see `make_plan`."""
+    """Return the plan of a planner for an instance.
+
+    Parameters
+    ----------
+    instance
+        Tasks and workers.
+    planner
+        Name of a module in ``swdual.planners``.
+
+    Raises
+    ------
+    InputError
+        As for `make_plan`.
+    """
     from swdual.planning.instance import lower_bound
 
     chosen: Any = registry.load(PACKAGE, planner)

@@ -1,4 +1,4 @@
-"""Ticks of an axis of seconds, in units that people read: seconds to days, or dates."""
+"""Ticks of a time axis: in seconds, minutes, hours, days, or as dates."""
 
 from __future__ import annotations
 
@@ -89,15 +89,17 @@ def _dates(low: float, high: float, unix_start: float) -> Ticks:
     return Ticks([instant - unix_start for instant in instants], labels, name)
 
 
-def _step(span: float, most: int) -> float:
-    """Return a round step of which a span has at most so many.
+def _step(span: float, max_ticks: int) -> float:
+    """Return the smallest round step that gives a span at most `max_ticks` ticks.
 
     >>> _step(7, 9), _step(1000, 9), _step(0.03, 9)
     (1.0, 300.0, 0.005)
     """
-    least = span / (most - 1)
-    if 0.5 < least <= STEPS[-1]:
-        return float(next(step for step in STEPS if step >= least))
-    unit = DAY if least > 1 else 1
-    power = 10.0 ** math.floor(math.log10(least / unit))
-    return next(unit * power * round_ for round_ in (1, 2, 5, 10) if unit * power * round_ >= least)
+    min_step = span / (max_ticks - 1)
+    if 0.5 < min_step <= STEPS[-1]:
+        return float(next(step for step in STEPS if step >= min_step))
+    unit = DAY if min_step > 1 else 1
+    power = 10.0 ** math.floor(math.log10(min_step / unit))
+    return next(
+        unit * power * round_ for round_ in (1, 2, 5, 10) if unit * power * round_ >= min_step
+    )

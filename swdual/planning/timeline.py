@@ -1,4 +1,4 @@
-"""What each worker did when, and beside it what was planned."""
+"""Timelines: the measured activities of each worker, and the plans beside them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from swdual.planning.gantt import Panel
 
 ACTIVITIES = ("score", "align", "failed", "superseded")
-"""What a worker can be at: the last two came to nothing."""
+"""Activities of a worker; the results of the last two were not used."""
 
 CODES = "ibqiqqddqd"
-"""How each field of a span is kept in an array."""
+"""Type codes of the arrays that hold the fields of spans."""
 
 QUERIES = "queries; those that follow each other differ in colour"
-"""What the colours of the bars mean where there are too many queries to name them."""
+"""Meaning of the colours if there are too many queries to name them."""
 
 LOST = ACTIVITIES.index("failed")
 
@@ -32,7 +32,7 @@ PLANNED, OBSERVED = 1, 2
 
 
 class Span(NamedTuple):
-    """What a worker did without a break.
+    """An uninterrupted activity of a worker.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Span(NamedTuple):
     cells
         Cells of the dynamic programming matrix.
     predicted
-        Seconds that were predicted, not-a-number if none were.
+        Predicted seconds; not-a-number if there is no prediction.
     """
 
     worker: int
@@ -65,7 +65,7 @@ class Span(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """The plan of a wave of queries: when it began, and the query number of each of its tasks."""
+    """The plan of a batch of queries: its offset in seconds, and the query of each task."""
 
     offset: float
     plan: Plan
@@ -94,7 +94,7 @@ class Timeline:
         return len(self.workers) - 1
 
     def add(self, span: Span) -> None:
-        """Add what a worker did.
+        """Add a span.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Timeline:
         )
 
     def _array(self, name: str) -> NDArray[Any]:
-        """Return a copy of a column: an array that is looked at could not grow."""
+        """Return a copy of a column: an array with a view could not grow."""
         return np.array(self._columns[name])
 
     def _scored(self) -> NDArray[np.bool_]:
@@ -131,22 +131,22 @@ class Timeline:
 
     @property
     def makespan(self) -> float:
-        """Seconds until the last scores were there."""
+        """Seconds until the last scores were computed."""
         return float(self._array("end")[self._scored()].max(initial=0.0))
 
     def busy(self) -> NDArray[np.float64]:
-        """Return (workers,) seconds that each worker computed something that was of use."""
+        """Return (workers,) seconds in which each worker computed something useful."""
         return self._covered(math.inf)
 
     def idle(self) -> NDArray[np.float64]:
-        """Return (workers,) the part of the makespan, 0 to 1, without anything of use."""
+        """Return (workers,) the part of the makespan, 0 to 1, without useful work."""
         makespan = self.makespan
         if not makespan:
             return np.zeros(len(self.workers))
         return np.clip(1 - self._covered(makespan) / makespan, 0.0, 1.0)
 
     def _covered(self, until: float) -> NDArray[np.float64]:
-        """Return (workers,) seconds before `until` that lie in at least one span of use."""
+        """Return (workers,) seconds before `until` that lie in at least one useful span."""
         useful = self._array("activity") < LOST
         worker, start, end = (self._array(name) for name in ("worker", "start", "end"))
         covered = np.zeros(len(self.workers))
@@ -160,10 +160,9 @@ class Timeline:
         return covered
 
     def prediction_error(self) -> float:
-        """Return the mean absolute error of the predicted seconds, relative to the observed.
+        """Return the mean absolute error of predicted seconds, relative to the measured ones.
 
-        Each span of scores that was predicted weighs as much as it took; not-a-number if there
-        is none.
+        Spans of scores are weighted by their durations; not-a-number if nothing was predicted.
         """
         predicted, observed = self._array("predicted"), self._array("end") - self._array("start")
         known = self._scored() & np.isfinite(predicted)
@@ -171,7 +170,7 @@ class Timeline:
         return float(np.abs(predicted - observed)[known].sum()) / total if total else math.nan
 
     def panel(self, query_ids: Sequence[str] | None = None) -> Panel:
-        """Return what is to be drawn: bars in the colours of their queries, failures in grey.
+        """Return the panel of a Gantt chart: bars in the colours of queries, failures in grey.
 
         Parameters
         ----------
@@ -206,7 +205,7 @@ class Timeline:
 def plan_panel(
     plans: Sequence[Planned], workers: Sequence[str], query_ids: Sequence[str] | None = None
 ) -> Panel:
-    """Return what is to be drawn of the plans of all waves, in the colours of their queries.
+    """Return the panel of the plans of all batches, in the colours of their queries.
 
     Parameters
     ----------
@@ -222,7 +221,7 @@ def plan_panel(
     busy = np.zeros(len(workers))
     for _, plan, _ in plans:  # those who joined later have no part in the first ones
         busy[: len(plan.busy)] += plan.busy
-    length = f" in {len(plans)} waves" if len(plans) > 1 else f": {seconds:.4g} s"
+    length = f" in {len(plans)} batches" if len(plans) > 1 else f": {seconds:.4g} s"
     bounded: dict[str, Any] = {}
     if len(plans) == 1:
         offset, plan, _ = plans[0]
@@ -248,7 +247,17 @@ def plan_panel(
 def panels(
     timeline: Timeline, plans: Sequence[Planned], query_ids: Sequence[str] | None = None
 ) -> list[Panel]:
-    """Return the panel of the plans, if there are any, above that of what came of them."""
+    """Return the panel of the plans, if there are any, and below it the panel of the spans.
+
+    Parameters
+    ----------
+    timeline
+        The spans.
+    plans
+        The plans; may be empty.
+    query_ids
+        Names of all queries, for the tooltips.
+    """
     above = [plan_panel(plans, timeline.workers, query_ids)] if plans else []
     return [*above, timeline.panel(query_ids)]
 
@@ -258,12 +267,12 @@ def chrome_trace(
 ) -> dict[str, Any]:
     """Return a trace for chrome://tracing and Perfetto: one process planned, one measured.
 
-    Times are whole microseconds. Spans of a worker that overlap are written as they are.
+    Times are whole microseconds. Overlapping spans of a worker are written as they are.
 
     Parameters
     ----------
     timeline, plans
-        What happened, and what was planned.
+        The spans, and the plans.
     query_ids
         Names of all queries; by default their numbers.
     """
@@ -326,7 +335,7 @@ def _event(
     end: float,
     args: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return a complete event; whole microseconds keep rounding from making neighbours overlap."""
+    """Return a complete event; whole microseconds keep rounded neighbours from overlapping."""
     begin, finish = round(1e6 * start), round(1e6 * end)
     return {
         "name": name,

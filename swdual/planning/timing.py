@@ -1,4 +1,4 @@
-"""How long a search took: what was planned, and what each worker did."""
+"""Timing of a search: duration, plans, and the activities of workers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long the search took, how much it was, what was planned and what each worker did.
+    """Duration and size of a search, its plans, and the activities of its workers.
 
     Parameters
     ----------
@@ -27,10 +27,9 @@ class Timing:
     seconds
         Wall time.
     timeline
-        What each worker did when.
+        The activities of each worker.
     plans
-        The plans that they followed, one a wave of queries; none for a search so small that
-        nobody asked how fast the workers are.
+        One plan for each batch of queries; none for a search too small to be planned.
     query_ids
         Identifiers of all queries.
     """
@@ -43,26 +42,39 @@ class Timing:
 
     @property
     def gcups(self) -> float:
-        """10^9 cells a second, padding not counted."""
+        """10^9 cells a second, without padding."""
         return self.cells / max(self.seconds, 1e-9) / 1e9
 
     @property
     def planned_seconds(self) -> float:
-        """The predicted makespan, of all plans one after the other; not-a-number without plans."""
+        """The predicted makespans of all plans, added; not-a-number without plans."""
         return sum(planned.plan.makespan for planned in self.plans) if self.plans else math.nan
 
     def trace(self) -> dict[str, Any]:
-        """Return plan and reality in Chrome's trace format, for chrome://tracing and Perfetto."""
+        """Return plans and activities in the format of chrome://tracing and Perfetto."""
         return chrome_trace(self.timeline, self.plans, self.query_ids)
 
     def panels(self) -> list[Panel]:
-        """Return plan and reality as `swdual.planning.gantt` draws them, one above the other."""
+        """Return the panels of a Gantt chart: the plans above the activities."""
         return panels(self.timeline, self.plans, self.query_ids)
 
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw plan and reality one above the other: takes what `Plan.gantt` takes."""
+        """Draw plans and activities, one above the other.
+
+        Parameters
+        ----------
+        path
+            A file whose name ends in .svg, .png or .pdf; without it the figure is returned.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        InputError, OutputError
+            If matplotlib is missing, or the file cannot be written.
+        """
         from swdual.planning.gantt import draw_or_save
 
         return draw_or_save(self.panels(), path, force=force)

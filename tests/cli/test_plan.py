@@ -268,7 +268,7 @@ def test_a_line_that_ends_early_has_empty_fields(run, table, short):
 def test_a_task_that_nobody_can_do_is_refused(refuses, table, row):
     """A task without a time on either kind cannot be planned, and is not passed over."""
     table(f"cpu,gpu\n1,1\n{row}\n1,1\n")
-    refuses(1, ["none of the workers can do task 1"], *BARE)
+    refuses(1, ["task 1 cannot run on any worker"], *BARE)
 
 
 def test_a_line_of_spaces_is_blank(run, table):
@@ -286,7 +286,7 @@ def test_a_line_after_a_field_of_two_lines_has_its_own_number(refuses, table):
 def test_a_task_for_the_kind_that_is_not_there_is_refused(refuses, table):
     """Only on a GPU, but there is none."""
     table("cpu,gpu\n1,1\n,1\n")
-    words = ["none of the workers can do task 1"]
+    words = ["task 1 cannot run on any worker"]
     refuses(1, words, "plan", "--times", "times.csv", "--cpus", "2")
 
 
