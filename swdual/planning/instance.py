@@ -64,8 +64,8 @@ class Instance:
             )
             if len(extreme):
                 raise InputError(
-                    f"task {extreme[0]} takes {times[extreme[0]]:g} seconds, but times other than 0
-                    " f"must lie between {MIN_SECONDS:g} and {MAX_SECONDS:g}"
+                    f"task {extreme[0]} takes {times[extreme[0]]:g} seconds, but it must be 0 or "
+                    f"between {MIN_SECONDS:g} and {MAX_SECONDS:g}"
                 )
             if len(getattr(self, f"{kind}_speeds")) == 0:
                 object.__setattr__(self, f"{kind}_times", np.full(len(self), np.inf))
