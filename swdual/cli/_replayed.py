@@ -101,7 +101,21 @@ def load(
     offline: bool,
     clairvoyant: bool,
 ) -> tuple[Workload, Platform, TracePart]:
-    """Return the jobs, where they are to run, and which they are: see the command's options."""
+    """Return the jobs, where they are to run, and which they are: see the command's options.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    processors, cluster_size, platform
+        Where the jobs run: a size, or a name or file.
+    rules, repairs
+        How damaged jobs are repaired.
+    weeks, start, first, sample, seed
+        Which jobs of the trace.
+    kind, offline, clairvoyant
+        What is made of these jobs.
+    """
     if start is not None and weeks is None:
         raise click.UsageError("--start says where --weeks begin: give both.")
     if start is not None and not math.isfinite(start):
@@ -111,11 +125,11 @@ def load(
     trace = read_trace(path)
     spent = time.perf_counter() - begin
     logger.debug("read %s: %s in %.2f s", path, pluralize(len(trace), "job", "jobs"), spent)
-    machine = _platform(trace, platform, processors, cluster_size)
+    machine = _find_platform(trace, platform, processors, cluster_size)
     # A job that is too wide is an error only if it is among those that are simulated.
     widest = None if chosen.too_wide == "error" else machine.processors
     workload = clean(trace, chosen, widest)
-    whole, window = workload, None
+    all_jobs, window = workload, None
     if weeks is not None and start is not None:
         end = start + weeks * samples.WEEK
         window = samples.Window(start, end, samples.between(workload, start, end))
@@ -132,17 +146,17 @@ def load(
         raise InputError("no job is left to simulate; choose another part or rules", file=path)
     _check_widths(workload, machine)
     drawn = sample is not None or (weeks is not None and start is None)
-    part = _part(whole, workload, window, weeks, seed if drawn else None)
-    logger.debug("platform: %s, blocks of %s", machine.name, _sizes(machine))
+    part = _describe_part(all_jobs, workload, window, weeks, seed if drawn else None)
+    logger.debug("platform: %s, blocks of %s", machine.name, _format_sizes(machine))
     if offline:
         workload = workload.offline()
     elif clairvoyant:
         workload = workload.clairvoyant()
-    return *_as_kind(kind, workload, machine, seed), part
+    return *_convert_jobs(kind, workload, machine, seed), part
 
 
-def _part(
-    whole: Workload,
+def _describe_part(
+    all_jobs: Workload,
     workload: Workload,
     window: samples.Window | None,
     weeks: int | None,
@@ -153,24 +167,24 @@ def _part(
     if window is None:
         begin, end = float(workload.submit_time[0]), float(workload.submit_time[-1])
         return TracePart(None, begin, end, None, None, numbers, seed)
-    before, rest = divmod(window.start - float(whole.submit_time[0]), samples.WEEK)
+    before, rest = divmod(window.start - float(all_jobs.submit_time[0]), samples.WEEK)
     week = int(before) + 1 if rest == 0 else None
     instants = None
-    if whole.unix_start_time is not None:
-        begin = whole.unix_start_time
-        instants = (_date(begin + window.start), _date(begin + window.end))
+    if all_jobs.unix_start_time is not None:
+        begin = all_jobs.unix_start_time
+        instants = (_format_date(begin + window.start), _format_date(begin + window.end))
     return TracePart(weeks, window.start, window.end, week, instants, numbers, seed)
 
 
-def _date(instant: float) -> str:
+def _format_date(instant: float) -> str:
     return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%d %H:%M")
 
 
-def _sizes(platform: Platform) -> str:
+def _format_sizes(platform: Platform) -> str:
     return ", ".join(f"{size:,}" for size in platform.block_sizes)
 
 
-def _as_kind(
+def _convert_jobs(
     kind: str, workload: Workload, machine: Platform, seed: int
 ) -> tuple[Workload, Platform]:
     """Return what the jobs become, and the platform for that."""
@@ -184,7 +198,7 @@ def _as_kind(
     return workload, machine
 
 
-def _platform(
+def _find_platform(
     trace: Trace, name: str | None, processors: int | None, cluster_size: int | None
 ) -> Platform:
     if name is not None:

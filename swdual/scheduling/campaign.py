@@ -120,7 +120,13 @@ class Campaign:
         on_schedule: Callable[[Combination, Schedule], None] | None = None,
         progress: bool = False,
     ) -> Outcome:
-        """Simulate all combinations, one after the other: see `run`."""
+        """Simulate all combinations, one after the other: see `run`.
+
+        Parameters
+        ----------
+        workload, platform, penalty, shown, metrics, explain, remedies, on_schedule, progress
+            As for `run`.
+        """
         platform = platform if isinstance(platform, Platform) else Platform(platform)
         check_shown(shown, metrics)
         for number in explain:

@@ -124,6 +124,15 @@ def make_policy(
 ) -> tuple[Policy, dict[str, Any]]:
     """Return a policy, ready for one simulation, and all its options.
 
+    Parameters
+    ----------
+    plugin
+        The policy.
+    platform, allocator
+        What it is made for.
+    options
+        Its options by name; others have their defaults.
+
     Raises
     ------
     InputError
@@ -212,11 +221,27 @@ class Engine:
         return self._free
 
     def promise(self, job: Job, time: float) -> None:
-        """Record a promised start; the first one counts."""
+        """Record a promised start; the first one counts.
+
+        Parameters
+        ----------
+        job
+            A waiting job.
+        time
+            Seconds.
+        """
         self._recorder.promise(job.index, time)
 
     def note(self, job: Job, why: str) -> None:
-        """Explain a decision about a watched job; a repeated note is kept once."""
+        """Explain a decision about a watched job; a repeated note is kept once.
+
+        Parameters
+        ----------
+        job
+            The job.
+        why
+            What was decided, and why.
+        """
         if job.number in self._explain:
             notes = self._notes.setdefault(job.index, [])
             if not notes or notes[-1][1] != why:
@@ -295,7 +320,15 @@ class Engine:
             ) from error
 
     def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
-        """Return what happened."""
+        """Return what happened.
+
+        Parameters
+        ----------
+        allocator
+            Name of what chose the processors.
+        options
+            All options of the policy.
+        """
         return self._recorder.schedule(
             workload=self.workload,
             platform=self.platform,

@@ -1,4 +1,4 @@
-"""Data frames, for those who have pandas."""
+"""Make data frames; pandas is an optional package."""
 
 from __future__ import annotations
 

@@ -343,7 +343,15 @@ METRICS: Mapping[str, Metric] = metrics()
 
 
 def table(schedule: ScheduleData, chosen: Mapping[str, Metric] = METRICS) -> dict[str, float]:
-    """Return the value of each metric by name; NaN where there are no jobs."""
+    """Return the value of each metric by name; NaN where there are no jobs.
+
+    Parameters
+    ----------
+    schedule
+        The schedule.
+    chosen
+        The metrics by name.
+    """
     return {name: metric(schedule) for name, metric in chosen.items()}
 
 

@@ -204,6 +204,11 @@ class Platform:
     def clusters(self, offsets: NDArray[np.int64], ranges: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return (jobs,) how many clusters have processors of each of many sets: see `levels`.
 
+        Parameters
+        ----------
+        offsets, ranges
+            (sets + 1,) and (ranges, 2), as for `levels`.
+
         >>> Platform(8, (2, 4, 8)).clusters(np.array([0, 2]), np.array([[0, 1], [3, 6]]))
         array([3])
         """

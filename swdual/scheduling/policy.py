@@ -93,6 +93,13 @@ class Option(NamedTuple):
     def check(self, name: str, value: object) -> float | int | str:
         """Return a value in the option's type; None is the default.
 
+        Parameters
+        ----------
+        name
+            What the option is called.
+        value
+            A value, or its text.
+
         Raises
         ------
         InputError
@@ -263,11 +270,27 @@ class View(Protocol):
         ...
 
     def promise(self, job: Job, time: float) -> None:
-        """Promise that a job starts at a time at the latest; a schedule keeps the first promise."""
+        """Promise that a job starts at a time at the latest; a schedule keeps the first promise.
+
+        Parameters
+        ----------
+        job
+            A waiting job.
+        time
+            Seconds.
+        """
         ...
 
     def note(self, job: Job, why: str) -> None:
-        """Explain a decision about a job at this instant; ignored unless the user asked for it."""
+        """Explain a decision about a job at this instant; ignored unless the user asked for it.
+
+        Parameters
+        ----------
+        job
+            The job.
+        why
+            What is decided, and why.
+        """
         ...
 
     def wake(self, time: float) -> None:

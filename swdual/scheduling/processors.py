@@ -36,6 +36,13 @@ def count(ranges: Ranges) -> int:
 def lowest(ranges: Ranges, number: int) -> Ranges:
     """Return the lowest processors of a set that has as many.
 
+    Parameters
+    ----------
+    ranges
+        (ranges, 2) the set.
+    number
+        How many; no more than it has.
+
     >>> text(lowest(parse("0-3 7 9"), 5))
     '0-3 7'
     """
@@ -44,6 +51,15 @@ def lowest(ranges: Ranges, number: int) -> Ranges:
 
 def lowest_within(ranges: Ranges, first: int, stop: int, number: int) -> Ranges:
     """Return the lowest processors of a set that are in [first, stop), or none if too few are.
+
+    Parameters
+    ----------
+    ranges
+        (ranges, 2) the set.
+    first, stop
+        Bounds of the processors.
+    number
+        How many.
 
     >>> text(lowest_within(parse("0-3 7 9"), 2, 9, 3))
     '2-3 7'
@@ -56,6 +72,11 @@ def lowest_within(ranges: Ranges, first: int, stop: int, number: int) -> Ranges:
 def union(one: Ranges, other: Ranges) -> Ranges:
     """Return the processors of two sets that have none in common.
 
+    Parameters
+    ----------
+    one, other
+        (ranges, 2) the sets.
+
     >>> text(union(parse("0-3 7"), parse("4 9")))
     '0-4 7 9'
     """
@@ -64,6 +85,11 @@ def union(one: Ranges, other: Ranges) -> Ranges:
 
 def minus(ranges: Ranges, part: Ranges) -> Ranges | None:
     """Return a set without some of its processors, or None if it does not have them all.
+
+    Parameters
+    ----------
+    ranges, part
+        (ranges, 2) the sets.
 
     >>> text(minus(parse("0-3 7"), parse("1 7")))
     '0 2-3'
@@ -76,6 +102,13 @@ def minus(ranges: Ranges, part: Ranges) -> Ranges | None:
 
 def within(ranges: Ranges, first: int, stop: int) -> Ranges:
     """Return the processors of a set that are in [first, stop).
+
+    Parameters
+    ----------
+    ranges
+        (ranges, 2) the set.
+    first, stop
+        Bounds of the processors.
 
     >>> text(within(parse("0-3 7 9"), 2, 9))
     '2-3 7'

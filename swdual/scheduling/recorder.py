@@ -38,7 +38,15 @@ class ScheduleRecorder:
         self._numbers: dict[int, list[int]] = {}
 
     def promise(self, index: int, time: float) -> None:
-        """Record a promised start; only the first of a job counts."""
+        """Record a promised start; only the first of a job counts.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        time
+            Seconds.
+        """
         if np.isnan(self._promised[index]):
             self._promised[index] = time
 

@@ -167,7 +167,15 @@ class Reservations:
         return None if rank == size else rank
 
     def reserve(self, rank: int, reservation: Reservation) -> None:
-        """Reserve for a job that was released."""
+        """Reserve for a job that was released.
+
+        Parameters
+        ----------
+        rank
+            Its rank.
+        reservation
+            The job, its start, and its processors.
+        """
         job, start, which = reservation
         self._profile.reserve(start, start + job.requested_time, job.processors, which)
         self._starts[rank] = start

@@ -41,7 +41,15 @@ class Schedule(ScheduleData):
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw processors over time: into a file (SVG, PNG, PDF), or return the figure."""
+        """Draw processors over time: into a file (SVG, PNG, PDF), or return the figure.
+
+        Parameters
+        ----------
+        path
+            A file; without it the figure is returned.
+        force
+            Replace a file that exists.
+        """
         from swdual.scheduling.reports.charts import gantt
 
         return gantt(self, path, force=force)
@@ -49,7 +57,13 @@ class Schedule(ScheduleData):
     def usage(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw busy processors and waiting jobs over time: into a file, or return the figure."""
+        """Draw busy processors and waiting jobs over time: into a file, or return the figure.
+
+        Parameters
+        ----------
+        path, force
+            As for `gantt`.
+        """
         from swdual.scheduling.reports.charts import usage
 
         return usage(self, path, force=force)
@@ -71,6 +85,13 @@ class Schedule(ScheduleData):
         """Write all jobs as CSV, with the columns of Batsim's jobs.csv; "-" is standard output.
 
         A name that ends in .gz, .bz2, .xz or .zst is compressed.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Replace a file that exists.
 
         Raises
         ------

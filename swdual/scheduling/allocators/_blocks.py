@@ -17,22 +17,56 @@ Sizes = NDArray[np.int64]
 
 
 def lowest(free: Ranges, count: int) -> Ranges | None:
-    """Return the lowest processors of a set, or None if it has too few."""
+    """Return the lowest processors of a set, or None if it has too few.
+
+    Parameters
+    ----------
+    free
+        (ranges, 2) free processors, ascending, not adjacent.
+    count
+        How many are needed.
+    """
     return _none_if_empty(lowest_within(free, 0, free[-1, 1], count)) if len(free) else None
 
 
 def first_range(free: Ranges, count: int) -> Ranges | None:
-    """Return the low end of the lowest range that is long enough, or None."""
+    """Return the low end of the lowest range that is long enough, or None.
+
+    Parameters
+    ----------
+    free
+        (ranges, 2) free processors, ascending, not adjacent.
+    count
+        How many are needed.
+    """
     return _none_if_empty(_first_range(free, count))
 
 
 def largest_ranges(free: Ranges, count: int) -> Ranges | None:
-    """Return the largest ranges, and the low end of the last one, or None if they are too few."""
+    """Return the largest ranges, and the low end of the last one, or None if they are too few.
+
+    Parameters
+    ----------
+    free
+        (ranges, 2) free processors, ascending, not adjacent.
+    count
+        How many are needed.
+    """
     return _none_if_empty(_largest_ranges(free, count))
 
 
 def first_block(free: Ranges, size: int, count: int) -> Ranges | None:
-    """Return the lowest processors of the first block of `size` that has enough, or None."""
+    """Return the lowest processors of the first block of `size` that has enough, or None.
+
+    Parameters
+    ----------
+    free
+        (ranges, 2) free processors, ascending, not adjacent.
+    size
+        Processors of a block; block b has those from ``b * size`` on.
+    count
+        How many are needed.
+    """
     block = _first_block(free, size, count)
     return None if block < 0 else lowest_within(free, block * size, (block + 1) * size, count)
 

@@ -130,7 +130,15 @@ def intersect_some(left: Words, row: Words, nonzero: Counts) -> bool:
 
 @kernel
 def have_common(one: Words, other: Words, nonzero: Counts) -> bool:
-    """Return whether two rows have a bit in common in some of their words."""
+    """Return whether two rows have a bit in common in some of their words.
+
+    Parameters
+    ----------
+    one, other
+        (words,) the rows.
+    nonzero
+        Which words to compare.
+    """
     bits = np.uint64(0)
     for word in nonzero:
         bits |= one[word] & other[word]

@@ -81,7 +81,15 @@ def insert_last_job(
 def reserve_earliest(
     times: Times, counts: Counts, size: int, processors: int, duration: float
 ) -> tuple[float, int]:
-    """Reserve for a job at its earliest start; return that, and how many slices there are."""
+    """Reserve for a job at its earliest start; return that, and how many slices there are.
+
+    Parameters
+    ----------
+    times, counts, size
+        A profile that only counts; it is changed.
+    processors, duration
+        What the job needs.
+    """
     # Invariant: slices first to last - 1 have enough processors.
     #
     #    counts  |too few|  enough  |  enough  | ?

@@ -99,6 +99,15 @@ def lower_to(lowest: Counts, idle: Counts, begin: int, stop: int) -> int:
     """Lower each partition's minimum to what is idle in a slice.
 
     Returns the sum of the minima of partitions begin to stop - 1.
+
+    Parameters
+    ----------
+    lowest
+        (partitions,) the minima; they are changed.
+    idle
+        (partitions,) what is idle in the slice.
+    begin, stop
+        The partitions that count for the sum.
     """
     total = 0
     for partition in range(len(lowest)):
@@ -114,6 +123,15 @@ def divide_job(idle: Counts, processors: int, home: int) -> Counts:
 
     First those of its home, then those of whichever partition has most left. All together have
     enough.
+
+    Parameters
+    ----------
+    idle
+        (partitions,) processors that are idle throughout the job.
+    processors
+        How many it needs.
+    home
+        The partition of its queue.
     """
     shares = np.zeros_like(idle)
     lender = home
@@ -136,6 +154,11 @@ def find_drops(
         levels   5    |_    _|^^|_          minimum  5    |____
                  3      |__|      |__                3         |____
                         ^         (no drop)               ^ steps
+
+    Parameters
+    ----------
+    times, rows, levels, size
+        The profile.
 
     Returns
     -------

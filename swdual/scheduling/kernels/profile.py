@@ -39,7 +39,15 @@ MAX_NEW_SLICES = 4
 
 @kernel
 def advance(times: Times, counts: Counts, rows: Counts, size: int, now: float) -> int:
-    """Drop the slices that end by now, let the first begin now, and return how many are left."""
+    """Drop the slices that end by now, let the first begin now, and return how many are left.
+
+    Parameters
+    ----------
+    times, counts, rows, size
+        The profile; it is changed.
+    now
+        Seconds.
+    """
     gone = 0
     while gone + 1 < size and times[gone + 1] <= now:
         gone += 1
@@ -59,6 +67,13 @@ def split(
     """Return the slice that begins at a time, made if need be, and how many slices there are.
 
     The time must not be before the first slice.
+
+    Parameters
+    ----------
+    times, counts, rows, words, size
+        The profile.
+    time
+        Seconds.
     """
     low, high = 0, size
     while low < high:
@@ -80,7 +95,15 @@ def split(
 
 @kernel
 def join(times: Times, counts: Counts, rows: Counts, words: Rows, size: int, index: int) -> int:
-    """Join a slice to the one before it if the same is free in both; return the number left."""
+    """Join a slice to the one before it if the same is free in both; return the number left.
+
+    Parameters
+    ----------
+    times, counts, rows, words, size
+        The profile.
+    index
+        The slice; nothing happens if it is the first one, or behind the last.
+    """
     if index == 0 or index >= size or counts[index] != counts[index - 1]:
         return size
     row = rows[index]
@@ -95,7 +118,17 @@ def join(times: Times, counts: Counts, rows: Counts, words: Rows, size: int, ind
 
 @kernel
 def set_bits(row: Words, ranges: Ranges, free: bool) -> None:
-    """Set the bits of some processors (free) or clear them."""
+    """Set the bits of some processors (free) or clear them.
+
+    Parameters
+    ----------
+    row
+        (words,) it is changed.
+    ranges
+        (ranges, 2) the processors.
+    free
+        Set their bits, or clear them.
+    """
     for k in range(len(ranges)):
         first, stop = ranges[k, 0], ranges[k, 1]
         while first < stop:
@@ -253,6 +286,13 @@ def count_free_until(
     """Return (slices,) how many processors are free from now to the end of each slice.
 
     Numbers below `min_count` may be too small: nobody needs them.
+
+    Parameters
+    ----------
+    counts, rows, words, size
+        The profile.
+    min_count
+        Numbers below it are not needed.
     """
     free = np.zeros(size, np.int64)
     window = words[rows[0]].copy()
@@ -269,7 +309,15 @@ def count_free_until(
 
 @kernel
 def intersect(window: Words, row: Words) -> int:
-    """Leave in a window the bits that are also in a row, and return how many these are."""
+    """Leave in a window the bits that are also in a row, and return how many these are.
+
+    Parameters
+    ----------
+    window
+        (words,) it is changed.
+    row
+        (words,) the row.
+    """
     total = 0
     for word in range(len(window)):
         window[word] &= row[word]
@@ -279,7 +327,13 @@ def intersect(window: Words, row: Words) -> int:
 
 @kernel
 def count_common(one: Words, other: Words) -> int:
-    """Return how many bits two rows have in common."""
+    """Return how many bits two rows have in common.
+
+    Parameters
+    ----------
+    one, other
+        (words,) the rows.
+    """
     total = 0
     for word in range(len(one)):
         total += popcount(one[word] & other[word])

@@ -51,7 +51,13 @@ class CommonQueue:
         heappush(self._idle, self._tasks.pop(index).processor)
 
     def add(self, view: View, job: Job) -> Job | None:
-        """Take a task into the queue; return a running one that is heavy now, if there is one."""
+        """Take a task into the queue; return a running one that is heavy now, if there is one.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and a job.
+        """
         self._join(job.requested_time, job)
         if not self._running:
             return None

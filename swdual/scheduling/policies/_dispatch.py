@@ -62,7 +62,13 @@ class Dispatch:
         self._leave(int(ended.processors[0, 0]) - self._first)
 
     def add(self, view: View, job: Job) -> Job | None:
-        """Dispatch a task; return a running one that is heavy now, if there is one."""
+        """Dispatch a task; return a running one that is heavy now, if there is one.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and a job.
+        """
         size = job.requested_time
         processor = int(
             _find_least_increase(

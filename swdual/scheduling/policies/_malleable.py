@@ -137,18 +137,36 @@ class Malleable:
         return view.free_count + self._spare
 
     def explain_wait(self, view: View, job: Job) -> str:
-        """Return why a job waits that does not fit, to be passed to `View.note`."""
+        """Return why a job waits that does not fit, to be passed to `View.note`.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and a waiting job.
+        """
         return (
             f"shrunk it needs {shrunk_size(job):,} processors, and {self.room(view):,} would be "
             "free if all were shrunk"
         )
 
     def fits(self, view: View, job: Job) -> bool:
-        """Return whether a job fits if running jobs, or it too, are shrunk."""
+        """Return whether a job fits if running jobs, or it too, are shrunk.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and a waiting job.
+        """
         return shrunk_size(job) <= self.room(view)
 
     def start_as_head(self, view: View, job: Job) -> Iterator[Decision]:
-        """Yield what starts the head of the queue: jobs are shrunk until it fits."""
+        """Yield what starts the head of the queue: jobs are shrunk until it fits.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and the first waiting job.
+        """
         unshrunk = job.processors <= self.room(view)
         needed = job.processors if unshrunk else shrunk_size(job)
         made_room = 0

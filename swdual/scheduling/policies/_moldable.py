@@ -88,11 +88,23 @@ class Choice(Protocol):
         ...
 
     def size(self, view: View, job: Job) -> JobSize:
-        """Return the size of a waiting job, if it started now."""
+        """Return the size of a waiting job, if it started now.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and a waiting job.
+        """
         ...
 
     def start(self, view: View, job: Job) -> bool:
-        """Note a start; return whether other jobs have another size from now on."""
+        """Note a start; return whether other jobs have another size from now on.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and the job that has just started.
+        """
         ...
 
     @property

@@ -31,30 +31,77 @@ class Partitions(Protocol):
     """What is idle in which partition, now and later, by requested times."""
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
-        """Advance to a time, and release what the ended jobs held."""
+        """Advance to a time, and release what the ended jobs held.
+
+        Parameters
+        ----------
+        now
+            Seconds.
+        ended
+            The jobs that have ended since.
+        """
         ...
 
     def fits_now(self, job: Job, home: int) -> Allocation | None:
-        """Return what a job gets if it can start now and delay no reservation, else None."""
+        """Return what a job gets if it can start now and delay no reservation, else None.
+
+        Parameters
+        ----------
+        job
+            A waiting job.
+        home
+            The index of its partition.
+        """
         ...
 
     def find_earliest(self, job: Job, home: int) -> tuple[float, Allocation]:
         """Return the earliest start of a job, and what it gets then.
 
         It is at its home; in all partitions together if it is too wide for that.
+
+        Parameters
+        ----------
+        job
+            A waiting job.
+        home
+            The index of its partition.
         """
         ...
 
     def reserve(self, start_time: float, job: Job, allocation: Allocation) -> None:
-        """Reserve an allocation for as long as the job requests."""
+        """Reserve an allocation for as long as the job requests.
+
+        Parameters
+        ----------
+        start_time
+            Seconds.
+        job
+            The job.
+        allocation
+            What it gets.
+        """
         ...
 
     def release(self, start_time: float, job: Job, allocation: Allocation) -> None:
-        """Release a reservation."""
+        """Release a reservation.
+
+        Parameters
+        ----------
+        start_time, job, allocation
+            As they were reserved.
+        """
         ...
 
     def start(self, job: Job, allocation: Allocation) -> Ranges | None:
-        """Start a job now; return its processors, None if any will do."""
+        """Start a job now; return its processors, None if any will do.
+
+        Parameters
+        ----------
+        job
+            The job.
+        allocation
+            What `fits_now` returned for it.
+        """
         ...
 
 

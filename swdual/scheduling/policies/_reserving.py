@@ -24,7 +24,15 @@ MIN_BATCH = 16
 
 
 def make_choose(platform: Platform, allocator: Allocator, by_processors: bool) -> Choose | None:
-    """Return the allocator's choice of processors for a profile; None where it only counts."""
+    """Return the allocator's choice of processors for a profile; None where it only counts.
+
+    Parameters
+    ----------
+    platform, allocator
+        Where jobs run, and what chooses their processors.
+    by_processors
+        Whether the profile knows which processors are free.
+    """
     if not by_processors:
         return None
 

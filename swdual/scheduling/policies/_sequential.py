@@ -46,7 +46,13 @@ class Queues(Protocol):
         ...
 
     def add(self, view: View, job: Job) -> Job | None:
-        """Take a waiting task; return a running one that is heavy now, if there is one."""
+        """Take a waiting task; return a running one that is heavy now, if there is one.
+
+        Parameters
+        ----------
+        view, job
+            The present instant, and a waiting task.
+        """
         ...
 
     def decisions(self, view: View) -> Iterator[Start | Stop]:
@@ -157,6 +163,13 @@ class RandomRedirection:
 
 def divide_processors(platform: Platform, dedicated: int) -> tuple[range, range]:
     """Return the processors for common tasks, and the last ones, which are dedicated.
+
+    Parameters
+    ----------
+    platform
+        Its processors are divided.
+    dedicated
+        How many run redirected tasks only.
 
     Raises
     ------

@@ -73,5 +73,13 @@ class LatestEnds:
         del self._ends[bisect_left(self._ends, (latest_end, index))]
 
     def find_shadow_time(self, processors: int, free: int) -> tuple[float, int]:
-        """Return shadow time and extra processors of a head that waits: see `find_shadow_time`."""
+        """Return shadow time and extra processors of a head that waits: see `find_shadow_time`.
+
+        Parameters
+        ----------
+        processors
+            How many the head needs.
+        free
+            How many are free now.
+        """
         return find_shadow_time(self._ends, processors, free)

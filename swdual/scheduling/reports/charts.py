@@ -1,4 +1,4 @@
-"""Charts of schedules: who ran where, how full the platform was, and who waited how long."""
+"""Charts of schedules: Gantt charts, busy processors over time, and distributions of waiting."""
 
 from __future__ import annotations
 
@@ -95,6 +95,11 @@ def usage(
     """Draw how many processors are busy and how many jobs wait, over time: see `gantt`.
 
     Where there are too many steps for a page, the curves show their means over short spans.
+
+    Parameters
+    ----------
+    schedule, path, force
+        As for `gantt`.
     """
     return _draw(lambda: _usage(schedule), path, force=force)
 
@@ -297,6 +302,13 @@ def coarsen(
     times: NDArray[np.float64], values: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a step function's values and edges: itself, or its means over equal spans of time.
+
+    Parameters
+    ----------
+    times
+        (steps,) seconds.
+    values
+        (steps,) values from each time on; the last one does not count.
 
     >>> coarse(np.array([0.0, 2.0, 3.0]), np.array([5, 1, 0]))
     (array([5., 1.]), array([0., 2., 3.]))

@@ -1,4 +1,4 @@
-"""Schedules side by side: what each policy and allocator makes of a workload."""
+"""Comparison of schedules: a table of their metrics, one row a schedule."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SHOWN = (
     *("mean_waiting_time", "max_waiting_time", "mean_bounded_slowdown", "makespan"),
     *("utilisation", "platform_level_factor", "success_rate"),
 )
-"""The metrics that a comparison shows if nobody asks for others."""
+"""The metrics that a comparison shows by default."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is kept of a schedule: who made it, and what it is worth.
+    """The metrics of a schedule, and the names of what it was simulated with.
 
     Parameters
     ----------
@@ -59,7 +59,15 @@ class Row:
 
     @classmethod
     def of(cls, schedule: ScheduleData, chosen: Mapping[str, Metric]) -> Row:
-        """Return the row of a schedule, with some metrics."""
+        """Return the row of a schedule, with some metrics.
+
+        Parameters
+        ----------
+        schedule
+            The schedule.
+        chosen
+            The metrics by name.
+        """
         return cls(
             schedule.workload.name,
             schedule.platform.name,
@@ -237,7 +245,7 @@ def compare(
     shown: Sequence[str] = SHOWN,
     chosen: Mapping[str, Metric] = METRICS,
 ) -> Comparison:
-    """Return the metrics of schedules, which are looked at one by one and not kept.
+    """Return the metrics of schedules, which are measured one by one and not kept.
 
     Parameters
     ----------
@@ -260,6 +268,13 @@ def compare(
 
 def shown(value: float, unit: str) -> str:
     """Return a metric's value to look at: five digits, seconds and counts without a fraction.
+
+    Parameters
+    ----------
+    value
+        The value; NaN becomes "-".
+    unit
+        The unit of its `Metric`.
 
     >>> shown(0.71234, "%"), shown(1234567.8, "s"), shown(1.5, "s"), shown(1.02, "")
     ('71.23 %', '1,234,568 s', '1.5 s', '1.02')

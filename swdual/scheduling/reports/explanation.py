@@ -1,4 +1,4 @@
-"""What happened to one job, and why: what a policy noted about it, and who overtook whom."""
+"""Explain one job: what the policy noted about it, its outcome, and which jobs overtook it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swdual.errors import InputError
+from swdual.io.text import pluralize
 from swdual.scheduling import processors
 from swdual.scheduling.job import seconds
 
@@ -16,11 +17,18 @@ if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
 
 NAMED = 10
-"""Jobs of a list that are named."""
+"""Max jobs of a list that are named."""
 
 
 def check_number(workload: Workload, number: int) -> None:
     """Check that a workload has a job that the trace calls so.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    number
+        A number of the trace.
 
     Raises
     ------
@@ -46,6 +54,13 @@ def explain_job(schedule: ScheduleData, number: int) -> list[str]:
     Notes are there if `swdual.scheduling.engine.simulate` was asked to explain the job, and the
     policy has something to say.
 
+    Parameters
+    ----------
+    schedule
+        The schedule.
+    number
+        What the trace calls the job.
+
     Raises
     ------
     InputError
@@ -55,16 +70,17 @@ def explain_job(schedule: ScheduleData, number: int) -> list[str]:
     lines: list[str] = []
     for index in np.flatnonzero(schedule.workload.number == number).tolist():
         job = schedule.workload[index]
+        request = pluralize(job.processors, "processor", "processors")
         lines.append(
-            f"job {job.number}: submitted at {seconds(job.submit_time)}, "
-            f"{_counted(job.processors, 'processor')} for at most {seconds(job.requested_time)}"
+            f"job {job.number}: submitted at {seconds(job.submit_time)}, {request} for at most "
+            f"{seconds(job.requested_time)}"
         )
         lines += [f"  {seconds(time)}: {why}" for time, why in schedule.notes.get(index, ())]
-        lines += [f"  {line}" for line in _outcome(schedule, index)]
+        lines += [f"  {line}" for line in _describe_outcome(schedule, index)]
     return lines
 
 
-def _outcome(schedule: ScheduleData, index: int) -> list[str]:
+def _describe_outcome(schedule: ScheduleData, index: int) -> list[str]:
     start, promised = float(schedule.start_time[index]), float(schedule.promised[index])
     promise = (
         "" if math.isnan(promised) else f"promised to start at {seconds(promised)} at the latest"
@@ -79,21 +95,17 @@ def _outcome(schedule: ScheduleData, index: int) -> list[str]:
         *filter(None, [promise]),
         f"started at {seconds(start)}{how}, {seconds(waited)} after its submission, "
         f"on processors {processors.text(schedule.allocation(index))}",
-        *([f"stopped or resized {_counted(changes, 'time')} since"] if changes else []),
+        *([f"stopped or resized {pluralize(changes, 'time', 'times')} since"] if changes else []),
         f"{end} at {seconds(finish)}, after {seconds(finish - start)}",
-        *_named(schedule, later, "overtaken by"),
-        *_named(schedule, earlier, "overtook"),
+        *_list_jobs(schedule, later, "overtaken by"),
+        *_list_jobs(schedule, earlier, "overtook"),
     ]
 
 
-def _named(schedule: ScheduleData, indices: np.ndarray, what: str) -> list[str]:
+def _list_jobs(schedule: ScheduleData, indices: np.ndarray, what: str) -> list[str]:
     """Return a line about jobs, if there are any: how many, and the first ones by number."""
     if not len(indices):
         return []
     numbers = ", ".join(str(number) for number in schedule.workload.number[indices[:NAMED]])
     more = ", ..." if len(indices) > NAMED else ""
-    return [f"{what} {_counted(len(indices), 'job')}: {numbers}{more}"]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return [f"{what} {pluralize(len(indices), 'job', 'jobs')}: {numbers}{more}"]

@@ -1,4 +1,4 @@
-"""One schedule in words: what was simulated, and the statistics of what came of it."""
+"""Summary of one schedule as text: what was simulated, and its metrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisatio
 
 
 def headline(workload: Workload, platform: Platform) -> str:
-    """Return a line about what was simulated."""
+    """Return a line about what was simulated.
+
+    Parameters
+    ----------
+    workload, platform
+        What was simulated.
+    """
     size = f"{platform.processors:,} processors"
     size = "" if platform.name == size else f" ({size})"
     jobs = pluralize(len(workload), "job", "jobs")
@@ -72,7 +78,7 @@ def _line_of(name: str, value: float, unit: str) -> str:
 
 
 def _drop_redundant(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the metrics without those that say the same as another."""
+    """Return the metrics without those that equal another one."""
     left = dict(values)
     for special, usual in SPECIAL.items():
         names = [name for name in values if special in name]

@@ -1,4 +1,4 @@
-"""Workloads: what was asked of a machine, and when.
+"""Workloads: the jobs that users submit, from traces and from generators.
 
 Stages, in the order in which a file becomes a workload:
 

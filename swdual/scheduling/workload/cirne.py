@@ -158,7 +158,17 @@ def generate(
 def log_uniform(
     rng: np.random.Generator, distribution: tuple[float, float], count: int
 ) -> NDArray[np.float64]:
-    """Return numbers whose distribution function is ``a log2 x + b``."""
+    """Return numbers whose distribution function is ``a log2 x + b``.
+
+    Parameters
+    ----------
+    rng
+        Where random numbers come from.
+    distribution
+        The pair (a, b).
+    count
+        How many numbers.
+    """
     a, b = distribution
     return 2 ** ((rng.random(count) - b) / a)
 

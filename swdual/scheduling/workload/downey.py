@@ -40,6 +40,11 @@ def largest_useful(parallelism: float, sigma: float) -> int:
 
     If sigma is 0, half as many would do; the Cirne-Berman model counts them all the same.
 
+    Parameters
+    ----------
+    parallelism, sigma
+        The parameters of Downey's model.
+
     >>> largest_useful(64, 0.5), largest_useful(8, 2)
     (127, 22)
     """
@@ -111,7 +116,13 @@ class Downey:
 def speedups(
     processors: ArrayLike, parallelism: ArrayLike, sigma: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return the speed-up of each of many jobs, as `speedup` does of one."""
+    """Return the speed-up of each of many jobs, as `speedup` does of one.
+
+    Parameters
+    ----------
+    processors, parallelism, sigma
+        (jobs,) as for `speedup`.
+    """
     given = (np.asarray(x, np.float64) for x in (processors, parallelism, sigma))
     return _speedups(*(x.copy() for x in np.broadcast_arrays(*given)))
 

@@ -275,6 +275,13 @@ def gamma_cdf(x: float, shape: float) -> float:
     x^a e^-x / Gamma(a + 1) * (1 + x/(a + 1) + x^2/((a + 1)(a + 2)) + ...). It is computed for the
     daily cycle only, where x is small.
 
+    Parameters
+    ----------
+    x
+        0 or more.
+    shape
+        Shape of the distribution.
+
     >>> gamma_cdf(2.0, 1.0) + math.exp(-2.0)
     1.0
     """

@@ -1,4 +1,4 @@
-"""What to do about damaged jobs: rules, each of which has its choices.
+"""Rules that repair or drop damaged jobs, each with its choices.
 
 Archives keep what was logged. Jobs that never ran, requests that nobody wrote down and runs that
 outlived their request are in nearly all of their traces, and programs that read them differ in
@@ -17,7 +17,7 @@ from swdual.scheduling.workload.trace import MAX_VALUE
 
 
 class Rule(NamedTuple):
-    """What may be done about one kind of damage.
+    """The choices for one kind of damage.
 
     Parameters
     ----------

@@ -112,6 +112,11 @@ def draw_windows(
 ) -> list[Window]:
     """Return random windows of time with their starts and ends: see `windows`.
 
+    Parameters
+    ----------
+    workload, periods, instances, seed, period, aligned, shift
+        As for `windows`.
+
     >>> jobs = Workload.from_arrays(np.arange(40) * DAY, 5, 1)
     >>> window = draw_windows(jobs, 1, 1, seed=1)[0]
     >>> window.start / WEEK, window.end / WEEK, len(window.jobs)

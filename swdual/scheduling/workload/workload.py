@@ -37,11 +37,27 @@ class Speedup(Protocol):
     """How the run times of a workload's jobs depend on processors."""
 
     def run_time(self, index: int, processors: int) -> float:
-        """Return the seconds that a job runs on so many processors."""
+        """Return the seconds that a job runs on so many processors.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        processors
+            How many it runs on.
+        """
         ...
 
     def run_times(self, index: int, max_processors: int) -> NDArray[np.float64]:
-        """Return the seconds on 1, 2, ..., max_processors processors."""
+        """Return the seconds on 1, 2, ..., max_processors processors.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        max_processors
+            The largest number of processors.
+        """
         ...
 
     def take(self, chosen: NDArray[np.int64]) -> Speedup:
@@ -286,6 +302,13 @@ class Workload:
         """Return how many times as long a job runs on so many processors as on those it requests.
 
         It is 1 for jobs that are rigid.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        processors
+            How many it runs on.
         """
         if self.speedup is None:
             return 1.0
