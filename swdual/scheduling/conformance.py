@@ -64,12 +64,12 @@ def check_policy(
         # Where jobs change their processors, a penalty for those that they start on is refused.
         penalised = bool(seed % 2) and not plugin.traits.malleable
         penalty = Penalty("quadratic", 1.5) if penalised else None
-        for options_of_trial in trials:
+        for trial in trials:
             for name in names:
-                said = "".join(f", {key}={value}" for key, value in options_of_trial.items())
+                said = "".join(f", {key}={value}" for key, value in trial.items())
                 problems += [
                     f"{plugin.name}, {name}{said}, seed {seed}: {problem}"
-                    for problem in _problems(policy, name, workload, options_of_trial, penalty)
+                    for problem in _problems(policy, name, workload, trial, penalty)
                 ]
     return problems
 

@@ -11,16 +11,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.job import seconds
-
-if TYPE_CHECKING:
-    from swdual.scheduling.schedule_data import ScheduleData
+from swdual.scheduling.schedule_data import ScheduleData
 
 Column = NDArray[np.float64]
 

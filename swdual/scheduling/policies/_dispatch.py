@@ -169,6 +169,13 @@ def _find_least_increase(
 ) -> int:
     """Return the processor where a task increases the sum of flow times least."""
     chosen, min_increase = NOBODY, np.inf
+    # If the task joins a queue, it waits for the running task and for those that are not longer,
+    # and delays the longer ones by its size:
+    #
+    #    queue   | longer ... longer | not longer ... not longer | running
+    #             + size each         ahead = their sum            left
+    #
+    #    increase of the sum of flow times = left + ahead + size + longer x size
     for processor in range(len(length)):
         waiting = length[processor]
         longer = _count_longer(size, waiting, sizes[processor])

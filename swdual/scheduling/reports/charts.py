@@ -21,11 +21,10 @@ from swdual.planning.time_axis import DAY, HOUR, MINUTE, time_ticks
 from swdual.scheduling import metrics
 from swdual.scheduling.job import seconds
 from swdual.scheduling.reports.comparison import Comparison, Row
+from swdual.scheduling.schedule_data import ScheduleData
 
 if TYPE_CHECKING:
     import matplotlib.figure
-
-    from swdual.scheduling.schedule_data import ScheduleData
 
 FINE = 20_000
 """Rectangles of a chart above which they are drawn as an image, also in SVG and PDF."""

@@ -16,12 +16,11 @@ from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import metrics
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.metrics import METRICS, Metric
+from swdual.scheduling.schedule_data import ScheduleData
 from swdual.scheduling.workload.workload import DAY
 
 if TYPE_CHECKING:
     import pandas
-
-    from swdual.scheduling.schedule_data import ScheduleData
 
 HOUR = 3600
 """Seconds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +10,8 @@ from swdual.errors import InputError
 from swdual.io.text import pluralize
 from swdual.scheduling import processors
 from swdual.scheduling.job import seconds
-
-if TYPE_CHECKING:
-    from swdual.scheduling.schedule_data import ScheduleData
-    from swdual.scheduling.workload.workload import Workload
+from swdual.scheduling.schedule_data import ScheduleData
+from swdual.scheduling.workload.workload import Workload
 
 NAMED = 10
 """Max jobs of a list that are named."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
-
-if TYPE_CHECKING:
-    from swdual.scheduling.schedule_data import ScheduleData
+from swdual.scheduling.schedule_data import ScheduleData
 
 COMPLETED = "COMPLETED_SUCCESSFULLY"
 KILLED = "COMPLETED_WALLTIME_REACHED"
