@@ -81,14 +81,14 @@ def test_the_oracle_gives_what_another_gives(seed):
     np.testing.assert_array_equal(oracle.scores(query, targets, scheme), expected)
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(5)
 @over(ALL)
 def test_random_searches(kernel, tile):
     """Schemes, lengths, relatives, windows, grids and orders of threads drawn by lot."""
     bulk.run(kernel, tile, PAIRS, seed=tile.lanes * tile.columns, a_launch=40)
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(5)
 @over(ALL)
 def test_lengths_at_the_edges_of_lanes_columns_and_tiles(kernel, tile, rng):
     """Queries about a tile's edges against targets about multiples of four and of the lanes."""
