@@ -30,7 +30,7 @@ def check_policy(
     allocators: Iterable[str] | None = None,
     seeds: Iterable[int] = range(3),
 ) -> list[str]:
-    """Return what is wrong with the schedules of a policy; nothing if it keeps its contract.
+    """Return the problems of a policy's schedules; none if it keeps its contract.
 
     Random jobs of the kind that the policy is for are simulated: some start late, some are killed,
     some do not run at all, some run longer where they lie apart. Each schedule must be valid, all
@@ -134,7 +134,7 @@ def _problems(
     options: Mapping[str, Any],
     penalty: Penalty | None,
 ) -> Iterator[str]:
-    """Yield what is wrong with one schedule."""
+    """Yield the problems of one schedule."""
     try:
         one, other = (
             simulate(workload, PLATFORM, policy, allocator, options=options, penalty=penalty)

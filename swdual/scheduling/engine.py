@@ -320,7 +320,7 @@ class Engine:
             ) from error
 
     def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
-        """Return what happened.
+        """Return the schedule of the simulation.
 
         Parameters
         ----------

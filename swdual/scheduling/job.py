@@ -19,7 +19,7 @@ class Job:
     submit_time
         Seconds at which it is submitted.
     run_time
-        Seconds it runs if nobody stops it. Only the engine may look at this.
+        Run time in seconds, unless it is killed. Only the engine may look at this.
     requested_time
         Seconds after which it is killed, which is what policies decide by.
     processors

@@ -264,7 +264,7 @@ STATISTICS: Mapping[str, Callable[[Column], float]] = {
 
 
 def quantities(bound: float = SLOWDOWN_BOUND) -> dict[str, Callable[[ScheduleData], Column]]:
-    """Return what is measured of each job, by name, with a bound for the bounded slowdown.
+    """Return the quantities of each job by name, with a bound for the bounded slowdown.
 
     Raises
     ------

@@ -95,7 +95,7 @@ def parse(text: str) -> Penalty:
     Raises
     ------
     InputError
-        If it means none.
+        If the text is not a penalty.
     """
     kind, colon, factor = text.partition(":")
     if kind not in KINDS:

@@ -69,7 +69,7 @@ class Platform:
     Raises
     ------
     InputError
-        If there can be no such platform.
+        If such a platform is impossible.
 
     Examples
     --------
@@ -141,7 +141,7 @@ class Platform:
         Raises
         ------
         InputError
-            If the file cannot be read, or there can be no such platform: with the file, and the
+            If the file cannot be read, or the platform is impossible: with the file, and the
             line if it is not even TOML or JSON.
         """
         path = Path(path)
@@ -224,7 +224,7 @@ class Platform:
 
 
 def _read(path: Path) -> Any:
-    """Return what a TOML or JSON file says."""
+    """Return the content of a TOML or JSON file."""
     if path.suffix not in {".toml", ".json"}:
         raise InputError(
             "a platform is described by a file in .toml or .json; rename it", file=path
@@ -254,7 +254,7 @@ def _reject_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_values(values: Any, path: Path) -> dict[str, Any]:
-    """Return what a file says of a platform, if each value is of its type."""
+    """Return the values of a platform's file, after checks of their types."""
     if not isinstance(values, dict):
         raise InputError(f"holds no object with the keys {', '.join(KEYS)}", file=path)
     for key in values:

@@ -217,7 +217,7 @@ def _load(path: str, real: str, changed: int, size: int) -> ModuleType:
 
 
 def _stem(path: str) -> str:
-    """Return what a file's plug-in is called: not as one of this package."""
+    """Return the name of a file's plug-in; a name of this package gets the ending .py."""
     base = os.path.basename(path)
     stem = base.removesuffix(".py")
     known = (policies.PACKAGE, allocators.PACKAGE)
@@ -236,7 +236,7 @@ def _entry_points(group: str) -> dict[str, EntryPoint]:
 
 
 def _load_entry_point(group: str, package: str, kind: str, name: str) -> Any:
-    """Return what another package offers under a name."""
+    """Return the plug-in of another package."""
     points = _entry_points(group)
     if name not in points:
         raise InputError(registry.unknown(kind, name, [*registry.available(package), *points]))

@@ -131,7 +131,7 @@ class Running(NamedTuple):
     start_time
         When it first started.
     latest_end
-        When it will be killed, if nobody stops or resizes it.
+        When it will be killed, unless it is stopped or resized.
     processors
         (ranges, 2) what it holds.
     rate

@@ -97,7 +97,7 @@ class Reservations:
         return reservation
 
     def refuse(self, rank: int) -> None:
-        """Remember that what the profile found for a job to start now does not suit it."""
+        """Remember that the processors in the profile's window do not suit a job."""
         self._refused[self._rows[rank]] = self._profile.window
 
     def __getitem__(self, rank: int) -> Reservation:

@@ -35,7 +35,7 @@ class Schedule(ScheduleData):
         return table(self)
 
     def violations(self) -> list[str]:
-        """Return what is impossible or forbidden in the schedule; nothing if it is valid."""
+        """Return the violations of the schedule, a line each; none if it is valid."""
         return validation.violations(self)
 
     def gantt(
@@ -69,7 +69,7 @@ class Schedule(ScheduleData):
         return usage(self, path, force=force)
 
     def explain(self, job: int) -> str:
-        """Return what happened to the job that the trace calls so, line by line.
+        """Return the history of a job, by its number in the trace, line by line.
 
         Why it waited and started is among it if `swdual.scheduling.simulate` was told to explain
         this job.

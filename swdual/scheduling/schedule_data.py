@@ -49,7 +49,7 @@ class Executions:
         """(executions,) how many processors each held."""
         return _sizes(self.offsets, self.ranges)
 
-    def with_more(self, other: Executions) -> Executions:
+    def concatenate(self, other: Executions) -> Executions:
         """Return these and others."""
         if not len(other):
             return self
@@ -90,7 +90,7 @@ class ScheduleData:
     workload, platform
         The jobs, and where they ran.
     policy, allocator, options
-        What decided.
+        What made the decisions.
     start_time, finish_time
         (jobs,) seconds; a job holds its processors in [start, finish).
     killed
@@ -148,7 +148,7 @@ class ScheduleData:
 
     @property
     def executions(self) -> Executions:
-        """All that ran, also what was stopped or resized; in no particular order."""
+        """All executions, also of jobs that were stopped or resized; in no particular order."""
         ran = np.flatnonzero(np.isfinite(self.finish_time))
         last = Executions(
             job=ran,
@@ -159,7 +159,7 @@ class ScheduleData:
             offsets=np.append(self.offsets[:-1][ran], self.offsets[-1]),
             ranges=self.ranges,
         )
-        return last.with_more(self.interrupted)
+        return last.concatenate(self.interrupted)
 
     @property
     def waiting_time(self) -> NDArray[np.float64]:

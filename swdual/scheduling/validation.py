@@ -14,7 +14,7 @@ SHOWN = 3
 
 
 def violations(schedule: ScheduleData) -> list[str]:
-    """Return what is impossible or forbidden in a schedule; nothing if it is valid.
+    """Return the violations of a schedule, a line each; none if it is valid.
 
     Every job runs once, not before its submission, on as many processors as it needs, none of
     which another job holds; it runs for its run time (longer where a penalty applies) or is killed

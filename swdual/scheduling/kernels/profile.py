@@ -285,7 +285,7 @@ def count_free_until(
 ) -> Counts:
     """Return (slices,) how many processors are free from now to the end of each slice.
 
-    Numbers below `min_count` may be too small: nobody needs them.
+    Numbers below `min_count` may be too small.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from swdual.scheduling.policy import Running, Start, Stop, View
 
 
 class CommonQueue:
-    """The queue, and what its processors run.
+    """The common queue, and the tasks that its processors run.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class CommonQueue:
         return None
 
     def decisions(self, view: View) -> Iterator[Start | Stop]:
-        """Yield what the processors do now."""
+        """Yield the starts and stops of this instant."""
         room = min(len(self._queue), len(self._idle) + len(self._preempted))
         if not room:
             return

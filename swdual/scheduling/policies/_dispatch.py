@@ -27,7 +27,7 @@ NOBODY = -1
 
 
 class Dispatch:
-    """The processors, what they run, and their queues.
+    """The processors, their running tasks, and their queues.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Dispatch:
         return None
 
     def decisions(self, view: View) -> Iterator[Start | Stop]:
-        """Yield what the processors do now."""
+        """Yield the starts and stops of this instant."""
         for job in self._preempted:
             view.note(job, "interrupted by a shorter task")
             yield Stop(job, keep=True)

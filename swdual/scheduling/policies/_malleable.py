@@ -160,7 +160,7 @@ class Malleable:
         return shrunk_size(job) <= self.room(view)
 
     def start_as_head(self, view: View, job: Job) -> Iterator[Decision]:
-        """Yield what starts the head of the queue: jobs are shrunk until it fits.
+        """Yield the decisions that start the head of the queue: jobs are shrunk until it fits.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ def _utilisation(workload: Workload, value: float | None) -> NDArray[np.float64]
 
 
 def _make_sort_key(order: str, utilisation: list[float]) -> Callable[[Job], Key]:
-    """Return what sorts jobs for an order; equals are in the order of submission."""
+    """Return the sort key of an order; equal jobs are in the order of submission."""
     by: dict[str, Callable[[Job], float]] = {
         "oldest": lambda job: job.index,
         "least_utilised": lambda job: utilisation[job.index],

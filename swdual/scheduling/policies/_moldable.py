@@ -130,7 +130,7 @@ class Moldable:
         self._latest_ends = LatestEnds()
 
     def decide(self, view: View) -> Iterator[Start]:
-        """Yield what starts now."""
+        """Yield the jobs that start now."""
         for ended in view.ended:
             self._latest_ends.remove(ended.latest_end, ended.job.index)
         self._choice.settle(view)

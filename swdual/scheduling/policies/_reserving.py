@@ -72,7 +72,7 @@ class Reserving:
         self._reserved: list[tuple[float, Job, Ranges | None]] = []
 
     def decide(self, view: View) -> Iterator[Start]:
-        """Yield what starts now."""
+        """Yield the jobs that start now."""
         profile, now = self._profile, view.now
         profile.advance(now)
         for ended in view.ended:

@@ -56,7 +56,7 @@ class Queues(Protocol):
         ...
 
     def decisions(self, view: View) -> Iterator[Start | Stop]:
-        """Yield what the processors do now."""
+        """Yield the starts and stops of this instant."""
         ...
 
 
@@ -73,7 +73,7 @@ class Sequential:
         self._queues = queues
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what happens at an instant."""
+        """Yield the decisions of an instant."""
         for ended in view.ended:
             self._queues.end(ended)
         for job in view.submitted:
@@ -90,7 +90,7 @@ class Redirecting:
     common
         The first processors, for all tasks that are not redirected.
     dedicated
-        The others; from there nobody is redirected again.
+        The others; their tasks are not redirected again.
     first_dedicated
         The first of the others.
     is_heavy
@@ -110,7 +110,7 @@ class Redirecting:
         self._is_heavy = is_heavy
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what happens at an instant."""
+        """Yield the decisions of an instant."""
         for ended in view.ended:
             apart = int(ended.processors[0, 0]) >= self._first_dedicated
             (self._dedicated if apart else self._common).end(ended)

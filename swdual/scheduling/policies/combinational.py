@@ -44,7 +44,7 @@ class Policy:
         self._choose = make_choose(platform, allocator, allocator.FORCED)
 
     def decide(self, view: View) -> Iterator[Start]:
-        """Yield what starts now."""
+        """Yield the jobs that start now."""
         profile, now = self._profile, view.now
         profile.advance(now)
         for ended in view.ended:

@@ -74,7 +74,7 @@ class Policy:
             )
 
     def decide(self, view: View) -> Iterator[Start]:
-        """Yield what starts now."""
+        """Yield the jobs that start now."""
         return self._method.decide(view)
 
 

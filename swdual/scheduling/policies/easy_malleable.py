@@ -45,7 +45,7 @@ class Policy:
         self._jobs = Malleable(allocator, order, expand, utilisation, overhead, seed)
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what makes room for the head of the queue, its start, and what is backfilled."""
+        """Yield the resizes and start of the head of the queue, and the backfilled jobs."""
         jobs = self._jobs
         jobs.update(view)
         while view.queue:

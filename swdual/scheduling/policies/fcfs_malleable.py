@@ -40,7 +40,7 @@ class Policy:
         self._jobs = Malleable(allocator, order, expand, utilisation, overhead, seed)
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what makes room for the head of the queue, and its start, while there can be."""
+        """Yield the resizes and start of the head of the queue, as long as it fits."""
         jobs = self._jobs
         jobs.update(view)
         while view.queue:

@@ -58,7 +58,7 @@ class Policy:
         self._begun = 0.0
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what stops and what starts at this instant."""
+        """Yield the jobs that stop and start at this instant."""
         for ended in view.ended:
             row = self._row_of.pop(ended.job.index)
             del row.jobs[ended.job.index]
@@ -115,7 +115,7 @@ class Policy:
         return True
 
     def _run(self, view: View) -> Iterator[Decision]:
-        """Yield what changes for the row whose turn it is to run, and its alternates."""
+        """Yield the stops and starts that let the active row run, and its alternates."""
         if not self._rows:
             return
         active, *others = self._rows[self._turn :] + self._rows[: self._turn]

@@ -24,5 +24,5 @@ class Policy:
         self._tasks = Sequential(CommonQueue(range(platform.processors)))
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what happens at an instant."""
+        """Yield the decisions of an instant."""
         yield from self._tasks.decide(view)

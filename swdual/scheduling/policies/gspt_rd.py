@@ -42,5 +42,5 @@ class Policy:
         )
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what happens at an instant."""
+        """Yield the decisions of an instant."""
         yield from self._tasks.decide(view)

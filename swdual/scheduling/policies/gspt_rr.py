@@ -41,5 +41,5 @@ class Policy:
         self._tasks = Redirecting(CommonQueue(common), CommonQueue(apart), apart.start, is_heavy)
 
     def decide(self, view: View) -> Iterator[Decision]:
-        """Yield what happens at an instant."""
+        """Yield the decisions of an instant."""
         yield from self._tasks.decide(view)

@@ -62,7 +62,7 @@ MAX_VALUE = 2.0**62
 
 
 class Policy(Moldable):
-    """Gives the waiting jobs sizes anew whenever the queue has changed.
+    """Gives the waiting jobs new sizes whenever the queue has changed.
 
     The paper says so of each job that joins or leaves. By default that is seen once an instant:
     else a start would at once give those behind it sizes for which there is no room, and the
@@ -116,7 +116,7 @@ class _Budget:
         self._changed = False
 
     def settle(self, view: View) -> None:
-        """Choose sizes anew if jobs have come or gone."""
+        """Choose new sizes if jobs were submitted, started or ended."""
         if view.submitted or self._changed or (self._given is None and view.ended):
             self._renew(view)
 

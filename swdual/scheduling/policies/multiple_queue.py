@@ -84,7 +84,7 @@ class Policy:
         self._pivots: list[Pivot] = []  # in the order in which they became pivots
 
     def decide(self, view: View) -> Iterator[Start]:
-        """Yield what starts now."""
+        """Yield the jobs that start now."""
         self._partitions.settle(view.now, view.ended)
         for job in view.submitted:
             self._queues[self._queue(job)][job.index] = job

@@ -98,7 +98,7 @@ class Policy:
             self._queue.update((thread.index, thread) for thread in row if thread is not None)
 
     def _find_runnable(self, view: View, thread: Job) -> Job | None:
-        """Return the thread that runs when it is the turn of one: itself, or what it waits for."""
+        """Return the thread to start in a thread's turn: itself, or the one that it waits for."""
         why = "started in its turn"
         while True:
             awaited = self._waits_for[thread.index]

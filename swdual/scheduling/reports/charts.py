@@ -110,7 +110,7 @@ def distributions(
     *,
     force: bool = False,
 ) -> matplotlib.figure.Figure | None:
-    """Draw what part of the jobs exceeds how much of a quantity, a curve each schedule.
+    """Draw the part of the jobs above each value of a quantity, one curve a schedule.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def _gantt_legend(figure: Any) -> None:
 
 
 def rectangles(schedule: ScheduleData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return what a Gantt chart draws: (ranges, 4, 2) corners, and (ranges,) the job of each.
+    """Return the rectangles of a Gantt chart: (ranges, 4, 2) corners, (ranges,) jobs.
 
     A corner is (seconds, processor): processor k fills the height from k to k + 1.
     """
@@ -392,7 +392,7 @@ def _group_equal_curves(curves: Sequence[Sequence[NDArray[np.float64]]]) -> list
 
 
 def _quantity_axis(chart: Any, quantity: str, curves: Sequence[NDArray[np.float64]]) -> None:
-    """Name and scale the axis of a quantity: what nearly all jobs exceed takes little room."""
+    """Name and scale the axis of a quantity; values that nearly all jobs exceed get little room."""
     reached = np.concatenate([*curves, np.zeros(0)])
     if not quantity.endswith("_time"):
         chart.set_xscale("log")

@@ -167,12 +167,12 @@ class Comparison:
         ]
 
     def labels(self) -> list[str]:
-        """Return a text for each row that tells it apart: policy, allocator, what else differs."""
+        """Return a label for each row: policy, allocator, and other columns that differ."""
         columns = [self._column_of(name) for name in self._names()]
         return [", ".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
 
     def _names(self) -> list[str]:
-        """Return what tells the rows apart: policy, allocator, and others where they differ."""
+        """Return the columns of a label: policy, allocator, and others where they differ."""
         return [
             *(name for name in ("workload", "platform") if len({*self._column_of(name)}) > 1),
             *("policy", "allocator"),

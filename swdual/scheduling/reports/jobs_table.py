@@ -48,7 +48,7 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
 
 
 def write(schedule: ScheduleData, path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """Write the jobs as CSV, with names in the first line; what is NaN is an empty field.
+    """Write the jobs as CSV, with names in the first line; NaN is an empty field.
 
     Parameters
     ----------

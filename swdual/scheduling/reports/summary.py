@@ -16,7 +16,7 @@ SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisatio
 
 
 def headline(workload: Workload, platform: Platform) -> str:
-    """Return a line about what was simulated.
+    """Return a line about the workload and its platform.
 
     Parameters
     ----------

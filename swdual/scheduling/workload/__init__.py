@@ -9,7 +9,7 @@ Stages, in the order in which a file becomes a workload:
 ``repair``, ``cleaning``
     Rules about damaged jobs; what they drop and repair is counted.
 ``workload``
-    Sound jobs, sorted by their submit times: what the engine takes.
+    Valid jobs, sorted by their submit times, as the engine takes them.
 ``sample``
     Windows of time and random jobs.
 ``lublin``, ``cirne``

@@ -18,7 +18,7 @@ from swdual.runtime.jit import kernel
 
 
 def speedup(processors: float, parallelism: float, sigma: float) -> float:
-    """Return how many times as fast a job is on so many processors as on one.
+    """Return the speed-up of a job: run time on one processor / run time on so many.
 
     Parameters
     ----------

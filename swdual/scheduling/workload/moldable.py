@@ -128,7 +128,7 @@ def mold(workload: Workload, *, seed: int | Sequence[int]) -> Workload:
 
 
 def _rescale_requests(workload: Workload, run_time: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return requested times for new run times; who was killed is killed, others are not."""
+    """Return requested times for new run times; exactly the same jobs are killed."""
     before = workload.run_time
     factor = np.divide(run_time, before, out=np.ones_like(before), where=before > 0)
     scaled = workload.requested_time * factor

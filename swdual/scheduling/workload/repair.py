@@ -52,7 +52,7 @@ RULES = MappingProxyType(
 
 @dataclass(frozen=True)
 class Repairs:
-    """Rules for what is damaged in a trace, in the order in which they are applied.
+    """Rules for damaged jobs of a trace, in the order in which they are applied.
 
     Lines about parts of jobs are dropped under all rules, since another line sums them up; so are
     jobs whose submit time is missing, since they have no place in time.
@@ -104,7 +104,7 @@ class Repairs:
 
 
 def _seconds(chosen: str | float) -> float | None:
-    """Return a choice as seconds, None if it is none."""
+    """Return a choice as seconds, or None if it is not a number."""
     try:
         seconds = float(chosen)
     except ValueError:

@@ -18,7 +18,7 @@ TRIES = 1000
 
 
 class Window(NamedTuple):
-    """Some time of a workload.
+    """A window of time of a workload.
 
     Parameters
     ----------

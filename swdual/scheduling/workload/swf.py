@@ -226,7 +226,7 @@ def _parse_fields(text: bytes, line: int, name: str) -> list[float]:
 def _check_fields(
     values: NDArray[np.float64], numbers: list[int], name: str
 ) -> NDArray[np.float64]:
-    """Return the fields of job lines if each of them may be what it is."""
+    """Return the fields of job lines, after checks of each value."""
     integers = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
     wrong = np.abs(values) > MAX_VALUE
     wrong[:, integers] |= values[:, integers] != np.floor(values[:, integers])

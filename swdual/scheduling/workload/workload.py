@@ -79,7 +79,7 @@ class Workload:
     submit_time
         Seconds at which it is submitted, ascending.
     run_time
-        Seconds it runs if nobody stops it, 0 or more.
+        Run time in seconds, unless it is killed; 0 or more.
     requested_time
         Seconds after which it is killed, above 0.
     processors
@@ -288,7 +288,7 @@ class Workload:
         return replace(self, submit_time=self.submit_time + seconds, unix_start_time=start)
 
     def clairvoyant(self) -> Workload:
-        """Return the workload of users who know their run times: each job requests its own.
+        """Return the workload with exact requests: each job requests its run time.
 
         One that does not run at all requests a second.
         """
@@ -299,7 +299,7 @@ class Workload:
         return replace(self.clairvoyant(), submit_time=np.zeros(len(self)), unix_start_time=None)
 
     def stretching(self, index: int, processors: int) -> float:
-        """Return how many times as long a job runs on so many processors as on those it requests.
+        """Return the run time on so many processors, divided by that on the requested number.
 
         It is 1 for jobs that are rigid.
 
