@@ -272,9 +272,9 @@ def test_endings_and_names_say_the_format(folder, tmp_path):
 @pytest.mark.parametrize(
     ("source", "target", "options", "words"),
     [
-        ("x.foo", "y.tsv", {}, "x.foo: the name does not say the format; give --from"),
+        ("x.foo", "y.tsv", {}, "x.foo: the name does not tell the format; give --from"),
         ("x", "y.tsv", {}, "give --from"),
-        ("x.tsv", "y.foo", {}, "y.foo: the name does not say the format; give --to"),
+        ("x.tsv", "y.foo", {}, "y.foo: the name does not tell the format; give --to"),
         ("x.tsv", "y.tsv", {"before": "tabulr"}, "unknown format 'tabulr'; did you mean tabular"),
         ("x.tsv", "y.tsv", {"after": "11"}, "unknown format '11'"),
         ("x.tsv", "y.tsv", {"before": "5"}, "format xml cannot be converted; these can: arrow"),
@@ -291,7 +291,7 @@ def test_endings_and_names_say_the_format(folder, tmp_path):
         ("x.xlsx", "y.tsv", {}, "format xlsx cannot be converted"),
         ("x.xls", "y.tsv", {}, "x.xls: swdual does not read old Excel workbooks"),
         ("x.tsv", "y.html", {}, "y.html: swdual does not write web pages; known endings: .tsv"),
-        ("x.tsv", "y.parquet.gz", {}, "format parquet is not compressed again"),
+        ("x.tsv", "y.parquet.gz", {}, "format parquet compresses already"),
         ("x.tsv", "y.parquet", {"after": "6"}, "name ends in .parquet, but the format is tabular"),
     ],
 )

@@ -73,9 +73,9 @@ def test_what_is_not_written_is_refused_with_what_is(ending, outfmt):
         ("x.sam", "7 qseqid", "the format is commented; choose a name that ends in .txt"),
         ("x.txt", "parquet", "ends in .txt, but the format is parquet; choose a name that ends in "
          ".parquet"),
-        ("y/x.parquet.gz", None, "is not compressed again: readers expect it as it is; write to "
-         "x.parquet"),
-        ("x.zst", "arrow score", "a file of the format arrow is not compressed again"),
+        ("y/x.parquet.gz", None, "compresses already, and programs do not read it compressed "
+         "again; write to x.parquet"),
+        ("x.zst", "arrow score", "format arrow compresses already"),
     ],
 )  # fmt: skip
 def test_a_file_that_could_not_be_read_by_its_name_is_refused(path, outfmt, words):

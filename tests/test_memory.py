@@ -36,7 +36,7 @@ def system(tmp_path, monkeypatch):
 
 def least(size):
     """Return a size less a tenth."""
-    return size - size // memory.SPARED
+    return size - size // memory.SPARED_PART
 
 
 def test_what_was_asked_for_is_allowed_whatever_the_system_says(system):

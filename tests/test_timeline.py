@@ -46,7 +46,7 @@ def timeline():
 
 @pytest.fixture
 def plans():
-    """Two waves, the second of which began after 4 s."""
+    """Two batches, the second of which began after 4 s."""
     kinds = ("cpu", "cpu", "gpu")
     first = Plan("dual", kinds, np.array([2, 0]), np.zeros(2), np.array([1.0, 2.0]), 1.5)
     second = Plan("dual", kinds, np.array([1]), np.array([0.5]), np.array([1.0]), 0.5)
@@ -167,17 +167,17 @@ def test_the_panel_shows_queries_in_colours_and_failures_in_grey(timeline):
     assert "gpu 0: superseded &lt;fourth&gt;, 3.5 to 6 s" in svg([panel])
 
 
-def test_the_panel_of_plans_joins_the_waves(plans):
+def test_the_panel_of_plans_joins_the_batches(plans):
     """Each at its time; the bound is shown where there is one only."""
     panel = plan_panel(plans, WORKERS, IDS)
-    assert panel.title == "planned by dual in 2 waves"
+    assert panel.title == "planned by dual in 2 batches"
     assert panel.row.tolist() == [2, 0, 1]
     assert panel.start.tolist() == [0.0, 0.0, 4.5]
     assert panel.end.tolist() == [1.0, 2.0, 5.0]
     assert panel.colour.tolist() == [0, 1, 2]
     assert panel.label(2) == 'th"ird'
     assert panel.mark is None
-    # The waves take 2 and 1 s: cpu 0 computes 2 of them, cpu 1 half a second, gpu 0 one.
+    # The batches take 2 and 1 s: cpu 0 computes 2 of them, cpu 1 half a second, gpu 0 one.
     assert panel.idle == pytest.approx([1 / 3, 2.5 / 3, 2 / 3])
     only = plan_panel(plans[1:], WORKERS)
     assert (only.mark, only.mark_label) == (4.5, "lower bound 0.5 s")
@@ -189,7 +189,7 @@ def test_the_panel_of_plans_joins_the_waves(plans):
 def test_plans_are_drawn_above_what_came_of_them(timeline, plans):
     """If there are any."""
     assert [panel.title for panel in panels(timeline, plans, IDS)] == (
-        ["planned by dual in 2 waves", "measured"]
+        ["planned by dual in 2 batches", "measured"]
     )
     assert [panel.title for panel in panels(timeline, [])] == ["measured"]
 

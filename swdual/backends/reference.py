@@ -1,7 +1,7 @@
 """The definition: Gotoh's three matrices, one cell after the other, in whole numbers of any size.
 
 A gap of k residues costs ``gap_open + k * gap_extend``. With q the query, t the target, S the
-matrix, o and x the gap prices::
+matrix, o and x the gap penalties::
 
     E[i, j] = max(H[i, j-1] - o - x, E[i, j-1] - x)        the target's residue j stands in a gap
     F[i, j] = max(H[i-1, j] - o - x, F[i-1, j] - x)        the query's residue i stands in a gap

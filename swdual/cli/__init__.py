@@ -1,8 +1,7 @@
-"""The command line: one file a subcommand, which parses, calls and prints.
+"""The command line: one file for each subcommand, which parses, calls and prints.
 
-What goes wrong ends here as one line on standard error and an exit code: 1 bad input or option,
-2 database, 3 engine, 4 memory, 5 cluster, 6 output, 130 and 143 interrupted, 141 closed pipe, 255
-a defect of swdual's own.
+Errors become one line on standard error and an exit code: 1 input or option, 2 database, 3 device,
+4 memory, 5 cluster, 6 output, 130 and 143 interrupted, 141 closed pipe, 255 a defect of swdual.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from swdual.io.text import nearest, sanitize
 from swdual.io.text import pluralize as pluralize
 from swdual.version import __version__
 
-# Before NumPy is imported: to clear huge pages takes longer than they save, for arrays that are
-# written once and read a few times (a search as a whole takes 4 % longer with them).
+# Set before NumPy is imported. Clearing huge pages takes longer than they save for arrays that are
+# written once and read a few times: with them a whole search takes 4 % longer.
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 COMMANDS = (
@@ -86,7 +85,7 @@ class _Group(click.Group):
 
 
 def _hint(name: str) -> str:
-    """Return what to say about a command that does not exist."""
+    """Return a hint for a command that does not exist."""
     if name in ELSEWHERE:
         return f" {ELSEWHERE[name]}."
     near = nearest(name, COMMANDS)
@@ -136,7 +135,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         code = code or 141
     if code == 141:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    gc.freeze()  # nothing that is left need be searched for cycles: that saves a tenth of a second
+    gc.freeze()  # without this, a last search for cycles takes a tenth of a second
     sys.exit(code)
 
 
@@ -172,8 +171,8 @@ def _run(arguments: list[str]) -> int:
             error,
         )
     except OSError as error:  # of standard output, where click writes by itself
-        place = error.filename or "standard output"
-        return _print_error(f"{place}: {error.strerror or error}", OutputError.exit_code, error)
+        file = error.filename or "standard output"
+        return _print_error(f"{file}: {error.strerror or error}", OutputError.exit_code, error)
     except Exception as error:
         if verbose:
             traceback.print_exc()
@@ -194,7 +193,7 @@ def _print_error(message: str, code: int, error: BaseException) -> int:
 
 
 def _ignore_signals() -> None:
-    """Ignore what would end the command: it has ended, and its exit code is to stay."""
+    """Ignore SIGINT and SIGTERM: the command has ended, and its exit code must stay."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 
@@ -215,7 +214,7 @@ on_invalid_option = option(
 
 
 def logging_options(function: Any) -> Any:
-    """Add the options that say how much a command says, and obey them."""
+    """Add the options that control the messages of a command."""
 
     @option("--quiet", is_flag=True, help="Print only errors on standard error.")
     @option("-v", "--verbose", is_flag=True, help="Print details of each step.")
@@ -237,7 +236,22 @@ def logging_options(function: Any) -> Any:
 
 
 def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
-    """Send the messages of the package to standard error, and all of them to a file if asked."""
+    """Send the package's messages to standard error, and to a file if there is one.
+
+    Parameters
+    ----------
+    quiet
+        Show errors only.
+    verbose
+        Show details, too.
+    log
+        A file that all messages are appended to, or None.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be opened.
+    """
     logger = logging.getLogger("swdual")
     logger.setLevel(logging.DEBUG if verbose or log is not None else logging.INFO)
     logger.propagate = False
@@ -252,12 +266,12 @@ def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
             kept = _LogFile(log, encoding="utf-8")
         except OSError as error:
             raise OutputError(f"cannot be written: {error.strerror}", file=log) from error
-        kept.setFormatter(_Kept(context))
+        kept.setFormatter(_FileLines(context))
         logger.addHandler(kept)
 
 
 def _close_messages() -> OutputError | None:
-    """Let go of all that was set up; return the error of a file that could not be written."""
+    """Close all handlers; return the error of a file that could not be written."""
     logger = logging.getLogger("swdual")
     lost = None
     for handler in [*logger.handlers]:
@@ -269,7 +283,7 @@ def _close_messages() -> OutputError | None:
 
 
 class _LogFile(logging.FileHandler):
-    """A file of messages. That one is lost is told at the end: the work is worth more."""
+    """A file of messages. An error of the file is reported at the end: the work goes on."""
 
     lost: OutputError | None = None
 
@@ -292,7 +306,7 @@ class _LogFile(logging.FileHandler):
 
 
 class _Messages(logging.Formatter):
-    """Messages that name the options of a command, not the parameters of a function."""
+    """Formats messages with the options of a command instead of parameters of a function."""
 
     def __init__(self, context: click.Context | None) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")
@@ -314,8 +328,8 @@ class _Lines(_Messages):
         return f"swdual: {level}{self.text(record)}"
 
 
-class _Kept(_Messages):
-    """The lines of a file; nothing that a message quotes begins another."""
+class _FileLines(_Messages):
+    """The lines of a log file; line breaks in a message are replaced."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         record.message = self.text(record)

@@ -16,14 +16,14 @@ def complete_names(kind: str, *more: str, files: bool = False, several: bool = F
     Parameters
     ----------
     kind
-        What is named: a package of plug-ins such as "planners", or "matrices", "platforms",
-        "metrics" or "devices".
+        What the names stand for: a package of plug-ins such as "planners", or "matrices",
+        "platforms", "metrics" or "devices".
     more
         Other names that the option takes.
     files
-        Whether it may be a file as well: these are offered where no name fits.
+        Whether to offer files if no name fits.
     several
-        Whether several names may be given, separated by commas: the last one is completed.
+        Whether the option takes several names, separated by commas: the last one is completed.
     """
 
     def complete(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
@@ -39,7 +39,15 @@ def complete_names(kind: str, *more: str, files: bool = False, several: bool = F
 
 
 def complete_format(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
-    """Complete an output format, and behind it the names of fields."""
+    """Complete an output format, and after it names of fields.
+
+    Parameters
+    ----------
+    ctx, param
+        Context and option, from click.
+    word
+        The word so far.
+    """
     before, space, last = word.rpartition(" ")
     if not space:
         return [CompletionItem(name) for name in _names("formats") if name.startswith(word)]
@@ -54,7 +62,15 @@ def complete_format(ctx: click.Context, param: click.Parameter, word: str) -> li
 
 
 def complete_files(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
-    """Let the shell complete the name of a file."""
+    """Let the shell complete the name of a file.
+
+    Parameters
+    ----------
+    ctx, param
+        Context and option, from click.
+    word
+        The word so far.
+    """
     return [CompletionItem(word, type="file")]
 
 

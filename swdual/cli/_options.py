@@ -1,4 +1,4 @@
-"""Commands with help in groups and with BLAST's options, and the options that they share."""
+"""Commands with options in groups and with BLAST's options, and options of several commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PARAMETER = re.compile(r"`([a-z_.]+)(?:=([^`]*))?`")
 QUOTE = "'"
 
 _WRITTEN = "swdual.written"
-"""Key of what a context keeps: each parameter's option as the user wrote it."""
+"""Key, in a context, of the options as the user wrote them, by parameter."""
 
 EXIT_CODES = (
     "0 finished, 1 input or option, 2 database, 3 device, 4 memory, 5 cluster, 6 output, "
@@ -36,17 +36,23 @@ _MESSAGE_OPTIONS = "verbose quiet no_progress log _click_default_help"
 
 
 class Count(click.IntRange):
-    """A whole number, called so in messages."""
+    """A whole number; messages call it so."""
 
     name = "whole number"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return what stands for the value in the help."""
+        """Return the name of the value in the help.
+
+        Parameters
+        ----------
+        param, ctx
+            Option and context, from click.
+        """
         return "N"
 
 
 class Real(click.FloatRange):
-    """A number, called so in messages."""
+    """A number; messages call it so."""
 
     name = "number"
 
@@ -54,21 +60,21 @@ class Real(click.FloatRange):
 class Command(click.Command):
     """A command of swdual.
 
-    A word behind one dash is BLAST's option, not many of one letter: without this, -max_hsps
-    would be -m with the value ax_hsps, and -header would ask for help.
+    A word with one dash is an option of BLAST, and not several options of one letter: otherwise
+    -max_hsps would be -m with the value ax_hsps, and -header would show the help.
 
     Messages of the library name parameters as in Python, between backquotes: `evalue`, or
-    `dbtype='nucl'`. Here they become the options that the user wrote, or would write.
+    `dbtype='nucl'`. Commands replace them by the options that the user wrote, or can write.
 
     Parameters
     ----------
     groups
-        Headings of the help, each with the names of its parameters, in the order in which they
-        are shown; what no group names follows under "Other options".
+        Headings of the help, each with the names of its parameters, in this order; parameters
+        without a group follow under "Other".
     examples
-        Command lines that the help ends with.
+        Command lines at the end of the help.
     phrases
-        What replaces other names between backquotes: {"sequential": "--kind sequential"}.
+        Replacements of other names between backquotes: {"sequential": "--kind sequential"}.
     """
 
     def __init__(
@@ -87,7 +93,15 @@ class Command(click.Command):
         self._phrases = phrases or {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Answer BLAST's options that swdual does not have, then read the others."""
+        """Answer BLAST's options that swdual does not have, and parse the others.
+
+        Parameters
+        ----------
+        ctx
+            The context, from click.
+        args
+            The words of the command line.
+        """
         words = [*self._translate_blast(ctx, args)]
         ctx.meta[_WRITTEN] = self._written(words)
         try:
@@ -110,7 +124,15 @@ class Command(click.Command):
             raise
 
     def name_options(self, message: str, ctx: click.Context) -> str:
-        """Return a message with options for the parameters that it names between backquotes."""
+        """Return a message with options instead of parameters between backquotes.
+
+        Parameters
+        ----------
+        message
+            The message.
+        ctx
+            The context, which knows the options that the user wrote.
+        """
 
         def option(match: re.Match[str]) -> str:
             name, value = match.groups()
@@ -129,7 +151,13 @@ class Command(click.Command):
         return _PARAMETER.sub(option, message)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by groups, with all explanations in one column."""
+        """Write the options by groups, with all explanations in one column.
+
+        Parameters
+        ----------
+        ctx, formatter
+            Context and formatter, from click.
+        """
         records = {
             str(each.name): record
             for each in self.get_params(ctx)
@@ -154,7 +182,13 @@ class Command(click.Command):
                     formatter.write_dl(rows, col_max=width)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples and the exit codes."""
+        """Write the examples and the exit codes.
+
+        Parameters
+        ----------
+        ctx, formatter
+            Context and formatter, from click.
+        """
         if self.examples:
             with formatter.section("Examples"):
                 for line in self.examples:
@@ -163,7 +197,7 @@ class Command(click.Command):
             formatter.write_text(EXIT_CODES)
 
     def _translate_blast(self, ctx: click.Context, args: list[str]) -> Iterator[str]:
-        """Yield the words of a command line, without the options that ask for what is so anyway."""
+        """Yield the words of a command line without BLAST's options that change nothing."""
         known = self._names()
         shown: dict[str, str] = {}
         left = iter(args)
@@ -191,7 +225,7 @@ class Command(click.Command):
                 if value == "0" or len({*shown.values()}) > 1:
                     ctx.fail(
                         f"-{match[1]} {value}: every hit is shown in the list and as an "
-                        "alignment; say how many with -max_target_seqs."
+                        "alignment; choose their number with -max_target_seqs."
                     )
                 yield f"--max-target-seqs={value}"
             elif isinstance(answer, Accepted):
@@ -213,7 +247,7 @@ class Command(click.Command):
         ]
 
     def _written(self, words: Sequence[str]) -> dict[str, str]:
-        """Return for each parameter the option that the user wrote for it."""
+        """Return the option that the user wrote, by parameter."""
         of = {name: str(each.name) for each in self.params for name in each.opts}
         written = {}
         for word in words:
@@ -228,30 +262,38 @@ class Command(click.Command):
 
 
 _TERM = 28
-"""Columns for the options of a help; longer ones have a line for themselves."""
+"""Columns for the options in the help; longer options have a line of their own."""
 
 
 def option_name(parameter: click.Parameter, ctx: click.Context | None) -> str:
-    """Return the name of an option as the user wrote it, else the longest of swdual's own."""
+    """Return the name of an option as the user wrote it, or the longest name of swdual.
+
+    Parameters
+    ----------
+    parameter
+        The option.
+    ctx
+        The context, or None.
+    """
     written = {} if ctx is None else ctx.meta.get(_WRITTEN, {})
     own = [name for name in parameter.opts if not _ONE_DASH.fullmatch(name)] or parameter.opts
     return str(written.get(parameter.name) or max(own, key=len))
 
 
 def _add_dashes(name: str, known: Sequence[str]) -> str:
-    """Return the option of a name without its dashes."""
+    """Return the option with this name and its dashes."""
     return max((each for each in known if each.lstrip("-") == name), key=len)
 
 
 class _Option(click.Option):
-    """An option that also listens to BLAST's names, which the help does not show."""
+    """An option that also takes BLAST's names, which the help does not show."""
 
     def __init__(self, names: Sequence[str], *, blast: str = "", **settings: Any) -> None:
         self._blast = blast.split()
         super().__init__([*names, *self._blast], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return the names and the explanation, without BLAST's names."""
+        """Return names and explanation, without BLAST's names."""
         whole = self.opts
         self.opts = [name for name in whole if name not in self._blast]
         try:
@@ -260,18 +302,26 @@ class _Option(click.Option):
             self.opts = whole
 
     def get_help_extra(self, ctx: click.Context) -> OptionHelpExtra:
-        """Return the default and the like; the range of a number is told where it is left."""
+        """Return the default and the like; the range is shown only in errors."""
         extra = super().get_help_extra(ctx)
         extra.pop("range", None)
         return extra
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Return what messages call the option."""
+        """Return the name of the option in messages."""
         return f"'{option_name(self, ctx)}'"
 
 
 def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
-    """Declare an option like `click.option`; `blast` has the names that BLAST's programs use."""
+    """Declare an option, like `click.option`.
+
+    Parameters
+    ----------
+    names
+        The names of the option.
+    settings
+        As for `click.option`; also `blast`, the names in BLAST's programs, separated by spaces.
+    """
     return click.option(*names, cls=_Option, **settings)
 
 
@@ -384,14 +434,14 @@ scheme_options = _combine(
 
 
 def cpus() -> int:
-    """Return how many CPUs this process may use."""
+    """Return the number of CPUs that this process may use."""
     from swdual.master.devices import available_threads
 
     return available_threads()
 
 
 def limit_threads(threads: int | None) -> int | None:
-    """Return the threads to use: no more than there are CPUs, with a warning as blastp's."""
+    """Return the threads to use: at most the number of CPUs, with a warning like blastp's."""
     if threads is None:
         return None
     there = cpus()

@@ -13,7 +13,7 @@ class Size(click.ParamType[int]):
     Parameters
     ----------
     thousand
-        What a k stands for: 1000 of anything, 1024 bytes.
+        What k stands for: 1000, or 1024 for bytes.
     """
 
     name = "size"
@@ -24,7 +24,20 @@ class Size(click.ParamType[int]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
-        """Return the number; fail with a message that shows how to write one."""
+        """Return the number.
+
+        Parameters
+        ----------
+        value
+            The text.
+        param, ctx
+            Option and context, from click.
+
+        Raises
+        ------
+        click.BadParameter
+            If the text is not a size; the message shows examples.
+        """
         found = size(str(value), self.thousand)
         if found is None:
             self.fail(
@@ -33,7 +46,7 @@ class Size(click.ParamType[int]):
         return found
 
     def shown(self, value: int) -> str:
-        """Return a number as it would be written.
+        """Return a number as users write it.
 
         >>> Size(1024).shown(310 << 20), Size(1000).shown(5)
         ('310M', '5')

@@ -109,7 +109,15 @@ def maximum(typing: Any, a: Any, b: Any) -> Any:
 
 
 def larger(builder: Any, a: Any, b: Any) -> Any:
-    """Return LLVM's larger of two vectors in each lane, for the intrinsics."""
+    """Return LLVM's maximum of two vectors in each lane, for intrinsics.
+
+    Parameters
+    ----------
+    builder
+        LLVM's builder.
+    a, b
+        Values of one vector type.
+    """
     name = f"llvm.smax.v{a.type.count}i{a.type.element.width}"
     return _call(builder, name, a.type, [a, b])
 
@@ -139,7 +147,7 @@ def reaches(typing: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def shift_lanes(typing: Any, vector: Any, filler: Any) -> Any:
-    """Return a vector whose lanes stand one lane higher; the lowest is the filler's lowest."""
+    """Return the vector moved up one lane; the lowest lane is the filler's lowest."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         count = args[0].type.count

@@ -1,4 +1,4 @@
-"""Tables of hits from one format to another."""
+"""Conversion of tables of hits between formats."""
 
 from __future__ import annotations
 
@@ -33,17 +33,18 @@ def convert(
     header: bool | None = None,
     force: bool = False,
 ) -> int:
-    """Turn a table of hits into another format; return the number of hits.
+    """Convert a table of hits to another format; return the number of hits.
 
     Parameters
     ----------
     source, target
         Files, compressed or not; "-" is standard input or output.
     before, after
-        Formats by name or by BLAST's number; by default what the files' names say.
+        Formats by name or by BLAST's number; by default those of the files' names.
     header
-        Write the names of the fields in the first line of a table of text; by default in the format
-        "csv", and where they are not BLAST's twelve, without which it could not be read again.
+        Write the names of the fields in the first line of a text table. By default for the format
+        "csv", and if the fields are not BLAST's twelve, as the table could not be read again
+        without them.
     force
         Replace `target`.
 
@@ -76,7 +77,7 @@ def convert(
 def _format(
     path: str | os.PathLike[str], name: str | None, verb: str
 ) -> tuple[TableFormat, str | None]:
-    """Return the format of a file, and the name that it was chosen by."""
+    """Return the module of a file's format, and the name that it was chosen by."""
     if name is None:
         name = detect_format(path, verb=verb)
         stem, _ = split_compression(path)
@@ -84,7 +85,7 @@ def _format(
             name = "tabular"
     if name is None:
         raise InputError(
-            f"the name does not say the format; give --{'from' if verb == 'read' else 'to'} "
+            f"the name does not tell the format; give --{'from' if verb == 'read' else 'to'} "
             f"({', '.join(_list_formats(verb))})",
             file=path,
         )
@@ -98,7 +99,7 @@ def _format(
 
 
 def _list_formats(verb: str) -> list[str]:
-    """Return the formats of which tables can be read (written)."""
+    """Return the formats whose tables can be read, or written."""
     package = "swdual.formats"
     names = registry.available(package)
     return [name for name in names if hasattr(registry.load(package, name), f"{verb}_table")]
@@ -116,10 +117,11 @@ def _open(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def _content(stream: InputStream, name: str, compression: str) -> Iterator[bytes]:
-    """Return what a compressed stream holds."""
+    """Yield the content of a compressed stream."""
     try:
         yield from filter(None, pieces(stream))  # an empty piece would be the end
     except ReadFailure as error:
         raise InputError(
-            f"damaged .{compression} file ({error.cause}); copy or make it again", file=name
+            f"damaged .{compression} file ({error.cause}); copy it again, or make it again",
+            file=name,
         ) from error

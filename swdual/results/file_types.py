@@ -1,4 +1,4 @@
-"""The format of an output file: what its name says, what was asked for, and whether they agree."""
+"""The format of an output file, by its name and by the user's choice, which must agree."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ENDINGS = {
     ".sam": "sam",
     ".paf": "paf",
 }
-"""Endings that say the format."""
+"""Endings of file names, and their formats."""
 
 TEXT_ENDINGS = (".txt", ".out", ".blast")
-"""Endings of text in any format."""
+"""Endings of text files in any format."""
 
 OTHER_ENDINGS = {
     ".xls": "old Excel workbooks (.xlsx is for Excel)",
@@ -69,17 +69,17 @@ OTHER_ENDINGS = {
     ".lz4": "LZ4 files (.zst compresses)",
     ".z": "files of 'compress' (.gz compresses)",
 }
-"""Endings of what is neither read nor written, and what it is."""
+"""Endings of files that swdual neither reads nor writes here, and what they are."""
 
 TABLES_OF_TEXT = ("tabular", "csv", "commented")
-"""Formats that programs read under each other's endings."""
+"""Formats of text that programs read whatever the ending is."""
 
-COMPRESSED_WITHIN = ("arrow", "parquet", "xlsx")
-"""Formats that are no text, and compress what they hold."""
+SELF_COMPRESSED = ("arrow", "parquet", "xlsx")
+"""Binary formats that compress their content themselves."""
 
 
 class OutputFormat(NamedTuple):
-    """How a file is written: the format's name and module, the fields, and a header or none."""
+    """How a file is written: name and module of the format, fields, and whether with a header."""
 
     name: str
     format: Format
@@ -88,26 +88,26 @@ class OutputFormat(NamedTuple):
 
     @property
     def needs_alignment(self) -> bool:
-        """Whether alignments must be known."""
+        """Whether the format needs alignments."""
         return not self.fields or needs_alignment(self.fields)
 
 
 def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str | None:
-    """Return the format that a file's name says, or None if it says none.
+    """Return the format that the name of a file stands for, or None.
 
     Parameters
     ----------
     path
-        The file; an ending of a compression is passed over.
+        The file; an ending of a compression is ignored.
     verb
-        What is to be done with it, for the message.
+        "read" or "write", for messages.
 
     Raises
     ------
     InputError
-        If the name says something that is not a format of swdual's.
+        If the name stands for a format that swdual does not have.
 
-    >>> format_of("hits.csv.gz"), format_of("hits.txt"), format_of("-")
+    >>> detect_format("hits.csv.gz"), detect_format("hits.txt"), detect_format("-")
     ('csv', None, None)
     """
     ending = _ending(path)
@@ -126,27 +126,26 @@ def choose_format(
     *,
     default: str = "tabular",
 ) -> OutputFormat:
-    """Return how a file is written.
+    """Return how to write a file.
 
     Parameters
     ----------
     path
         The file, or "-" for standard output.
     outfmt
-        Format and fields, such as "6 std qcovhsp"; by default what the name says.
+        Format and fields, such as "6 std qcovhsp"; by default the name's format.
     header
-        Whether a table of text begins with the names of its fields. By default one in the format
-        "csv" does, but not by BLAST's number 10, as BLAST writes none.
+        Whether to write the names of the fields first. By default only for the name "csv", not for
+        BLAST's number 10, as BLAST writes none.
     default
-        The format where neither says one.
+        The format if neither `outfmt` nor the name tells it.
 
     Raises
     ------
     InputError
-        If there is no such format or field, or if whoever opens the file by its name could not
-        read it.
+        If there is no such format or field, or the name of the file stands for another format.
 
-    >>> output_format("hits.csv").header, output_format("hits.csv", "10").header
+    >>> choose_format("hits.csv").header, choose_format("hits.csv", "10").header
     (True, False)
     """
     by_name = detect_format(path)
@@ -156,8 +155,8 @@ def choose_format(
     name = NUMBERS.get(word, word)
     ending = _ending(path)
     agrees = by_name in (None, name) or {by_name, name} <= {*TABLES_OF_TEXT}
-    if not agrees or (ending in TEXT_ENDINGS and name in COMPRESSED_WITHIN):
-        better = next((each for each, known in ENDINGS.items() if known == name), ".txt")
+    if not agrees or (ending in TEXT_ENDINGS and name in SELF_COMPRESSED):
+        better = next((end for end, known in ENDINGS.items() if known == name), ".txt")
         raise InputError(
             f"the name ends in {ending}, but the format is {name}; choose a name that ends in "
             f"{better}" + ("" if by_name is None else f", or the format {by_name}"),
@@ -170,11 +169,24 @@ def choose_format(
 
 
 def refuse_double_compression(path: str | os.PathLike[str], name: str) -> None:
-    """Refuse to compress a file whose format does that itself; readers would not see through it."""
+    """Refuse to compress a file whose format compresses already; programs could not read it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    name
+        The format.
+
+    Raises
+    ------
+    InputError
+        If the format compresses, and the name ends in .gz or the like.
+    """
     stem, compression = split_compression(path)
-    if compression is not None and name in COMPRESSED_WITHIN:
+    if compression is not None and name in SELF_COMPRESSED:
         raise InputError(
-            f"a file of the format {name} is not compressed again: readers expect it as it is; "
+            f"format {name} compresses already, and programs do not read it compressed again; "
             f"write to {os.path.basename(stem)}",
             file=path,
         )

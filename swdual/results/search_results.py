@@ -1,4 +1,4 @@
-"""What a search returns: the results of all queries, and the ways out to other programs."""
+"""The results of a search, and their conversion for other programs."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     import pyarrow
 
 SINGLE_SCORES = 15
-"""Different scores that a plot shows one by one: so few say nothing as a histogram."""
+"""Up to so many different scores, a plot shows a bar for each instead of a histogram."""
 
 SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
-"""What a notebook shows: so many queries, so many hits together, but some of each query."""
+"""A notebook shows so many queries, so many hits in all, and at least so many of each query."""
 
 
 class SearchResults:
@@ -47,18 +47,19 @@ class SearchResults:
     ``results["id"]`` is the result of the query with an identifier.
 
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
-    `evalues` are NumPy arrays with one entry a hit; `to_pandas` and its like have all others.
+    `evalues` are NumPy arrays with one entry a hit. `to_pandas`, `to_polars` and `to_arrow` return
+    tables with more columns.
 
     Parameters
     ----------
     queries
         The result of each query.
     params
-        What was asked for.
+        The options of the search.
     timing
-        How long it took.
+        Duration, plans, and activities of workers.
     stats
-        What the E-values were computed with: method, lambda, K, H, residues, sequences.
+        Basis of the E-values: method, lambda, K, H, residues, sequences.
 
     `version` is the release that searched.
     """
@@ -90,7 +91,7 @@ class SearchResults:
         return self._queries[query]
 
     def __contains__(self, query: object) -> bool:
-        """Return whether a query has this identifier, or this result is among the results."""
+        """Return whether a query has this identifier, or whether this is one of the results."""
         return query in (self.query_ids if isinstance(query, str) else self._queries)
 
     @property
@@ -102,7 +103,7 @@ class SearchResults:
         return iter(self._queries)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the same was asked and found; how long it took does not matter."""
+        """Return whether options and hits are equal; the timing is ignored."""
         if not isinstance(other, SearchResults):
             return NotImplemented
         return self.params == other.params and self._queries == other._queries
@@ -119,12 +120,12 @@ class SearchResults:
 
     @cached_property
     def query_numbers(self) -> NDArray[np.int64]:
-        """The place of each hit's query among the queries."""
+        """The number of each hit's query among the queries, from 0."""
         return np.repeat(np.arange(len(self)), [len(query) for query in self])
 
     @cached_property
     def ranks(self) -> NDArray[np.int64]:
-        """The place of each hit in its query's order, from 1."""
+        """The rank of each hit in its query, from 1."""
         return self._column([np.arange(1, len(query) + 1) for query in self])
 
     @cached_property
@@ -134,7 +135,7 @@ class SearchResults:
 
     @cached_property
     def ordinals(self) -> NDArray[np.int64]:
-        """The place of each hit's target in the database's input."""
+        """The number of each hit's target in the database's input, from 0."""
         return self._column([query.ordinals for query in self])
 
     @cached_property
@@ -160,18 +161,18 @@ class SearchResults:
         return SearchResults(queries, self.params, self.timing, self.stats)
 
     def top(self, count: int) -> SearchResults:
-        """Return the first hits of each query only."""
+        """Return the first `count` hits of each query."""
         return self._with([query.top(count) for query in self])
 
     def within(self, percent: float) -> SearchResults:
-        """Return the hits whose score is at most so many percent below their query's best.
+        """Return the hits that score at most `percent` percent below their query's best.
 
         Hits of equal scores are kept or left out together.
         """
         return self._with([query.within(percent) for query in self])
 
     @takes_keywords_of(QueryResult.filter)
-    def filter(self, **bars: Any) -> SearchResults:
+    def filter(self, **limits: Any) -> SearchResults:
         """Return the hits that pass all of the given limits.
 
         >>> import swdual
@@ -179,15 +180,15 @@ class SearchResults:
         >>> [hit.id for hit in found.filter(min_query_cover=80)[0]]
         ['same']
         """
-        return self._with([query.filter(**bars) for query in self])
+        return self._with([query.filter(**limits) for query in self])
 
     def write_fasta(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the whole sequences of all targets that were hit, each once, as FASTA.
+        """Write the sequences of all targets that were hit, each once, as FASTA.
 
         Parameters
         ----------
         path
-            The file, compressed if its name ends in .gz, .bz2, .xz or .zst; "-" is standard output.
+            The file; compressed if its name ends in .gz, .bz2, .xz or .zst. "-" is standard output.
         force
             Replace a file that exists.
 
@@ -218,19 +219,19 @@ class SearchResults:
         Parameters
         ----------
         path
-            The file, compressed if its name ends in .gz, .bz2, .xz or .zst; "-" is standard output.
+            The file; compressed if its name ends in .gz, .bz2, .xz or .zst. "-" is standard output.
         outfmt
-            As for ``swdual search --outfmt``; by default what the file's name says, else 6.
+            As for ``swdual search --outfmt``; by default the format of the file's name, else 6.
         header
-            Write the names of the fields in the first line of a table of text; by default in the
-            format "csv", but not in BLAST's 10.
+            Write the names of the fields in the first line of a text table. By default for the
+            format "csv", but not for BLAST's 10.
         force
             Replace a file that exists.
 
         Raises
         ------
         InputError, OutputError
-            If there is no such format, the file's name says another, or the file cannot be
+            If there is no such format, the file's name stands for another, or the file cannot be
             written.
         """
         chosen = choose_format(path, None if outfmt is None else str(outfmt), header)
@@ -243,9 +244,14 @@ class SearchResults:
         Parameters
         ----------
         fields
-            Names of fields, such as "std stitle", also behind a format as for `write`: "7 std". By
-            default all that are numbers or names; those that need alignments are left out where
-            none were found in the search.
+            Names of fields, such as "std stitle", or a format and fields as for `write`: "7 std".
+            By default all names and numbers; fields that need alignments only if the search
+            computed alignments.
+
+        Raises
+        ------
+        InputError
+            If there is no such field, or pyarrow is not installed.
         """
         table, facts = add_metadata(self, self._fields(fields))
         kinds = make_schema(table.fields, facts)
@@ -293,11 +299,11 @@ class SearchResults:
     def plot_scores(
         self, number: int = 0, ax: matplotlib.axes.Axes | None = None
     ) -> matplotlib.axes.Axes:
-        """Draw how the scores of a query are distributed (needs matplotlib).
+        """Draw the distribution of a query's scores (needs matplotlib).
 
-        Where statistics were fitted, these are the z-scores of all targets (50 is the mean of
-        chance, 10 its deviation) beside what chance gives; otherwise the bit scores of the hits,
-        or their raw scores without statistics.
+        With fitted statistics: the z-scores of all targets (chance has mean 50 and deviation 10)
+        beside the expectation. Otherwise the bit scores of the hits, or their raw scores without
+        statistics.
 
         Parameters
         ----------

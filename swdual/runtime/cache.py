@@ -1,7 +1,7 @@
-"""The folder for what is worth keeping between runs: compiled kernels, measured rates.
+"""The cache folder: compiled kernels and calibration results, kept between runs.
 
-It is the first of these that can be written: ``SWDUAL_CACHE_DIR``, the user's cache folder, the
-folder for temporary files. Where none can, nothing is kept.
+It is the first of these folders that can be written to: ``SWDUAL_CACHE_DIR``, the user's cache
+folder, the folder for temporary files. If there is none, nothing is kept.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the folder of this release, or None where there is none to write to."""
+    """Return the cache folder of this release, or None if no folder can be written to."""
     user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
     parents: list[Callable[[], str]] = [
         lambda: os.environ["SWDUAL_CACHE_DIR"],
@@ -52,10 +52,11 @@ def cache_folder() -> Path | None:
 
 @cache
 def numba_folder() -> Path | None:
-    """Return the folder for what Numba keeps, or None.
+    """Return the folder for Numba's cache, or None.
 
-    Numba compares the file of a kernel, but neither the functions that it calls nor the constants
-    that it uses. So the folder's name is a digest of all files that hold kernels.
+    Numba compiles a kernel again if its file changes, but not if functions that it calls or
+    constants that it uses change in other files. So the name of the folder has a digest of all
+    files with kernels.
     """
     folder = cache_folder()
     if folder is None:
@@ -66,14 +67,14 @@ def numba_folder() -> Path | None:
 
 @cache
 def source_digest(file: str) -> str:
-    """Return a digest of all that the native code of a file's kernels is made from and by."""
+    """Return a digest of all source code that the native code of a file's kernels depends on."""
     return _digest([Path(file), _PACKAGE / "runtime/native.py", _PACKAGE / "runtime/codegen.py"])
 
 
 def _digest(files: list[Path]) -> str:
-    """Return a digest of files, of those with kernels that they import, and of their constants'.
+    """Return a digest of files, of kernel files that they import, and of files of constants.
 
-    Other files may change without a new compilation.
+    Changes in other files need no new compilation.
     """
     state = xxhash.xxh3_64()
     seen: set[Path] = set()
@@ -97,7 +98,7 @@ def _read(file: Path) -> bytes:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether nobody else could have put something into a folder."""
+    """Return whether only this user can write to a folder: else its code could be foreign."""
     state = folder.stat()
     return not hasattr(os, "getuid") or (
         state.st_uid == os.getuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -1,4 +1,4 @@
-"""Numba with the project's settings: kernels release the GIL and are compiled once a machine."""
+"""Numba with the project's settings: no GIL in kernels, and compiled code kept in a cache."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from swdual.runtime.cache import numba_folder
 _DECORATING = threading.Lock()
 
 _FUNCTIONS: set[Callable[..., object]] = set()
-"""What kernels were made of."""
+"""The Python functions of all kernels."""
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def kernel(function: Function) -> Function:
-    """Return `function` compiled to machine code on its first call.
+    """Return a function as a kernel that Numba compiles at its first call.
 
-    For kernels that allocate arrays, or are called so often that every microsecond of a call
-    counts. Others are `swdual.runtime.native.native`, which needs no Numba once they are compiled.
+    For kernels that allocate arrays, or are called so often that every microsecond counts. Others
+    use `swdual.runtime.native.native`, which does not import Numba once they are compiled.
     """
     folder = numba_folder()
     with _DECORATING, _numba_cache(folder):
@@ -41,7 +41,7 @@ def kernel(function: Function) -> Function:
 
 
 class _Watch(event.Listener):  # type: ignore[misc]
-    """Tells when a kernel is compiled: not when it is found in the cache folder."""
+    """Measures compilations, but not the loading of a kernel from the cache folder."""
 
     def on_start(self, event: Any) -> None:
         if _is_kernel(event):
@@ -53,7 +53,7 @@ class _Watch(event.Listener):  # type: ignore[misc]
 
 
 def _is_kernel(happening: Any) -> bool:
-    """Return whether it is about a kernel, and not a user's function or one of Numba's own."""
+    """Return whether an event is about a kernel, and not about a user's or Numba's own function."""
     return happening.data["dispatcher"].py_func in _FUNCTIONS
 
 
@@ -62,7 +62,7 @@ event.register("numba:compile", _Watch())
 
 @contextmanager
 def _numba_cache(folder: Path | None) -> Iterator[None]:
-    """Point Numba at our folder while it decorates; the user's own kernels keep theirs."""
+    """Set Numba's cache folder in this block only; kernels of the user keep theirs."""
     before = config.CACHE_DIR
     config.CACHE_DIR = "" if folder is None else str(folder)
     try:

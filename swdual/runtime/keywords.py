@@ -1,7 +1,7 @@
 """Functions that pass keyword arguments on to others: their help shows these arguments.
 
-What a keyword argument is called, what its default is and what it means stands in one function.
-Others that pass it on take it from there, so that ``help`` and editors show the same everywhere.
+Name, default and meaning of a keyword argument are written in one function. Functions that pass it
+on take them from there, so that ``help`` and editors show the same everywhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,16 @@ _PARAMETERS = "Parameters\n"
 
 
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise a TypeError for the first name that is not known, with the nearest that is.
+    """Raise a TypeError for the first unknown name; its message suggests the nearest known name.
+
+    Parameters
+    ----------
+    function
+        Name of the function, for the message.
+    given
+        Names of the arguments.
+    known
+        Names that the function takes.
 
     >>> refuse_unknown("filter", ["min_identty"], ["min_identity", "evalue"])
     Traceback (most recent call last):
@@ -38,7 +47,7 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
 
 
 def require_numbers(**values: Any) -> None:
-    """Raise an InputError for the first value that is no number; None stands for no value.
+    """Raise an InputError for the first value that is not a number; None means no value.
 
     >>> require_numbers(evalue=1e-3, min_score=None, top="ten")
     Traceback (most recent call last):
@@ -51,7 +60,7 @@ def require_numbers(**values: Any) -> None:
 
 
 def suggest_names(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function, which then refuses unknown keyword arguments with the nearest name."""
+    """Return the function with a check: unknown keyword arguments raise, with a suggestion."""
     known = [*inspect.signature(function).parameters]
 
     @functools.wraps(function)
@@ -65,7 +74,8 @@ def suggest_names(function: Callable[P, R]) -> Callable[P, R]:
 def takes_keywords_of(source: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator for a function that passes its ``**options`` on to another.
 
-    Its signature and its docstring then show the options of `source`, and it refuses others.
+    Signature and docstring of the function then show the options of `source`; others raise an
+    error.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -78,7 +88,14 @@ def takes_keywords_of(source: Callable[..., Any]) -> Callable[[Callable[P, R]], 
 def merge_signatures(
     function: Callable[..., Any], *sources: Callable[..., Any]
 ) -> inspect.Signature:
-    """Return the signature of a function, with the options of others instead of ``**options``.
+    """Return the signature of a function with the options of others instead of ``**options``.
+
+    Parameters
+    ----------
+    function
+        The function.
+    sources
+        Functions whose keyword-only parameters to show.
 
     >>> def area(*, width: int = 2, height: int = 3): ...
     >>> def show(title: str, **options): ...
@@ -96,7 +113,17 @@ def merge_signatures(
 def share_help(
     function: Callable[..., Any], signature: inspect.Signature, source: Callable[..., Any]
 ) -> None:
-    """Give a function this signature, and the sections of the source's docstring behind its own."""
+    """Set the signature of a function, and append sections of another docstring to its own.
+
+    Parameters
+    ----------
+    function
+        The function to change.
+    signature
+        Its new signature.
+    source
+        The function whose docstring has the sections from "Parameters" on.
+    """
     function.__signature__ = signature  # type: ignore[attr-defined]
     own, others = inspect.getdoc(function), inspect.getdoc(source)
     if own and others and _PARAMETERS not in own:

@@ -1,4 +1,4 @@
-"""How much memory this process may have, and how much it holds: cgroups, SLURM, limits, RAM."""
+"""Memory that this process may use, and holds: limits of cgroups, Slurm, ulimit and the machine."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from swdual.errors import InputError, MemoryLimitError
 MIB = 1 << 20
 
 READ_ANYWAY = 32 * MIB
-"""Input that is read whatever the limit, so that what it needs in all can be told exactly."""
+"""Input up to this size is read whatever the limit, so that errors can name the exact need."""
 
-SPARED = 10
-"""One part in so many is left to others where nobody set a limit: to reach it may be to be killed.
+SPARED_PART = 10
+"""One part in so many is left free if the user set no limit: the system may kill a process that
+reaches its limit.
 """
 
 
 HALVINGS = 20
-"""How finely a part of what may be had is found out."""
+"""Steps of the bisection for a part of the memory."""
 
 
 class Allowance(NamedTuple):
-    """Bytes that may be used, and what says so, for messages."""
+    """Bytes of memory that may be used, and the source of this limit, for messages."""
 
     bytes: int
     source: str
@@ -37,31 +38,32 @@ def find_allowance(
     root: Path = Path("/"),
     environment: Mapping[str, str] = os.environ,
 ) -> Allowance:
-    """Return the bytes that may be used: those asked for, or what the system leaves, less a tenth.
+    """Return the memory that may be used: the user's limit, or 90 % of what the system allows.
 
-    That is the least of the machine's memory, the limits of this process's cgroups, what SLURM
-    gave the job on this node, and the limits of the process (``ulimit -v`` and ``-m``).
+    The system allows the smallest of the machine's memory, the limits of this process's cgroups,
+    Slurm's limit for the job on this node, and the limits of the process (``ulimit -v`` and
+    ``-m``).
 
     Parameters
     ----------
     asked
-        A limit that was set by hand; nothing else is looked at then.
+        The user's limit in bytes, or None.
     root
-        Where ``proc`` and ``sys`` are.
+        Folder with ``proc`` and ``sys``.
     environment
-        Where SLURM's variables are.
+        Environment variables, among them Slurm's.
     """
     if asked is not None:
         return Allowance(asked, "`memory_limit`")
-    found = [*_machine(root), *_cgroups(root), *_slurm(environment), *_process()]
-    if not found:
+    limits = [*_machine(root), *_cgroups(root), *_slurm(environment), *_process()]
+    if not limits:
         return Allowance(1 << 62, "this machine's memory")
-    least = min(found)
-    return least._replace(bytes=least.bytes - least.bytes // SPARED)
+    smallest = min(limits)
+    return smallest._replace(bytes=smallest.bytes - smallest.bytes // SPARED_PART)
 
 
 def resident_bytes(root: Path = Path("/")) -> int:
-    """Return the bytes of memory that this process holds now; 0 where the system does not say."""
+    """Return the bytes of memory that this process holds; 0 if the system does not tell."""
     try:
         pages = (root / "proc/self/statm").read_text().split()[1]
     except (OSError, IndexError):
@@ -70,23 +72,23 @@ def resident_bytes(root: Path = Path("/")) -> int:
 
 
 def refuse_below(least: int, allowed: Allowance, remedy: str) -> None:
-    """Refuse an allowance that the work cannot be done in.
+    """Raise an error if the memory that may be used is too little.
 
     Parameters
     ----------
     least
-        The smallest workable number of bytes.
+        The smallest number of bytes with which the work can be done.
     allowed
-        What may be used.
+        The memory that may be used.
     remedy
-        What needs less.
+        What needs less memory, for the message.
 
     Raises
     ------
     InputError
-        If the limit is no positive number.
+        If the limit is not a positive number.
     MemoryLimitError
-        If the limit is too small; says the smallest workable one.
+        If the limit is too small; the message names the smallest one that works.
     """
     if allowed.bytes < 1:
         raise InputError(f"`memory_limit` is {allowed.bytes}, but it must be at least 1")
@@ -99,16 +101,31 @@ def refuse_below(least: int, allowed: Allowance, remedy: str) -> None:
 
 
 def interpolate(least: int, most: int, part: float) -> int:
-    """Return a size between two: for parts from 0 to 1 it grows by like factors.
+    """Return a size between two bounds; it grows by equal factors for equal steps of `part`.
 
-    >>> between(10, 1000, 0.5)
+    Parameters
+    ----------
+    least, most
+        The bounds.
+    part
+        From 0 to 1.
+
+    >>> interpolate(10, 1000, 0.5)
     100
     """
     return least if most <= least else round(least * (most / least) ** part)
 
 
 def find_largest_part(cost: Callable[[float], int], most: int) -> float:
-    """Return the largest part, from 0 to 1, that costs no more than so many bytes; 0 always may."""
+    """Return the largest part, from 0 to 1, whose cost is within a limit; 0 is always allowed.
+
+    Parameters
+    ----------
+    cost
+        Returns the cost of a part; it must not fall.
+    most
+        The limit.
+    """
     if cost(1.0) <= most:
         return 1.0
     low, high = 0.0, 1.0
@@ -128,7 +145,7 @@ def _machine(root: Path) -> Iterator[Allowance]:
 
 
 def _cgroups(root: Path) -> Iterator[Allowance]:
-    """Return the limits of the process's cgroups and of those that they are in."""
+    """Yield the limits of the process's cgroups and of their parents."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -154,13 +171,15 @@ def _cgroups(root: Path) -> Iterator[Allowance]:
 
 
 def _slurm(environment: Mapping[str, str]) -> Iterator[Allowance]:
-    """Return what SLURM gave the job on this node; it counts in MiB, and 0 is all there is."""
+    """Yield Slurm's limit for the job on this node; Slurm counts in MiB, and 0 means no limit."""
     megabytes = environment.get("SLURM_MEM_PER_NODE", "")
     if not megabytes.isdecimal():
-        each, cpus = (
+        per_cpu, cpus = (
             environment.get(name, "") for name in ("SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE")
         )
-        megabytes = str(int(each) * int(cpus)) if each.isdecimal() and cpus.isdecimal() else ""
+        megabytes = (
+            str(int(per_cpu) * int(cpus)) if per_cpu.isdecimal() and cpus.isdecimal() else ""
+        )
     if megabytes.isdecimal() and int(megabytes):
         yield Allowance(int(megabytes) * MIB, "SLURM's limit for this job")
 

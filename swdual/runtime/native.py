@@ -1,17 +1,17 @@
-"""Kernels as native code: compiled by Numba once a machine, from then on run without it.
+"""Kernels as native code: Numba compiles them once on each machine; later runs do without Numba.
 
-Importing Numba and filling its registries takes 0.4 s, as long as a search of 15 billion cells. So
-a kernel's object code is kept in the cache folder, one file for each combination of argument
-types, and loaded by LLVM alone.
+The import of Numba takes 0.4 s, as long as a search of 15 billion cells. So the object code of a
+kernel is kept in the cache folder, in one file for each combination of argument types. LLVM alone
+loads it.
 
-All kernels have the same binary interface. The arguments are written into an array of 64-bit
-words: an array as its address, shape and strides (in bytes), a number as itself, a tuple as its
+All kernels have the same binary interface. The caller writes the arguments into an array of 64-bit
+words: of an array its address, shape and strides (in bytes), a number as one word, a tuple as its
 items. The results follow behind them::
 
     words     | address | shape | strides | number | item | item | result | result |
     argument    \\_______ array ________/    int      \\_ tuple _/
 
-A kernel must be self-contained: it allocates nothing and calls nothing but other kernels.
+A kernel must be self-contained: it allocates no memory, and calls only other kernels.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from swdual.runtime.cache import cache_folder, source_digest
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 INTEGER, FLOAT, BOOLEAN = "i", "f", "b"
-"""Types of numbers: int64, float64, and a truth value, each in a word of its own."""
+"""Types of numbers: int64, float64 and bool; each takes one word."""
 
 ArgumentType = tuple[str, int, str] | str
 """An array's item type, dimensions and layout ("C", or "A" for any); a number's type, or "(ii)"."""
@@ -48,7 +48,7 @@ _DIGEST_BYTES = 8
 
 @dataclass(frozen=True)
 class NativeCode:
-    """What the compiler made of a kernel for some types of arguments.
+    """The compiled code of a kernel for one combination of argument types.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class NativeCode:
     object_code: bytes
 
     def to_bytes(self) -> bytes:
-        """Return the code as it is kept: a digest of the rest, a line of facts, the object."""
+        """Return the content of a cache file: a digest, a line of facts, the object code."""
         facts = f"{self.symbol} {int(self.is_tuple)} {self.results}\n".encode()
         return xxhash.xxh3_64_digest(facts + self.object_code) + facts + self.object_code
 
     @classmethod
-    def from_bytes(cls, kept: bytes) -> NativeCode | None:
-        """Return what `to_bytes` wrote, or None if it is damaged."""
-        digest, rest = kept[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
+    def from_bytes(cls, data: bytes) -> NativeCode | None:
+        """Return the code in a cache file, or None if it is damaged."""
+        digest, rest = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
         if xxhash.xxh3_64_digest(rest) != digest:
             return None
         facts, _, object_code = rest.partition(b"\n")
@@ -84,17 +84,17 @@ class NativeCode:
 
 
 class NativeKernel:
-    """A kernel that is loaded, or compiled, when it is first called with some types of arguments.
+    """A kernel that is loaded, or compiled, at the first call with a combination of argument types.
 
     Parameters
     ----------
     name
-        What its files in the cache folder are called.
+        Name of its files in the cache folder.
     file
-        Where the function stands. Its code is compiled again where this file changes, or another
-        one that it depends on.
+        The file of the Python function. The kernel is compiled again if this file changes, or a
+        file that it depends on.
     source
-        Returns the Python function. It is called only where the kernel must be compiled.
+        Returns the Python function; called only if the kernel must be compiled.
     """
 
     def __init__(self, name: str, file: str, source: Callable[[], Callable[..., Any]]) -> None:
@@ -105,7 +105,7 @@ class NativeKernel:
         self._loaded: dict[tuple[ArgumentType, ...], _LoadedCode] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the kernel. The GIL is released meanwhile."""
+        """Run the kernel; the GIL is released meanwhile."""
         types: list[ArgumentType] = []
         words: list[int] = []
         for argument in arguments:
@@ -138,7 +138,7 @@ class NativeKernel:
 
     @property
     def _numba_type_(self) -> Any:
-        """What Numba takes this object for where another kernel names it."""
+        """Numba's type of this object, for kernels that call it."""
         from swdual.runtime.codegen import type_of
 
         return type_of(self.dispatcher)
@@ -198,20 +198,20 @@ class _LoadedCode:
 
 
 def native(function: Function) -> Function:
-    """Return `function` as a kernel whose native code is kept between runs.
+    """Return a function as a kernel whose native code is kept between runs.
 
-    It takes C-contiguous or other arrays, numbers, and tuples of numbers; integers become int64.
-    It returns nothing, a number or a tuple of numbers.
+    It takes arrays, numbers, and tuples of numbers; integers become int64. It returns nothing, a
+    number, or a tuple of numbers.
     """
     name = f"{function.__module__}.{function.__qualname__}"
     return cast(Function, NativeKernel(name, _file_of(function), lambda: function))
 
 
 def native_family(factory: Callable[..., Function]) -> Callable[..., Function]:
-    """Return `factory`, a function of integers that returns a kernel, with kernels that are kept.
+    """Return a function that returns kernels, one for each combination of whole numbers.
 
-    The factory itself is called only where a kernel must be compiled. So whatever it imports from
-    Numba is not imported otherwise.
+    `factory` takes these numbers and returns the Python function of a kernel. It is called only if
+    the kernel must be compiled, so it can import Numba without delay for other runs.
     """
 
     @functools.cache
@@ -230,8 +230,8 @@ def _file_of(function: Callable[..., Any]) -> str:
 def target_processor() -> tuple[str, str]:
     """Return name and features of the processor to compile for, as LLVM spells them.
 
-    As for Numba, the environment variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES win over what
-    this machine has.
+    The environment variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES replace those of this machine,
+    as for Numba.
     """
     import llvmlite.binding as llvm
 
@@ -257,7 +257,7 @@ def target_machine() -> Any:
 
 @functools.cache
 def _linker() -> Any:
-    """Return LLVM's execution engine, which places object code in memory, and a lock for it."""
+    """Return LLVM's execution engine, which loads object code, and a lock for it."""
     import llvmlite.binding as llvm
 
     machine = target_machine()
@@ -283,7 +283,7 @@ def _read(path: Path) -> NativeCode | None:
 
 
 def _write(path: Path, code: NativeCode) -> None:
-    """Keep the code; a folder that is full or gone meanwhile costs a compilation, no more."""
+    """Keep the code; if that fails, the kernel is compiled again next time."""
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(code.to_bytes())

@@ -1,7 +1,7 @@
 """Letters and their codes: NCBI's protein letters and the IUPAC nucleotides.
 
-Every letter is kept as written (only lower case is folded), so that a result can show it. How the
-rarer ones score is the business of the matrix: U as C and O as X, as in BLAST.
+Letters are kept as written, apart from lower case, so that results can show them. The matrix
+decides how rare letters score: U as C and O as X, as in BLAST.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ ALIGNMENT = 16
 """Sequences laid end to end begin on multiples of this many bytes, with `PAD` between them."""
 
 INVALID = 255
-"""What `Alphabet.encoding` gives for a byte that is no letter of the alphabet."""
+"""The code of a byte that is not a letter of the alphabet, in `Alphabet.encoding`."""
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The letters of one kind of sequence; a letter's code is its place in `letters`.
+    """The letters of one kind of sequence; the code of a letter is its index in `letters`.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class Alphabet:
     letters
         At most 31 upper-case letters.
     wildcard
-        The letter that stands for an unknown one.
+        The letter for an unknown residue.
     aliases
         Other spellings, as pairs of letters: ("U", "T") reads U as T.
     complements
-        The letter that pairs with each of `letters` on the other strand; "" if there is none.
+        The complement of each of `letters`; "" if there is none.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Alphabet:
     complements: str = ""
 
     def __reduce__(self) -> tuple[Callable[[str], Alphabet], tuple[str]]:
-        """Pickle as a name: there is one object of each in a process."""
+        """Pickle as a name: a process has one object of each alphabet."""
         return _find_alphabet, (self.name,)
 
     @property
     def plural(self) -> str:
-        """What messages call sequences of this kind."""
+        """The plural noun for messages."""
         return "proteins" if self.name == "prot" else "nucleotides"
 
     @cached_property
@@ -71,7 +71,7 @@ class Alphabet:
         return self.letters.encode().ljust(256, b"?")
 
     def encode(self, sequence: str) -> bytes:
-        """Return the codes of a sequence, one byte per letter; `INVALID` for what is no letter.
+        """Return the codes of a sequence, one byte per letter; `INVALID` for invalid letters.
 
         >>> list(PROTEIN.encode("ARnd"))
         [0, 1, 2, 3]
@@ -87,7 +87,7 @@ class Alphabet:
         return codes.translate(self.decoding).decode()
 
     def reverse_complement(self, codes: bytes) -> bytes:
-        """Return the codes of the other strand, in its own direction.
+        """Return the codes of the reverse complement.
 
         >>> NUCLEOTIDE.decode(NUCLEOTIDE.reverse_complement(NUCLEOTIDE.encode("AACGR")))
         'YCGTT'

@@ -1,4 +1,4 @@
-"""Whether letters are those of proteins or of nucleotides."""
+"""Detection of the alphabet: proteins or nucleotides."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN, Alphabet
 
-ENOUGH_LETTERS = 50
-"""Fewer letters than these do not show what they are: they count as a protein's."""
+MIN_LETTERS = 50
+"""Fewer letters than these count as a protein, as they do not show what they are."""
 
 NUCLEOTIDE_SHARE = 0.9
-"""The share of A, C, G, T, U and N among the letters of nucleotides, at least, as in BLAST."""
+"""Minimum share of A, C, G, T, U and N among the letters of nucleotides, as in BLAST."""
 
 _COMMON = b"ACGTUNacgtun"
 _NOT_RESIDUES = re.compile(rb"\n[ \t]*[>#][^\n]*")
@@ -19,12 +19,9 @@ _FOREIGN = bytes(set(b"EFIJLOPQXZefijlopqxz"))
 
 
 class AlphabetDetector:
-    """Finds out from the first part of a file what its letters mean.
+    """Detects the alphabet from the first part of a file.
 
-    Parameters
-    ----------
-    alphabet
-        The answer; None until the file was read.
+    `alphabet` is None until `look` was called.
     """
 
     def __init__(self) -> None:
@@ -43,13 +40,13 @@ def _letters(text: bytes) -> bytes:
 
 
 def are_nucleotides(letters: bytes) -> bool:
-    """Return whether letters are most likely those of nucleotides.
+    """Return whether letters are most likely nucleotides.
 
     >>> are_nucleotides(b"GATTACA" * 10), are_nucleotides(b"GATTACA"), are_nucleotides(b"MK" * 50)
     (True, False, False)
     """
     common = len(letters) - len(letters.translate(None, _COMMON))
-    return len(letters) >= ENOUGH_LETTERS and common >= NUCLEOTIDE_SHARE * len(letters)
+    return len(letters) >= MIN_LETTERS and common >= NUCLEOTIDE_SHARE * len(letters)
 
 
 def are_proteins(text: bytes) -> bool:

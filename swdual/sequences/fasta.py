@@ -1,7 +1,7 @@
 """Records of FASTA and FASTQ files as residue codes.
 
-What is wrong with a record is reported with its line. A long stretch of FASTA in which every byte
-is as expected takes a compiled short cut to the same result. FASTQ is read by dnaio.
+Errors name the line. A compiled parser reads long chunks of well-formed FASTA; Python code reads
+the rest, with the same result, and finds errors. dnaio reads FASTQ.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 BULK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 20
-"""How far the first record may be away: comments and blank lines may stand in front of it."""
+"""The first record must begin within so many bytes; comments and blank lines may precede it."""
 
 PARSING_THREADS = 2
 NOT_SEQUENCES = {
@@ -53,7 +53,7 @@ NOT_SEQUENCES = {
     b"7z\xbc\xaf": "is a 7-Zip archive; unpack it first",
     b"%PDF": "is a PDF document, not a sequence file",
 }
-"""The first bytes of other files that are given by mistake, and what they are."""
+"""First bytes of files that users give by mistake, and messages for them."""
 
 FASTQ_RECORDS = 10_000
 
@@ -61,7 +61,22 @@ FASTQ_RECORDS = 10_000
 def read_sequences(
     source: Source, alphabet: Alphabet = PROTEIN, *, on_invalid: OnInvalid = "error"
 ) -> Iterator[Sequence]:
-    """Return the records of a file one by one; see `read_batches`."""
+    """Yield the records of a FASTA or FASTQ file one by one.
+
+    Parameters
+    ----------
+    source
+        A path, or "-" for standard input.
+    alphabet
+        The alphabet of the letters.
+    on_invalid
+        What to do with invalid letters: see `read_batches`.
+
+    Raises
+    ------
+    InputError
+        As for `read_batches`.
+    """
     for batch in read_batches(source, alphabet, on_invalid=on_invalid):
         yield from batch.sequences(alphabet)
 
@@ -72,26 +87,26 @@ def read_batches(
     *,
     on_invalid: OnInvalid = "error",
 ) -> Iterator[Batch]:
-    """Return the records of a FASTA or FASTQ file in batches of a few megabytes.
+    """Yield the records of a FASTA or FASTQ file in batches of a few megabytes.
 
-    Plain, gzip, bzip2, xz and zstd files are told apart by their first bytes; "-" is standard
-    input. Records without residues are left out with a warning; a record without a name is
-    called ``sequence_N`` after its place in the file.
+    The first bytes tell plain, gzip, bzip2, xz and zstd files apart. Records without residues are
+    skipped with a warning. A record without a name is called ``sequence_N``, with its number in the
+    file.
 
     Parameters
     ----------
     source
-        A path or "-".
+        A path, or "-" for standard input.
     alphabet
-        What the letters mean; a detector finds it out from the first batch.
+        The alphabet of the letters; a detector finds it out from the first batch.
     on_invalid
-        A letter outside the alphabet is refused ("error"), read as the wildcard ("replace"), or
-        its record is left out ("skip").
+        What to do with letters that are not in the alphabet: raise an error ("error"), read them as
+        the wildcard ("replace"), or skip their record ("skip").
 
     Raises
     ------
     InputError
-        If the file cannot be read or is not what it should be: with file, line, cause and remedy.
+        If the file cannot be read, or has errors; with file, line, cause and remedy.
     """
     detector = alphabet if isinstance(alphabet, AlphabetDetector) else None
     known = PROTEIN if isinstance(alphabet, AlphabetDetector) else alphabet
@@ -105,7 +120,8 @@ def read_batches(
             cause = failure.cause
             raise read_error(source, compression, validator.records, cause) from failure
         except InputError as error:
-            # What a damaged stream gave before it was found out may look like a bad record.
+            # A damaged stream may return wrong bytes before it fails. So read on: if it is damaged,
+            # that is the cause of the error in the record.
             damage = drain(stream) if compression is not None else None
             if damage is not None:
                 raise read_error(source, compression, validator.records, damage) from error
@@ -126,14 +142,14 @@ def looks_like_nucleotides(batch: Batch) -> bool:
 def _batches(
     stream: InputStream, validator: Validator, detector: AlphabetDetector | None
 ) -> Iterator[Batch]:
-    kind, whole = _kind(pieces(stream), validator.name)
+    kind, parts = _kind(pieces(stream), validator.name)
     if kind == "fastq":
-        bounded = bound_lines(whole, validator.name)
+        bounded = bound_lines(parts, validator.name)
         rest = io.BufferedReader(cast(io.RawIOBase, ChunkReader(bounded)))
         yield from _fastq_batches(cast(BinaryIO, rest), validator, detector)
         return
     line = 1
-    parts = chunks(whole, validator.name)
+    parts = chunks(parts, validator.name)
     if detector is not None:
         first = next(parts, b"")
         validator.alphabet = detector.look(first[:CHUNK_BYTES])
@@ -148,7 +164,7 @@ def _batches(
 
 
 def _refuse_known(start: bytes, name: str) -> None:
-    """Refuse the first bytes of files that are known, and are no sequences."""
+    """Raise an error if the first bytes are those of a known file that holds no sequences."""
     for magic, what in NOT_SEQUENCES.items():
         if start.startswith(magic):
             raise InputError(what, file=name)
@@ -157,23 +173,23 @@ def _refuse_known(start: bytes, name: str) -> None:
 def _kind(
     parts: Iterator[bytes], name: str
 ) -> tuple[Literal["fasta", "fastq", "nothing"], Iterator[bytes]]:
-    """Tell FASTA from FASTQ by the first line that says anything; also return all parts."""
+    """Tell FASTA from FASTQ by the first line with content; also return all parts."""
     seen = b""
     for part in parts:
         seen += part
-        whole = itertools.chain([seen], parts)
+        all_parts = itertools.chain([seen], parts)
         for number, line in enumerate(seen.splitlines(), start=1):
             start = line.strip()
             if start.startswith(b">"):
-                return "fasta", whole
+                return "fasta", all_parts
             if start.startswith(b"@"):
-                return "fastq", whole
+                return "fastq", all_parts
             if start and not start.startswith(b"#"):
                 _refuse_known(seen, name)
-                found = start[:30].decode("ascii", "backslashreplace")
+                content = start[:30].decode("ascii", "backslashreplace")
                 raise InputError(
                     "expected '>' (FASTA) or '@' (FASTQ) at the start of a record, found "
-                    f"{found!r}; is this a sequence file?",
+                    f"{content!r}; is this a sequence file?",
                     file=name,
                     line=number,
                 )
@@ -188,10 +204,10 @@ def _kind(
 def _parse_ahead(
     chunks: Iterable[bytes], encoding: bytes
 ) -> Iterator[tuple[bytes, int, Batch | None]]:
-    """Return each chunk with its number of lines and its records if it is well formed.
+    """Yield each chunk with its number of lines, and its records if it is well formed.
 
-    The compiled parser runs in threads, ahead of the reader of the records. If the stream fails,
-    the records before are returned first.
+    The compiled parser runs in threads, ahead of the reader. If the stream fails, the records
+    before the failure are returned first.
     """
     failure: ReadFailure | None = None
     with ThreadPoolExecutor(PARSING_THREADS) as pool:
@@ -211,9 +227,9 @@ def _parse_ahead(
 
 
 def _parse(chunk: bytes, encoding: bytes) -> tuple[int, Batch | None]:
-    """Return the lines of a piece of FASTA and its records, if nothing is out of the ordinary.
+    """Return the number of lines of a chunk of FASTA, and its records if it is well formed.
 
-    A short text is not worth loading the compiled parser.
+    A small chunk is not worth the loading of the compiled parser.
     """
     if len(chunk) >= BULK_BYTES:
         from swdual.sequences._parse import parse_clean
@@ -235,16 +251,16 @@ def _parse(chunk: bytes, encoding: bytes) -> tuple[int, Batch | None]:
 
 @dataclass(frozen=True)
 class _Text:
-    """A piece of FASTA as read, to be taken record by record and to find lines in."""
+    """A chunk of FASTA as text, for records that need care, and to find the lines of errors."""
 
     chunk: bytes
     first_line: int
     validator: Validator
 
     def records(self) -> Iterator[tuple[str, bytes]]:
-        """Return titles and residues; '?' stands for a character beyond ASCII.
+        """Yield titles and residues; '?' stands for a character beyond ASCII.
 
-        Blank lines and lines that begin with "#" are left out.
+        Blank lines and lines that begin with "#" are skipped.
         """
         title: bytes | None = None
         residues: list[bytes] = []
@@ -293,7 +309,7 @@ def _fastq_batches(
 
 
 def _next_records(reader: Iterable[dnaio.SequenceRecord]) -> list[tuple[str, bytes]]:
-    """Return names and residues of the next records, as many as memory has room for."""
+    """Return names and residues of the next records, a few megabytes at most."""
     pairs, size = [], 0
     for record in reader:
         pairs.append((record.name, record.sequence.encode()))

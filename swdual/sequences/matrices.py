@@ -87,10 +87,17 @@ def names() -> list[str]:
 
 
 def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> SubstitutionMatrix:
-    """Return a built-in matrix by name (any case), or one read from a file.
+    """Return a built-in matrix, or a matrix from a file.
 
-    Built-in values are NCBI's own, B, J, Z, X and ``*`` included: X scores -1 throughout, and
-    BLOSUM80 is the matrix in half-bit units, the one that NCBI's statistics belong to.
+    Built-in values are NCBI's own, with B, J, Z, X and ``*``: X scores -1 throughout, and BLOSUM80
+    is the matrix in half-bit units that NCBI's statistics belong to.
+
+    Parameters
+    ----------
+    name
+        Name of a built-in matrix in any case, or path of a file in NCBI's format.
+    alphabet
+        The alphabet of the sequences.
 
     Raises
     ------
@@ -126,11 +133,18 @@ BASES = {
 
 
 def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
-    """Return the nucleotide matrix of blastn: `reward` for equal bases, `penalty` otherwise.
+    """Return the nucleotide matrix of blastn.
 
-    Letters that may stand for the same base score, as in blastn, what is expected where one of
-    the n bases of the more ambiguous letter matches: ``(reward + (n - 1) * penalty) / n``, rounded
-    to the nearest whole number, halves away from 0.
+    Letters that may stand for the same base score, as in blastn, the expected score if one of the n
+    bases of the more ambiguous letter matches: ``(reward + (n - 1) * penalty) / n``, rounded to the
+    nearest whole number, halves away from 0.
+
+    Parameters
+    ----------
+    reward
+        Score of equal bases, above 0.
+    penalty
+        Score of different bases, below 0.
 
     Raises
     ------
@@ -168,9 +182,9 @@ def _ncbi() -> dict[str, Any]:
 def _read(path: str, alphabet: Alphabet) -> SubstitutionMatrix:
     """Read a matrix in NCBI's text format.
 
-    A line of letters, then for each of them a line with the letter and its scores; blank lines
-    and what follows '#' are passed over. The rows are the query's letters. A letter that is not
-    listed takes the smallest score.
+    The first line has the letters of the columns. Each other line has a letter and its scores: rows
+    are letters of the query. Blank lines and text after '#' are ignored. Letters that are missing
+    get the smallest score.
     """
     try:
         lines = read_small(path).decode(errors="replace").splitlines()
@@ -189,7 +203,7 @@ def _read(path: str, alphabet: Alphabet) -> SubstitutionMatrix:
         letter, *values = words
         letter = letter.upper()
         if letter not in [*columns] or letter in rows:
-            problem = "comes twice" if letter in rows else f"is none of the columns {columns}"
+            problem = "comes twice" if letter in rows else f"is not one of the columns {columns}"
             raise MatrixError(f"row {quote(letter)} {problem}", file=path, line=number)
         if len(values) != len(columns):
             raise MatrixError(
@@ -214,7 +228,7 @@ def _refuse_letters(words: list[str], alphabet: Alphabet, path: str, line: int) 
     for word in words:
         if word.upper() not in [*alphabet.letters]:
             raise MatrixError(
-                f"not a substitution matrix: column {quote(word)} is no letter of the alphabet "
+                f"not a substitution matrix: column {quote(word)} is not a letter of the alphabet "
                 f"{alphabet.letters}",
                 file=path,
                 line=line,
@@ -227,7 +241,7 @@ def _whole_number(text: str, path: str, line: int) -> int:
     match = _WHOLE.fullmatch(text)
     if not match:
         raise MatrixError(
-            f"{quote(text)} is no whole number; scale the matrix first", file=path, line=line
+            f"{quote(text)} is not a whole number; scale the matrix first", file=path, line=line
         )
     if len(match[1]) > MAX_DIGITS or abs(int(match[1])) > MAX_MATRIX_SCORE:
         raise MatrixError(f"{quote(text)} lies beyond +-{MAX_MATRIX_SCORE}", file=path, line=line)
@@ -237,7 +251,7 @@ def _whole_number(text: str, path: str, line: int) -> int:
 def _complete(
     name: str, alphabet: Alphabet, letters: str, rows: NDArray[np.int64], unlisted: int
 ) -> SubstitutionMatrix:
-    """Spread the rows over all codes; U scores as C and O as X unless listed (BLAST's rule)."""
+    """Return a matrix for all codes; U scores as C and O as X unless listed (BLAST's rule)."""
     scores = np.full((CODES, CODES), unlisted, dtype=np.int64)
     source = {letter: i for i, letter in enumerate(letters)}
     if alphabet is PROTEIN:
@@ -245,6 +259,6 @@ def _complete(
             if rare not in source and common in source:
                 source[rare] = source[common]
     codes = np.array([alphabet.letters.index(letter) for letter in source])
-    places = np.array(list(source.values()))
-    scores[np.ix_(codes, codes)] = rows[np.ix_(places, places)]
+    indices = np.array(list(source.values()))
+    scores[np.ix_(codes, codes)] = rows[np.ix_(indices, indices)]
     return SubstitutionMatrix(name, alphabet, scores)

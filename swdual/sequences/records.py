@@ -1,4 +1,4 @@
-"""Sequences in whatever form a user has them."""
+"""Sequences from the objects that users have: files, texts, mappings, Biopython's records."""
 
 from __future__ import annotations
 
@@ -23,24 +23,38 @@ def as_sequences(
     on_invalid: OnInvalid = "error",
     unnamed: str = "sequence",
 ) -> Iterator[Sequence]:
-    """Return the sequences that an object stands for.
+    """Yield the sequences that an object stands for.
 
-    A path-like object, "-", or text that names an existing file is read as a file. Other text is
-    a sequence if it has nothing but letters and ``*``. Further: a Biopython ``SeqRecord`` or
-    ``Seq``, bytes, a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, or an
-    iterable of any of these (but not of paths). Sequences without a name are numbered.
+    A path-like object, "-", and text that names an existing file are read as a file. Other text is
+    a sequence if it has only letters and ``*``. Also: a Biopython ``SeqRecord`` or ``Seq``, bytes,
+    a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, and an iterable of any of
+    these (but not of paths).
+
+    Parameters
+    ----------
+    source
+        The object.
+    alphabet
+        The alphabet of the letters.
+    on_invalid
+        What to do with invalid letters: see `read_batches`.
+    unnamed
+        Names of sequences without a name are this word and a number.
 
     Raises
     ------
     InputError
-        If it is none of them, or a letter is not in the alphabet.
+        If the object is none of these, or a letter is not in the alphabet.
 
     >>> from swdual.sequences.alphabet import PROTEIN
     >>> [sequence.id for sequence in as_sequences({"a": "MKV", "b": "MLL"}, PROTEIN)]
     ['a', 'b']
     """
     if on_invalid not in get_args(OnInvalid):
-        raise InputError(f"on_invalid is {on_invalid!r}, none of {', '.join(get_args(OnInvalid))}")
+        raise InputError(
+            f"`on_invalid` is {on_invalid!r}, but it must be one of "
+            f"{', '.join(get_args(OnInvalid))}"
+        )
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _names_a_file(source)):
         yield from read_sequences(source, alphabet, on_invalid=on_invalid)
         return
@@ -64,7 +78,7 @@ def _is_file(text: str) -> bool:
 
 
 def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]:
-    """Return titles ("" where there is none) and residues: letters, or codes of the alphabet."""
+    """Yield titles ("" if there is none) and residues: letters, or codes of the alphabet."""
     if isinstance(source, str):
         yield "", source
     elif isinstance(source, bytes):
@@ -96,7 +110,7 @@ def _encode(
     if isinstance(residues, bytes):
         if residues and max(residues) >= len(alphabet.letters):
             raise InputError(
-                f"sequence {title!r}: {max(residues)} is no residue code; codes run from 0 to "
+                f"sequence {title!r}: {max(residues)} is not a residue code; codes run from 0 to "
                 f"{len(alphabet.letters) - 1}"
             )
         codes = residues
@@ -109,8 +123,8 @@ def _encode(
             assert isinstance(residues, str)
             letter = residues[codes.index(INVALID)]
             raise InputError(
-                f"sequence {title!r}: {letter!r} at position {codes.index(INVALID) + 1} is no "
-                f"letter of the alphabet {alphabet.letters}"
+                f"sequence {title!r}: {letter!r} at position {codes.index(INVALID) + 1} is not "
+                f"a letter of the alphabet {alphabet.letters}"
             )
         wildcard = bytes([alphabet.letters.index(alphabet.wildcard)])
         codes = codes.replace(bytes([INVALID]), wildcard)

@@ -1,4 +1,4 @@
-"""The scoring scheme: a substitution matrix and the price of a gap."""
+"""The scoring scheme: a substitution matrix and gap penalties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from swdual.errors import InputError
 from swdual.sequences.matrices import SubstitutionMatrix
 
 MAX_GAP_COST = 2**28
-"""The largest gap price; anything near it forbids gaps altogether."""
+"""The largest gap penalty; values near it forbid gaps altogether."""
 
 
 PREFERRED_GAPS = {
@@ -22,16 +22,16 @@ PREFERRED_GAPS = {
     "PAM70": (10, 1),
     "PAM250": (14, 2),
 }
-"""The gap prices that BLAST takes for each of NCBI's matrices: opening and extension."""
+"""The gap penalties that BLAST takes for each of NCBI's matrices: opening and extension."""
 
 
 class BlastTask(NamedTuple):
-    """The scoring scheme of a BLAST task, for what is not given otherwise.
+    """Default scoring parameters of a BLAST task.
 
     Parameters
     ----------
     dbtype
-        The type of sequences it compares: "prot" or "nucl".
+        The type of sequences that it compares: "prot" or "nucl".
     matrix
         The matrix of proteins.
     reward, penalty
@@ -59,11 +59,11 @@ TASKS = {
 """BLAST's tasks; those that differ in speed only score alike."""
 
 NO_TASKS = {
-    "megablast": "its gap extension penalty is no whole number (2.5); use blastn, swdual's default "
+    "megablast": "its gap extension penalty is not a whole number (2.5); use blastn, the default "
     "for nucleotides",
     "rmblastn": "its scores are those of RepeatMasker's own matrices; give yours as `matrix`",
 }
-"""Tasks of BLAST that swdual does not have: why, and what to do instead."""
+"""Tasks of BLAST that swdual does not have, with the reason and a remedy."""
 
 
 def find_task(name: str) -> BlastTask:
@@ -83,23 +83,23 @@ def find_task(name: str) -> BlastTask:
 
 @dataclass(frozen=True)
 class ScoringScheme:
-    """What an alignment scores.
+    """Substitution matrix and gap penalties.
 
     A gap of k residues costs ``gap_open + k * gap_extend`` (BLAST's convention). Programs that
-    count the first residue in the opening price (parasail, Biopython, MMseqs2) write
-    ``gap_open + gap_extend`` and ``gap_extend`` for the same scheme: BLAST's 11/1 is their 12/1.
+    count the first residue in the opening penalty (parasail, Biopython, MMseqs2) write ``gap_open +
+    gap_extend`` and ``gap_extend`` for the same scheme: BLAST's 11/1 is their 12/1.
 
     Parameters
     ----------
     matrix
         Scores of letter pairs.
     gap_open, gap_extend
-        Prices, at least 0.
+        Penalties, at least 0.
 
     Raises
     ------
     InputError
-        If a price is negative or absurdly large.
+        If a penalty is negative or above `MAX_GAP_COST`.
     """
 
     matrix: SubstitutionMatrix
@@ -108,9 +108,9 @@ class ScoringScheme:
 
     def __post_init__(self) -> None:
         for name in ("gap_open", "gap_extend"):
-            price = getattr(self, name)
-            if not 0 <= price <= MAX_GAP_COST:
+            cost = getattr(self, name)
+            if not 0 <= cost <= MAX_GAP_COST:
                 raise InputError(
-                    f"`{name}` is {price}, but gap penalties are positive numbers up to "
+                    f"`{name}` is {cost}, but gap penalties are positive numbers up to "
                     f"{MAX_GAP_COST:,} that are subtracted: 11 and 1, not -11 and -1"
                 )

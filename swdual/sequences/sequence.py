@@ -75,9 +75,16 @@ class Sequence:
 
 
 class Batch(NamedTuple):
-    """Consecutive records: header lines end to end, codes, and the length of each record.
+    """Consecutive records.
 
-    Each record's codes begin on a multiple of `ALIGNMENT` bytes.
+    Parameters
+    ----------
+    headers, header_ends
+        Header lines end to end, and (records,) where each ends.
+    codes
+        Residue codes; each record begins on a multiple of `ALIGNMENT` bytes.
+    lengths
+        (records,) residues.
     """
 
     headers: bytes
@@ -86,7 +93,7 @@ class Batch(NamedTuple):
     lengths: NDArray[np.int64]
 
     def sequences(self, alphabet: Alphabet = PROTEIN) -> Iterator[Sequence]:
-        """Return the records one by one, as sequences of this alphabet."""
+        """Yield the records one by one, as sequences of this alphabet."""
         start = title = 0
         for end, length in zip(self.header_ends.tolist(), self.lengths.tolist(), strict=True):
             codes = self.codes[start : start + length].tobytes()
@@ -136,7 +143,7 @@ def description(title: str) -> str:
 
 
 def decode_header(header: bytes) -> str:
-    """Return a stored header as text: UTF-8, or Latin-1 where it is not UTF-8."""
+    """Return a stored header as text: UTF-8, or Latin-1 if it is not valid UTF-8."""
     try:
         return header.decode("utf-8")
     except UnicodeDecodeError:

@@ -27,27 +27,27 @@ MAX_RECORD_LENGTH = 1 << 30
 """Bytes of a record, and of a line of FASTQ: a few bytes of zstd may unpack to any number."""
 
 WINDOW_BYTES = 256 << 20
-"""Memory for what an xz stream refers back to; ``xz -9`` takes 65 MiB."""
+"""Memory for the window of an xz stream; ``xz -9`` takes 65 MiB."""
 
 WINDOW = {int(zstd.DecompressionParameter.window_log_max): 27}
-"""The same for zstd: 128 MiB, which is also how far zstd's own program goes unless told."""
+"""The same for zstd: 128 MiB, the default limit of the program zstd."""
 
 DRAINED_BYTES = 1 << 30
-"""How far a stream is read on to find out whether it is damaged."""
+"""After an error in a record, so many bytes are read on to find out if the stream is damaged."""
 
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 
 
 class InputStream(Protocol):
-    """What is asked of an open file, compressed or not."""
+    """An open file, compressed or not."""
 
     def read1(self, size: int, /) -> bytes:
-        """Return some bytes, at most `size`; none at the end."""
+        """Return the next bytes, at most `size`; none at the end."""
 
 
 class ReadFailure(Exception):
-    """Reading failed, for a cause that depends on the compression."""
+    """Reading failed; the cause depends on the compression."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(cause)
@@ -55,7 +55,7 @@ class ReadFailure(Exception):
 
 
 def source_name(source: Source) -> str:
-    """Return what messages call a source.
+    """Return the name of a source in messages.
 
     >>> source_name("-")
     'standard input'
@@ -65,7 +65,7 @@ def source_name(source: Source) -> str:
 
 @contextmanager
 def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
-    """Open a source; yields its content, and the compression it was seen through, if any.
+    """Open a source; yields its content, and its compression or None.
 
     Raises
     ------
@@ -104,7 +104,19 @@ def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
 def read_error(
     source: Source, compression: str | None, records: int, cause: Exception
 ) -> InputError:
-    """Return the error for a stream that broke off after some records."""
+    """Return the error for a stream that failed.
+
+    Parameters
+    ----------
+    source
+        The file.
+    compression
+        Its compression, or None.
+    records
+        Number of records that were read before.
+    cause
+        The exception.
+    """
     name = source_name(source)
     if isinstance(cause, OSError) and (compression is None or cause.errno is not None):
         return InputError(f"cannot be read: {cause.strerror or cause}", file=name)
@@ -120,7 +132,7 @@ def read_error(
 
 
 def drain(stream: InputStream) -> Exception | None:
-    """Read a stream on, for a while; return what stops it from being read, if anything."""
+    """Read a stream on, up to `DRAINED_BYTES`; return the exception that stops it, or None."""
     left = DRAINED_BYTES
     try:
         while left > 0 and (data := stream.read1(READ_BYTES)):
@@ -131,12 +143,19 @@ def drain(stream: InputStream) -> Exception | None:
 
 
 def chunks(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Cut the pieces of a stream anew: into whole FASTA records, with ``\\n`` line ends.
+    """Cut a stream into chunks of whole FASTA records, with ``\\n`` line ends.
+
+    Parameters
+    ----------
+    parts
+        The bytes of the stream, in order.
+    name
+        Name of the file, for messages.
 
     Raises
     ------
     InputError
-        If a record does not end; `name` is the file.
+        If a record is longer than `MAX_RECORD_LENGTH`.
     """
     pending: list[bytes] = []
     held = b""
@@ -165,12 +184,19 @@ def chunks(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def bound_lines(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """Return the pieces of a stream as they are, unless a line does not end.
+    """Yield the parts of a stream unchanged, as long as no line is too long.
+
+    Parameters
+    ----------
+    parts
+        The bytes of the stream, in order.
+    name
+        Name of the file, for messages.
 
     Raises
     ------
     InputError
-        If that is so; `name` is the file.
+        If a line is longer than `MAX_RECORD_LENGTH`.
     """
     size = 0
     for data in parts:
@@ -190,7 +216,13 @@ def _refuse_endless(size: int, name: str) -> None:
 
 
 def pieces(stream: InputStream) -> Iterator[bytes]:
-    """Read a stream to its end; if that fails, first give what was read before."""
+    """Yield the bytes of a stream; if reading fails, first those that were read before.
+
+    Raises
+    ------
+    ReadFailure
+        If reading fails.
+    """
     parts: list[bytes] = []
     size = 0
     try:
@@ -209,7 +241,7 @@ def pieces(stream: InputStream) -> Iterator[bytes]:
 
 
 class _Xz:
-    """What an xz file unpacks to, in bounded memory: `lzma.open` sets no bound."""
+    """The content of an xz file, decompressed in bounded memory; `lzma.open` sets no bound."""
 
     def __init__(self, raw: io.BufferedReader) -> None:
         self._raw = raw
@@ -220,7 +252,7 @@ class _Xz:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW_BYTES)
 
     def read1(self, size: int, /) -> bytes:
-        """Return some bytes, at most `size`; none at the end."""
+        """Return the next bytes, at most `size`; none at the end."""
         data = b""
         while not data:
             packed = b""
@@ -240,7 +272,7 @@ class _Xz:
 
 
 class ChunkReader(io.RawIOBase):
-    """The chunks of a stream as a stream again."""
+    """A file object with the chunks of a stream as content."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._left = b""
@@ -251,7 +283,7 @@ class ChunkReader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        """Fill a buffer with the next bytes; return how many, 0 at the end."""
+        """Fill a buffer with the next bytes; return their number, 0 at the end."""
         if not self._left:
             self._left = next(self._chunks, b"")
         count = min(len(buffer), len(self._left))

@@ -87,10 +87,17 @@ def synthesize(residues: int, *, seed: int = 0, family_size: int = 8) -> Iterato
 def synthesize_queries(
     residues: int, *, count: int, seed: int = 0, family_size: int = 8
 ) -> Iterator[tuple[str, str]]:
-    """Yield `count` queries of different lengths for the sequences that `synthesize` makes.
+    """Yield queries for the sequences that `synthesize` makes.
 
-    Each is a descendant of one of those sequences, so it has true homologs and equals none. The
+    Each is a descendant of one of those sequences: it has true homologs, and equals none. The
     lengths rise from about 100 to about 1500, as far as there are sequences that long.
+
+    Parameters
+    ----------
+    residues, seed, family_size
+        As for `synthesize`.
+    count
+        Number of queries.
 
     >>> for header, sequence in synthesize_queries(100_000, count=2, seed=4):
     ...     print(header, len(sequence))
@@ -119,6 +126,13 @@ def synthesize_queries(
 
 def write_fasta(records: Iterable[tuple[str, str]], stream: Text) -> tuple[int, int]:
     """Write records with 60 residues per line; return the numbers of sequences and residues.
+
+    Parameters
+    ----------
+    records
+        Headers and sequences.
+    stream
+        Where to write text.
 
     >>> import sys
     >>> write_fasta([("a first", "ACDEF"), ("b", "W" * 61)], sys.stdout)

@@ -1,4 +1,4 @@
-"""Records held against an alphabet: what is refused, mended or left out, and how that is told."""
+"""Validation of records: invalid letters and empty records, and the messages about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
 
 OnInvalid = Literal["error", "replace", "skip"]
-"""A letter outside the alphabet is refused, read as the wildcard, or its record is left out."""
+"""Letters outside the alphabet raise an error, are read as the wildcard, or skip their record."""
 
 BLANKS = b" \t\n\v\f\r"
 _SUSPICIOUS_SHARE = 0.2
@@ -21,14 +21,16 @@ logger = logging.getLogger("swdual")
 
 
 class Validator:
-    """Encodes the records of one file and keeps account of what it did to them.
+    """Encodes the records of one file, and counts invalid letters and empty records.
 
     Parameters
     ----------
     name
         The file, for messages.
-    alphabet, on_invalid
-        The letters, and what becomes of others.
+    alphabet
+        The letters.
+    on_invalid
+        What to do with other letters: see `read_batches`.
     """
 
     def __init__(self, name: str, alphabet: Alphabet, on_invalid: OnInvalid) -> None:
@@ -41,7 +43,7 @@ class Validator:
         self._empty: list[str] = []
 
     def count(self, batch: Batch) -> Batch:
-        """Take note of well-formed records; returns them."""
+        """Count well-formed records; return them."""
         self.records += len(batch.lengths)
         self._residues += int(batch.lengths.sum())
         return batch
@@ -78,14 +80,21 @@ class Validator:
         return self.count(batch_of(sequences))
 
     def invalid_letter(self, line: bytes, number: int, proteins: bool = False) -> InputError | None:
-        """Return the error for the first invalid letter in a line of residues, if there is one.
+        """Return the error for the first invalid letter in a line of residues, or None.
 
-        `proteins` says that the file looks as if it held proteins.
+        Parameters
+        ----------
+        line
+            The line.
+        number
+            Its number in the file.
+        proteins
+            Whether the file looks as if it held proteins.
         """
         codes = line.translate(self.alphabet.encoding)
-        for place, code in enumerate(codes):
-            if code == INVALID and line[place] not in BLANKS:
-                return self._refusal(decode_header(line[place:])[0], number, proteins)
+        for k, code in enumerate(codes):
+            if code == INVALID and line[k] not in BLANKS:
+                return self._refusal(decode_header(line[k:])[0], number, proteins)
         return None
 
     def _refusal(self, letter: str, line: int, proteins: bool) -> InputError:
@@ -113,8 +122,8 @@ class Validator:
         Raises
         ------
         InputError
-            If nothing is left, or so much was replaced that the file cannot be what it is taken
-            for.
+            If no record is left, or so many letters were replaced that the file has probably
+            another type.
         """
         if self._empty:
             shown = ", ".join(self._empty[:3]) + (", ..." if len(self._empty) > 3 else "")

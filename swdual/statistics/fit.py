@@ -1,6 +1,6 @@
-"""E-values from the scores of the search itself, for any matrix and any gap prices.
+"""E-values from the scores of the search itself, for any matrix and any gap penalties.
 
-Most targets of a search are unrelated to the query, and their scores show what chance gives: a
+Most targets of a search are unrelated to the query. Their scores show the effect of chance: a
 mean that grows with the logarithm of the target's length, and a spread around it that does not.
 So a line is fitted to all scores of a query, without those that stand out as related. The model is
 that of ssearch (Pearson 1998, J. Mol. Biol. 276, 71-84); but where ssearch samples scores at
@@ -33,13 +33,13 @@ MIN_TARGET_LENGTH = 10
 """Shorter targets are not fitted: their scores are cut off by the targets' ends."""
 
 MIN_SCORES = 10
-"""Fewer say nothing about chance."""
+"""Fewer scores tell nothing about chance."""
 
-RELATED = 0.1
-"""A score is trimmed if fewer than so many as high are expected by chance in the whole search."""
+RELATED_EVALUE = 0.1
+"""A score with a smaller E-value is left out of the fit, as related."""
 
-ROUNDS = 30
-"""Of trimming and fitting; a few settle it."""
+MAX_ROUNDS = 30
+"""Rounds of trimming and fitting at most; usually a few are enough."""
 
 MIN_VARIANCE = 1e-9
 
@@ -55,7 +55,7 @@ Z_EDGES = (-math.inf, *range(20, 201, 5), math.inf)
 
 
 class Line(NamedTuple):
-    """Expected score ``intercept + slope * ln(target length)``, and the deviation from it."""
+    """Expected score ``intercept + slope * ln(target length)``, and the standard deviation."""
 
     slope: float
     intercept: float
@@ -69,9 +69,9 @@ class Fit:
     Parameters
     ----------
     line
-        What unrelated targets score.
+        Expected score of unrelated targets.
     query_length
-        The query whose scores were fitted.
+        Residues of the query.
     residues, sequences
         Size of the database that E-values refer to.
     alphabet
@@ -80,7 +80,7 @@ class Fit:
     fitted, trimmed
         Number of scores that the line was fitted to, and of those left out as related.
     observed
-        How many of all scores lie between the z-scores of `Z_EDGES`.
+        Numbers of scores between the z-scores of `Z_EDGES`.
     """
 
     line: Line
@@ -95,10 +95,15 @@ class Fit:
     def evaluate(
         self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
     ) -> Evaluation:
-        """Return the bit score and the E-value of each target of the query that was fitted.
+        """Return bit scores and E-values of the targets of the query that was fitted.
 
-        With z the distance from the line in deviations, and x = pi / sqrt(6) z + 0.5772, the
-        probability that chance does as well is 1 - exp(-exp(-x)).
+        With z the distance from the line in standard deviations, and x = pi / sqrt(6) z + 0.5772,
+        the probability of such a score by chance is 1 - exp(-exp(-x)).
+
+        Parameters
+        ----------
+        scores, query_length, target_lengths
+            As for `Statistics.evaluate`; `query_length` must be that of the fitted query.
         """
         assert query_length == self.query_length, "fitted to the scores of another query"
         log_lengths = np.log(np.asarray(target_lengths, np.float64))
@@ -111,12 +116,12 @@ class Fit:
         return Evaluation(bits, _log_probability(x) + log_targets)
 
     def expected(self) -> NDArray[np.float64]:
-        """Return how many scores chance puts between the z-scores of `Z_EDGES`."""
+        """Return the numbers of scores that chance puts between the z-scores of `Z_EDGES`."""
         beyond = np.exp(_log_probability(SPREAD * (np.array(Z_EDGES) - 50) / 10 + EULER))
         return -np.diff(beyond) * sum(self.observed)
 
     def facts(self) -> dict[str, str | int | float]:
-        """Return what the E-values rest on, in plain values."""
+        """Return the basis of the E-values, in plain values."""
         return {
             "method": "fit",
             "lambda": SPREAD / self.line.deviation,
@@ -174,19 +179,19 @@ def fit(
     Parameters
     ----------
     histogram
-        Scores of all its targets, as `histogram` counts them, and of shuffled ones if there are
-        few (see `shuffle`).
+        (`LENGTH_BINS`, `SCORE_BINS`) counts of the scores of all its targets, as `histogram`
+        returns them; of few targets with the scores of shuffled ones (see `shuffle`).
     query_length
-        In residues.
+        Residues of the query.
     residues, sequences
         Size of the database that E-values refer to.
     alphabet
-        Of the sequences.
+        The alphabet of the sequences.
 
     Raises
     ------
     StatisticsUnavailable
-        If there are too few scores, or all are alike.
+        If there are too few scores, or all are equal.
     """
     first = round(10 * math.log(MIN_TARGET_LENGTH))
     rows, columns = np.nonzero(histogram[first:])
@@ -200,9 +205,9 @@ def fit(
             f"{MIN_TARGET_LENGTH} or more residues, but there are {total}; {ADVICE}"
         )
     line, kept = _start(cells), cells
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         expected = np.exp(_log_probability(_standardize(line, cells.scores, cells.log_lengths)))
-        kept = Cells(*(column[expected * total >= RELATED] for column in cells))
+        kept = Cells(*(column[expected * total >= RELATED_EVALUE] for column in cells))
         following = _line(kept)
         if following == line:
             break
@@ -246,11 +251,11 @@ def _log_probability(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _start(cells: Cells) -> Line:
-    """Return a level line that related targets do not move, were they nearly half of all.
+    """Return a level line that related targets do not move, even if they are nearly half of all.
 
-    It goes through the median. Its deviation comes from the distance of the median to the sixth
-    part below it, where no related target is; that is 0.76 deviations of the model, and at least
-    half a unit of score, because scores are whole numbers.
+    It goes through the median. Its deviation is computed from the distance between the median and
+    the sixth part below it, where there is no related target. This distance is 0.76 deviations of
+    the model, and at least half a unit of score, because scores are whole numbers.
     """
     order = np.argsort(cells.scores, kind="stable")
     below = np.cumsum(cells.counts[order]) / cells.counts.sum()
@@ -261,15 +266,15 @@ def _start(cells: Cells) -> Line:
 def _line(cells: Cells) -> Line:
     """Return the least-squares line through all scores.
 
-    All have one variance under the model, so the weight of a length is its number of targets. A
-    falling line is an accident of few lengths; a level one takes its place. Queries of a few
-    residues have a line like all others: with random sequences that gave E-values nearer to the
-    truth than a level line (at E < 1, 0.3 instead of 0.2 targets by chance, for 8 residues).
+    All scores have one variance under the model, so the weight of a length is its number of
+    targets. A falling line is an accident of few lengths; it is replaced by a level one. Queries of
+    a few residues have a line like all others: with random sequences that gave E-values nearer to
+    the truth than a level line (at E < 1, 0.3 instead of 0.2 targets by chance, for 8 residues).
 
     Raises
     ------
     StatisticsUnavailable
-        If the scores are all alike.
+        If all scores are equal.
     """
     total = cells.counts.sum()
     if total < MIN_SCORES:
@@ -289,5 +294,5 @@ def _line(cells: Cells) -> Line:
 
 def _alike_error() -> StatisticsUnavailable:
     return StatisticsUnavailable(
-        f"`stats='fit'` found hardly two scores that differ, so chance has no measure; {ADVICE}"
+        f"`stats='fit'` needs scores that differ, but nearly all are equal; {ADVICE}"
     )

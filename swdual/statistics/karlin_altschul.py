@@ -24,7 +24,7 @@ ROBINSON = {
 """Amino acids in a thousand residues (Robinson and Robinson 1991, PNAS 88, 8880-8884)."""
 
 MAX_TRANSFORM = 2**21
-"""Points of the Fourier transform in `_log_ladder`; more would be a matter of seconds."""
+"""Maximum number of points of the Fourier transform in `_log_ladder`; more take seconds."""
 
 MIN_TERM = 1e-4
 MAX_TERMS = 100
@@ -54,8 +54,8 @@ class KarlinAltschul:
 def background(alphabet: Alphabet) -> NDArray[np.float64]:
     """Return the frequencies of residues in random sequences.
 
-    The 20 amino acids as Robinson and Robinson counted them, the four bases alike. Other letters
-    do not occur.
+    Amino acids have the frequencies of Robinson and Robinson, bases equal ones. Other letters do
+    not occur.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def ungapped(matrix: SubstitutionMatrix) -> KarlinAltschul:
 def require_negative_mean(
     matrix: SubstitutionMatrix,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the scores that random pairs of residues have, and their probabilities.
+    """Return the scores of random pairs of residues, and their probabilities.
 
     Raises
     ------
@@ -126,14 +126,14 @@ def _undefined_error(matrix: SubstitutionMatrix, why: str) -> StatisticsUnavaila
 def _distribution(
     matrix: SubstitutionMatrix,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the scores that random pairs of residues have, and their probabilities."""
+    """Return the scores of random pairs of residues, and their probabilities."""
     frequencies = background(matrix.alphabet)
     codes = np.flatnonzero(frequencies)
     pairs = np.outer(frequencies[codes], frequencies[codes])
     scores = matrix.scores[np.ix_(codes, codes)].astype(np.int64)
-    values, places = np.unique(scores, return_inverse=True)
+    values, indices = np.unique(scores, return_inverse=True)
     probabilities = np.zeros(len(values))
-    np.add.at(probabilities, places.ravel(), pairs.ravel())
+    np.add.at(probabilities, indices.ravel(), pairs.ravel())
     return values, probabilities
 
 

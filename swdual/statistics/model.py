@@ -1,4 +1,4 @@
-"""What every kind of statistics offers: bit scores and E-values of one query's scores."""
+"""The interface of statistics: bit scores and E-values of one query's scores."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 
 class Evaluation(NamedTuple):
-    """Bit scores and E-values of some targets, equally long columns.
+    """Bit scores and E-values of some targets.
 
-    ``log_evalues`` are natural logarithms: an E-value of 1e-5000 is no number of a computer, but
-    its logarithm is. They are finite.
+    Parameters
+    ----------
+    bits
+        (targets,) bit scores.
+    log_evalues
+        (targets,) natural logarithms of the E-values, finite: an E-value of 1e-5000 is too small
+        for a float, but its logarithm is not.
     """
 
     bits: NDArray[np.float64]
@@ -39,9 +44,9 @@ class Statistics(Protocol):
         ...
 
     def facts(self) -> dict[str, str | int | float]:
-        """Return what the E-values rest on, in plain values, for the head of a report.
+        """Return the basis of the E-values, in plain values, for the head of a report.
 
-        ``method`` (table or fit), ``lambda``, ``residues`` and ``sequences`` (of the database)
-        are always there.
+        ``method`` (table or fit), ``lambda``, ``residues`` and ``sequences`` (of the database) are
+        always there.
         """
         ...

@@ -1,8 +1,9 @@
 """NCBI's parameters of gapped local alignment, looked up by the values of a matrix.
 
-A matrix is what its scores say, not its name: a file with the values of BLOSUM62 is BLOSUM62, and
-a file called BLOSUM62 with other values is not. Only residues that have a background frequency
-(the 20 amino acids, the four bases) bear on the parameters, so only their scores are compared.
+A matrix is identified by its scores, not by its name: a file with the values of BLOSUM62 is
+BLOSUM62, and a file called BLOSUM62 with other values is not. The parameters depend only on
+residues with a background frequency (the 20 amino acids, the four bases), so only their scores are
+compared.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ ADVICE = "use `stats='fit'`, which serves any matrix and gap penalties, or `stat
 
 @dataclass(frozen=True)
 class FiniteSize:
-    """How far the best alignment of score S reaches, in residues; linear in S.
+    """Length, in residues, of the best alignment with score S: linear functions of S.
 
-    Its length has mean ``a * S + b``, variance ``alpha * S + beta``, and covariance between query
+    The length has mean ``a * S + b``, variance ``alpha * S + beta``, and covariance between query
     and target ``sigma * S + tau`` (Park, Sheetlin, Ma, Madden and Spouge 2012, BMC Research Notes
     5, 286; the symbols are theirs).
     """
@@ -44,7 +45,7 @@ class FiniteSize:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What the E-values of one scoring scheme need.
+    """Parameters of the E-values of one scoring scheme.
 
     Parameters
     ----------
@@ -53,11 +54,12 @@ class Parameters:
     alpha, beta
         The length adjustment is ``alpha / lambda_ * ln(K * search space) + beta``.
     ungapped
-        The same matrix without gaps.
+        Parameters of the same matrix without gaps.
     finite_size
-        For the finite-size correction; None for nucleotides, where nobody has published it.
+        For the finite-size correction; None for nucleotides, for which nothing is published.
     even_scores
-        The parameters hold for even scores: E takes an odd one as the even one below it.
+        The parameters hold for even scores: the E-value of an odd score is that of the even one
+        below.
     """
 
     lambda_: float
@@ -71,9 +73,9 @@ class Parameters:
 
 
 class Supported(NamedTuple):
-    """A matrix, or "reward/penalty", and the gap prices that are tabled for it.
+    """A matrix, or "reward/penalty", and the gap penalties with tabled parameters.
 
-    ``from_gaps`` are prices from which on any higher ones are served too, None for proteins.
+    ``from_gaps`` are penalties from which on all higher ones are supported, too; None for proteins.
     """
 
     name: str
@@ -82,12 +84,12 @@ class Supported(NamedTuple):
 
 
 def supported() -> list[Supported]:
-    """Return what is tabled, proteins' matrices first.
+    """Return the scoring schemes with tabled parameters, proteins' matrices first.
 
-    Multiples of rewards, penalties and gap prices are served as well.
+    Multiples of rewards, penalties and gap penalties are supported as well.
 
-    >>> found = supported()[2]
-    >>> found.name, (11, 1) in found.gaps
+    >>> schemes = supported()[2]
+    >>> schemes.name, (11, 1) in schemes.gaps
     ('BLOSUM62', True)
     """
     table = _ncbi()
@@ -112,11 +114,11 @@ def gapped(scheme: ScoringScheme) -> Parameters:
     Raises
     ------
     StatisticsUnavailable
-        If the matrix is none of NCBI's, or its table lacks the gap prices; the message lists the
-        ones it has.
+        If the matrix is none of NCBI's, or its table lacks the gap penalties; the message lists the
+        tabled ones.
 
-    >>> found = gapped(ScoringScheme(load("BLOSUM62"), 11, 1))
-    >>> found.lambda_, found.K, found.finite_size.b
+    >>> parameters = gapped(ScoringScheme(load("BLOSUM62"), 11, 1))
+    >>> parameters.lambda_, parameters.K, parameters.finite_size.b
     (0.267, 0.041, -26.6016)
     """
     if scheme.matrix.alphabet is PROTEIN:
@@ -180,7 +182,8 @@ def _nucleotide(scheme: ScoringScheme) -> Parameters:
             (scheme.gap_open, scheme.gap_extend), entry["ungapped_from"], strict=True
         )
     ):
-        # Gaps this dear do not pay. blastn sets beta by the scores as given, not as reduced.
+        # Gaps that cost so much do not occur. blastn sets beta by the scores as given, not as
+        # reduced.
         lambda_, k, h = without_gaps.lambda_, without_gaps.K, without_gaps.H
         beta = -2.0 if (reward, penalty) in {(1, -1), (2, -3)} else 0.0
         parameters = lambda_, k, h, lambda_ / h, beta
@@ -196,7 +199,7 @@ def _same(one: SubstitutionMatrix, other: SubstitutionMatrix) -> bool:
 
 
 def _row(rows: list[list[float]], scheme: ScoringScheme, divisor: int) -> list[float] | None:
-    """Return the columns behind the gap prices, or None where the prices are not tabled."""
+    """Return the columns behind the gap penalties, or None if these are not tabled."""
     for gap_open, gap_extend, *columns in rows:
         if (gap_open * divisor, gap_extend * divisor) == (scheme.gap_open, scheme.gap_extend):
             return columns
@@ -215,7 +218,7 @@ def _untabled_error(
         pairs += f", and all from {least[0] * divisor}/{least[1] * divisor} up"
     called = scheme.matrix.name if name == scheme.matrix.name else f"{scheme.matrix.name} ({name})"
     return StatisticsUnavailable(
-        f"matrix {called}: there are no tabled E-value parameters for gap prices "
+        f"matrix {called}: there are no tabled E-value parameters for gap penalties "
         f"{scheme.gap_open}/{scheme.gap_extend} (open/extend); there are for {pairs}; {ADVICE}"
     )
 

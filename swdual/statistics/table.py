@@ -15,15 +15,15 @@ from swdual.statistics.parameters import FiniteSize, Parameters, gapped
 
 
 class TableStatistics:
-    """Statistics of a scoring scheme that NCBI has tabled, for a database of a given size.
+    """Statistics of a scoring scheme from NCBI's tables, for a database of a given size.
 
-    Proteins take the finite-size correction (Park et al. 2012, as BLAST since 2.2.26), nucleotides
-    the length adjustment (Altschul and Gish 1996, Methods in Enzymology 266, 460-480).
+    Proteins have the finite-size correction (Park et al. 2012, as in BLAST since 2.2.26),
+    nucleotides the length adjustment (Altschul and Gish 1996, Methods in Enzymology 266, 460-480).
 
     Parameters
     ----------
     scheme
-        Matrix and gap prices.
+        Substitution matrix and gap penalties.
     residues, sequences
         Size of the database that E-values refer to.
 
@@ -33,9 +33,9 @@ class TableStatistics:
         If there are no parameters for the scheme.
 
     >>> from swdual.sequences.matrices import load
-    >>> statistics = Table(ScoringScheme(load("BLOSUM62"), 11, 1), 100_000_000, 250_000)
-    >>> found = statistics.evaluate(np.array([100]), 300, np.array([400]))
-    >>> f"{found.bits[0]:.1f} {np.exp(found.log_evalues[0]):.3g}"
+    >>> statistics = TableStatistics(ScoringScheme(load("BLOSUM62"), 11, 1), 100_000_000, 250_000)
+    >>> evaluation = statistics.evaluate(np.array([100]), 300, np.array([400]))
+    >>> f"{evaluation.bits[0]:.1f} {np.exp(evaluation.log_evalues[0]):.3g}"
     '43.1 0.00093'
     """
 
@@ -47,7 +47,13 @@ class TableStatistics:
     def evaluate(
         self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
     ) -> Evaluation:
-        """Return the bit score and the E-value of each target of one query."""
+        """Return bit scores and E-values of the targets of one query.
+
+        Parameters
+        ----------
+        scores, query_length, target_lengths
+            As for `Statistics.evaluate`.
+        """
         p = self.parameters
         log_k = math.log(p.K)
         raw = np.asarray(scores, np.float64)
@@ -63,9 +69,9 @@ class TableStatistics:
         return Evaluation(bits, log_space + (log_k - p.lambda_ * raw))
 
     def adjustment(self, query_length: int) -> int:
-        """Return the residues that an alignment takes off the ends of the query, as BLAST does.
+        """Return the length adjustment of a query, in residues, as BLAST computes it.
 
-        The E-values of proteins do not depend on it; reports give it.
+        The E-values of proteins do not depend on it; reports name it.
         """
         return length_adjustment(self.parameters, query_length, self.residues, self.sequences)
 
@@ -80,7 +86,7 @@ class TableStatistics:
         return (query_length - cut) * max(1, self.residues - self.sequences * cut)
 
     def facts(self) -> dict[str, str | int | float]:
-        """Return what the E-values rest on, in plain values."""
+        """Return the basis of the E-values, in plain values."""
         p = self.parameters
         facts: dict[str, str | int | float] = {
             "method": "table",
@@ -103,11 +109,20 @@ class TableStatistics:
 def length_adjustment(
     parameters: Parameters, query_length: int, residues: int, sequences: int
 ) -> int:
-    """Return the length that the ends of query and targets lose in the effective search space.
+    """Return the residues that query and targets lose in the effective search space.
 
     The largest whole l with ``l <= alpha / lambda * ln(K * space) + beta``, where space is
     ``(query_length - l) * (residues - sequences * l)`` and ``K * space`` is at least as large as
-    the query and the database; 0 where there is none.
+    the query and the database; 0 if there is none.
+
+    Parameters
+    ----------
+    parameters
+        Parameters of the scoring scheme.
+    query_length
+        Residues of the query.
+    residues, sequences
+        Size of the database.
 
     >>> from swdual.sequences.matrices import load
     >>> length_adjustment(gapped(ScoringScheme(load("BLOSUM62"))), 300, 100_000_000, 250_000)

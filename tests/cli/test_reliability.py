@@ -74,7 +74,7 @@ def test_an_asymmetric_matrix_of_ones_own_is_searched(run, matrix, stats):
     ("text", "words"),
     [
         ("   A  C\nA  4\nC  1  9\n", ["m.txt:2:", "1 scores", "2 columns"]),
-        ("   A  C\nA  4  0.5\nC  1  9\n", ["m.txt:2:", "no whole number"]),
+        ("   A  C\nA  4  0.5\nC  1  9\n", ["m.txt:2:", "not a whole number"]),
         ("   A  C\nA  4  1\n", ["m.txt:", "no row for C"]),
     ],
     ids=["missing column", "fraction", "missing row"],

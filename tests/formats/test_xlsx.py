@@ -74,7 +74,7 @@ def test_the_name_says_the_format(results, tmp_path):
     assert cells(tmp_path / "x.xlsx")[0] == list(xlsx.FIELDS)
     with pytest.raises(InputError, match="the name ends in \\.xlsx, but the format is tabular"):
         results.write(tmp_path / "y.xlsx", "6")
-    with pytest.raises(InputError, match="format xlsx is not compressed again"):
+    with pytest.raises(InputError, match="format xlsx compresses already"):
         results.write(tmp_path / "y.xlsx.gz")
 
 

@@ -368,7 +368,7 @@ def test_searches_may_run_at_once(database, table):
         ({"strand": "+"}, "`strand` is '[+]', but it must be plus, minus or both"),
         ({"strand": "plus"}, "`strand` is for nucleotides, but test holds proteins"),
         ({"dbtype": "nucl"}, "test holds proteins, but `dbtype='nucl'` was given"),
-        ({"gap_open": 5}, "no tabled E-value parameters for gap prices 5/1"),
+        ({"gap_open": 5}, "no tabled E-value parameters for gap penalties 5/1"),
     ],
 )
 def test_options_out_of_range_are_refused_with_their_name(database, options, message):

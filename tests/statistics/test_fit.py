@@ -196,9 +196,9 @@ def test_targets_under_ten_residues_are_not_fitted():
         ([], [], "at least 10 targets"),
         ([30, 40, 50, 60, 45, 38, 42, 51, 39], range(100, 109), "at least 10 targets"),
         (range(20, 40), [9] * 20, "there are 0"),
-        ([31] * 50, range(100, 150), "hardly two scores that differ"),
-        ([0] * 500, range(100, 600), "hardly two scores that differ"),
-        ([0] * 500 + [90], range(100, 601), "hardly two scores that differ"),
+        ([31] * 50, range(100, 150), "needs scores that differ"),
+        ([0] * 500, range(100, 600), "needs scores that differ"),
+        ([0] * 500 + [90], range(100, 601), "needs scores that differ"),
     ],
     ids=["none", "nine", "short", "equal", "zero", "zero but one"],
 )
