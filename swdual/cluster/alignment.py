@@ -1,4 +1,4 @@
-"""Aligning: the hits of queries made into remote tasks, small ones of several queries together."""
+"""Alignment on a cluster: hits become remote tasks; few hits of several queries share one."""
 
 from __future__ import annotations
 
@@ -15,43 +15,44 @@ from swdual.database.database import Database
 from swdual.hits.query_result import QueryResult
 from swdual.master.merge import Traced, split_hits
 
-ERRAND_CELLS = 500_000_000
-"""Cells of the alignments that one task finds, if there are so many: a twentieth of a second."""
+REMOTE_TASK_CELLS = 500_000_000
+"""Cells of the alignments in one remote task, if there are so many: about 0.05 s."""
 
 CELL_SECONDS = 2e-10
-"""What a cell takes, roughly: remote tasks are spread by it."""
+"""Approximate seconds of a cell; it spreads alignment tasks over the nodes."""
 
 
 @dataclass
 class _Bundle:
-    """Hits that one remote task aligns: of which queries, which of theirs, and what for.
+    """The hits that one remote task aligns.
 
-    With their residues' codes also come the places in the input of the targets.
+    For each request `owners` has the query's number, the indices of its hits, and the positions of
+    their targets in the input.
     """
 
     requests: list[AlignmentRequest] = field(default_factory=list)
-    whose: list[tuple[int, NDArray[np.int64], list[int]]] = field(default_factory=list)
+    owners: list[tuple[int, NDArray[np.int64], list[int]]] = field(default_factory=list)
     blocks: set[int] = field(default_factory=set)
     cells: int = 0
 
 
 class AlignmentStage:
-    """The alignments of a batch.
+    """Submits the alignments of one batch; the thread of the search calls everything here.
 
     Parameters
     ----------
     database
         The targets.
-    remote tasks
-        Where alignments are asked for.
+    dispatcher
+        Submits the tasks.
     max_range_cost
-        What the targets of a job may weigh.
+        Max cost of the targets of a request.
     priority
-        What has more is done before.
+        The priority of all its tasks.
     take
-        Is called with a query's number and some of its alignments.
+        Called with a query's number and some of its alignments.
     note
-        Is called with what came back, and the number of a query in it.
+        Called with the number of a query and the result of each task.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class AlignmentStage:
     ) -> None:
         self._database = database
         self._dispatcher = dispatcher
-        self._heaviest = max_range_cost
+        self._max_range_cost = max_range_cost
         self._priority = priority
         self._take = take
         self._note = note
@@ -75,36 +76,38 @@ class AlignmentStage:
         self._supplied: dict[int, dict[int, bytes]] = {}
 
     def add(self, number: int, result: QueryResult) -> None:
-        """Have the hits of a query aligned, those of a block by a node that has it."""
+        """Add the hits of a query; those of a block go to a node that has it."""
         anywhere = self._dispatcher.anywhere
-        for hits in split_hits(result, self._heaviest):
+        for hits in split_hits(result, self._max_range_cost):
             blocks, within = self._database.locate(result.ordinals[hits])
-            whose = np.zeros(len(hits), np.int64) if anywhere else blocks
-            for key in np.unique(whose).tolist():
-                here = np.flatnonzero(whose == key)
+            group = np.zeros(len(hits), np.int64) if anywhere else blocks
+            for key in np.unique(group).tolist():
+                here = np.flatnonzero(group == key)
                 here = here[np.argsort(blocks[here], kind="stable")]
-                found, firsts = np.unique(blocks[here], return_index=True)
-                positions = zip(found.tolist(), np.split(within[here], firsts[1:]), strict=True)
+                own_blocks, firsts = np.unique(blocks[here], return_index=True)
+                positions = zip(
+                    own_blocks.tolist(), np.split(within[here], firsts[1:]), strict=True
+                )
                 chosen = hits[here]
                 request = AlignmentRequest(
                     result.query.codes, [*positions], result.scores[chosen], result.strands[chosen]
                 )
                 bundle = self._bundles.setdefault(key, _Bundle())
                 bundle.requests.append(request)
-                bundle.whose.append((number, chosen, result.ordinals[chosen].tolist()))
-                bundle.blocks |= {*found.tolist()}
+                bundle.owners.append((number, chosen, result.ordinals[chosen].tolist()))
+                bundle.blocks |= {*own_blocks.tolist()}
                 residues = int(result.target_lengths[chosen].sum())
                 bundle.cells += residues * len(result.query.codes)
-                if bundle.cells >= ERRAND_CELLS:
+                if bundle.cells >= REMOTE_TASK_CELLS:
                     self._send(self._bundles.pop(key))
 
     def flush(self) -> None:
-        """Have all that was added aligned, also where more would fit into an remote task."""
+        """Submit everything that was added, also tasks that are not full."""
         while self._bundles:
             self._send(self._bundles.popitem()[1])
 
     def supplied(self, number: int) -> dict[int, bytes] | None:
-        """Return the residue codes of a query's targets, if they are not here, and forget them."""
+        """Remove and return the residue codes of a query's targets, if nodes have sent them."""
         return self._supplied.pop(number, None)
 
     def _send(self, bundle: _Bundle) -> None:
@@ -112,7 +115,7 @@ class AlignmentStage:
             RemoteTask(
                 align,
                 (bundle.requests, not self._has_residues),
-                partial(self._arrived, bundle),
+                partial(self._take_result, bundle),
                 "align",
                 frozenset(bundle.blocks),
                 self._priority,
@@ -120,11 +123,11 @@ class AlignmentStage:
             )
         )
 
-    def _arrived(self, bundle: _Bundle, found: Alignments) -> None:
-        """Hand on the alignments of each query, and keep targets that are not here."""
-        self._note(bundle.whose[0][0], found)
-        for index, (number, hits, ordinals) in enumerate(bundle.whose):
-            if found.codes is not None:
+    def _take_result(self, bundle: _Bundle, result: Alignments) -> None:
+        """Pass on the alignments of each query, and keep the residues that came with them."""
+        self._note(bundle.owners[0][0], result)
+        for index, (number, hits, ordinals) in enumerate(bundle.owners):
+            if result.codes is not None:
                 supplied = self._supplied.setdefault(number, {})
-                supplied |= zip(ordinals, found.codes[index], strict=True)
-            self._take(number, Traced(hits, found.tracebacks[index]))
+                supplied |= zip(ordinals, result.codes[index], strict=True)
+            self._take(number, Traced(hits, result.tracebacks[index]))

@@ -1,7 +1,7 @@
-"""Delivery: blocks of the database sent to the nodes that lack them, once each.
+"""Block transfers: each node gets the blocks of the database that it lacks, once.
 
-A block comes from a node that has it, or from the client. Dask carries it; a node that lacks many
-gets them one by one, in the order in which its shares need them, while it computes others.
+A block comes from a node that has it, or from the client. Dask carries the bytes. A node that lacks
+many blocks gets them in the order in which its shares need them, while it computes other shares.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from swdual.cluster.remote import keep_block, read_block
 from swdual.database.database import Database
 from swdual.errors import DatabaseError
 
-AT_ONCE = 2
-"""Blocks under way to a node: one arrives while the other is read."""
+MAX_RECEIVING = 2
+"""Blocks on the way to one node: one arrives while the other is read."""
 
-FROM_CLIENT, FROM_NODE = 4, 2
-"""Blocks under way from the client, as the scheduler holds them meanwhile, and from a node."""
+MAX_CLIENT_SENDING, MAX_NODE_SENDING = 4, 2
+"""Blocks on the way from the client, which the scheduler holds meanwhile, and from one node."""
 
 PRIORITY = 1 << 40
-"""Before all shares: somebody may wait for it."""
+"""Higher than that of all shares: a share may wait for the block."""
 
 
 @dataclass(eq=False)
 class _Transfer:
-    """A block that a node waits for; under way if `kept` will tell when it is there.
+    """A block that a node waits for.
 
-    It comes from the client if there is no `sender`.
+    It has three states. Waiting: `stored` is None. On the way: `stored` is the future that keeps
+    the block on the node; `read` is the future that reads it on `sender`, both None if the client
+    sends. Arrived: it is removed, and each function of `then` is called.
     """
 
     node: Node
@@ -41,11 +43,11 @@ class _Transfer:
     then: list[Callable[[], None]]
     sender: Node | None = None
     read: Future | None = None
-    kept: Future | None = None
+    stored: Future | None = None
 
 
 class BlockTransfers:
-    """What is on its way to the nodes.
+    """The blocks that nodes wait for; the thread of the search calls everything here.
 
     Parameters
     ----------
@@ -58,74 +60,77 @@ class BlockTransfers:
     def __init__(self, nodes: Nodes, database: Database) -> None:
         self._nodes = nodes
         self._database = database
-        self._parcels: dict[tuple[Node, int], _Transfer] = {}
+        self._waiting: dict[tuple[Node, int], _Transfer] = {}
 
-    def bring(self, node: Node, block: int, then: Callable[[], None]) -> None:
-        """Have a block brought to a node, and something done when it is there.
+    def request(self, node: Node, block: int, then: Callable[[], None]) -> None:
+        """Send a block to a node, unless it is there, and call a function when it has arrived.
 
         Raises
         ------
         DatabaseError
-            If nobody has it.
+            If neither a node nor the client has the block.
         """
         if block in node.blocks:
             then()
             return
-        parcel = self._parcels.get((node, block))
-        if parcel is not None:
-            parcel.then.append(then)
+        transfer = self._waiting.get((node, block))
+        if transfer is not None:
+            transfer.then.append(then)
             return
-        self._parcels[node, block] = _Transfer(node, block, [then])
+        self._waiting[node, block] = _Transfer(node, block, [then])
         self._send()
 
-    def left(self, node: Node) -> None:
-        """Forget what was on its way to a node that is lost, and send anew what came from it."""
-        for key in [key for key in self._parcels if key[0] is node]:
-            self._take_back(self._parcels.pop(key))
-        for parcel in self._parcels.values():
-            if parcel.sender is node:
-                self._take_back(parcel)
+    def forget_node(self, node: Node) -> None:
+        """Drop transfers to a lost node, and restart those from it."""
+        for key in [key for key in self._waiting if key[0] is node]:
+            self._cancel(self._waiting.pop(key))
+        for transfer in self._waiting.values():
+            if transfer.sender is node:
+                self._cancel(transfer)
         self._send()
 
-    def _take_back(self, parcel: _Transfer) -> None:
-        for future in (parcel.kept, parcel.read):
+    def _cancel(self, transfer: _Transfer) -> None:
+        """Set a transfer back to waiting."""
+        for future in (transfer.stored, transfer.read):
             if future is not None:
-                self._nodes.withdraw(future)
-        parcel.sender = parcel.read = parcel.kept = None
+                self._nodes.cancel(future)
+        transfer.sender = transfer.read = transfer.stored = None
 
     def _send(self) -> None:
-        """Send nodes the next blocks that they wait for."""
-        under_way = [parcel for parcel in self._parcels.values() if parcel.kept is not None]
-        to = Counter(parcel.node for parcel in under_way)
-        sending = Counter(parcel.sender for parcel in under_way)
-        leaving = {parcel.block for parcel in under_way if parcel.sender is None}
-        here = self._nodes.here
-        for parcel in [parcel for parcel in self._parcels.values() if parcel.kept is None]:
-            if to[parcel.node] >= AT_ONCE:
+        """Start the next transfers, as many as the limits of nodes and client allow."""
+        under_way = [transfer for transfer in self._waiting.values() if transfer.stored is not None]
+        to = Counter(transfer.node for transfer in under_way)
+        sending = Counter(transfer.sender for transfer in under_way)
+        leaving = {transfer.block for transfer in under_way if transfer.sender is None}
+        here = self._nodes.active
+        for transfer in [
+            transfer for transfer in self._waiting.values() if transfer.stored is None
+        ]:
+            if to[transfer.node] >= MAX_RECEIVING:
                 continue
-            senders = [node for node in here if parcel.block in node.blocks]
+            senders = [node for node in here if transfer.block in node.blocks]
             sender = min(senders, key=lambda node: sending[node]) if senders else None
-            if sending[sender] >= (FROM_CLIENT if sender is None else FROM_NODE):
+            if sending[sender] >= (MAX_CLIENT_SENDING if sender is None else MAX_NODE_SENDING):
                 continue
             if sender is None:
-                if parcel.block in leaving:  # soon a node will have it, and send it on
+                if transfer.block in leaving:  # soon a node has it and can send it
                     continue
-                leaving.add(parcel.block)
-            self._send_from(sender, parcel)
-            to[parcel.node] += 1
+                leaving.add(transfer.block)
+            self._send_from(sender, transfer)
+            to[transfer.node] += 1
             sending[sender] += 1
 
-    def _send_from(self, sender: Node | None, parcel: _Transfer) -> None:
-        """Send a block from a node that has it, or from here."""
-        nodes, block = self._nodes, parcel.block
+    def _send_from(self, sender: Node | None, transfer: _Transfer) -> None:
+        """Send a block from a node that has it, or from the client."""
+        nodes, block = self._nodes, transfer.block
         data: bytes | Future
         if sender is None:
             if not self._database.has_block(block):
                 self._refuse(block)
             data = self._database.block_bytes(block)
         else:
-            parcel.sender = sender
-            data = parcel.read = nodes.ask(
+            transfer.sender = sender
+            data = transfer.read = nodes.submit(
                 read_block,
                 sender,
                 block,
@@ -135,34 +140,36 @@ class BlockTransfers:
                 priority=PRIORITY,
             )
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Sending large graph")  # there is no better way
-            parcel.kept = nodes.ask(
+            warnings.filterwarnings(
+                "ignore", "Sending large graph"
+            )  # the client has the block, not Dask
+            transfer.stored = nodes.submit(
                 keep_block,
-                parcel.node,
+                transfer.node,
                 block,
                 data,
-                then=partial(self._arrived, parcel),
+                then=partial(self._finish, transfer),
                 name="keep",
-                only=[parcel.node],
+                only=[transfer.node],
                 priority=PRIORITY,
             )
         self._database.release()
 
     def _refuse(self, block: int) -> None:
-        """End the search for want of a block; say which file it should be in."""
-        hosts = ", ".join(sorted({node.facts.host for node in self._nodes.here}))
+        """Raise the error of a block that is nowhere; it names the file that should have it."""
+        hosts = ", ".join(sorted({node.facts.host for node in self._nodes.active}))
         try:
             self._database.block(block)
         except DatabaseError as error:
             words = f"{error.message}, or to a node: none has it ({hosts})"
             raise DatabaseError(words, file=error.file) from error
 
-    def _arrived(self, parcel: _Transfer, _: None) -> None:
-        """Do what waited for a block."""
-        del self._parcels[parcel.node, parcel.block]
-        parcel.node.blocks.add(parcel.block)
-        if parcel.read is not None:
-            self._nodes.withdraw(parcel.read)
-        for then in parcel.then:
+    def _finish(self, transfer: _Transfer, _: None) -> None:
+        """Call what waits for a block that has arrived, and start the next transfers."""
+        del self._waiting[transfer.node, transfer.block]
+        transfer.node.blocks.add(transfer.block)
+        if transfer.read is not None:
+            self._nodes.cancel(transfer.read)
+        for then in transfer.then:
             then()
         self._send()

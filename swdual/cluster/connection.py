@@ -1,4 +1,4 @@
-"""The connection to a Dask cluster that somebody has started."""
+"""Connects to a running Dask cluster, and looks which of its workers can search."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def connect(cluster: Any) -> tuple[Any, bool]:
     ClusterError
         If no scheduler answers there, or ``distributed`` is not installed.
     InputError
-        If it is none of these.
+        If it is nothing of that kind.
     """
     try:
         from distributed import Client
@@ -57,7 +57,7 @@ def connect(cluster: Any) -> tuple[Any, bool]:
         if isinstance(cluster, str):
             probe_scheduler(cluster)
         with warnings.catch_warnings():
-            # Other libraries may differ; swdual and Python must not, see `unlike`.
+            # Other libraries may differ; swdual and Python must not, see `explain_python_mismatch`.
             warnings.simplefilter("ignore", VersionMismatchWarning)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="swdual")
     except (OSError, TimeoutError) as error:
@@ -74,9 +74,9 @@ def connect(cluster: Any) -> tuple[Any, bool]:
 
 
 def probe_scheduler(address: str) -> None:
-    """Find out at once if nobody listens there, or nobody who talks as Dask does.
+    """Raise an OSError at once if no Dask scheduler listens at an address.
 
-    Dask's client would go on trying, or wait for an answer, without end.
+    Dask's client would retry, or wait for an answer, forever.
     """
     from distributed.comm.addressing import get_address_host_port
     from distributed.core import connect
@@ -103,8 +103,8 @@ def probe_scheduler(address: str) -> None:
 
 
 def silence_dask_logs() -> None:
-    """Have Dask say nothing on standard error: what matters, errors and warnings here say."""
-    with suppress(ImportError):  # which `connect` tells
+    """Silence Dask's messages on standard error: errors and warnings of swdual say what matters."""
+    with suppress(ImportError):  # `connect` reports that
         import distributed.client  # noqa: F401  (sets up its messages when it is imported)
 
         for name in ["distributed", *logging.root.manager.loggerDict]:
@@ -113,19 +113,19 @@ def silence_dask_logs() -> None:
 
 
 def make_release_probe() -> Callable[[], str | None]:
-    """Return a function that says which release of swdual there is where it runs, None if none.
+    """Return a function that returns the release of swdual where it runs; None if there is none.
 
-    Being nested it is sent as it is, and can be called where there is no swdual.
+    It is nested, so Dask sends its code: it also runs where swdual is not installed.
     """
 
     def release() -> str | None:
         import importlib
 
         try:
-            found: str = importlib.import_module("swdual.version").__version__
+            version: str = importlib.import_module("swdual.version").__version__
         except ImportError:
             return None
-        return found
+        return version
 
     return release
 
@@ -143,7 +143,7 @@ class WorkerInfo(NamedTuple):
 def list_workers(client: Any) -> dict[str, WorkerInfo]:
     """Return the workers of a cluster by their addresses."""
 
-    def told(dask_scheduler: Any) -> dict[str, tuple[Any, ...]]:
+    def read_workers(dask_scheduler: Any) -> dict[str, tuple[Any, ...]]:
         return {
             address: (
                 str(worker.server_id),
@@ -155,8 +155,8 @@ def list_workers(client: Any) -> dict[str, WorkerInfo]:
             for address, worker in dask_scheduler.workers.items()
         }
 
-    found = client.run_on_scheduler(told)
-    return {address: WorkerInfo(*facts) for address, facts in found.items()}
+    workers = client.run_on_scheduler(read_workers)
+    return {address: WorkerInfo(*facts) for address, facts in workers.items()}
 
 
 def explain_release_mismatch(release: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""How the queries of a search are grouped, so that a group against a range is a fair share."""
+"""Groups queries, so that a group against a range is a share of suitable size."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from swdual.master.ranges import Range
 
 TAPER = 0.8
-"""How much larger than the mean the largest group of queries is, how much smaller the smallest."""
+"""Relative size of the largest group above the mean, and of the smallest below it."""
 
 SMALL = 4
-"""How many times as many shares as its part of the residues allows a small range may be cut into.
-"""
+"""Upper bound on a small range's shares, relative to its share of the residues."""
 
 
 class Share(NamedTuple):
@@ -30,7 +29,7 @@ class Share(NamedTuple):
 def find_pending(
     queries: int, ranges: Sequence[Range], done: Collection[tuple[int, int]] = ()
 ) -> NDArray[np.bool_]:
-    """Return (ranges, queries) what is left to compare."""
+    """Return (ranges, queries) whether a pair is still to be compared."""
     left = np.ones((len(ranges), queries), np.bool_)
     if done:
         query, range_number = np.array([*done], np.int64).T
@@ -50,26 +49,26 @@ def group_queries(
     Parameters
     ----------
     seconds
-        (queries,) what each takes, to the others.
+        (queries,) seconds of each; only their ratios matter.
     order
-        The queries, the longest first.
+        The numbers of the queries, the longest first.
     ranges
         The targets.
     left
         (ranges, queries) whether that is still to be compared.
     wanted
-        How many shares there should be, about.
+        About how many shares there should be.
     """
     busy = [range_number for range_number, rest in enumerate(left) if rest.any()]
     residues = sum(ranges[range_number].residues for range_number in busy)
     most = math.ceil(wanted / max(1, len(busy)))
-    parted = cache(partial(_parted, order, seconds))
+    split = cache(partial(_split_queries, order, seconds))
     groups: list[NDArray[np.int64]] = []
     numbers: dict[bytes, int] = {}
     shares = []
     for range_number in busy:
         fair = wanted * ranges[range_number].residues / residues
-        for group in parted(min(most, 1 << math.ceil(math.log2(max(1.0, SMALL * fair))))):
+        for group in split(min(most, 1 << math.ceil(math.log2(max(1.0, SMALL * fair))))):
             some = group[left[range_number][group]]
             if not len(some):
                 continue
@@ -80,7 +79,7 @@ def group_queries(
     return groups, shares
 
 
-def _parted(
+def _split_queries(
     queries: NDArray[np.int64], seconds: NDArray[np.float64], count: int
 ) -> list[NDArray[np.int64]]:
     """Return the queries in at most so many groups, the large ones first.

@@ -1,7 +1,7 @@
-"""The nodes of a search as its client knows them: who is there, and what each is asked to do.
+"""Membership: which Dask workers take part in a search as its nodes, and what they are asked.
 
-Dask queues what is asked on the node that it is for, runs it, and tries again what failed. Here is
-only what Dask cannot know: which of its workers can search, and which blocks they have.
+Dask queues tasks on nodes, runs them and retries what failed. This module adds what Dask cannot
+know: which workers have the same release, what devices they have, and which blocks of the database.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ from swdual.planning.timeline import Timeline
 logger = logging.getLogger("swdual")
 
 POLL_SECONDS = 0.1
+"""How long the client waits for an event."""
+
 LOOK_SECONDS = 1.0
-"""How often the client wakes up, and how often it asks which workers there are."""
+"""How often the client asks the scheduler which workers there are."""
 
 WAIT_SECONDS = 60.0
-"""How long a search waits for a first worker, or for another when all are lost."""
+"""How long a search waits for a first node, or for another after all were lost."""
 
 PATIENCE_SECONDS = 10.0
-"""How long a search that has a node waits for others before it begins."""
+"""How long a search waits for further nodes after the first is ready."""
 
 URGENT = 1 << 40
-"""The priority of what a node needs before it can do anything."""
+"""The priority of everything that a node needs before its first share."""
 
 
 @dataclass(eq=False)
@@ -55,24 +57,31 @@ class Node:
     Parameters
     ----------
     number
-        Its number among all that ever took part.
-    address, presence
-        Where it is, and what tells it from others that were or will be there.
+        Its number among all nodes that ever took part.
+    address, server_id
+        Its address, and what tells it from earlier and later workers at that address.
     facts
-        What it has.
-    site
-        The search as it lies there.
+        Its devices and rates.
+    remote_search
+        The `RemoteSearch` that lies there.
     blocks
         The blocks of the database that are there.
 
-    `rates` are those of its workers together, `pace` what a cell takes with a query of some length.
+    Attributes
+    ----------
+    rates
+        The cost model of all its workers together.
+    pace
+        Seconds of a cell with a query of medium length.
+    kind
+        "gpu" if it has one, else "cpu".
     """
 
     number: int
     address: str
-    presence: str
+    server_id: str
     facts: NodeFacts
-    site: Future = field(repr=False)
+    remote_search: Future = field(repr=False)
     blocks: set[int] = field(repr=False)
     rates: CostModel = field(init=False, repr=False)
     pace: float = field(init=False)
@@ -85,18 +94,21 @@ class Node:
 
 
 class Nodes:
-    """All nodes of a search.
+    """All nodes of a search; the thread of the search calls everything here.
 
     Parameters
     ----------
     client
-        Of a Dask cluster.
+        The client of a Dask cluster.
     spec
-        What the nodes are told.
+        What each node is told of the search.
     timeline
-        Where each of them gets its number.
+        Where each node gets its number.
 
-    `joined` is called with each node that comes while the search runs, `left` with each that goes.
+    Attributes
+    ----------
+    on_join, on_leave
+        Called with each node that joins during the search, and with each that is lost.
     """
 
     def __init__(self, client: Client, spec: SearchSpec, timeline: Timeline) -> None:
@@ -106,35 +118,35 @@ class Nodes:
         self._requests = Requests(client, spec.token, self._look)
         annotated = dask.get_annotations()
         self._wanted = {k: annotated[k] for k in ("workers", "resources") if annotated.get(k)}
-        self.joined: Callable[[Node], object] = lambda node: None
-        self.left: Callable[[Node], object] = lambda node: None
+        self.on_join: Callable[[Node], object] = lambda node: None
+        self.on_leave: Callable[[Node], object] = lambda node: None
         self._known: list[Node] = []
         self._numbers: dict[str, int] = {}
-        self._here: dict[str, Node] = {}
+        self._active: dict[str, Node] = {}
         self._refused: dict[str, str] = {}
         self._coming: dict[str, tuple[str, Future]] = {}
         self._began = self._looked = self._last_seen = self._first_seen = time.monotonic()
         self._scheduler: str = client.scheduler.address
-        self._begun = self._has_told = False
+        self._begun = self._has_said_so = False
 
     @property
     def known(self) -> list[Node]:
-        """All that ever took part, by their numbers."""
+        """All nodes that ever took part, by number."""
         return self._known
 
     @property
-    def here(self) -> list[Node]:
-        """Those that take part now, in the order in which they came."""
-        return [*self._here.values()]
+    def active(self) -> list[Node]:
+        """The nodes that take part now, in the order in which they joined."""
+        return [*self._active.values()]
 
     def number(self, address: str) -> int:
-        """Return the number of whatever is at an address, now or later."""
+        """Return the number of the node at an address; a new address gets the next number."""
         if address not in self._numbers:
             self._numbers[address] = self._timeline.join(address)
         return self._numbers[address]
 
     def begin(self) -> None:
-        """Make the workers of the cluster ready; those that take long join later.
+        """Set up the search on the workers of the cluster; those that take long join later.
 
         Raises
         ------
@@ -145,29 +157,29 @@ class Nodes:
         """
         self._look()
         if not self._coming:  # have a cluster grow that does so by need
-            self._requests.ask("release", make_release_probe())
-        while not self._here or (self._coming and self._is_early):
-            self.attempt()
-            if not self._here:
-                self._tell_that_it_waits()
-            if self._refused and not (self._here or self._coming):
+            self._requests.submit("release", make_release_probe())
+        while not self._active or (self._coming and self._is_early):
+            self.poll()
+            if not self._active:
+                self._log_waiting()
+            if self._refused and not (self._active or self._coming):
                 raise DeviceError("; ".join(self._refused.values()))
         self._begun = True
 
     @property
     def _is_early(self) -> bool:
-        """Whether the first node has not been ready for long."""
+        """Whether the first node became ready only a short time ago."""
         return time.monotonic() - self._first_seen < PATIENCE_SECONDS
 
-    def _tell_that_it_waits(self) -> None:
-        if not self._has_told and time.monotonic() - self._began > PATIENCE_SECONDS:
-            self._has_told = True
+    def _log_waiting(self) -> None:
+        if not self._has_said_so and time.monotonic() - self._began > PATIENCE_SECONDS:
+            self._has_said_so = True
             what = "no worker has joined yet; waiting (start one with 'dask worker')"
             if self._coming:
                 what = f"waiting for {', '.join(self._coming)}: busy, or slow to start"
             logger.info("%s: %s", self._scheduler, what)
 
-    def ask(
+    def submit(
         self,
         function: Callable[..., Any],
         node: Node,
@@ -176,39 +188,40 @@ class Nodes:
         name: str,
         only: Iterable[Node] | None = None,
         priority: int = 0,
-        alone: bool = False,
+        exclusive: bool = False,
     ) -> Future:
-        """Have something done with the search as it lies on a node.
+        """Submit a function that is called with a node's `RemoteSearch`.
 
         Parameters
         ----------
         function
             Is called with the search as it lies on the node, and `args`.
         node
-            The node; others that may do it get a copy of what lies there.
+            The node whose `RemoteSearch` is used; other nodes get a copy of it.
         then
-            Is called with the result, in `attempt`; without, the result stays where it is.
+            Called with the result, in `poll`; without it the result stays on its node.
         name
-            What Dask's dashboard calls it.
+            The name on Dask's dashboard.
         only
-            The nodes that may do it, if not all.
+            The nodes that may run it, if not all.
         priority
-            What has more is done before.
-        alone
-            Whether a node does only one such thing at a time.
+            Tasks with larger numbers run first.
+        exclusive
+            Whether a node runs only one such task at a time.
         """
-        # Of none at all, too, only members have any, and those of earlier searches.
-        resources: dict[str, float] = {SLOT: 1 if alone else 0}
-        if alone:
+        # A task that needs 0 slots runs only on workers that have the resource: nodes of this
+        # search, and of earlier ones.
+        resources: dict[str, float] = {SLOT: 1 if exclusive else 0}
+        if exclusive:
             resources |= self._wanted.get("resources", {})
-        if alone and str(self._spec.options.device).startswith("cuda"):
+        if exclusive and str(self._spec.options.device).startswith("cuda"):
             resources[GPU] = 1
         if only is None and self._refused:
-            only = self.here
-        return self._requests.ask(
+            only = self.active
+        return self._requests.submit(
             name,
             function,
-            node.site,
+            node.remote_search,
             *args,
             then=then,
             workers=None if only is None else [each.address for each in only],
@@ -216,28 +229,28 @@ class Nodes:
             priority=priority,
         )
 
-    def withdraw(self, future: Future) -> None:
-        """Have something not done that was asked for, or its result forgotten."""
-        self._requests.withdraw(future)
+    def cancel(self, future: Future) -> None:
+        """Cancel a future, or drop its result."""
+        self._requests.cancel(future)
 
-    def attempt(self) -> None:
-        """Take what has come, waiting for it a moment, and look who is there now and then.
+    def poll(self) -> None:
+        """Handle the next event, and look now and then which workers there are.
 
         Raises
         ------
         ClusterError
-            If the scheduler is gone, or all nodes are for too long.
+            If the scheduler is lost, or there has been no node for too long.
         SwdualError
-            What ended something that was asked for.
+            The error of a task.
         """
-        with self.reached():
-            self._requests.take(POLL_SECONDS)
+        with self.explain_lost_scheduler():
+            self._requests.process_event(POLL_SECONDS)
             if time.monotonic() - self._looked > LOOK_SECONDS:
                 self._look()
 
     @contextmanager
-    def reached(self) -> Iterator[None]:
-        """Say so if the scheduler is lost in the block, whatever Dask makes of that."""
+    def explain_lost_scheduler(self) -> Iterator[None]:
+        """Turn whatever Dask raises in the block when the scheduler is lost into a ClusterError."""
         try:
             yield
         except SwdualError:
@@ -248,12 +261,12 @@ class Nodes:
             raise self._gone(error) from error
 
     def end(self) -> None:
-        """Have nothing more done, and let the nodes forget the search."""
+        """Cancel everything, and drop the search on all nodes."""
         coming = [future for _, future in self._coming.values()]
-        self._requests.end([*coming, *(node.site for node in self._known)])
+        self._requests.end([*coming, *(node.remote_search for node in self._known)])
 
     def _is_wanted(self, address: str, worker: WorkerInfo) -> bool:
-        """Return whether a worker is among those that ``dask.annotate`` chooses."""
+        """Return whether ``dask.annotate`` allows a worker."""
         named = self._wanted.get("workers")
         names = [named] if isinstance(named, str) else named
         if names is not None and not {address, worker.host, worker.name} & {*map(str, names)}:
@@ -262,9 +275,9 @@ class Nodes:
         return all(worker.resources.get(name, 0) >= count for name, count in needed.items())
 
     def _meet(self, address: str, worker: WorkerInfo) -> None:
-        """Ask a worker for its release, and have it made ready if that is the same as here."""
+        """Ask a worker for its release, and set it up if that is the release of this process."""
 
-        def answered(release: str | None) -> None:
+        def check_release(release: str | None) -> None:
             why = explain_release_mismatch(release)
             if why is None:
                 self._introduce(address, worker)
@@ -275,26 +288,36 @@ class Nodes:
         if why is not None:
             self._refuse_unlike(address, why)
             return
-        future = self._ask_one(address, "release", make_release_probe(), then=answered)
+        future = self._submit_to(address, "release", make_release_probe(), then=check_release)
         self._coming[address] = worker.number, future
 
     def _introduce(self, address: str, worker: WorkerInfo) -> None:
-        """Have a worker made ready; it then takes part."""
-        site = self._ask_one(address, "introduce", create_remote_search, self._spec)
-        join = partial(self._join, address, worker, site)
-        future = self._ask_one(
-            address, "describe", describe, site, then=join, failed=partial(self._failed, address)
+        """Set up the search on a worker, which then joins."""
+        remote_search = self._submit_to(address, "introduce", create_remote_search, self._spec)
+        join = partial(self._join, address, worker, remote_search)
+        future = self._submit_to(
+            address,
+            "describe",
+            describe,
+            remote_search,
+            then=join,
+            failed=partial(self._failed, address),
         )
         self._coming[address] = worker.number, future
 
-    def _ask_one(
-        self, address: str, what: str, function: Callable[..., Any], *args: object, **how: Any
+    def _submit_to(
+        self, address: str, what: str, function: Callable[..., Any], *args: object, **options: Any
     ) -> Future:
-        """Have something done by one worker and no other."""
-        return self._requests.ask(what, function, *args, workers=[address], priority=URGENT, **how)
+        """Submit a function to one worker and no other."""
+        return self._requests.submit(
+            what, function, *args, workers=[address], priority=URGENT, **options
+        )
 
     def _failed(self, address: str, error: Exception) -> None:
-        """Leave out a worker that cannot be made ready; unless none is yet, and it cannot be."""
+        """Leave a worker out that cannot be set up.
+
+        Before the search has begun, only a lack of devices is no reason to end it.
+        """
         if not (self._begun or isinstance(error, DeviceError)):
             raise error
         self._refuse(address, str(error))
@@ -306,50 +329,52 @@ class Nodes:
         logger.warning("%s; it is not used", words)
 
     def _refuse_unlike(self, address: str, why: str) -> None:
-        """Leave a worker out that is unlike this process; do not begin with such a one."""
+        """Leave a worker out that runs other releases; before the search has begun, end it."""
         words = f"{address}: {why}"
         if not self._begun:
             raise ClusterError(words)
         self._refuse(address, words)
 
-    def _join(self, address: str, worker: WorkerInfo, site: Future, told: NodeFacts) -> None:
-        """Have a node that is ready take part."""
+    def _join(
+        self, address: str, worker: WorkerInfo, remote_search: Future, facts: NodeFacts
+    ) -> None:
+        """Add a node that is ready."""
         del self._coming[address]
         number = self.number(address)
-        node = Node(number, address, worker.number, told, site, set(told.blocks))
+        node = Node(number, address, worker.number, facts, remote_search, set(facts.blocks))
         self._known.append(node)
-        if not self._here:
+        if not self._active:
             self._first_seen = time.monotonic()
-        self._here[address] = node
-        for note in told.notes:
-            logger.warning("%s (%s): %s", told.host, address, note)
+        self._active[address] = node
+        for note in facts.notes:
+            logger.warning("%s (%s): %s", facts.host, address, note)
         if self._begun:
             logger.info("node %s has joined the search", address)
-        self.joined(node)
+        self.on_join(node)
 
     def _look(self) -> None:
-        """See which workers have come and gone."""
+        """Find out which workers have joined and left."""
         if self._client.status != "running":
             raise self._gone(None)
-        everybody = list_workers(self._client)
-        workers = {k: x for k, x in everybody.items() if self._is_wanted(k, x)}
+        present = list_workers(self._client)
+        workers = {k: x for k, x in present.items() if self._is_wanted(k, x)}
         self._looked = time.monotonic()
 
         def is_gone(address: str, number: str) -> bool:
             return address not in workers or workers[address].number != number
 
-        gone = [node for node in self.here if is_gone(node.address, node.presence)]
+        gone = [node for node in self.active if is_gone(node.address, node.server_id)]
         for node in gone:
-            del self._here[node.address]
+            del self._active[node.address]
         for node in gone:
             logger.warning("node %s is lost; others do what it had to do", node.address)
-            self.left(node)
+            self.on_leave(node)
         for address, (number, future) in [*self._coming.items()]:
             if is_gone(address, number):
                 del self._coming[address]
-                self.withdraw(future)
-        new = workers.keys() - {*self._here, *self._coming, *self._refused}
-        if self._here or self._coming or gone or new:
+                self.cancel(future)
+        new = workers.keys() - {*self._active, *self._coming, *self._refused}
+        if self._active or self._coming or gone or new:
             self._last_seen = self._looked
         else:
             self._refuse_if_lost()
@@ -362,7 +387,7 @@ class Nodes:
         return ClusterError(f"{self._scheduler}: {what}{cause}")
 
     def _refuse_if_lost(self) -> None:
-        """End the search if there was no worker for long."""
+        """End the search if there has been no worker for too long."""
         if self._looked - self._last_seen < WAIT_SECONDS:
             return
         what = "the cluster has no workers; start some, such as with 'dask worker'"

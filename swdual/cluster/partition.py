@@ -1,7 +1,7 @@
-"""How a search is divided among the nodes of a cluster: into shares, each worth a message.
+"""Partitions a search among the nodes of a cluster: into shares, each worth a message.
 
 A share is a group of queries against a range of the targets; the node that gets it divides it
-among its own workers. Numbers only: which machines the nodes are is nobody's business here.
+among its own workers. It works with numbers only and knows no machines.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from swdual.planning.instance import divisible_bound
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
 
 SHARE_SECONDS = 0.01
-"""What a share takes besides: the way to the node and back."""
+"""Seconds of a share besides its tasks: its message to the node and the result back."""
 
 SHARES_PER_NODE = 32
-"""Shares of a node at which nobody waits long for another who turns out slower than predicted."""
+"""Shares per node, so that no node waits long for one that is slower than predicted."""
 
-BRIEFEST, LENGTHIEST = 0.5, 10.0
-"""Seconds of a mean share between which that holds; others have from a fifth to twice as many."""
+MIN_SHARE_SECONDS, MAX_SHARE_SECONDS = 0.5, 10.0
+"""Bounds of the mean share's seconds; single shares take a fifth to twice as many."""
 
 SLOW = 0.25
-"""The speed of a node, to that of all in the mean, below which its shares may last longer."""
+"""Speed of a node, relative to the mean, below which its shares may take longer."""
 
 MAX_SHARES = 50_000
-"""Shares beyond which a search is not cut further: each takes the client a millisecond or so."""
+"""Max shares of a search: each takes the client about a millisecond."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClusterPartition:
-    """The shares of a search and which node shall do them.
+    """The shares of a search, and the plan for the nodes.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def partition_search(
     done: Collection[tuple[int, int]] = (),
     max_range_cost: int | None = None,
 ) -> ClusterPartition:
-    """Return a sharing with a short predicted makespan, and few blocks for each node.
+    """Return a partition with a short predicted makespan, and few blocks for each node.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def partition_search(
                 database, parts, shares=len(kinds), width=width, max_range_cost=max_range_cost
             )
             left = find_pending(len(lengths), ranges)
-            return _planned(costs, database, ranges, left, wanted, kinds, planner)
+            return _plan_shares(costs, database, ranges, left, wanted, kinds, planner)
 
         return _best(attempt, costs.shares_worth(database.residues))
 
@@ -123,13 +123,13 @@ def partition_search(
     weights = np.array([each.residues for each in ranges], np.float64)
     part = weights @ left @ costs.lengths / max(1.0, weights.sum() * costs.lengths.sum())
     return _best(
-        lambda wanted: _planned(costs, database, ranges, left, wanted, kinds, planner),
+        lambda wanted: _plan_shares(costs, database, ranges, left, wanted, kinds, planner),
         costs.shares_worth(part * database.residues),
     )
 
 
 def _best(attempt: Callable[[float], ClusterPartition], wanted: float) -> ClusterPartition:
-    """Return the best of ever finer sharings; the first has shares as long as they should be."""
+    """Return the best of ever finer partitions; the first has shares of the desired length."""
     best = last = attempt(wanted)
     in_vain = 0
     while best.plan.makespan > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
@@ -176,8 +176,8 @@ class _Costs:
         if not speed:
             return 1.0
         total = len(node_seconds) / speed
-        lengthiest = LENGTHIEST * max(total / max(node_seconds), SLOW)
-        mean = min(max(1 / speed / SHARES_PER_NODE, BRIEFEST), lengthiest)
+        max_seconds = MAX_SHARE_SECONDS * max(total / max(node_seconds), SLOW)
+        mean = min(max(1 / speed / SHARES_PER_NODE, MIN_SHARE_SECONDS), max_seconds)
         return min(max(total / mean, 1.0), MAX_SHARES)
 
     def of_queries(self, residues: float) -> NDArray[np.float64]:
@@ -216,7 +216,7 @@ class _Costs:
         ]
 
 
-def _planned(
+def _plan_shares(
     costs: _Costs,
     database: Targets,
     ranges: list[Range],
@@ -225,7 +225,7 @@ def _planned(
     kinds: Sequence[str],
     planner: str,
 ) -> ClusterPartition:
-    """Return the sharing into about so many shares."""
+    """Return the partition into about so many shares."""
     mean = database.residues / max(1, len(ranges))
     order = np.argsort(-costs.lengths, kind="stable")
     groups, shares = group_queries(costs.of_queries(mean), order, ranges, left, wanted)
@@ -241,11 +241,11 @@ def _planned(
     plan = replace(plan, kinds=tuple(kinds), workers=order[plan.workers])
     if not plan.on_demand:
         plan = replace(plan, workers=assign_nodes(plan, seconds))
-        plan = _range_by_range(plan, seconds, range_number, cells)
+        plan = _order_by_range(plan, seconds, range_number, cells)
     return ClusterPartition(ranges, groups, shares, cells, seconds, plan, divisible_bound(instance))
 
 
-def _range_by_range(
+def _order_by_range(
     plan: Plan,
     seconds: Sequence[NDArray[np.float64]],
     range_numbers: NDArray[np.int64],

@@ -1,4 +1,4 @@
-"""Which of several equal nodes gets which shares: neighbours together, in as little time."""
+"""Assigns shares to nodes of equal kind: neighbouring shares together, without losing time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from swdual.planning.planner import Plan
 from swdual.runtime.jit import kernel
 
 TRIALS = 8
-"""Makespans that are tried between the least possible and the longest that is good enough."""
+"""Makespans that are tried between the lower bound and the longest acceptable one."""
 
 ALIKE = 0.002
-"""How much longer one share may take than another for which it is exchanged."""
+"""Largest relative difference in time of two shares that are exchanged."""
 
 NONE = -1
-"""A share that is none."""
+"""Stands for no share."""
 
 ROUNDS, EVEN = 4, 1e-4
-"""Changes for each node that make a plan more even, and the part by which each must do so."""
+"""Max changes for each node that even out a plan, and the least gain of each."""
 
 MIN_TASKS_A_NODE = 8
-"""Shares of a node, if possible: a slow one that gets a large share may keep all others waiting."""
+"""Min shares of a node, if possible: all others would wait for a slow node with a large share."""
 
 IDLE = (GOOD_ENOUGH - 1) / 2
-"""The part of its time that a node may stay idle rather than take a share from elsewhere."""
+"""Part of its time that a node may stay idle instead of taking a distant share."""
 
 
 def assign_nodes(plan: Plan, seconds: Sequence[NDArray[np.float64]]) -> NDArray[np.int64]:
@@ -54,11 +54,11 @@ def assign_nodes(plan: Plan, seconds: Sequence[NDArray[np.float64]]) -> NDArray[
     even, longest = workers.copy(), GOOD_ENOUGH * compute_loads(workers, seconds).max(initial=0.0)
     for kind in kinds:
         for fewest in (MIN_TASKS_A_NODE, 1):
-            owners = _beside_each_other(kind.times, kind.speeds, longest, fewest)
+            owners = _fill_nodes(kind.times, kind.speeds, longest, fewest)
             if owners is not None:
                 break
         else:
-            owners = _exchanged(kind.times, kind.owners)
+            owners = _exchange(kind.times, kind.owners)
         workers[kind.shares] = kind.nodes[owners]
     return workers if compute_loads(workers, seconds).max(initial=0.0) <= longest else even
 
@@ -80,7 +80,7 @@ class _Kind:
         self.owners = np.searchsorted(self.nodes, plan.workers[self.shares])
 
 
-def _beside_each_other(
+def _fill_nodes(
     times: NDArray[np.float64], speeds: NDArray[np.float64], longest: float, fewest: int
 ) -> NDArray[np.int64] | None:
     """Return a node for each share, in the shortest time found; None if none is short enough."""
@@ -134,7 +134,7 @@ def _even_out(
             owners[taken] = busiest
 
 
-def _exchanged(times: NDArray[np.float64], workers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _exchange(times: NDArray[np.float64], workers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a node for each share, so that of those alike neighbours go to neighbours.
 
     Each node keeps as many shares of each length as it has.

@@ -1,4 +1,4 @@
-"""Some queries on their way through a cluster: shares to the nodes, what they find gathered."""
+"""A batch of queries on a cluster: shares to the nodes, their candidates merged and aligned."""
 
 from __future__ import annotations
 
@@ -22,29 +22,34 @@ from swdual.master.serialization import deserialize, read_key
 from swdual.planning.timeline import Span
 from swdual.sequences.sequence import Sequence
 
-WAVE_PRIORITY = 1_000_000
-"""More than twice the shares of a batch. Its alignments come after them, as on one machine, and
-then the shares of the next; so plan and reality can be compared.
+BATCH_PRIORITY = 1_000_000
+"""Distance between the priorities of two batches: more than twice the shares of a batch.
+
+The alignments of a batch run after its shares, as on one machine, and before those of the next
+batch. So the plan can be compared with what happened.
 """
 
 
 class ClusterQueryBatch:
-    """Some queries that are searched together; `cells_known` an earlier search has done.
+    """Runs the pipeline for some queries: partition -> submit -> merge -> align -> yield, on nodes.
+
+    The thread of the search makes it and reads its results. `cells_known` is the number of cells
+    that a resumed search has done before.
 
     Parameters
     ----------
     number
-        Which batch it is: what an earlier one needs is done before.
+        The number of the batch. Nodes run the tasks of earlier batches first.
     queries
         The queries.
     first_number
         The number of the first of them among all queries.
     context
-        What they share.
-    nodes, remote tasks
-        Who computes, and what they have to do.
+        What all queries share.
+    nodes, dispatcher
+        The nodes, and what submits tasks to them.
     tell
-        Is told the cells of each share that is done.
+        Gets the cells of each share that is done.
     """
 
     def __init__(
@@ -69,17 +74,17 @@ class ClusterQueryBatch:
             context.database,
             dispatcher,
             context.memory.share,
-            -WAVE_PRIORITY * number - WAVE_PRIORITY // 2,
+            -BATCH_PRIORITY * number - BATCH_PRIORITY // 2,
             merger.add_alignments,
             self._note_alignments,
         )
-        while not (here := nodes.here):
-            nodes.attempt()
+        while not (active := nodes.active):
+            nodes.poll()
         partition = partition_search(
             [len(query.codes) for query in queries],
             context.database,
-            [node.kind for node in here],
-            [node.rates for node in here],
+            [node.kind for node in active],
+            [node.rates for node in active],
             context.planner,
             context.params.strand_count,
             ranges=merger.ranges,
@@ -88,7 +93,7 @@ class ClusterQueryBatch:
         self._tell = tell
         self.cells_known = merger.begin(partition.ranges)
         of_share = [int(partition.groups[share.group][0]) for share in partition.shares]
-        numbers = np.array([node.number for node in here], np.int64)
+        numbers = np.array([node.number for node in active], np.int64)
         kinds = dict.fromkeys(range(len(context.execution_log.timeline.workers)), "cpu")
         kinds |= {node.number: node.kind for node in nodes.known}
         workers = numbers[partition.plan.workers]
@@ -99,25 +104,25 @@ class ClusterQueryBatch:
         ranks = np.argsort(np.argsort(partition.plan.starts, kind="stable"))
         self._shares_left = len(partition.shares)
         for share, node in enumerate(partition.plan.workers.tolist()):
-            self._reassign(partition, share, here[node], int(ranks[share]))
+            self._submit(partition, share, active[node], int(ranks[share]))
 
     def results(self) -> Iterator[QueryResult]:
-        """Return the results in the order of the queries."""
+        """Yield the results in the order of the queries."""
         for number in range(len(self._queries)):
             while not self._merger.is_complete(number):
                 if not self._shares_left:
                     self._aligning.flush()
-                self._nodes.attempt()
+                self._nodes.poll()
             result = self._merger.pop_result(number)
             supplied = self._aligning.supplied(number)
             if supplied is not None:
                 result = replace(result, targets=SuppliedTargets(result.targets, supplied))
             yield result
 
-    def _reassign(self, partition: ClusterPartition, share: int, node: Node, rank: int) -> None:
-        """Have a share done by a node."""
+    def _submit(self, partition: ClusterPartition, share: int, node: Node, rank: int) -> None:
+        """Submit a share to a node."""
         group, range_number = partition.shares[share]
-        queries, where = partition.groups[group].tolist(), partition.ranges[range_number]
+        queries, target_range = partition.groups[group].tolist(), partition.ranges[range_number]
         seconds = float(partition.seconds[int(partition.plan.workers[share])][share])
         cells = int(partition.cells[share])
         remote_task = RemoteTask(
@@ -125,25 +130,25 @@ class ClusterQueryBatch:
             (
                 [self._queries[query] for query in queries],
                 [self._first_number + query for query in queries],
-                where,
+                target_range,
             ),
-            partial(self._take_scores, queries[0], where, cells, seconds),
+            partial(self._take_scores, queries[0], target_range, cells, seconds),
             "score",
-            frozenset([where.block]),
-            -WAVE_PRIORITY * self._number - rank,
+            frozenset([target_range.block]),
+            -BATCH_PRIORITY * self._number - rank,
             seconds,
             node.pace,
-            alone=True,
+            exclusive=True,
         )
         self._dispatcher.add(remote_task, node)
 
     def _take_scores(
-        self, query: int, where: Range, cells: int, predicted: float, scores: Scores
+        self, query: int, target_range: Range, cells: int, predicted: float, scores: Scores
     ) -> None:
-        """Keep what came out of a share."""
+        """Add the result of a share to the merger and to the journal."""
         context = self._context
         self._shares_left -= 1
-        bounds = where.block, where.first, where.last - 1
+        bounds = target_range.block, target_range.first, target_range.last - 1
         self._note("score", query, bounds, scores, cells, predicted)
         self._tell(cells)
         for record in scores.records:
@@ -155,28 +160,28 @@ class ClusterQueryBatch:
             if result is not None:
                 self._aligning.add(number, result)
 
-    def _note_alignments(self, number: int, found: Alignments) -> None:
-        self._note("align", number, (-1, -1, -1), found)
+    def _note_alignments(self, number: int, result: Alignments) -> None:
+        self._note("align", number, (-1, -1, -1), result)
 
     def _note(
         self,
         activity: str,
         query: int,
-        where: tuple[int, int, int],
-        found: Scores | Alignments,
+        bounds: tuple[int, int, int],
+        result: Scores | Alignments,
         cells: int = 0,
         predicted: float = float("nan"),
     ) -> None:
-        """Note who did what, which ended just now."""
+        """Add a span that ends now to the timeline."""
         execution_log = self._context.execution_log
         end = execution_log.elapsed
-        start = max(0.0, end - found.seconds)
+        start = max(0.0, end - result.seconds)
         number = self._first_number + query
         span = Span(
-            self._nodes.number(found.address),
+            self._nodes.number(result.address),
             activity,
             number,
-            *where,
+            *bounds,
             start,
             end,
             cells,

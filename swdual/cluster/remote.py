@@ -1,4 +1,4 @@
-"""The node: what runs on a Dask worker. It is a master over the worker's threads and GPUs."""
+"""What runs on a node: a Dask worker, with a scheduler over its own threads and GPUs."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from swdual.runtime.memory import find_allowance
 from swdual.sequences.sequence import Sequence as Query
 
 SLOT = "swdual turn"
-"""The resource of a node, which has one: shares come one by one, and to nobody else."""
+"""Dask resource with one unit per worker, so one scoring task runs at a time."""
 
 GPU = "GPU"
-"""The resource by which Dask's users say how many GPUs a worker may use."""
+"""Dask resource with as many units as the worker may use GPUs."""
 
 USED_MEMORY = 0.6
-"""Part of a Dask worker's limit that a node uses: beyond 0.7 Dask begins to hold tasks back."""
+"""Part of a Dask worker's memory limit that a node uses; at 0.7 Dask begins to hold tasks back."""
 
 SAVE_SECONDS = 60.0
-"""How often a node writes its rates into a file, which it may share with many others."""
+"""Shortest time between two writes of a node's rates: many nodes may share the file."""
 
 EXTENSION = "swdual"
 
@@ -55,22 +55,22 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class SearchSpec:
-    """What nodes are told of a search.
+    """What the client sends to each node about a search.
 
     Parameters
     ----------
     token
-        Tells it from others.
+        Tells it from other searches.
     name, is_file
-        What the database is called, and whether that is a path, which the nodes may know, too.
+        The database's name, and whether that is a path, which may exist on the nodes, too.
     metadata, digest
         What the database consists of; see `Database.metadata`.
     lengths
         (queries,) residues of each query.
     params
-        What is asked.
+        What decides about hits.
     options
-        How it is done; threads and memory are those of each node.
+        The options; threads, devices and memory are those of each node.
     """
 
     token: str
@@ -84,7 +84,7 @@ class SearchSpec:
 
 
 class NodeFacts(NamedTuple):
-    """What a node has.
+    """What a node tells the client about itself.
 
     Its host, "cpu" or "gpu" and the rates of each of its workers, the blocks of the database that
     are there, and what its users should know.
@@ -98,7 +98,7 @@ class NodeFacts(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What came out of a share: where, in how many seconds, and a packed record for each query."""
+    """The result of a share: the node's address, its seconds, and a record for each query."""
 
     address: str
     seconds: float
@@ -106,7 +106,7 @@ class Scores(NamedTuple):
 
 
 class AlignmentRequest(NamedTuple):
-    """Hits of a query that are to be aligned.
+    """Hits of one query that a node is to align.
 
     The query's codes; the targets, of each block in turn their places in it; and (targets,) their
     scores and strands as the search found them.
@@ -119,7 +119,7 @@ class AlignmentRequest(NamedTuple):
 
 
 class Alignments(NamedTuple):
-    """Alignments of some hits of some queries, found at an address in so many seconds.
+    """The result of an alignment task: the node's address, its seconds, and the tracebacks.
 
     If the client asked for them, also the residue codes of the targets.
     """
@@ -131,18 +131,21 @@ class Alignments(NamedTuple):
 
 
 class BlockMissing(NamedTuple):
-    """What came out of a share whose block is not there any more."""
+    """The result of a task whose block is no longer on the node."""
 
     address: str
     block: int
 
 
 class WorkerState:
-    """A search on this node, ready."""
+    """A search on this node, set up: its database and its `SearchContext`.
+
+    Dask runs one scoring task at a time (`SLOT`), and alignment tasks beside it in other threads.
+    """
 
     def __init__(self, spec: SearchSpec, worker: Worker, book: CalibrationCache) -> None:
         self.notes: list[str] = []
-        self.database = self._opened(spec, worker)
+        self.database = self._open_database(spec, worker)
         threads = min(spec.options.threads or worker.state.nthreads, worker.state.nthreads)
         limit = spec.options.memory_limit
         if limit is None and worker.memory_manager.memory_limit:
@@ -159,8 +162,8 @@ class WorkerState:
             self.database, lengths, spec.params, options, held, book
         )
 
-    def _opened(self, spec: SearchSpec, worker: Worker) -> Database:
-        """Return the database: the file of that name, if it is the same, else parts of it."""
+    def _open_database(self, spec: SearchSpec, worker: Worker) -> Database:
+        """Return the database: the file if it is here and the same, else one that gets blocks."""
         folder = Path(worker.local_directory) / "swdual"
         if spec.is_file and Path(spec.name).is_file():
             try:
@@ -176,7 +179,7 @@ class WorkerState:
     def _devices(
         self, spec: SearchSpec, options: SearchOptions, worker: Worker
     ) -> str | tuple[Device, ...]:
-        """Return where a node computes: on as many GPUs as its Dask worker declares."""
+        """Return the devices of a node: as many GPUs as its Dask worker declares."""
         if not isinstance(options.device, str):
             return tuple(options.device)
         if options.device == "cpu":
@@ -192,8 +195,12 @@ class WorkerState:
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
 
 
-class _Locals:
-    """The searches that this node is ready for, as long as somebody holds them."""
+class _Searches:
+    """The searches that are set up on this node; one object for each Dask worker.
+
+    `lock` lets one thread set up a search while others wait for it. References are weak: a search
+    ends with the last `RemoteSearch` that refers to it.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -202,9 +209,10 @@ class _Locals:
 
 
 class RemoteSearch:
-    """A search on whichever node this is looked at; it is made ready when it is first used.
+    """A reference to a search, which each node resolves to its own `WorkerState`.
 
-    Dask keeps it on the node that `create_remote_search` ran on, as long as the client wants that.
+    Dask keeps it on the node that made it, as long as the client holds the future. The state is
+    set up at the first use. Only the `spec` is sent, so a copy on another node sets up its own.
     """
 
     def __init__(self, spec: SearchSpec) -> None:
@@ -214,24 +222,24 @@ class RemoteSearch:
         return RemoteSearch, (self.spec,)
 
     @cached_property
-    def local(self) -> WorkerState:
-        """The search on this node."""
+    def state(self) -> WorkerState:
+        """The search on this node, set up at the first use."""
         worker = get_worker()
-        locals_: _Locals = worker.extensions.setdefault(EXTENSION, _Locals())
-        with locals_.lock:
-            found = locals_.known.get(self.spec.token)
-            if found is None:
-                found = locals_.known[self.spec.token] = WorkerState(
-                    self.spec, worker, locals_.book
+        searches: _Searches = worker.extensions.setdefault(EXTENSION, _Searches())
+        with searches.lock:
+            state = searches.known.get(self.spec.token)
+            if state is None:
+                state = searches.known[self.spec.token] = WorkerState(
+                    self.spec, worker, searches.book
                 )
-        return found
+        return state
 
 
 def _name_host_in_errors(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Have the errors of a function say on which host it ran."""
+    """Return the function, whose errors then name the host on which it ran."""
 
     @wraps(function)
-    def told(*args: Given.args, **kwargs: Given.kwargs) -> Found:
+    def call(*args: Given.args, **kwargs: Given.kwargs) -> Found:
         where = f"on {socket.gethostname()} ({get_worker().address})"
         try:
             return function(*args, **kwargs)
@@ -243,92 +251,91 @@ def _name_host_in_errors(function: Callable[Given, Found]) -> Callable[Given, Fo
         except Exception as error:
             raise EngineError(f"{where}: {type(error).__name__}: {error}") from error
 
-    return told
+    return call
 
 
 def create_remote_search(spec: SearchSpec) -> RemoteSearch:
-    """Return what lies on a node for all that it does for a search."""
+    """Return the reference to a search that all tasks of a node use."""
     return RemoteSearch(spec)
 
 
 @_name_host_in_errors
-def describe(site: RemoteSearch) -> NodeFacts:
-    """Make a node ready, and let it have shares; return what it has."""
-    local = site.local
+def describe(remote_search: RemoteSearch) -> NodeFacts:
+    """Set up the search on a node, allow it shares, and return its facts."""
+    state = remote_search.state
     worker = get_worker()
     sync(worker.loop, worker.set_resources, **{SLOT: 1})
-    database = local.database
+    database = state.database
     here = [k for k in range(len(database.manifest.blocks)) if database.has_block(k)]
-    workers = local.context.workers
+    workers = state.context.workers
     return NodeFacts(
         socket.gethostname(),
         tuple(each.device.kind for each in workers),
         tuple(each.rates for each in workers),
         frozenset(here),
-        tuple(local.notes),
+        tuple(state.notes),
     )
 
 
 @_name_host_in_errors
 def score(
-    site: RemoteSearch,
+    remote_search: RemoteSearch,
     queries: Sequence[Query],
     numbers: Sequence[int],
     target_range: Range,
     *_: object,
 ) -> Scores | BlockMissing:
-    """Return what a node finds of some queries in a range.
+    """Score some queries against one range, with all workers of the node.
 
     Parameters
     ----------
-    site
-        The search.
+    remote_search
+        The search, as the node has it.
     queries, numbers
         The queries, and the number of each among all queries.
     target_range
         The targets.
     """
     started = time.perf_counter()
-    local, worker = site.local, get_worker()
-    if not local.database.has_block(target_range.block):
+    state, worker = remote_search.state, get_worker()
+    if not state.database.has_block(target_range.block):
         return BlockMissing(worker.address, target_range.block)
-    found = score_range(queries, numbers, target_range, local.context, _make_cancel_check(worker))
+    scored = score_range(queries, numbers, target_range, state.context, _make_cancel_check(worker))
     records = [
-        serialize(number, target_range, scored)
-        for number, scored in zip(numbers, found, strict=True)
+        serialize(number, target_range, each) for number, each in zip(numbers, scored, strict=True)
     ]
     return Scores(worker.address, time.perf_counter() - started, records)
 
 
 @_name_host_in_errors
 def align(
-    site: RemoteSearch, requests: Sequence[AlignmentRequest], with_codes: bool
+    remote_search: RemoteSearch, requests: Sequence[AlignmentRequest], with_codes: bool
 ) -> Alignments | BlockMissing:
-    """Return alignments of queries with targets; one thread of a node finds them.
+    """Align hits, in one thread of a node.
 
     Parameters
     ----------
-    site
-        The search.
+    remote_search
+        The search, as the node has it.
     requests
-        The queries and targets.
+        The hits.
     with_codes
-        Also return the codes of the targets.
+        Whether to return the residue codes of the targets, too.
     """
     started = time.perf_counter()
-    local, worker = site.local, get_worker()
-    database, tracer = local.database, local.context.tracer
+    state, worker = remote_search.state, get_worker()
+    database, tracer = state.database, state.context.tracer
     assert tracer is not None
     for block in {block for request in requests for block, _ in request.positions}:
         if not database.has_block(block):
             return BlockMissing(worker.address, block)
-    look = _make_cancel_check(worker)
+    check = _make_cancel_check(worker)
     tracebacks, codes = [], []
     for request in requests:
         targets = [
             x for block, within in request.positions for x in database.codes_at(block, within)
         ]
-        tracebacks.append(tracer(request.query, targets, request.scores, request.strands, look))
+        tracebacks.append(tracer(request.query, targets, request.scores, request.strands, check))
         if with_codes:
             codes.append(targets)
     seconds = time.perf_counter() - started
@@ -336,26 +343,26 @@ def align(
 
 
 @_name_host_in_errors
-def read_block(site: RemoteSearch, block: int) -> bytes:
-    """Return a block of the database, to be sent to a node that lacks it."""
-    return bytes(site.local.database.block_bytes(block))
+def read_block(remote_search: RemoteSearch, block: int) -> bytes:
+    """Return the bytes of a block, for a node that lacks it."""
+    return bytes(remote_search.state.database.block_bytes(block))
 
 
 @_name_host_in_errors
-def keep_block(site: RemoteSearch, block: int, data: bytes) -> None:
-    """Keep a block of the database on this node, unless it is there already."""
-    database = site.local.database
+def keep_block(remote_search: RemoteSearch, block: int, data: bytes) -> None:
+    """Store a block on this node, unless it is there already."""
+    database = remote_search.state.database
     if not database.has_block(block):
         database.put(block, data)
 
 
 def _make_cancel_check(worker: Worker) -> Callable[[int], None]:
-    """Return what stops the work when the client does not want it any more."""
+    """Return a function that raises `Stopped` once the client has cancelled the task."""
     key = worker.get_current_task()
 
-    def look(cells: int) -> None:
+    def check(cells: int) -> None:
         task: Any = worker.state.tasks.get(key)
         if task is None or task.state not in ("executing", "long-running"):
             raise Stopped
 
-    return look
+    return check

@@ -1,4 +1,8 @@
-"""Requests: what was asked of Dask, and what came of it, one after the other."""
+"""Requests: the futures of the client, and their results one after the other in one thread.
+
+Dask tells in a thread of its own that a future is done. Other threads fetch its result, since that
+may take long, and put an event into a queue. The thread of the search takes the events from it.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +19,16 @@ from distributed.scheduler import KilledWorker
 from swdual.errors import ClusterError, EngineError, SwdualError
 
 FETCHERS = 8
-"""Results that are brought here at a time."""
+"""Results that are fetched at the same time."""
 
 FETCH_SECONDS = 5.0
-"""How long one may take to arrive before it is tried anew, for the first time; then twice as long.
+"""Time limit of the first try to fetch a result; each further try gets twice as long.
 
-Its node may have died: then Dask does the same again, and the result comes from elsewhere.
+The node that has the result may have died. Dask then runs the task elsewhere.
 """
 
 RETRIES = 2
-"""How often Dask tries again what failed on a node."""
+"""How often Dask retries a task that failed."""
 
 Then = Callable[[Any], None]
 Failed = Callable[[Exception], None]
@@ -35,18 +39,20 @@ def _raise_error(error: Exception) -> None:
 
 
 class Requests:
-    """What was asked and has not come yet.
+    """The open futures of one search; the thread of the search calls the public methods.
 
-    Dask tells what is done in a thread of its own; here it waits until `take` is called.
+    No lock is needed: only that thread changes the set `_open`. Dask's thread and those that fetch
+    just look whether a future is in it, and give up one that is not. If it was cancelled between
+    that look and its event, `process_event` drops the event.
 
     Parameters
     ----------
     client
-        Of a Dask cluster.
+        The client of a Dask cluster.
     name
-        What is part of all keys, so that they are no other's.
+        Part of all keys, so that they differ from those of other searches.
     lost
-        Is called when Dask has dropped something; may withdraw it, or ask for it anew.
+        Called when Dask has dropped a future; may cancel it or submit it again.
     """
 
     def __init__(self, client: Client, name: str, lost: Callable[[], None]) -> None:
@@ -58,7 +64,7 @@ class Requests:
         self._events: SimpleQueue[tuple[Future, Callable[[], None]]] = SimpleQueue()
         self._fetching = ThreadPoolExecutor(FETCHERS, thread_name_prefix="swdual fetching")
 
-    def ask(
+    def submit(
         self,
         what: str,
         function: Callable[..., Any],
@@ -67,18 +73,18 @@ class Requests:
         failed: Failed = _raise_error,
         **how: Any,
     ) -> Future:
-        """Have something done by Dask.
+        """Submit a function to Dask.
 
         Parameters
         ----------
         what
-            What the dashboard calls it.
+            The name on the dashboard.
         function, args
-            What is called; futures among the arguments stand for their results.
+            What is called. Futures among the arguments stand for their results.
         then
-            Is called with the result in `take`; without, the result stays where it is.
+            Called with the result in `process_event`; without it the result stays on its node.
         failed
-            Is called with the error instead, if there is one; by default `take` raises it.
+            Called with the error, if there is one; by default `process_event` raises it.
         **how
             As for ``Client.submit``.
         """
@@ -95,20 +101,20 @@ class Requests:
         future.add_done_callback(done)
         return future
 
-    def withdraw(self, future: Future) -> None:
-        """Have something not done that was asked for, or its result forgotten."""
+    def cancel(self, future: Future) -> None:
+        """Cancel a future, or drop its result."""
         self._open.discard(future)
         self._client.cancel([future], force=True)
 
-    def take(self, seconds: float) -> None:
-        """Hand on what has come, waiting for it a moment."""
+    def process_event(self, seconds: float) -> None:
+        """Handle the next event; wait for it so many seconds at most."""
         with suppress(Empty):
             future, act = self._events.get(timeout=seconds)
             if future in self._open:
                 act()
 
     def end(self, also: list[Future]) -> None:
-        """Have nothing more done, and some results forgotten."""
+        """Cancel all open futures, and drop the results of others."""
         open_ = [*self._open, *also]
         self._open.clear()
         self._fetching.shutdown(wait=False, cancel_futures=True)
@@ -116,7 +122,7 @@ class Requests:
             self._client.cancel(open_, force=True)
 
     def _fetch(self, future: Future, then: Then | None, failed: Failed) -> None:
-        """Bring a result here, in a thread."""
+        """Fetch a result; runs in a thread of the pool."""
         seconds = FETCH_SECONDS
         while future in self._open and future.status not in ("error", "cancelled"):
             try:
@@ -129,7 +135,7 @@ class Requests:
             else:
                 self._events.put((future, partial(self._finish, future, then, value)))
                 return
-        self._events.put((future, partial(self._look_into, future, failed)))
+        self._events.put((future, partial(self._handle_loss, future, failed)))
 
     def _finish(self, future: Future, then: Then | None, value: Any) -> None:
         self._open.discard(future)
@@ -140,8 +146,8 @@ class Requests:
         self._open.discard(future)
         failed(explain_error(error))
 
-    def _look_into(self, future: Future, failed: Failed) -> None:
-        """Deal with something that came to nothing."""
+    def _handle_loss(self, future: Future, failed: Failed) -> None:
+        """Handle a future that ended with an error or was dropped by Dask."""
         if future.status == "error":
             error = future.exception()
             self._fail(future, failed, error if error is not None else EngineError("failed"))
@@ -152,7 +158,7 @@ class Requests:
 
 
 def explain_error(error: Exception) -> SwdualError:
-    """Return the error that something ended with, as users should see it."""
+    """Return an error of Dask or of a node as users should see it."""
     if isinstance(error, SwdualError):
         return error
     if isinstance(error, KilledWorker):

@@ -1,4 +1,4 @@
-"""A search on a cluster: the same as on one machine, but its shares are done by nodes."""
+"""A search on a Dask cluster: the same as on one machine, but nodes run its tasks."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from swdual.statistics.shuffle import shuffle_targets
 
 logger = logging.getLogger("swdual")
 
-WAVE_SECONDS = 60.0
-"""How long all nodes should be busy with the queries that are searched together."""
+BATCH_SECONDS = 60.0
+"""How long one batch of queries should keep all nodes busy."""
 
 
 class ClusterSearch(Search):
@@ -96,12 +96,14 @@ class ClusterSearch(Search):
         execution_log = ExecutionLog([], predicting=True)
         self._nodes = nodes = Nodes(self._client, spec, execution_log.timeline)
         nodes.begin()
-        self._say(nodes.here)
+        self._log_nodes(nodes.active)
         needs = estimate_needs(database, lengths, params, options, self._held)
-        needs = replace(needs, together=max(needs.together, self._worth_a_wave(nodes.here)))
+        needs = replace(
+            needs, together=max(needs.together, self._count_batch_queries(nodes.active))
+        )
         memory = plan_memory(needs, find_allowance(None))
         copies = shuffle_targets(database) if params.stats == "fit" else None
-        kinds = {kind for node in nodes.here for kind in node.facts.kinds}
+        kinds = {kind for node in nodes.active for kind in node.facts.kinds}
         return SearchContext(
             database,
             [],
@@ -117,41 +119,41 @@ class ClusterSearch(Search):
             None,
         )
 
-    def _worth_a_wave(self, nodes: list[Node]) -> int:
-        """Return how many queries keep all nodes busy for a while; their hits must not be too many.
+    def _count_batch_queries(self, nodes: list[Node]) -> int:
+        """Return how many queries keep all nodes busy for a while, without too many hits.
 
-        With fewer, many nodes would get more messages than they and the client have time for.
+        With fewer, the messages of many nodes would take longer than their work.
         """
         if self.params.stats == "fit":
             return 0
         kept = min(self.params.max_candidates or len(self.database), len(self.database))
         speed = sum(1 / float(node.rates.cell_seconds.min()) for node in nodes)
         mean: float = self.cells / max(1, len(self.queries))
-        wanted = 2 * WAVE_SECONDS * speed / max(1.0, mean)
+        wanted = 2 * BATCH_SECONDS * speed / max(1.0, mean)
         return min(math.ceil(wanted), MAX_BATCH_CANDIDATES // kept, len(self.queries))
 
     def results(self) -> Iterator[QueryResult]:
-        """Run the search, batch by batch; each is at the nodes before the one before has ended."""
+        """Run the search batch by batch; the next is submitted before the last has ended."""
         bar = progress_bar("searching", "GCUPS", 1e9, shown=self.options.progress is True)
         try:
             with bar as shown:
                 self._bar = shown
-                self._told = self.options.progress if callable(self.options.progress) else shown
-                waves = self._waves()
-                ahead = next(waves, None)
+                self._report = self.options.progress if callable(self.options.progress) else shown
+                batches = self._batches()
+                ahead = next(batches, None)
                 while ahead is not None:
                     query_batch = ahead
-                    ahead = next(waves, None)
+                    ahead = next(batches, None)
                     for result in query_batch.results():
                         with shown.pause():
                             yield result
                         del result
-                    del query_batch  # so that no more than two are held
+                    del query_batch  # so that at most two are held
         finally:
             self._leave()
 
-    def _waves(self) -> Iterator[ClusterQueryBatch]:
-        """Return the batches, each of which begins when it is asked for; two are held at a time."""
+    def _batches(self) -> Iterator[ClusterQueryBatch]:
+        """Yield the batches; each is submitted when it is asked for."""
         nodes = self._nodes
         assert nodes is not None
         dispatcher = Dispatcher(nodes, self.database)
@@ -165,7 +167,7 @@ class ClusterSearch(Search):
             if begun is not None:
                 end = min(end, begun[0])
             queries = self.queries[start:end]
-            with nodes.reached():
+            with nodes.explain_lost_scheduler():
                 query_batch = ClusterQueryBatch(
                     number, queries, start, self._context, nodes, dispatcher, self._count
                 )
@@ -176,12 +178,12 @@ class ClusterSearch(Search):
             start, number = end, number + 1
 
     def _count(self, cells: int) -> None:
-        """Tell that so many more cells are done."""
+        """Add cells to the progress."""
         self._cells_done += cells
-        self._told(self._cells_done, self.cells)
+        self._report(self._cells_done, self.cells)
 
-    def _say(self, nodes: list[Node]) -> None:
-        """Tell who computes, and where that can be watched."""
+    def _log_nodes(self, nodes: list[Node]) -> None:
+        """Log the nodes and the address of the dashboard."""
         kinds = Counter(kind for node in nodes for kind in node.facts.kinds)
         counts = ", ".join(
             f"{kinds[kind]} {kind.upper()}{'s' if kinds[kind] > 1 else ''}"
@@ -193,7 +195,7 @@ class ClusterSearch(Search):
         logger.info("cluster of %d %s: %s%s", len(nodes), one, counts, f"; {link}" if link else "")
 
     def _leave(self) -> None:
-        """Have the nodes forget the search."""
+        """Drop the search on all nodes, and close the client if it is ours."""
         try:
             if self._nodes is not None:
                 self._nodes.end()

@@ -1,4 +1,4 @@
-"""The means of a search: what all its queries share, and how one is scored against targets."""
+"""The context of a search: what all its queries share, and how a task scores one of them."""
 
 from __future__ import annotations
 
@@ -24,24 +24,54 @@ from swdual.sequences.sequence import Sequence
 from swdual.statistics.model import Statistics
 
 CUTOFF_MARGIN = 1.0
-"""Natural logarithm of the factor by which an E-value may be too large to be looked at closely."""
+"""ln of the safety factor with which the E-value limit becomes a score cutoff; exact filtering
+follows.
+"""
 
 FIRST_CUTOFF = 32
-"""The first score that is tried as the smallest that reaches the E-value."""
+"""The first score that is tried when a score cutoff is searched for."""
 
 EVALUATED_AT_ONCE = 1 << 15
-"""Targets whose E-values are computed together, with twenty numbers for each on the way."""
+"""Targets whose E-values are computed together: each takes about twenty numbers meanwhile."""
 
 
 @dataclass(frozen=True)
 class SearchContext:
-    """What all queries of a search share.
+    """What all queries of a search share; `setup` makes it, every worker thread calls `score`.
 
-    `statistics` evaluates every query alike; where it is None and the parameters ask for a fit,
-    each query is fitted to its own scores, and to those of `shuffled` if the database is small.
-    `verification` compares a sample of the scores with the definition's, `checkpoint` keeps what
-    is done. `memory` says how much of everything there may be at a time. `failed_workers` are the
-    numbers of the workers that failed too often.
+    Threads share it without a lock. They only read it, except `cutoffs`: threads that compute the
+    same entry at once store the same value. The scheduler adds to `failed_workers` with its own
+    lock held; the next batch reads them.
+
+    Parameters
+    ----------
+    database, workers
+        The targets, and the workers: no workers for the client of a cluster.
+    params
+        What decides about hits.
+    statistics
+        What evaluates the scores of all queries alike; None if there is no such thing.
+    shuffled
+        For fitted statistics: a small database has a shuffled copy, whose scores are added to those
+        that are fitted, and a scorer for it.
+    tracer
+        Finds alignments; None if none are wanted.
+    planner, replan
+        The options of these names.
+    device
+        "cpu", "gpu" or "hybrid", as results show it.
+    execution_log
+        Plans and times.
+    memory
+        The sizes that keep the search within its memory.
+    verification
+        Compares a sample of the scores with the reference backend; None without ``--verify``.
+    checkpoint
+        Keeps finished tasks in the journal; None without one.
+    failed_workers
+        Numbers of the workers that get no more tasks.
+    cutoffs
+        The smallest score that can reach the E-value limit, for each length of a query.
     """
 
     database: Database
@@ -61,32 +91,67 @@ class SearchContext:
     cutoffs: dict[int, int] = field(default_factory=dict)
 
     def list_strands(self, codes: bytes) -> list[tuple[int, bytes]]:
-        """Return the strands to compare, each with its number and its codes."""
+        """Return the strands of a query to compare: 1 or -1, and the residue codes of each."""
         strand = self.params.strand
-        found = [] if strand == "minus" else [(1, codes)]
+        strands = [] if strand == "minus" else [(1, codes)]
         if strand != "plus":
-            found.append((-1, self.database.alphabet.reverse_complement(codes)))
-        return found
+            strands.append((-1, self.database.alphabet.reverse_complement(codes)))
+        return strands
 
     def score(
         self, query: Sequence, number: int, target_range: Range, worker: Worker, progress: Progress
     ) -> Scored:
-        """Score one query, `number` among all queries, against one range of targets."""
+        """Score one query against one range of targets; the work of a scoring task.
+
+        Parameters
+        ----------
+        query, number
+            The query, and its number among all queries.
+        target_range
+            The targets.
+        worker
+            Whose scorer computes.
+        progress
+            Gets the cells done, now and then.
+
+        Returns
+        -------
+        Scored
+            The candidates: the best targets of the range, at most as many as a query may have hits,
+            that pass the score cutoff and the E-value limit. With fitted statistics also the
+            histogram of all scores.
+
+        Raises
+        ------
+        EngineError
+            If a verified score is wrong.
+        DatabaseError
+            If the database was changed during the search.
+        """
         codes, scorer = query.codes, worker.scorer
         cutoff = self._cutoff(len(codes))
         counts = None
         if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
-            scores, strands, positions = self._best(scorer, codes, target_range, cutoff, progress)
+            scores, strands, positions = self._score_best(
+                scorer, codes, target_range, cutoff, progress
+            )
         else:
-            scores, strands = self._scores(scorer, codes, target_range, progress)
+            scores, strands = self._score_all(scorer, codes, target_range, progress)
             positions = np.arange(target_range.first, target_range.last)
-        # Looked up only now, so that scores of a file that was changed meanwhile are not accepted.
+        # The block is checked when it is looked up. Looked up after scoring, a file that changed
+        # meanwhile is noticed before its scores are used.
         block = self.database.block(target_range.block)
         if self.verification is not None:
             strand_codes = [codes for _, codes in self.list_strands(codes)]
-            told = scores, positions
             self.verification.check(
-                worker, query, number, strand_codes, target_range, told, cutoff, progress
+                worker,
+                query,
+                number,
+                strand_codes,
+                target_range,
+                (scores, positions),
+                cutoff,
+                progress,
             )
         if self.params.stats == "fit":
             from swdual.statistics.fit import histogram
@@ -94,46 +159,54 @@ class SearchContext:
             counts = histogram(scores, block.lengths[target_range.first : target_range.last])
         passing = np.flatnonzero(scores >= cutoff)
         scores, strands, positions = scores[passing], strands[passing], positions[passing]
-        found = Candidates(scores, block.ordinals[positions], block.lengths[positions], strands)
+        candidates = Candidates(
+            scores, block.ordinals[positions], block.lengths[positions], strands
+        )
         if self.statistics is not None and math.isfinite(self.params.evalue):
-            found = self._significant(found, len(codes), self.statistics)
-        least = max(cutoff, self._top_cutoff(found))
-        return Scored(select_best(found, self.params.max_candidates, least), counts)
+            candidates = self._select_significant(candidates, len(codes), self.statistics)
+        cutoff = max(cutoff, self._top_cutoff(candidates))
+        return Scored(select_best(candidates, self.params.max_candidates, cutoff), counts)
 
-    def _significant(
-        self, found: Candidates, query_length: int, statistics: Statistics
+    def _select_significant(
+        self, candidates: Candidates, query_length: int, statistics: Statistics
     ) -> Candidates:
-        """Return the targets that pass the E-value, so that others do not take their places."""
-        scores, lengths = found.scores.astype(np.int64), found.lengths.astype(np.int64)
+        """Return the candidates that reach the E-value limit.
+
+        The best are chosen only from these: E-values depend on lengths, too, and a target without a
+        small enough E-value must not displace one with a lower score that has.
+        """
+        scores = candidates.scores.astype(np.int64)
+        lengths = candidates.lengths.astype(np.int64)
         _, log_evalues = evaluate_scores(statistics, scores, query_length, lengths)
         passing = log_evalues <= take_log(self.params.evalue)
-        return Candidates(*(column[passing] for column in found))
+        return Candidates(*(column[passing] for column in candidates))
 
-    def _top_cutoff(self, found: Candidates) -> int:
-        """Return a score below which `top` leaves no hit, whatever others find; 0 if unknown.
+    def _top_cutoff(self, candidates: Candidates) -> int:
+        """Return a score below which ``--top`` leaves no hit, whatever other ranges have; else 0.
 
-        The best score of the query is no less than the best here, provided that what is best here
-        is a hit: that fitted statistics and alignments show only later.
+        The best score of the query is at least the best one here, provided that the best one here
+        is a hit. With fitted statistics or filters of alignments that is not known yet.
         """
         params = self.params
-        early = params.stats != "fit" and not params.filters_alignments
-        if params.top is None or not early or not len(found.scores):
+        is_final = params.stats != "fit" and not params.filters_alignments
+        if params.top is None or not is_final or not len(candidates.scores):
             return 0
-        return score_cutoff(int(found.scores.max()), params.top)
+        return score_cutoff(int(candidates.scores.max()), params.top)
 
     def _cutoff(self, query_length: int) -> int:
-        """Return a score below which no target of a query is wanted."""
-        least = self.params.min_raw_score
+        """Return the score cutoff of a query: no target below it can become a hit."""
+        cutoff = self.params.min_raw_score
         if self.statistics is None or not math.isfinite(self.params.evalue):
-            return least
+            return cutoff
         if query_length not in self.cutoffs:
-            self.cutoffs[query_length] = self._significant_score(query_length, self.statistics)
-        return max(least, self.cutoffs[query_length])
+            self.cutoffs[query_length] = self._find_cutoff(query_length, self.statistics)
+        return max(cutoff, self.cutoffs[query_length])
 
-    def _significant_score(self, query_length: int, statistics: Statistics) -> int:
-        """Return a score below which no target has a small enough E-value, whatever its length.
+    def _find_cutoff(self, query_length: int, statistics: Statistics) -> int:
+        """Return a score below which no target reaches the E-value limit, whatever its length.
 
-        For one score the E-value grows with the target's length, so a few lengths bound them all.
+        For one score the E-value grows with the target's length. So 64 lengths from the shortest to
+        the longest target, and `CUTOFF_MARGIN` for the lengths between, bound all E-values.
         """
         blocks = self.database.manifest.blocks
         shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
@@ -145,7 +218,8 @@ class SearchContext:
             _, log_evalues = statistics.evaluate(scores, query_length, lengths)
             return bool(log_evalues.min() <= take_log(self.params.evalue) + CUTOFF_MARGIN)
 
-        # Most cutoffs are small, and an evaluation takes 0.1 ms: double first, then bisect.
+        # Invariant: scores below `low` do not pass; `high` passes or is the largest score. Most
+        # cutoffs are small and an evaluation takes 0.1 ms, so double first, then bisect.
         low, high = 0, FIRST_CUTOFF
         while high < MAX_SCORE and not passes(high):
             low, high = high + 1, min(2 * high, MAX_SCORE)
@@ -157,21 +231,21 @@ class SearchContext:
                 low = middle + 1
         return low
 
-    def _scores(
+    def _score_all(
         self, scorer: Scorer, codes: bytes, target_range: Range, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return the better strand's score of each target, and which strand that is."""
+        """Return (targets,) scores of the better strand, and (targets,) which it is: 1 or -1."""
         (first, query), *other = self.list_strands(codes)
-        where = target_range.block, target_range.first, target_range.last
-        scores = scorer(query, *where, progress)
+        bounds = target_range.block, target_range.first, target_range.last
+        scores = scorer(query, *bounds, progress)
         strands = np.full(len(scores), first, np.int8)
         for strand, query in other:
-            others = scorer(query, *where, progress)
-            better = others > scores
-            scores[better], strands[better] = others[better], strand
+            other_scores = scorer(query, *bounds, progress)
+            better = other_scores > scores
+            scores[better], strands[better] = other_scores[better], strand
         return scores, strands
 
-    def _best(
+    def _score_best(
         self,
         scorer: PrefetchingScorer,
         codes: bytes,
@@ -179,31 +253,39 @@ class SearchContext:
         cutoff: int,
         progress: Progress,
     ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
-        """Return scores from the cutoff on, the better strand of each, and places in the block."""
-        found = [
-            (
-                strand,
-                *scorer.best(
-                    query,
-                    target_range.block,
-                    target_range.first,
-                    target_range.last,
-                    cutoff,
-                    progress,
-                ),
-            )
+        """Return scores from the cutoff on, the better strand of each, and positions in the block.
+
+        All three have one entry a target; targets below the cutoff are left out.
+        """
+        bounds = target_range.block, target_range.first, target_range.last
+        parts = [
+            (strand, *scorer.best(query, *bounds, cutoff, progress))
             for strand, query in self.list_strands(codes)
         ]
-        strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in found])
-        scores = np.concatenate([scores for _, scores, _ in found])
-        positions = np.concatenate([positions for _, _, positions in found])
-        # The best of each place comes first; of equals the earlier strand, as the sort is stable.
+        strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in parts])
+        scores = np.concatenate([scores for _, scores, _ in parts])
+        positions = np.concatenate([positions for _, _, positions in parts])
+        # Sort by position, then by falling score. The sort is stable, so of equal scores the plus
+        # strand comes first; `unique` keeps the first entry of each position.
         order = np.lexsort((-scores.astype(np.int64), positions))
         best = order[np.unique(positions[order], return_index=True)[1]]
         return scores[best], strands[best], positions[best]
 
     def statistics_of(self, codes: bytes, counts: NDArray[np.int64] | None) -> Statistics | None:
-        """Return what evaluates the hits of a query."""
+        """Return the statistics of one query.
+
+        Parameters
+        ----------
+        codes
+            The query's residue codes.
+        counts
+            With fitted statistics: the histogram of all its scores, to be fitted.
+
+        Raises
+        ------
+        StatisticsUnavailable
+            If its scores cannot be fitted.
+        """
         if counts is None:
             return self.statistics
         from swdual.statistics.fit import fit, histogram
@@ -211,7 +293,7 @@ class SearchContext:
         if self.shuffled is not None:
             database, scorer = self.shuffled
             for target_range in cut(database, 1):
-                scores, _ = self._scores(scorer, codes, target_range, lambda cells: None)
+                scores, _ = self._score_all(scorer, codes, target_range, lambda cells: None)
                 counts = counts + histogram(scores, database.lengths(target_range.block))
         database = self.database
         residues = self.params.dbsize or database.residues
@@ -225,12 +307,23 @@ def evaluate_scores(
     query_length: int,
     lengths: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bit scores and logarithms of E-values, computed for some targets at a time."""
+    """Return (targets,) bit scores and (targets,) natural logarithms of E-values.
+
+    Parameters
+    ----------
+    statistics
+        What evaluates the scores.
+    scores, lengths
+        (targets,) raw scores, and residues of the targets. They are evaluated part by part, so that
+        the numbers needed on the way take little memory.
+    query_length
+        Residues of the query.
+    """
     bits, log_evalues = np.empty(len(scores)), np.empty(len(scores))
     for first in range(0, len(scores), EVALUATED_AT_ONCE):
         here = slice(first, first + EVALUATED_AT_ONCE)
-        told = statistics.evaluate(scores[here], query_length, lengths[here])
-        bits[here], log_evalues[here] = told
+        evaluation = statistics.evaluate(scores[here], query_length, lengths[here])
+        bits[here], log_evalues[here] = evaluation
     return bits, log_evalues
 
 

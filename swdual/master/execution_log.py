@@ -1,4 +1,4 @@
-"""The record of a search: what was planned, what each worker did, and what that teaches."""
+"""The execution log of a search: plans, times of attempts, and corrected rates."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from swdual.planning.timeline import Planned, Span, Timeline
 
 
 class ExecutionLog:
-    """Grows while a search runs.
+    """Plans and times of one search; only the thread of the search calls it.
 
     Parameters
     ----------
     names
-        Of those who compute.
+        The names of the workers.
     book
-        Where corrected rates go; None where nobody measures.
+        Where corrected rates are stored; None if nothing was calibrated.
     predicting
-        Whether plans rest on measured rates, by default if there is a book of them.
+        Whether plans rest on calibrated rates; by default if there is a `book`.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class ExecutionLog:
         self._seen: list[list[tuple[float, float, float, float]]] = [[] for _ in names]
 
     def begin(self, plan: Plan, queries: Sequence[int]) -> None:
-        """Note that workers now begin with a plan, whose tasks have queries of these numbers.
+        """Note that workers now begin with a plan; `queries` are the numbers of its tasks' queries.
 
-        A plan that rests on no measured rates predicts nothing, and is not kept.
+        A plan without calibrated rates predicts nothing and is not stored.
         """
         now = time.perf_counter()
         if self._began is None:
@@ -59,7 +59,7 @@ class ExecutionLog:
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def add(self, report: AttemptReport, query: int, length: int) -> None:
-        """Note how a attempt went, for a query of some number and length."""
+        """Note how an attempt went, for a query of some number and length."""
         attempt, task = report.attempt, report.attempt.task
         began = self._began or 0.0
         predicted = math.nan
@@ -85,12 +85,12 @@ class ExecutionLog:
         self.timeline.add(span)
 
     def forget(self) -> None:
-        """Forget what was planned and done, but not what it taught."""
+        """Drop plans and times, but keep what corrects the rates."""
         self.timeline = Timeline(self.timeline.workers)
         self.plans.clear()
 
     def learn(self, workers: Sequence[Worker]) -> None:
-        """Correct the rates of the workers by what was seen since the last time."""
+        """Correct the rates of the workers by the run times since the last call."""
         if self._book is None:
             return
         for name, rates in {worker.device.name: worker.rates for worker in workers}.items():

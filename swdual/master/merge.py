@@ -1,4 +1,4 @@
-"""Gathering: what is found of some queries, range by range, made into the result of each."""
+"""Merging: the candidates of all ranges and the alignments become the result of each query."""
 
 from __future__ import annotations
 
@@ -22,33 +22,41 @@ from swdual.sequences.sequence import Sequence
 logger = logging.getLogger("swdual")
 
 MAX_PARTS = 16
-"""Ranges whose candidates are kept apart before they are merged."""
+"""Parts of one query that wait before they are merged."""
 
 TRACE_CELLS = 500_000_000
 """Cells of the alignments that one job finds."""
 
 
 class Traced(NamedTuple):
-    """Alignments of some hits of a query."""
+    """Alignments of some hits of one query: (hits,) their indices in the result, and tracebacks."""
 
     hit_indices: NDArray[np.int64]
     tracebacks: Tracebacks
 
 
 class HitMerger:
-    """What was found of some queries, of which an earlier search may have found a part.
+    """The reduce step of one batch of queries; only the thread of the search calls it.
 
-    `ranges` are the targets' ranges, None until `begin` if no earlier search has cut them; `done`
-    are the tasks that need not be done again.
+    A query goes through three states. First its ranges are scored: `add_scores` collects their
+    candidates. With the last range its hits are chosen: `add_scores` returns its result, if its
+    alignments are to be found now. With the last alignment it is complete: `pop_result`.
 
     Parameters
     ----------
     queries
-        The queries.
+        The queries of the batch.
     first_number
         The number of the first of them among all queries.
     context
-        What they share.
+        What all queries share.
+
+    Attributes
+    ----------
+    ranges
+        The ranges that an earlier search, which is resumed, has cut; else None until `begin`.
+    done
+        The tasks that the earlier search has finished, with their records in the journal.
     """
 
     def __init__(self, queries: list[Sequence], first_number: int, context: SearchContext) -> None:
@@ -69,7 +77,7 @@ class HitMerger:
             self.done = checkpoint.done(first_number, first_number + len(queries), begun[1])
 
     def begin(self, ranges: list[Range]) -> int:
-        """Note the ranges that each query is scored against; return the cells that are done."""
+        """Set the ranges that each query is scored against; return the cells already done."""
         self.ranges = ranges
         self._ranges_left = np.full(len(self._queries), len(ranges))
         if self._context.checkpoint is not None:
@@ -81,7 +89,7 @@ class HitMerger:
         return strand_count * sum(m * n for m, n in zip(residues, lengths, strict=True))
 
     def restore_known(self) -> Iterator[tuple[int, QueryResult]]:
-        """Take what an earlier search has found; return queries that are to be aligned now."""
+        """Add the tasks that the earlier search has finished; yield queries to be aligned now."""
         checkpoint = self._context.checkpoint
         for task_id, number in self.done.items():
             assert checkpoint is not None
@@ -90,7 +98,20 @@ class HitMerger:
                 yield task_id.query, result
 
     def add_scores(self, number: int, scored: Scored) -> QueryResult | None:
-        """Keep what a range has for a query; return its result if it now is to be aligned."""
+        """Add the candidates of one range.
+
+        Parameters
+        ----------
+        number
+            The query's number in the batch.
+        scored
+            What its task returned.
+
+        Returns
+        -------
+        QueryResult or None
+            The result, if this was the last range and the hits are to be aligned now.
+        """
         if scored.histogram is not None:
             self._counts[number] = self._counts.get(number, 0) + scored.histogram
         parts = self._parts[number]
@@ -108,16 +129,16 @@ class HitMerger:
         return result if aligned else None
 
     def add_alignments(self, number: int, traced: Traced) -> None:
-        """Keep alignments of a query."""
+        """Add alignments of some hits of a query."""
         self._hits_left[number] -= len(traced.hit_indices)
         self._traced[number].append(traced)
 
     def is_complete(self, number: int) -> bool:
-        """Return whether everything of a query is there."""
+        """Return whether all scores and alignments of a query are there."""
         return self._hits_left.get(number) == 0
 
     def pop_result(self, number: int) -> QueryResult:
-        """Return the result of a complete query, its alignments put in, and forget it."""
+        """Remove and return the result of a complete query, with its alignments."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
         if self._context.tracer is not None and self._aligns_now(result):
             hit_indices = np.concatenate(
@@ -131,10 +152,10 @@ class HitMerger:
             _ = result.titles  # read now, so that tables outlive the database
         return result
 
-    def _evaluate(self, number: int, found: Candidates) -> QueryResult:
-        """Return the hits of a query that pass every score cutoff that needs no alignment."""
+    def _evaluate(self, number: int, candidates: Candidates) -> QueryResult:
+        """Return the hits of a query that pass every filter that needs no alignment."""
         context, query = self._context, self._queries[number]
-        scores, ordinals, lengths, strands = found
+        scores, ordinals, lengths, strands = candidates
         try:
             statistics = context.statistics_of(query.codes, self._counts.pop(number, None))
         except StatisticsUnavailable as error:
@@ -159,28 +180,41 @@ class HitMerger:
         )
         params = context.params
         if statistics is not None:
-            kept = log_evalues <= take_log(params.evalue)
+            passing = log_evalues <= take_log(params.evalue)
             if params.min_score > 0:
-                kept &= bits >= params.min_score
-            result = result if kept.all() else result.subset(np.flatnonzero(kept))
+                passing &= bits >= params.min_score
+            result = result if passing.all() else result.subset(np.flatnonzero(passing))
         if params.top is None or params.filters_alignments:
             return result
         return result.within(params.top)
 
     def _aligns_now(self, result: QueryResult) -> bool:
-        """Return whether alignments are found now; those of too many hits are when looked at."""
+        """Return whether alignments are found now. Those of very many hits are found when read."""
         return len(result) <= self._context.memory.max_completed
 
 
 def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int64]]:
-    """Cut the hits of a query into jobs: those of like length together, as lanes like them.
+    """Split the hits of a query into parts, each the work of one alignment task.
 
-    The targets of a job weigh about `max_range_cost` at most, each twice what it would in a range.
+    Targets of similar length come together: that suits the lanes of the kernels.
+
+    Parameters
+    ----------
+    result
+        The hits.
+    max_range_cost
+        About how much the targets of a part may cost: residues, and twice `TARGET_COST` for each
+        target.
+
+    Returns
+    -------
+    list of arrays
+        The indices of the hits of each part.
     """
     order = np.argsort(-result.target_lengths, kind="stable")
     residues = np.cumsum(result.target_lengths[order])
     cells = residues * len(result.query.codes)
-    weights = residues + 2 * TARGET_COST * np.arange(1, len(order) + 1)
-    jobs = np.maximum(cells // TRACE_CELLS, weights // max_range_cost)
-    cuts = np.flatnonzero(np.diff(jobs)) + 1
-    return [share for share in np.split(order, cuts) if len(share)]
+    costs = residues + 2 * TARGET_COST * np.arange(1, len(order) + 1)
+    parts = np.maximum(cells // TRACE_CELLS, costs // max_range_cost)
+    cuts = np.flatnonzero(np.diff(parts)) + 1
+    return [part for part in np.split(order, cuts) if len(part)]

@@ -1,4 +1,4 @@
-"""How a search is divided: into tasks that are neither too large to share nor too small to pay."""
+"""Partitions a search into tasks, and plans them for the workers of this machine."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("swdual")
 
 GOOD_ENOUGH = 1.005
-"""A makespan, relative to that of tasks cut at will, that finer tasks need not improve.
+"""A makespan within this factor of the lower bound is not improved further.
 
-Also how much shorter a finer division must make it for still finer ones to be looked at.
+Finer divisions are tried only while each shortens it by at least this factor.
 """
 
 TASKS_PER_WORKER = 24
@@ -36,25 +36,36 @@ UNSURE = 0.2
 """Part of its predicted time by which a task may take longer."""
 
 PATIENCE = 2
-"""Ever finer divisions that may gain nothing before a search for better ones ends."""
+"""Number of finer divisions without gain after which the search for better ones ends."""
 
 DRIFT = 1.1
-"""How much the workers' speeds may change against each other before they are planned again."""
+"""Ratio by which the relative speeds of workers may change before tasks are planned again."""
 
 MAX_TASKS = 20_000
-"""Tasks beyond which a search is not cut further."""
+"""Max tasks of a batch."""
 
 DUAL = "dual"
-"""The planner whose plan for a single worker is known without it: all tasks, one by one."""
+"""The default planner. Its plan for a single worker is known: all tasks, one after the other."""
 
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """The tasks of a search and who shall do them.
+    """The tasks of a batch, and the plan for the workers.
 
-    `cells` has the size of each task, `seconds` a row for each worker with what the worker needs
-    for each task, `besides` the part of it that is no time of cells. If tasks could be cut at will,
-    they would take `divisible` seconds at least.
+    Parameters
+    ----------
+    ranges
+        How the targets are cut.
+    task_ids
+        The query and the range of each task.
+    cells
+        (tasks,) size of each.
+    seconds, besides
+        (workers, tasks) predicted seconds, and the part of them that does not depend on cells.
+    plan
+        Which worker runs which task, and when.
+    divisible
+        Lower bound on the makespan: that of tasks that could be cut at will.
     """
 
     ranges: list[Range]
@@ -113,8 +124,8 @@ def divide(
     width = max(each.width for each in costs)
 
     if ranges is not None:
-        rest = _planned(lengths, database, ranges, pool, costs, planner, strand_count, done)
-        return _for_all(rest, present, kinds)
+        rest = _plan_ranges(lengths, database, ranges, pool, costs, planner, strand_count, done)
+        return _add_failed_workers(rest, present, kinds)
 
     def attempt(parts: int) -> Division:
         ranges = cut(
@@ -125,9 +136,9 @@ def divide(
             max_range_cost=max_range_cost,
             within=within,
         )
-        return _planned(lengths, database, ranges, pool, costs, planner, strand_count)
+        return _plan_ranges(lengths, database, ranges, pool, costs, planner, strand_count)
 
-    return _for_all(_best(attempt, len(lengths), len(pool), max_tasks), present, kinds)
+    return _add_failed_workers(_best(attempt, len(lengths), len(pool), max_tasks), present, kinds)
 
 
 def _best(
@@ -138,7 +149,7 @@ def _best(
         return attempt(1)
     start = -(-TASKS_PER_WORKER * workers // queries)
     best = last = attempt(start)
-    least = _price(best, queries)
+    least = _estimate_makespan(best, queries)
     parts, in_vain = start, 0
     while least > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
         parts *= 2
@@ -147,7 +158,7 @@ def _best(
         finer = attempt(parts)
         if len(finer.ranges) == len(last.ranges):
             break
-        price, last = _price(finer, queries), finer
+        price, last = _estimate_makespan(finer, queries), finer
         in_vain = 0 if price * GOOD_ENOUGH < least else in_vain + 1
         if price < least:
             best, least = finer, price
@@ -155,14 +166,14 @@ def _best(
     while parts > 1:
         parts //= 2
         coarser = attempt(parts)
-        price = _price(coarser, queries)
+        price = _estimate_makespan(coarser, queries)
         if price >= least:
             break
         best, least = coarser, price
     return best
 
 
-def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Division:
+def _add_failed_workers(division: Division, present: list[int], kinds: Sequence[str]) -> Division:
     """Return the division with the failed workers in it, who can do nothing."""
     seconds = np.full((len(kinds), len(division.task_ids)), np.inf)
     seconds[present] = division.seconds
@@ -173,7 +184,7 @@ def _for_all(division: Division, present: list[int], kinds: Sequence[str]) -> Di
     return replace(division, seconds=seconds, besides=besides, plan=plan)
 
 
-def _price(division: Division, queries: int) -> float:
+def _estimate_makespan(division: Division, queries: int) -> float:
     """Return the predicted makespan, and how much later the longest task may make it.
 
     The ranges of a single query are large first and small last, which evens errors out.
@@ -183,7 +194,7 @@ def _price(division: Division, queries: int) -> float:
     return plan.makespan + (UNSURE * longest if queries > 1 else 0.0)
 
 
-def _planned(
+def _plan_ranges(
     lengths: Sequence[int],
     database: Database,
     ranges: list[Range],
@@ -212,7 +223,7 @@ def _planned(
     besides = np.array([rest[id(each)] for each in rates])
     cells = query_lengths * residues[range_numbers] * strand_count
     if len(kinds) == 1 and planner == DUAL:
-        plan = _by_one_worker(seconds[0], kinds[0], range_numbers, residues)
+        plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
         return Division(ranges, task_ids, cells, seconds, besides, plan, plan.lower_bound)
     from swdual.planning.instance import divisible_bound
 
@@ -222,11 +233,11 @@ def _planned(
     instance = instance_of(seconds, kinds)
     plan = plan_instance(instance, planner)
     if not plan.on_demand:
-        plan = _range_by_range(plan, range_numbers, residues)
+        plan = _order_by_range(plan, range_numbers, residues)
     return Division(ranges, task_ids, cells, seconds, besides, plan, divisible_bound(instance))
 
 
-def _by_one_worker(
+def _plan_one_worker(
     seconds: NDArray[np.float64],
     kind: str,
     range_numbers: NDArray[np.int64],
@@ -246,7 +257,7 @@ def _by_one_worker(
     ends = np.cumsum(seconds)
     workers = np.zeros(len(seconds), np.int64)
     plan = Plan(DUAL, (kind,), workers, ends - seconds, ends, 0.0)
-    plan = _range_by_range(plan, range_numbers, residues)
+    plan = _order_by_range(plan, range_numbers, residues)
     return replace(plan, lower_bound=plan.makespan)
 
 
@@ -282,7 +293,7 @@ def _columns(task_ids: list[TaskId]) -> tuple[list[int], list[int]]:
     return [task_id.query for task_id in task_ids], [task_id.range_number for task_id in task_ids]
 
 
-def _range_by_range(
+def _order_by_range(
     plan: Plan, range_numbers: NDArray[np.int64], residues: NDArray[np.int64]
 ) -> Plan:
     """Return the plan with each worker's tasks ordered by range, from the large to the small.
@@ -318,7 +329,7 @@ class Replanning:
     division
         The tasks and the plan so far.
     tasks
-        The task of each task.
+        The task of each entry of the division.
     """
 
     def __init__(self, division: Division, tasks: Sequence[Task]) -> None:
@@ -329,7 +340,7 @@ class Replanning:
         self.plans = 0
 
     def update(self, scheduler: WorkStealingScheduler) -> None:
-        """Give the scheduler new queues if a worker has drifted against the others."""
+        """Give the scheduler new queues if relative speeds have changed by more than `DRIFT`."""
         slowdowns = scheduler.slowdowns
         change = slowdowns / self._slowdowns
         if change.max() <= DRIFT * change.min():

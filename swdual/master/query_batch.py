@@ -1,4 +1,4 @@
-"""Some queries on their way: scored range by range, evaluated, aligned, handed on in order."""
+"""A batch of queries: scored range by range, merged, aligned, and yielded in order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ logger = logging.getLogger("swdual")
 
 
 class QueryBatch:
-    """Some queries that are searched together; `cells_known` an earlier search has done.
+    """Runs the pipeline for some queries: score -> merge -> align -> yield, on worker threads.
+
+    The thread of the search makes it and reads its results. `cells_known` is the number of cells
+    that a resumed search has done before.
 
     Parameters
     ----------
@@ -34,7 +37,7 @@ class QueryBatch:
     first_number
         The number of the first of them among all queries.
     context
-        What they share.
+        What all queries share.
     """
 
     def __init__(self, queries: list[Sequence], first_number: int, context: SearchContext) -> None:
@@ -52,10 +55,10 @@ class QueryBatch:
         self.cells_known = merger.begin(self._scoring.division.ranges)
 
     def results(self, progress: Callable[[int], None]) -> Iterator[QueryResult]:
-        """Return the results in the order of the queries; `progress` is told the cells done."""
+        """Yield the results in the order of the queries; `progress` gets the cells done."""
         merger = self._merger
         for number, result in merger.restore_known():
-            self._have_aligned(number, result)
+            self._submit_alignments(number, result)
         with self._scoring as scoring:
             for number in range(len(self._queries)):
                 while not merger.is_complete(number):
@@ -73,7 +76,7 @@ class QueryBatch:
         self._context.execution_log.learn(self._context.workers)
 
     def _take(self, report: AttemptReport) -> None:
-        """Keep what came out of a attempt."""
+        """Hand a report on to the merger, and to the journal."""
         task = report.attempt.task
         if not isinstance(report.value, Scored):
             self._merger.add_alignments(task.query, report.value)
@@ -83,23 +86,26 @@ class QueryBatch:
             self._context.checkpoint.keep(serialize(number, task.target_range, report.value))
         result = self._merger.add_scores(task.query, report.value)
         if result is not None:
-            self._have_aligned(task.query, result)
+            self._submit_alignments(task.query, result)
 
-    def _have_aligned(self, number: int, result: QueryResult) -> None:
-        """Have the hits of a query aligned by whoever has nothing planned left."""
+    def _submit_alignments(self, number: int, result: QueryResult) -> None:
+        """Submit the hits of a query as background tasks, which workers run when they are idle."""
         for hit_indices in split_hits(result, self._context.memory.share):
-            run = partial(_trace, result, hit_indices, self._context)
+            run = partial(_align_hits, result, hit_indices, self._context)
             self._scoring.scheduler.add(Task(number, result.query.id, None, run))
 
 
-def _trace(
+def _align_hits(
     result: QueryResult,
     hit_indices: NDArray[np.int64],
     context: SearchContext,
     worker: Worker,
     progress: Progress,
 ) -> Traced:
-    """Align some hits of a query; that is CPU work, whichever worker's thread does it."""
+    """Align some hits of a query; the work of an alignment task.
+
+    It runs on a CPU, also in the thread of a GPU worker.
+    """
     targets = result.targets.codes(result.ordinals[hit_indices])
     scores, strands = result.scores[hit_indices], result.strands[hit_indices]
     tracer = context.tracer

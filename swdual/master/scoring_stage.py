@@ -1,4 +1,4 @@
-"""Scoring: some queries against targets, divided among workers who do it side by side."""
+"""Scoring: queries against targets, partitioned into tasks and run by the worker threads."""
 
 from __future__ import annotations
 
@@ -23,10 +23,14 @@ from swdual.sequences.sequence import Sequence as Query
 logger = logging.getLogger("swdual")
 
 POLL_SECONDS = 0.1
+"""How long the search waits for a report before it checks the workers and the progress."""
 
 
 class ScoringStage:
-    """Queries that are scored together; in the ``with`` block the workers are at it.
+    """Partitions a batch and runs it: partition -> submit -> reports, on worker threads.
+
+    The thread of the search makes it, enters its ``with`` block, which starts the workers, and
+    reads their reports.
 
     Parameters
     ----------
@@ -35,11 +39,11 @@ class ScoringStage:
     numbers
         The number of each among all queries.
     context
-        What they share.
+        What all queries share.
     ranges
-        How the targets are cut already.
+        The ranges, if a resumed search has cut them.
     done
-        Tasks of these ranges that need not be done again.
+        Tasks of these ranges that the resumed search has finished.
     within
         The targets to score against, if not all.
     """
@@ -92,7 +96,7 @@ class ScoringStage:
         self._replanning = Replanning(self.division, tasks) if context.replan else None
 
     def _make_task(self, number: int) -> Task:
-        """Return the task of a task."""
+        """Return the task for entry `number` of the partition."""
         division, context = self.division, self._context
         query, range_number = division.task_ids[number]
         codes, target_range = self._queries[query].codes, division.ranges[range_number]
@@ -117,7 +121,20 @@ class ScoringStage:
         self._pool.__exit__(*error)
 
     def next_report(self, progress: Callable[[int], None]) -> AttemptReport | None:
-        """Return what came out of a attempt, None if of none for a while; tell the cells done."""
+        """Return the next report of a finished task, or None if there is none for `POLL_SECONDS`.
+
+        Parameters
+        ----------
+        progress
+            Gets the cells done so far.
+
+        Raises
+        ------
+        EngineError
+            If tasks or workers fail too often.
+        SwdualError, MemoryError
+            The error of a task, if no other worker could do better.
+        """
         try:
             report = self._pool.reports.get(timeout=POLL_SECONDS)
         except queue.Empty:
@@ -144,7 +161,9 @@ def score_range(
     context: SearchContext,
     progress: Callable[[int], None],
 ) -> list[Scored]:
-    """Return what all workers together find of some queries in a range.
+    """Score some queries against one range with all workers, and return a result for each query.
+
+    A node of a cluster runs it for each share that it gets.
 
     Parameters
     ----------
@@ -153,9 +172,14 @@ def score_range(
     target_range
         The targets.
     context
-        What they share.
+        What all queries share.
     progress
-        Is told the cells done so far, now and then; may raise to stop the work.
+        Gets the cells done so far; may raise an exception to stop the work.
+
+    Raises
+    ------
+    EngineError
+        If tasks or workers fail too often.
     """
     parts: list[list[Scored]] = [[] for _ in queries]
     with ScoringStage(queries, numbers, context, within=target_range) as scoring:
@@ -167,11 +191,11 @@ def score_range(
                 left -= 1
     context.execution_log.learn(context.workers)
     context.execution_log.forget()
-    return [_joined(each, context.params.max_candidates) for each in parts]
+    return [_merge_parts(part, context.params.max_candidates) for part in parts]
 
 
-def _joined(parts: Sequence[Scored], limit: int) -> Scored:
-    """Return what ranges have for a query as if they were one."""
-    found: Candidates = merge_candidates([part.candidates for part in parts], limit)
+def _merge_parts(parts: Sequence[Scored], limit: int) -> Scored:
+    """Return the result of several ranges as if they were one."""
+    candidates: Candidates = merge_candidates([part.candidates for part in parts], limit)
     counts = [part.histogram for part in parts if part.histogram is not None]
-    return Scored(found, np.sum(counts, axis=0) if counts else None)
+    return Scored(candidates, np.sum(counts, axis=0) if counts else None)

@@ -1,4 +1,4 @@
-"""Engagement: who computes a search, in how much memory, and with what besides."""
+"""Set-up of a search: its workers, its memory, and all else that its queries share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
 from swdual.master.verification import Verification
-from swdual.master.worker import Worker, bind, bind_cpu_scorers, keep, register
+from swdual.master.worker import Worker, bind, bind_cpu_scorers, divide_cache, register
 from swdual.options import SearchOptions
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import TableStatistics
@@ -26,16 +26,19 @@ from swdual.statistics.table import TableStatistics
 logger = logging.getLogger("swdual")
 
 MAX_BATCH_QUERIES = 512
+"""Max queries per batch."""
+
 MAX_FITTED_QUERIES = 64
+"""Max queries per batch when E-values are fitted: each holds a histogram of its scores."""
+
 MAX_BATCH_CANDIDATES = 4 << 20
-"""Queries that are searched together at most: all, those whose scores are counted, and their hits.
-"""
+"""Max candidate hits held per batch."""
 
 SMALL_CELLS = 100_000_000
-"""Cells of a search below which nobody need know how fast the workers are."""
+"""Cells of a search below which workers are not calibrated."""
 
 GPU_CELLS = 20_000_000_000
-"""Cells below which CPUs are done sooner than a GPU has started."""
+"""Cells below which CPUs finish before a GPU has started."""
 
 
 def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
@@ -104,8 +107,8 @@ def build_context(
             held=needs.held + max(0, resident_bytes() - before),
         )
         memory = plan_memory(needs, allowed)
-    _tell(workers, memory, allowed, book)
-    keep(workers, memory.ranges)
+    _log_setup(workers, memory, allowed, book)
+    divide_cache(workers, memory.ranges)
     copies = None
     if fitted:
         from swdual.statistics.shuffle import shuffle_targets
@@ -131,10 +134,10 @@ def build_context(
     )
 
 
-def _tell(
+def _log_setup(
     workers: Sequence[Worker], memory: Memory, allowed: Allowance, book: CalibrationCache | None
 ) -> None:
-    """Log who computes, how fast each is thought to be, and what memory is for."""
+    """Log the workers, where their rates come from, and how memory is divided."""
     for name in dict.fromkeys(worker.device.name for worker in workers):
         same = [worker for worker in workers if worker.device.name == name]
         logger.debug("workers: %d x %s (%s)", len(same), name, same[0].device.kind)
@@ -161,7 +164,7 @@ def estimate_needs(
     options: SearchOptions,
     held: int,
 ) -> Needs:
-    """Return what the memory of a search depends on, those who compute not counted."""
+    """Return what the memory of a search depends on, without its workers."""
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
     together = compute_max_batch_queries(kept, fitted=fitted)
@@ -171,14 +174,22 @@ def estimate_needs(
 
 
 def make_statistics(database: Database, params: SearchParameters) -> TableStatistics | None:
-    """Return what evaluates the scores of all queries alike, if anything does."""
+    """Return the statistics that evaluate all queries alike; None if there are none."""
     if params.stats != "table":
         return None
     return TableStatistics(params.scheme, params.dbsize or database.residues, len(database))
 
 
 def compute_max_batch_queries(kept: int, *, fitted: bool = False) -> int:
-    """Return how many queries are searched together, each with so many hits to keep."""
+    """Return the largest number of queries in a batch.
+
+    Parameters
+    ----------
+    kept
+        Candidates that a query may have.
+    fitted
+        Whether E-values are fitted.
+    """
     return max(
         1, min(MAX_FITTED_QUERIES if fitted else MAX_BATCH_QUERIES, MAX_BATCH_CANDIDATES // kept)
     )

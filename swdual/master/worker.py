@@ -1,4 +1,4 @@
-"""Workers: a device, what scores there, and what that costs."""
+"""Workers: each is a device, its scorer, and the cost model of its tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger("swdual")
 
 @dataclass(frozen=True, eq=False)
 class Worker:
-    """One that computes.
+    """One CPU thread or one GPU that runs tasks; its own thread uses it.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Worker:
     device
         Where it computes; equal devices share scorer and rates.
     scorer
-        What scores there.
+        Scores targets there.
     rates
-        What a task costs.
+        The cost model of its tasks.
     """
 
     number: int
@@ -45,7 +45,7 @@ class Worker:
 
 
 def bind(device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
-    """Return what scores on a device."""
+    """Return the scorer of a device, by the `bind` of its backend."""
     module: Any = registry.load(PACKAGE, device.backend)
     scorer: Scorer = module.bind(database, scheme, **device.settings)
     return scorer
@@ -68,7 +68,7 @@ def register(
     database, scheme
         What is searched, and how.
     book
-        What devices cost; None for a search so small that nobody need know.
+        The known rates; None for a search so small that rates do not matter.
     """
     if not devices:
         raise InputError("a search needs at least one device")
@@ -105,7 +105,7 @@ def register(
 def bind_cpu_scorers(
     devices: Sequence[Device], database: Database, scheme: ScoringScheme
 ) -> list[Scorer]:
-    """Return what would score on each of the CPUs among some devices; equal ones share it."""
+    """Return the scorer of each CPU among some devices; equal devices share one."""
     scorers: dict[str, Scorer] = {}
     for device in devices:
         if device.kind == "cpu" and device.name not in scorers:
@@ -113,16 +113,16 @@ def bind_cpu_scorers(
     return [scorers[device.name] for device in devices if device.kind == "cpu"]
 
 
-def keep(workers: Sequence[Worker], most: int) -> None:
-    """Have the scorers keep no more than so many bytes of targets for the next query, together."""
+def divide_cache(workers: Sequence[Worker], max_bytes: int) -> None:
+    """Divide so many bytes for targets that are kept for the next query among all scorers."""
     scorers = {id(each.scorer): each.scorer for each in workers}.values()
-    keeping = [scorer for scorer in scorers if isinstance(scorer, CachingScorer)]
-    for scorer in keeping:
-        scorer.keep(most // len(keeping))
+    caching = [scorer for scorer in scorers if isinstance(scorer, CachingScorer)]
+    for scorer in caching:
+        scorer.keep(max_bytes // len(caching))
 
 
 def _warm_up(scorer: Scorer, database: Database) -> None:
-    """Have a device do what it does once, so that its first task takes no longer than others."""
+    """Score one residue on a device, so that its first task does not include its start."""
     block = len(database.manifest.blocks) - 1
     last = database.manifest.blocks[block].sequences
     scorer(bytes(1), block, last - 1, last, lambda cells: None)
