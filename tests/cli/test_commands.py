@@ -374,6 +374,7 @@ def test_threads_and_the_form_of_the_database_change_nothing(run, random_files):
 # Case 17 and 18: gap prices; 14: numbers of every width; 15: lengths.
 
 
+@pytest.mark.sample(4)
 @pytest.mark.case(number=18)
 @pytest.mark.parametrize(
     ("gapopen", "gapextend"),
@@ -461,6 +462,7 @@ def test_a_query_of_100_000_residues_is_searched(run, here):
 # Case 30: any place.
 
 
+@pytest.mark.process
 @pytest.mark.case(number=30)
 def test_unwritable_homes_and_caches_do_not_matter(spawn):
     """Without a home or a cache folder kernels are compiled for the one run."""
@@ -475,6 +477,7 @@ def test_unwritable_homes_and_caches_do_not_matter(spawn):
     assert outcome.out.startswith(HITS)
 
 
+@pytest.mark.process
 @pytest.mark.case(number=30)
 def test_a_process_without_a_home_searches(spawn, monkeypatch):
     """Where neither HOME nor another folder is named in the environment."""

@@ -10,6 +10,8 @@ import pytest
 
 from kernels import emulator
 
+pytestmark = pytest.mark.exhaustive
+
 EDGES_16 = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF]
 EDGES_32 = [0, 1, 0x7FFF, 0x8000, 2**31 - 2, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1]
 ONE, MAX_HALF, INFINITY, NO_NUMBER, MINUS = 0x3C00, 0x7BFF, 0x7C00, 0x7FFF, 0x8000

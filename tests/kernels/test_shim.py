@@ -11,6 +11,8 @@ import pytest
 
 from kernels import emulator
 
+pytestmark = pytest.mark.exhaustive
+
 SHUFFLES = """
 __global__ void shuffle(int* out, int kind, int operand, int width, int group) {
     const int lane = threadIdx.x % 32;

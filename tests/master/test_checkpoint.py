@@ -194,6 +194,7 @@ def end_after(monkeypatch, count):
     monkeypatch.setattr(Checkpoint, "keep", kept)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("stats", ["table", "fit", "none"])
 @pytest.mark.parametrize("count", [1, 2, 7, 20, 31])
 def test_a_search_that_goes_on_finds_the_same(

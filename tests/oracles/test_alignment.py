@@ -24,6 +24,8 @@ from .alignment import (
 )
 from .smith_waterman import local_score
 
+pytestmark = pytest.mark.exhaustive
+
 Problem = tuple[str, str, Score, int, int]
 
 
@@ -249,14 +251,12 @@ def test_the_score_is_the_optimum_and_the_operations_are_worth_it():
     assert aligned > 1000
 
 
-@pytest.mark.exhaustive
 def test_the_alignment_is_the_one_that_the_rule_names():
     """On 150 problems of up to 5 residues, picked from all the alignments that there are."""
     for problem in problems(seed=2, count=150, longest=5):
         assert best_alignment(*problem) == by_enumeration(problem), problem
 
 
-@pytest.mark.exhaustive
 def test_the_rule_has_ties_to_break_and_gaps_to_place():
     """Of 100 problems of up to 5 residues a third have several optimum alignments, 8 a gap."""
     tied = with_gap = 0

@@ -8,6 +8,8 @@ import pytest
 
 from .makespan import check, optimum, printed_greedy, printed_search
 
+pytestmark = pytest.mark.exhaustive
+
 INF = math.inf
 TRAP = [2100] + 29 * [100], [950] + 29 * [44], 3, 1
 """One task more than twice as long on a CPU, and 29 short ones of a slightly greater ratio."""

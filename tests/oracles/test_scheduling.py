@@ -21,6 +21,8 @@ from .scheduling import (
     validate,
 )
 
+pytestmark = pytest.mark.exhaustive
+
 TRACES = Path(__file__).parents[2] / ".." / "shared" / "traces"
 """The traces of the Parallel Workloads Archive, which lie beside the project only."""
 

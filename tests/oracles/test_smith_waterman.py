@@ -10,6 +10,8 @@ import pytest
 
 from .smith_waterman import best_ungapped, local_score, local_score_gotoh
 
+pytestmark = pytest.mark.exhaustive
+
 ALPHABET = "ACGTN"
 IntArray = npt.NDArray[np.int64]
 

@@ -29,6 +29,7 @@ DRAWERS = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("drawer", DRAWERS)
 def test_the_same_schedule_is_the_same_file(drawer, ending, tmp_path):

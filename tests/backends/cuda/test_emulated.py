@@ -24,6 +24,8 @@ from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.kernels import KERNELS
 
+pytestmark = pytest.mark.sample("values")
+
 MEBIBYTE = 1 << 20
 
 CAPABILITIES = [(8, 6), (9, 0)]
@@ -34,6 +36,7 @@ def compiler():
     emulator.need()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("capability", CAPABILITIES)
 @pytest.mark.parametrize("seed", range(4))
 def test_searches_score_by_the_definition(capability, seed):
@@ -85,6 +88,7 @@ def test_overflows_are_rescued_on_the_card(capability):
     assert {name.partition("<")[0] for name, _ in card.launches} >= {"q1_s32"}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("length", [100, 1000])
 def test_each_kernel_alone_scores_by_the_definition(monkeypatch, name, length):

@@ -36,6 +36,7 @@ def files(run):
     return "r.fa", "s.db"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.case(number=19)
 @pytest.mark.case(number=20)
 @pytest.mark.parametrize("options", [(), ("--stats", "fit"), ("-k", "3", "-e", "1e-5")])

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.policy_trials import trials
+from support.properties import scaled
 from support.scheduling_oracles import random_workload
 
 from swdual import registry
@@ -51,7 +52,12 @@ TRACES = {
 @pytest.mark.parametrize(("name", "options"), trials())
 def test_schedules_are_valid_and_the_same_again_and_no_job_is_lost(name, options, allocator):
     """Random jobs, some of which are killed, do not run at all, or run longer as they lie apart."""
-    assert check_policy(name, options=options, allocators=[allocator], seeds=range(100, 104)) == []
+    assert (
+        check_policy(
+            name, options=options, allocators=[allocator], seeds=range(100, 100 + scaled(4))
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", registry.available(policies.PACKAGE))

@@ -54,6 +54,7 @@ def test_promises_and_processors_are_the_oracles_too(seed):
         assert [k for first, stop in allocated for k in range(first, stop)] == expected
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["fcfs", "easy", "conservative"])
 @pytest.mark.parametrize("trace", TRACES)
 def test_real_jobs_start_when_the_oracle_says(trace, name, archived):
