@@ -47,7 +47,7 @@ def test_lines_come_with_their_ends():
 def test_a_line_without_an_end_is_refused_with_its_number():
     """No more of it is read than a line may have."""
     stream = io.BufferedReader(Endless(b"9"))
-    with pytest.raises(InputError, match=r"^table:1: the line does not end"):
+    with pytest.raises(InputError, match=r"^table:1: the line is too long"):
         list(read_lines(stream, "table", 1000))
     assert stream.raw.given < 100_000
 

@@ -46,7 +46,7 @@ class ReferenceScorer:
         self._scores: list[list[int]] = scheme.matrix.scores.tolist()
 
     def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
-        """Return bytes: see `Scorer`. Each caller has two rows as long as a target."""
+        """Return bytes: see `Scorer.memory`. Each caller has two rows as long as a target."""
         return 0, 2 * 32 * self._database.manifest.longest + 2 * max_range_cost
 
     def __call__(

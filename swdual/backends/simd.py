@@ -1,4 +1,4 @@
-"""The fast one for CPUs: SIMD lanes of 8-bit numbers, wider only for the targets that need them."""
+"""The fast backend for CPUs: SIMD lanes of 8-bit numbers, wider only for targets that need it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
 
 CALL_CELLS = 4_000_000_000
-"""Cells of one call of a kernel: how often progress is told and a stop is noticed."""
+"""Cells of one call of a kernel: progress is reported, and stops are noticed, between calls."""
 
 TWO_REGISTERS = 1.8
 TARGET_COLUMN, TARGET_VECTOR = 40.0, 1.5
@@ -50,8 +50,8 @@ def bind(database: Database, scheme: ScoringScheme, lanes: int | None = None) ->
 
 
 @dataclass
-class Work:
-    """What a scorer has computed: cells asked for, and cells of all lanes, idle ones included."""
+class CellCounts:
+    """Cells that a scorer has computed: those asked for, and those of all lanes with idle ones."""
 
     cells: int = 0
     lane_cells: int = 0
@@ -65,7 +65,7 @@ class SimdScorer:
     """
 
     def __init__(self, database: Database, scheme: ScoringScheme, lanes: int) -> None:
-        self.work = Work()
+        self.work = CellCounts()
         self.width = lanes
         self.score_widths = score_widths(scheme, lanes)
         self._database = database
@@ -74,20 +74,19 @@ class SimdScorer:
         self._lock = threading.Lock()
 
     def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
-        """Return bytes: see `Scorer`; what is kept of ranges comes on top (see `keep`).
+        """Return bytes: see `Scorer.memory`. Packs that are kept are counted by `keep`.
 
         Each caller has H and E of every lane, or those of one target in 32 bits and its query
-        profile; a range as it is in the file, laid out, and laid out twice more for wider numbers,
-        to compare. There is no room for more about a target than four times its weight. Lanes
-        idle beside the longest targets.
+        profile; a range as in the file, laid out, and laid out twice more for wider numbers, to
+        compare. A target takes at most four times its cost. Lanes idle beside the longest targets.
         """
         rows = max(2 * self.width, 4 * (CODES + 2)) + 16
         idle = min(4 * self.width * self._database.manifest.longest, 64 * max_range_cost)
         return 0, rows * longest_query + 4 * max_range_cost + idle
 
-    def keep(self, most: int) -> None:
-        """Keep no more than so many bytes of ranges that are laid out."""
-        self._kept_bytes = most
+    def keep(self, max_bytes: int) -> None:
+        """Set the maximum size, in bytes, of packs that are kept."""
+        self._kept_bytes = max_bytes
 
     def __call__(
         self, query: bytes, block: int, first: int, last: int, progress: Progress
@@ -111,16 +110,18 @@ class SimdScorer:
         return scores
 
     def _pack(self, block: int, first: int, last: int, lanes: int) -> Pack:
-        """Return a range of targets interleaved: one thread does it, others wait for it."""
+        """Return a range of targets interleaved: one thread makes it, others wait for it."""
+        # The thread that puts the future into the dictionary makes the pack; the others find the
+        # future there. `pop` and insertion keep the dictionary in the order of last use.
         key = (block, first, last)
         with self._lock:
-            found = self._packs.pop(key, None)
-            mine = found is None
-            found = Future() if found is None else found
-            self._packs[key] = found
+            pack_future = self._packs.pop(key, None)
+            mine = pack_future is None
+            pack_future = Future() if pack_future is None else pack_future
+            self._packs[key] = pack_future
         if mine:
             try:
-                found.set_result(
+                pack_future.set_result(
                     pack(
                         self._database.block(block),
                         np.arange(first, last),
@@ -131,15 +132,15 @@ class SimdScorer:
             except BaseException as error:
                 with self._lock:
                     del self._packs[key]
-                found.set_exception(error)
+                pack_future.set_exception(error)
             self._forget()
             self._database.release()
-        return found.result()
+        return pack_future.result()
 
     def _forget(self) -> None:
-        """Let go of the packs that were not used for longest, if all are too many."""
+        """Free the packs that were not used for longest, if all are too large."""
         with self._lock:
-            ready = [key for key, found in self._packs.items() if found.done()]
+            ready = [key for key, future in self._packs.items() if future.done()]
             held = sum(self._packs[key].result().bytes for key in ready)
             for key in ready[:-1]:
                 if held <= self._kept_bytes:
@@ -149,7 +150,7 @@ class SimdScorer:
     def _score(
         self, query: NDArray[np.int64], packed: Pack, score_width: ScoreWidth, progress: Progress
     ) -> NDArray[np.int32]:
-        """Return scores in the order of the pack's targets; -1 where one does not fit the width."""
+        """Return (targets,) scores of a pack; -1 where a score does not fit the width."""
         out = np.empty(len(packed.lengths), np.int32)
         sparse = self._sparse(packed, score_width.bits, len(query))
         lanes = min(packed.lanes, register_bytes() * 8 // score_width.bits)
@@ -177,7 +178,7 @@ class SimdScorer:
 
 
 def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what each batch costs side by side, and one by one (see `TARGET_COLUMN`)."""
+    """Return the cost of each batch side by side, and one by one (see `TARGET_COLUMN`)."""
     registers = packed.lanes * bits / 8 / register_bytes()
     cells = 1.0 if registers <= 1 else TWO_REGISTERS * registers / 2
     vectors = -(-rows // min(packed.lanes, register_bytes() * 8 // bits))
@@ -206,7 +207,7 @@ def _score_batches(
     last: int,
     out: NDArray[np.int32],
 ) -> Iterator[int]:
-    """Score some batches, a target in each lane; the cells of each call come out."""
+    """Score some batches, a target in each lane; yield the cells of each call."""
     kind = np.dtype(f"i{score_width.bits // 8}")
     lanes = packed.lanes
     rows, group = len(query) * lanes, COLUMNS * lanes
@@ -247,7 +248,7 @@ def _score_each(
     targets: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> Iterator[int]:
-    """Score targets one by one; the cells of each call come out."""
+    """Score targets one by one; yield the cells of each call."""
     kind = np.dtype(f"i{score_width.bits // 8}")
     codes = stripe_query(query, lanes)
     scratch = [

@@ -51,7 +51,7 @@ def read_times(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"is no CSV: {error}", file=name) from error
+        raise InputError(f"is not CSV: {error}", file=name) from error
 
 
 def _columns(reader: Any, file: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -70,9 +70,9 @@ def command(
 ) -> None:
     """Show the best local alignment of A with B.
 
-    A and B are sequences, or files of sequences. Of files, every sequence of A is aligned with
-    every sequence of B, and the best comes first. Memory grows with the lengths of the sequences,
-    not with their product.
+    A and B are sequences, or files of sequences. In files, every sequence of A is aligned with
+    every sequence of B, and the best alignment comes first. Memory grows with the lengths of the
+    sequences, not with their product.
     """
     set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.io.output import replace_file

@@ -26,7 +26,7 @@ swdual convert hits.parquet hits.tsv
     cls=Command,
     groups=GROUPS,
     examples=EXAMPLES,
-    short_help="Turn a table of hits into another format.",
+    short_help="Convert a table of hits to another format.",
 )
 @click.argument("source", metavar="IN", type=click.Path(allow_dash=True))
 @click.argument("target", metavar="OUT", type=click.Path(allow_dash=True))
@@ -64,7 +64,7 @@ def command(
     no_progress: bool,
     log: str | None,
 ) -> None:
-    """Turn a table of hits from one format into another.
+    """Convert a table of hits from one format to another.
 
     The formats are tabular (6, .tsv), csv (10, .csv), json (.json), jsonl (.jsonl), arrow (.arrow)
     and parquet (.parquet). The last four keep every digit. The format commented (7) can be read,

@@ -45,7 +45,7 @@ class _Range(click.ParamType[object]):
         first, last = (int(match[1]), int(match[2]) if match[2] else None) if match else (0, None)
         if first < 1 or (last is not None and last < first):
             self.fail(
-                f"{value!r} is not FIRST-LAST, such as 10-50, or 10- up to the end", param, ctx
+                f"{value!r} is not FIRST-LAST, such as 10-50, or 10- (up to the end)", param, ctx
             )
         return first, last
 
@@ -99,9 +99,10 @@ class _Range(click.ParamType[object]):
     default="-",
     show_default="standard output",
     type=click.Path(allow_dash=True, dir_okay=False),
-    help="Output file; appears when complete. .gz, .xz and .zst compress.",
+    help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
+    ".bz2, .xz or .zst is compressed.",
 )
-@option("--force", is_flag=True, help="Replace the output file.")
+@option("--force", is_flag=True, help="Replace the output file if it exists.")
 def command(
     words: tuple[str, ...],
     db: str | None,
@@ -116,8 +117,8 @@ def command(
 ) -> None:
     """Write the records of the database DB with these identifiers as FASTA.
 
-    An ID is the first word of a header line. If no record has that identifier, it may also be a
-    part of one between bars, with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN.
+    An ID is the first word of a header line. If no record has it, a part between bars also counts,
+    with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN.
 
     Records come in the order of the IDs, each once. If some IDs are not found, the others are
     written, an error lists the missing ones, and the exit code is 1.

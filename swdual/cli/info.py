@@ -1,4 +1,4 @@
-"""`swdual info`: what a database holds, and whether it is whole; or what this machine has."""
+"""`swdual info`: the content of a database and its integrity, or the hardware of this machine."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ swdual info --system
     "info",
     cls=Command,
     examples=EXAMPLES,
-    short_help="Show what a database holds, or what this machine has.",
+    short_help="Show the content of a database, or what this machine has.",
 )
 @click.argument("db", type=click.Path(), required=False)
 @option("--check", is_flag=True, help="Verify all checksums, and count the letters.")
 @option("--system", is_flag=True, help="Show versions, processors and GPUs of this machine.")
 @option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(db: str | None, check: bool, system: bool, as_json: bool) -> None:
-    """Show what the database DB holds, or what this machine has for a search (--system)."""
+    """Show the content of the database DB, or versions and hardware of this machine (--system)."""
     if system == (db is not None) or (system and check):
         raise click.UsageError("Give a database, or --system alone or with --json.")
     if db is None:

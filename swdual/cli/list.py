@@ -1,4 +1,4 @@
-"""`swdual list`: what can be chosen by name."""
+"""`swdual list`: the names that options take."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ swdual list policies
 
 
 @click.command(
-    "list", cls=Command, examples=EXAMPLES, short_help="List what can be chosen by name."
+    "list", cls=Command, examples=EXAMPLES, short_help="List the names that options take."
 )
 @click.argument("what", required=False, metavar="[KIND]", type=click.Choice(KINDS))
 def command(what: str | None) -> None:
-    """List the names that options take, or those of one kind with what each is.
+    """List the names that options take. With KIND, describe each name of this kind.
 
     \b
     KIND is one of

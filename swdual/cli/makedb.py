@@ -33,7 +33,7 @@ swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
     cls=Command,
     groups=GROUPS,
     examples=EXAMPLES,
-    short_help="Turn FASTA files into a database.",
+    short_help="Build a database from FASTA files.",
 )
 @click.argument("files", nargs=-1, metavar="[FASTA... DB]", type=click.Path(allow_dash=True))
 @option(
@@ -93,7 +93,7 @@ def command(
     no_progress: bool,
     log: str | None,
 ) -> None:
-    """Turn FASTA or FASTQ files into a database, which searches open at once.
+    """Build a database from FASTA or FASTQ files. Searches open it without delay.
 
     Files may be compressed (gz, bz2, xz, zst); "-" is standard input. The database appears under
     its name when it is complete. Its content does not depend on --memory-limit.

@@ -653,7 +653,7 @@ class Database:
 
     def _contradiction_error(self, what: str) -> DatabaseError:
         return DatabaseError(
-            f"{what} contradicts itself; build it again with 'swdual makedb'", file=self.name
+            f"{what} is inconsistent; build it again with 'swdual makedb'", file=self.name
         )
 
     def _array(self, name: str, dtype: str) -> NDArray[np.generic]:

@@ -269,7 +269,7 @@ def find_shard_fault(
     if xxhash.xxh3_64_digest(header[:-8]) != header[-8:]:
         return "has a damaged header (checksum mismatch)"
     if header != pack_shard_header(number, manifest, digest):
-        return "is a shard of another database, of another build of it, or in another's place"
+        return "is a shard of another database or build, or has the name of another shard"
     if len(data) != promised:
         return f"has {len(data)} bytes where {promised} are promised"
     return None
@@ -317,7 +317,7 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
     if xxhash.xxh3_64_digest(header[:-8]) != header[-8:]:
         raise fail("damaged header (checksum mismatch); build it again with 'swdual makedb'")
     if mark != _ENDIAN_MARK:
-        raise fail("written in another order of bytes; build it again with 'swdual makedb'")
+        raise fail("written with another byte order; build it again with 'swdual makedb'")
     if len(data) != file_bytes or offset + size != file_bytes:
         raise fail(
             f"truncated: {len(data)} bytes where the header promises {file_bytes}; "

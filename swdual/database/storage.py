@@ -123,7 +123,7 @@ class Storage:
             return self._locate_in_block(section)
         if self._metadata_only:
             raise DatabaseError(
-                f"section {section.name!r} was not sent; ask who has the database",
+                f"section {section.name!r} was not sent; use a process that has the database",
                 file=self._main.name,
             )
         return SectionAddress(self._main, section.offset)
@@ -171,7 +171,7 @@ class Storage:
             return MappedFile(path)
         except FileNotFoundError as error:
             raise DatabaseError(
-                f"is missing, which is {what} of {self._main.name}; copy it here", file=path
+                f"is missing: it is {what} of {self._main.name}; copy it here", file=path
             ) from error
         except ValueError as error:
             raise DatabaseError("is empty; copy it here again", file=path) from error
@@ -243,7 +243,7 @@ class Storage:
             section = self.sections[f"{kind}/{block}"]
             if checksum([memoryview(data)[begin : begin + section.bytes]]) != section.checksum:
                 raise DatabaseError(
-                    f"section {section.name!r} came damaged (checksum mismatch); send it again",
+                    f"section {section.name!r} arrived damaged (checksum mismatch); send it again",
                     file=self._main.name,
                 )
         with name_errors(os.fspath(path)):
@@ -288,7 +288,7 @@ def piece_state(piece: Piece) -> FileState | None:
         size, state = piece.data.nbytes, piece.state()
     except ValueError as error:
         raise DatabaseError(
-            "is closed; keep it open while its results are looked at", file=piece.name
+            "is closed; keep it open while its results are used", file=piece.name
         ) from error
     if state is not None and state.bytes < size:
         raise DatabaseError(

@@ -14,7 +14,7 @@ from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
-from swdual.io.text import sanitize
+from swdual.io.text import pluralize, sanitize
 from swdual.version import __version__
 
 FIELDS = STANDARD
@@ -151,10 +151,14 @@ def _rows(stream: IO[bytes], name: str) -> Iterator[_Row]:
             expected = int(found[1])
         elif line and not line.startswith("#"):
             raise InputError(
-                "a row where no '# ... hits found' announces one", file=name, line=number
+                "a row without a comment '# ... hits found' before it", file=name, line=number
             )
     if expected:
-        raise InputError(f"ends {expected} rows too early", file=name, line=number)
+        raise InputError(
+            f"{pluralize(expected, 'row is', 'rows are')} missing at the end",
+            file=name,
+            line=number,
+        )
 
 
 def _fields(text: str, name: str, line: int) -> tuple[str, ...]:

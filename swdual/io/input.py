@@ -85,5 +85,5 @@ def read_lines(stream: IO[AnyStr], name: str, max_length: int = MAX_BYTES) -> It
     while line := stream.readline(max_length + 1):
         number += 1
         if len(line) > max_length:
-            raise InputError("the line does not end; is this a table?", file=name, line=number)
+            raise InputError("the line is too long; is this a table?", file=name, line=number)
         yield line

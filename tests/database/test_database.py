@@ -300,5 +300,5 @@ def test_a_database_whose_lengths_do_not_descend_is_refused():
     whole[start:] = manifest
     whole[:HEADER_BYTES] = pack_header(start, manifest)
     database = Database(MemoryFile(whole, "x"))
-    with pytest.raises(DatabaseError, match="block 0 contradicts itself"):
+    with pytest.raises(DatabaseError, match="block 0 is inconsistent"):
         database.block(0)

@@ -113,9 +113,11 @@ def test_metadata_hold_no_blocks_and_no_names(whole, remote):
         with pytest.raises(DatabaseError) as failure:
             use(1)
         assert Path(failure.value.file).name == part(remote, 1).name
-        assert failure.value.message == "is missing, which is block 1 of remote t.db; copy it here"
+        assert failure.value.message == "is missing: it is block 1 of remote t.db; copy it here"
     for use in (lambda: remote.headers([0]), lambda: remote[0]):
-        with pytest.raises(DatabaseError, match="was not sent; ask who has the database"):
+        with pytest.raises(
+            DatabaseError, match="was not sent; use a process that has the database"
+        ):
             use()
     with pytest.raises(DatabaseError):
         remote.check()
@@ -172,7 +174,7 @@ def test_a_block_that_comes_damaged_is_not_kept(whole, remote, change):
     data = bytearray(whole.block_bytes(1))
     data[0] ^= 1
     bad = {"bit": data, "short": data[:20], "nothing": b"", "other block": whole.block_bytes(0)}
-    words = r"remote t\.db: section 'residues/1' came damaged .*; send it again"
+    words = r"remote t\.db: section 'residues/1' arrived damaged .*; send it again"
     with pytest.raises(DatabaseError, match=words):
         remote.put(1, bad[change])
     assert not remote.has_block(1)

@@ -186,9 +186,9 @@ def test_a_missing_shard_is_an_error_when_it_is_touched(refuses, path):
         assert len(database.block(0).lengths) == 1
         assert database.codes([2]) == [PROTEIN.encode("ACDEFGHIKLMNPQRSTVWYACD")]
         for use in (database.block, database.block_bytes):
-            with pytest.raises(DatabaseError, match=r"t\.db\.001: is missing, which is shard 1 of"):
+            with pytest.raises(DatabaseError, match=r"t\.db\.001: is missing: it is shard 1 of"):
                 use(1)
-    words = ["t.db.001: is missing, which is shard 1 of 3 of t.db; copy it here"]
+    words = ["t.db.001: is missing: it is shard 1 of 3 of t.db; copy it here"]
     refuses(2, words, "search", "q.fa", "t.db")
     refuses(2, words, "info", "t.db", "--check")
 
@@ -242,7 +242,7 @@ def signed_for_another_size(path):
     ("damage", "words"),
     [
         (other_build, "is a shard of another database, of another build"),
-        (other_number, "or in another's place; copy the right one here"),
+        (other_number, "or has the name of another shard; copy the right one here"),
         (signed_for_another_size, "is a shard of another database"),
         (grown, "has 12289 bytes where 12288 are promised; copy"),
         (cut_short, "has 12287 bytes where 12288 are promised; copy"),

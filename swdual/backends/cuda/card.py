@@ -1,8 +1,7 @@
 """A GPU as the host sees it: memory, streams and kernels.
 
-Streams do what they are told in their order, and later than they are told: an array given to
-`upload` may be written to again, and one given to `download` read, only after an event that was
-recorded behind it was waited for.
+Streams work asynchronously, in the order of the calls. An array given to `upload` may be written to
+again, and one given to `download` read, only after waiting for an event that was recorded later.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ class CardError(Exception):
 
 
 class CardMemory(CardError):
-    """There is too little memory on the card."""
+    """The card has too little memory."""
 
 
 class Program(NamedTuple):
@@ -35,27 +34,27 @@ class Buffer(Protocol):
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """Its address on the card."""
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Its size in bytes."""
 
     def free(self) -> None:
-        """Give it back."""
+        """Free it."""
         ...
 
 
 class Event(Protocol):
-    """A point in what a stream does."""
+    """A point in the work of a stream."""
 
     def wait(self) -> None:
-        """Return when the stream has come to it."""
+        """Wait until the stream has reached it."""
         ...
 
 
 class Stream(Protocol):
-    """What the card does one after the other."""
+    """A queue of work for the card."""
 
     def upload(self, buffer: Buffer, offset: int, array: NDArray[Any]) -> None:
         """Copy an array to the card.
@@ -112,11 +111,11 @@ class Stream(Protocol):
         ...
 
     def record(self) -> Event:
-        """Return an event that comes when all that was told so far is done."""
+        """Return an event for the end of all work queued so far."""
         ...
 
     def wait(self, event: Event) -> None:
-        """Do what is told from now on only after an event of another stream."""
+        """Let all further work wait for an event of another stream."""
         ...
 
 
@@ -125,7 +124,7 @@ class Card(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -137,14 +136,14 @@ class Card(Protocol):
 
     @property
     def shared_bytes(self) -> int:
-        """The shared memory that a CTA can have."""
+        """Maximum shared memory of a CTA, in bytes."""
 
     def memory(self) -> tuple[int, int]:
-        """Return how many bytes of its memory are free, and how many it has."""
+        """Return the free bytes of its memory, and all."""
         ...
 
     def select(self) -> AbstractContextManager[object]:
-        """Make it the one that this thread's calls go to."""
+        """Make it the current device of this thread's calls."""
         ...
 
     def allocate(self, size: int) -> Buffer:
@@ -158,7 +157,7 @@ class Card(Protocol):
         ...
 
     def allocate_pinned(self, size: int) -> NDArray[np.uint8]:
-        """Return new memory of the host that the card can copy from and to by itself."""
+        """Return new pinned memory of the host, which the card copies from and to by itself."""
         ...
 
     def stream(self) -> Stream:
@@ -166,5 +165,5 @@ class Card(Protocol):
         ...
 
     def synchronize(self) -> None:
-        """Return when all streams have done all."""
+        """Wait until all streams are idle."""
         ...

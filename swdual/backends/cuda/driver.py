@@ -89,13 +89,13 @@ def _ask(cuda: Any) -> Driver:
     call("cuInit", 0)
     version = number("cuDriverGetVersion")
     gpus = []
-    for place in range(number("cuDeviceGetCount")):
-        device = number("cuDeviceGet", place)
+    for index in range(number("cuDeviceGetCount")):
+        device = number("cuDeviceGet", index)
         name, memory = ctypes.create_string_buffer(256), ctypes.c_size_t()
         call("cuDeviceGetName", name, len(name), device)
         call("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
         major, minor = (number("cuDeviceGetAttribute", each, device) for each in (MAJOR, MINOR))
-        gpus.append(Gpu(place, name.value.decode(), (major, minor), memory.value))
+        gpus.append(Gpu(index, name.value.decode(), (major, minor), memory.value))
     if not gpus:
         raise DriverError(NO_GPU)
     return Driver((version // 1000, version % 1000 // 10), tuple(gpus))

@@ -18,7 +18,7 @@ from swdual.backend import MAX_SCORE
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
 from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
-from swdual.backends.cuda.memory import OverBudget, Part, Place, Shelf, pad_size
+from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
 from swdual.backends.cuda.slot import Slot
 from swdual.sequences.alphabet import CODES, PAD
 from swdual.sequences.scoring import ScoringScheme
@@ -50,23 +50,23 @@ def kernels_on(capability: tuple[int, int]) -> list[Kernel]:
     ]
 
 
-class Work(NamedTuple):
-    """What there is to do: on the card, the arrays of pieces and chunks, and 0, 1, 2, ..."""
+class TargetTables(NamedTuple):
+    """Tables about targets on the card: pieces, chunks, and the numbers 0, 1, 2, ..."""
 
-    place: Place
+    region: CardRegion
     pieces: int
     longest: int
     chunks: int
     rows: int
 
     def address(self, number: int) -> int:
-        """Return where the pieces' starts (0), lengths, targets, the edges, or the numbers lie."""
+        """Return the address of starts (0), lengths, targets, edges, or numbers (4)."""
         sizes = [4 * self.pieces] * 3 + [4 * (self.chunks + 1)]
-        return self.place.buffer.address + sum(pad_size(size) for size in sizes[:number])
+        return self.region.buffer.address + sum(pad_size(size) for size in sizes[:number])
 
 
-class Run(NamedTuple):
-    """A kernel, how many CTAs of how many threads run it, on what, and with how much scratch."""
+class KernelRun(NamedTuple):
+    """A kernel, its grid and threads, its arguments, and its bytes of scratch memory."""
 
     kernel: Kernel
     tile: Tile
@@ -161,10 +161,10 @@ class Launcher:
         tile = self._tile(kernel, longest_query, lengths)
         work = self._work(kernel, tile, queries, part)
         slot.lay_out(queries, len(lengths), work.pieces)
-        place = shelf.hold(part.stretch)
+        region = shelf.hold(part.stretch)
         limit = kernel.limit(self._largest)
         search = self._search(slot, queries, work)
-        search["residues"] = place.buffer.address
+        search["residues"] = region.buffer.address
         search["matrix"] = self._matrix.buffer.address
         search["limit"] = limit
         runs = [self._run(kernel, tile, tile.threads, search, work.chunks, work.rows)]
@@ -175,18 +175,18 @@ class Launcher:
         ]
         border = self._border_of(max(run.scratch for run in runs))
         stream = self._stream
-        for each in (place, work.place, self._matrix):
+        for each in (region, work.region, self._matrix):
             stream.wait(each.arrived)
         slot.send(stream)
         self._queue(runs, border)
-        place.used = stream.record()
+        region.used = stream.record()
         if cutoff is not None:
             for number in range(len(queries)):
                 self._gather(slot, number, work, len(lengths), cutoff)
         slot.fetch(stream, scores=cutoff is None)
         return stream.record()
 
-    def _search(self, slot: Slot, queries: Sequence[bytes], work: Work) -> NDArray[np.void]:
+    def _search(self, slot: Slot, queries: Sequence[bytes], work: TargetTables) -> NDArray[np.void]:
         """Return what a kernel is given, but the residues, the matrix and the limit."""
         search = np.zeros((), SEARCH)
         for number, name in enumerate(("piece_starts", "piece_lengths", "piece_targets", "chunks")):
@@ -211,7 +211,9 @@ class Launcher:
         slot.fetch(self._stream, scores=True)
         self._stream.record().wait()
 
-    def _work(self, kernel: Kernel, tile: Tile, queries: Sequence[bytes], part: Part) -> Work:
+    def _work(
+        self, kernel: Kernel, tile: Tile, queries: Sequence[bytes], part: Part
+    ) -> TargetTables:
         """Return the pieces and chunks of some targets."""
         granule = _granule(kernel, tile, tile.threads)
         ctas = self._card.processors
@@ -231,8 +233,8 @@ class Launcher:
             return [*found, chunks.edges, np.arange(len(lengths), dtype=np.uint32)], sizes
 
         key = (part, span, window, granule, kernel.targets, tile.lanes, most_rows)
-        place = self._shelf.table(key, make)
-        return Work(place, *place.about)
+        region = self._shelf.table(key, make)
+        return TargetTables(region, *region.about)
 
     def _windows(
         self, queries: Sequence[bytes], lengths: NDArray[np.uint32], groups: int
@@ -256,9 +258,9 @@ class Launcher:
         number: int,
         query: bytes,
         search: NDArray[np.void],
-        work: Work,
+        work: TargetTables,
         lengths: NDArray[np.uint32],
-    ) -> Run:
+    ) -> KernelRun:
         """Return the run over the pieces of a query that did not fit 16 bits."""
         kernel = self._widest
         tile = self._tile(kernel, len(query), lengths)
@@ -287,7 +289,7 @@ class Launcher:
         search: NDArray[np.void],
         chunks: int,
         rows: int,
-    ) -> Run:
+    ) -> KernelRun:
         """Return a run of as many CTAs as there are chunks, or room for borders."""
         grid = min(self._card.processors, chunks)
         if search["query_lengths"].max() > tile.lanes * tile.columns:
@@ -296,10 +298,10 @@ class Launcher:
                 raise OverBudget(f"a border takes {BORDER_BYTES * rows} bytes")
             grid = min(grid, most)
             search["border_rows"] = rows
-            return Run(kernel, tile, grid, threads, search, grid * rows * BORDER_BYTES)
-        return Run(kernel, tile, grid, threads, search, 0)
+            return KernelRun(kernel, tile, grid, threads, search, grid * rows * BORDER_BYTES)
+        return KernelRun(kernel, tile, grid, threads, search, 0)
 
-    def _queue(self, runs: Sequence[Run], border: Buffer) -> None:
+    def _queue(self, runs: Sequence[KernelRun], border: Buffer) -> None:
         """Queue runs, which share scratch memory because they follow one another."""
         for kernel, tile, grid, threads, search, _ in runs:
             search["border"] = border.address
@@ -317,7 +319,9 @@ class Launcher:
             self._border = self._shelf.budget.allocate(pad_size(max(size, 1)))
         return self._border
 
-    def _gather(self, slot: Slot, number: int, work: Work, targets: int, cutoff: int) -> None:
+    def _gather(
+        self, slot: Slot, number: int, work: TargetTables, targets: int, cutoff: int
+    ) -> None:
         """Queue the search for scores that reach the score cutoff."""
         arguments = [
             np.uint64(slot.address("scores", number)),

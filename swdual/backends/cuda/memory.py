@@ -61,8 +61,8 @@ class Part(NamedTuple):
 
 
 @dataclass
-class Place:
-    """Where something lies on the card, when it arrived, and when it was used last."""
+class CardRegion:
+    """Memory of the card with some content: when it arrived, and when it was last used."""
 
     buffer: Buffer
     arrived: Event
@@ -112,13 +112,13 @@ class Budget:
         return buffer
 
     def free(self, buffer: Buffer) -> None:
-        """Give memory back that nothing uses any more."""
+        """Free memory that nothing uses any more."""
         del self._owned[buffer.address]
         self.used -= buffer.size
         buffer.free()
 
     def free_all(self) -> None:
-        """Give all back; the card does nothing now."""
+        """Free all memory; the card must be idle."""
         for buffer in list(self._owned.values()):
             self.free(buffer)
 
@@ -152,9 +152,9 @@ class Shelf:
         if sum(pad_size(size) for size in sizes) > room:
             room -= BAYS * pad_size(self._stretch_bytes + GUARD_BYTES)
         self._room = room
-        self._staying: dict[Stretch, Place] = {}
-        self._ring: dict[Stretch, Place] = {}
-        self._tables: dict[Any, Place] = {}
+        self._staying: dict[Stretch, CardRegion] = {}
+        self._ring: dict[Stretch, CardRegion] = {}
+        self._tables: dict[Any, CardRegion] = {}
         self._table_bytes = min(limit // TABLE_PART, MAX_TABLES)
         self._copies: Stream = card.stream()
         self._stage_bytes = min(STAGE_BYTES, pad_size(max(sizes)))
@@ -186,28 +186,28 @@ class Shelf:
             if stretch.first < last and first < stretch.last
         ]
 
-    def hold(self, stretch: Stretch) -> Place:
-        """Return where a stretch lies on the card, or will lie when it has arrived there."""
+    def hold(self, stretch: Stretch) -> CardRegion:
+        """Return where a stretch lies on the card, or will lie when its copy has arrived."""
         if stretch in self._staying:
             return self._staying[stretch]
-        place = self._ring.pop(stretch, None)
-        if place is None:
+        region = self._ring.pop(stretch, None)
+        if region is None:
             block = self.block(stretch.block)
             begin = int(block.starts[stretch.first]) * ALIGNMENT
             last = stretch.last - 1
             end = int(block.starts[last]) * ALIGNMENT + int(block.lengths[last]) + GUARD_BYTES
             residues = block.residues[begin:end]
             self.uploaded[stretch] = self.uploaded.get(stretch, 0) + 1
-            place = self._stay(residues)
-            if place is not None:
-                self._staying[stretch] = place
-                return place
-            place = self._pass(residues)
-        self._ring[stretch] = place
-        return place
+            region = self._stay(residues)
+            if region is not None:
+                self._staying[stretch] = region
+                return region
+            region = self._pass(residues)
+        self._ring[stretch] = region
+        return region
 
-    def _stay(self, residues: NDArray[np.uint8]) -> Place | None:
-        """Return a new place for targets that stay, if there is room."""
+    def _stay(self, residues: NDArray[np.uint8]) -> CardRegion | None:
+        """Return a region for targets that stay on the card, if there is room."""
         size = pad_size(len(residues))
         if size > self._room:
             return None
@@ -216,16 +216,16 @@ class Shelf:
         except OverBudget:
             return None
         self._room -= size
-        return Place(buffer, self._send(buffer, [residues]))
+        return CardRegion(buffer, self._send(buffer, [residues]))
 
-    def _pass(self, residues: NDArray[np.uint8]) -> Place:
-        """Return a place in the ring, where targets that were used before are overwritten."""
+    def _pass(self, residues: NDArray[np.uint8]) -> CardRegion:
+        """Return a region in the ring, whose former targets are overwritten."""
         size = pad_size(len(residues))
         buffer, used = self._bay(size)
         if used is not None:
             self._copies.wait(used)
         arrived = self._send(buffer, [residues])
-        return Place(buffer, arrived, arrived)
+        return CardRegion(buffer, arrived, arrived)
 
     def _bay(self, size: int) -> tuple[Buffer, Event | None]:
         """Return memory of the ring, and when its last use is over."""
@@ -234,29 +234,29 @@ class Shelf:
             return self.budget.allocate(usual), None
         oldest = next(iter(self._ring))
         if self._ring[oldest].buffer.size >= size:
-            place = self._ring.pop(oldest)
-            return place.buffer, place.used
+            region = self._ring.pop(oldest)
+            return region.buffer, region.used
         self.card.synchronize()
         self.budget.free(self._ring.pop(oldest).buffer)
         return self.budget.allocate(usual), None
 
-    def keep(self, array: NDArray[Any]) -> Place:
+    def keep(self, array: NDArray[Any]) -> CardRegion:
         """Return where an array lies on the card for good."""
         buffer = self.budget.allocate(pad_size(array.nbytes))
-        return Place(buffer, self._send(buffer, [array]))
+        return CardRegion(buffer, self._send(buffer, [array]))
 
-    def table(self, key: Any, make: Callable[[], tuple[Arrays, tuple[int, ...]]]) -> Place:
-        """Return where some arrays lie on the card, one behind the other, each `pad_size`.
+    def table(self, key: Any, make: Callable[[], tuple[Arrays, tuple[int, ...]]]) -> CardRegion:
+        """Return where some arrays lie on the card, one behind the other, each padded.
 
         Parameters
         ----------
         key
-            What they are known by as long as there is room.
+            Identifies the arrays as long as they fit into the memory for tables.
         make
-            Makes them, and the numbers that are to be known `about` them.
+            Makes the arrays, and the numbers to keep `about` them.
         """
-        place = self._tables.pop(key, None)
-        if place is None:
+        region = self._tables.pop(key, None)
+        if region is None:
             arrays, about = make()
             size = sum(pad_size(array.nbytes) for array in arrays)
             held = sum(each.buffer.size for each in self._tables.values())
@@ -266,9 +266,9 @@ class Shelf:
                 held -= oldest.size
                 self.budget.free(oldest)
             buffer = self.budget.allocate(size)
-            place = Place(buffer, self._send(buffer, arrays), about=about)
-        self._tables[key] = place
-        return place
+            region = CardRegion(buffer, self._send(buffer, arrays), about=about)
+        self._tables[key] = region
+        return region
 
     def _send(self, buffer: Buffer, arrays: Arrays) -> Event:
         """Copy arrays to the card; return when they have arrived."""
@@ -288,7 +288,7 @@ class Shelf:
         return self._copies.record()
 
     def clear(self) -> None:
-        """Give back all memory of the card, after all work on it is done."""
+        """Free all memory of the card, after all work on it is done."""
         self.card.synchronize()
         self._staying.clear()
         self._ring.clear()

@@ -121,8 +121,8 @@ def cut(starts: NDArray[np.uint32], lengths: NDArray[np.uint32], span: int, wind
     stride = -(-stride // ALIGNMENT) * ALIGNMENT
     counts = -(-new // stride)
     target = np.repeat(np.arange(long), counts)
-    place = np.arange(len(target)) - np.repeat(np.cumsum(counts) - counts, counts)
-    offset = place * stride[target]
+    index = np.arange(len(target)) - np.repeat(np.cumsum(counts) - counts, counts)
+    offset = index * stride[target]
     size = np.minimum(stride[target] + span, residues[target] - offset)
     found = Pieces(
         np.concatenate([starts[target] + offset // ALIGNMENT, starts[long:]]).astype(np.uint32),

@@ -115,9 +115,9 @@ class Pipeline:
         elif self._lowest_cutoff is None or cutoff < self._lowest_cutoff:
             self._lowest_cutoff = int(cutoff * LOWER)
         self._keep_what_is_wanted(tasks)
-        query, *place = tasks[0]
+        query, *target_range = tasks[0]
         plan = self._plan(tasks)
-        for part in self.shelf.parts(*place):
+        for part in self.shelf.parts(*target_range):
             while (found := self._found.get((query, part))) is None or not found.answers(cutoff):
                 self._found.pop((query, part), None)
                 if not self._flying((query, part)):
@@ -131,7 +131,9 @@ class Pipeline:
     def _keep_what_is_wanted(self, tasks: Sequence[ScoringTask]) -> None:
         """Forget the results that nobody will ask for."""
         self._wanted = {
-            (query, part) for query, *place in tasks for part in self.shelf.parts(*place)
+            (query, part)
+            for query, *target_range in tasks
+            for part in self.shelf.parts(*target_range)
         }
         self._found = {key: self._found[key] for key in self._found if key in self._wanted}
 
@@ -148,18 +150,18 @@ class Pipeline:
         ]
         plan: deque[tuple[tuple[bytes, ...], Part]] = deque()
         while left:
-            query, *place = left.pop(0)
+            query, *target_range = left.pop(0)
             queries = [query]
             partners = [
                 task
                 for task in left
-                if [*task[1:]] == place and self.launcher.suits(query, task[0])
+                if [*task[1:]] == target_range and self.launcher.suits(query, task[0])
             ]
             if partners:
                 nearest = min(partners, key=lambda task: abs(len(task[0]) - len(query)))
                 left.remove(nearest)
                 queries.append(nearest[0])
-            for part in self.shelf.parts(*place):
+            for part in self.shelf.parts(*target_range):
                 needed = tuple(each for each in queries if missing(each, part))
                 if needed:
                     plan.append((needed, part))
@@ -206,7 +208,7 @@ class Pipeline:
         if flight.cutoff is not None:
             keys = flight.slot.keys(number)
             if keys is not None:
-                scores, places = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
-                return PartScores(scores.astype(np.int32), places.astype(np.int64), flight.cutoff)
+                scores, numbers = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
+                return PartScores(scores.astype(np.int32), numbers.astype(np.int64), flight.cutoff)
             self.launcher.fetch_scores(flight.slot)
         return PartScores(flight.slot.scores(number))

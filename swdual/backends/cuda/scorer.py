@@ -96,15 +96,15 @@ class CudaScorer:
         self._cpu: Scorer | None = None
 
     def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
-        """Return bytes of the host: see `Scorer`. All callers share what is copied from."""
+        """Return bytes of the host: see `Scorer.memory`. All callers share the staging memory."""
         largest = max(block.sequences for block in self._database.manifest.blocks)
         return 2 * STAGE_BYTES + 2 * SLOTS * (4 * largest + longest_query), 4 * max_range_cost
 
     def prefetch(self, upcoming: Sequence[ScoringTask]) -> None:
-        """Take note of the tasks that will probably come, in their order, the next one first.
+        """Take note of the tasks that will probably follow, the next one first.
 
-        That makes the same scores come sooner: two queries against one range are computed together,
-        and the card begins with a task before it is asked for.
+        The scores are the same, but come sooner: two queries against one range are computed
+        together, and the card starts with a task before it is requested.
         """
         with self._lock:
             self._upcoming = list(upcoming)
@@ -154,7 +154,7 @@ class CudaScorer:
         best = [each.best(cutoff) for _, each in found]
         scores = np.concatenate([each for each, _ in best])
         targets = np.concatenate(
-            [part.first + places for (part, _), (_, places) in zip(found, best, strict=True)]
+            [part.first + numbers for (part, _), (_, numbers) in zip(found, best, strict=True)]
         )
         ordinals = self._database.block(block).ordinals[targets]
         order = np.lexsort((ordinals, -scores))
@@ -178,7 +178,7 @@ class CudaScorer:
     def _score_on_card(
         self, task: ScoringTask, cutoff: int | None, progress: Progress
     ) -> list[tuple[Part, PartScores]]:
-        """Return what is found for a task; with less memory if it was too much."""
+        """Return the scores of a task; use less memory of the card if there is too little."""
         tasks, told = self._tasks(task), 0
         while True:
             try:
@@ -205,7 +205,7 @@ class CudaScorer:
         return [task]
 
     def _ready(self) -> Pipeline:
-        """Return what works on the card, with as much of its memory as seems right."""
+        """Return the pipeline; the first call decides how much memory of the card to use."""
         if self._pipeline is None:
             if self._bytes is None:
                 free, total = self._card.memory()
@@ -214,12 +214,12 @@ class CudaScorer:
         return self._pipeline
 
     def _shrink(self, error: CardMemory) -> None:
-        """Begin anew with less memory.
+        """Start again with less memory.
 
         Raises
         ------
         DeviceMemoryError
-            If that would be too little.
+            If that is too little.
         """
         free, allowed = self._free_memory(), self._bytes or 0
         smaller = int(min(allowed, free) * SMALLER)
@@ -235,7 +235,7 @@ class CudaScorer:
         self._bytes = smaller
 
     def _memory_error(self, cause: str, free: int) -> DeviceMemoryError:
-        """Return the error that says how much memory there is; the next call begins anew."""
+        """Return the error that says how much memory there is; the next call starts again."""
         allowed, self._bytes = self._bytes or 0, None
         return DeviceMemoryError(
             f"{self._card.name} has too little memory ({cause}): {free >> 20} MiB are free, "
@@ -244,7 +244,7 @@ class CudaScorer:
         )
 
     def _free_memory(self) -> int:
-        """Give all memory of the card back; return how much is free then."""
+        """Free all memory of the card; return the free bytes."""
         pipeline, self._pipeline = self._pipeline, None
         if pipeline is not None:
             pipeline.shelf.clear()
@@ -254,16 +254,21 @@ class CudaScorer:
             return 0
 
     def _lost_error(self, error: CardError) -> DeviceError:
-        """Return the error that every call ends with from now on."""
+        """Return the error that all further calls raise."""
         remedy = "look at it with nvidia-smi, or use `device='cpu'`"
         self._broken, self._pipeline = f"{self._card.name} failed: {error}; {remedy}", None
         return DeviceError(self._broken)
 
     def _on_cpu(self, task: ScoringTask, progress: Progress) -> list[tuple[Part, PartScores]]:
-        """Score what 31 bits might not hold, where that is noticed exactly."""
+        """Score a task whose scores may exceed 31 bits on the CPU, which detects that exactly."""
         from swdual.backends import simd
 
         if self._cpu is None:
             self._cpu = simd.bind(self._database, self._scheme)
-        _, *place = task
-        return [(Part(Stretch(*place), *place[1:]), PartScores(self._cpu(*task, progress)))]
+        _, *target_range = task
+        return [
+            (
+                Part(Stretch(*target_range), *target_range[1:]),
+                PartScores(self._cpu(*task, progress)),
+            )
+        ]

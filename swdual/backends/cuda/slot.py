@@ -87,10 +87,10 @@ class Slot:
             Which of the two queries it belongs to.
         """
         if name in COUNTERS:
-            place = COUNTER_BYTES * (COUNTERS[name] + number)
+            offset = COUNTER_BYTES * (COUNTERS[name] + number)
         else:
-            place = self._offsets[name, number]
-        return self._memory.address + place
+            offset = self._offsets[name, number]
+        return self._memory.address + offset
 
     @property
     def _memory(self) -> Buffer:
@@ -128,8 +128,8 @@ class Slot:
 
     def keys(self, number: int) -> NDArray[np.uint64] | None:
         """Return the keys of a query that were fetched; None if there were more than `max_keys`."""
-        place = COUNTER_BYTES * (COUNTERS["key_count"] + number)
-        count = int(self._host[place : place + COUNTER_BYTES].view(np.uint32)[0])
+        offset = COUNTER_BYTES * (COUNTERS["key_count"] + number)
+        count = int(self._host[offset : offset + COUNTER_BYTES].view(np.uint32)[0])
         if count > self.max_keys:
             return None
         begin = self._offsets["keys", number]
