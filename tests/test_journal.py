@@ -70,7 +70,10 @@ def test_a_changed_byte_ends_what_is_believed(path):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b">query\nMKV\n", "it is no journal; rename it"), (b"swdual journal 9\n", "another release")],
+    [
+        (b">query\nMKV\n", "is not a journal of swdual; rename it"),
+        (b"swdual journal 9\n", "another release"),
+    ],
 )
 def test_another_file_is_refused_and_left_as_it_is(path, content, words):
     path.write_bytes(content)

@@ -16,7 +16,7 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.lookup import find_index
 from swdual.errors import InputError
 from swdual.hits.hit import Hit
-from swdual.hits.targets import StoredTargets, Targets
+from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.io.text import pluralize, quote
 from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.scoring import ScoringScheme
@@ -141,7 +141,7 @@ class QueryResult(SequenceOf[Hit]):
     log_evalues: NDArray[np.float64]
     statistics: Statistics | None
     params: SearchParameters
-    targets: Targets = field(repr=False)
+    targets: TargetRecords = field(repr=False)
     device: str = "cpu"
     traced: Tracebacks | None = None
     before: int = 0

@@ -10,7 +10,7 @@ from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.sequence import Sequence
 
 
-class Targets(Protocol):
+class TargetRecords(Protocol):
     """Records by their number in the database's input; a `Database` is one."""
 
     @property
@@ -54,7 +54,7 @@ class StoredTargets:
     records: dict[int, Sequence]
 
     @classmethod
-    def of(cls, targets: Targets, ordinals: list[int]) -> Self:
+    def of(cls, targets: TargetRecords, ordinals: list[int]) -> Self:
         """Return some records of a database.
 
         Parameters
@@ -90,7 +90,7 @@ class StoredTargets:
 class SuppliedTargets:
     """A database without residues, and the residues of some of its records."""
 
-    database: Targets
+    database: TargetRecords
     supplied: dict[int, bytes]
 
     @property

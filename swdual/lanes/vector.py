@@ -1,7 +1,10 @@
 """A SIMD vector type for Numba: values of LLVM's ``<lanes x iN>``, and the operations kernels need.
 
-Any number of lanes works on any machine: LLVM splits what is wider than a register. Only the
-table look-up is a question of the instruction set.
+Any number of lanes works on any machine: LLVM splits vectors that are wider than a register. Only
+the table look-up depends on the instruction set.
+
+The functions are intrinsics: kernels call them without the parameter `typing`, which is Numba's.
+Numbers of bits and lanes must be constants.
 """
 
 from __future__ import annotations
@@ -43,7 +46,16 @@ def _alignment(kind: Vector) -> int:
 
 @intrinsic(prefer_literal=True)
 def load(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
-    """Return ``array[index : index + lanes]``, which must be aligned to the size of the vector."""
+    """Return ``array[index : index + lanes]`` as a vector.
+
+    Parameters
+    ----------
+    array, index
+        The array, and the index of the first number; the address must be aligned to the vector's
+        size, at most 64 bytes.
+    lanes
+        Numbers in the vector.
+    """
     vector = Vector(array.dtype.bitwidth, lanes.literal_value)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -56,7 +68,15 @@ def load(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
 
 @intrinsic
 def store(typing: Any, array: Any, index: Any, vector: Any) -> Any:
-    """Write a vector to ``array[index:]``, aligned like `load`."""
+    """Write a vector to ``array[index:]``.
+
+    Parameters
+    ----------
+    array, index
+        As for `load`.
+    vector
+        The vector.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _pointer(context, builder, signature.args[0], args[0], args[1], args[2].type)
@@ -68,7 +88,15 @@ def store(typing: Any, array: Any, index: Any, vector: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def splat(typing: Any, value: Any, bits: Any, lanes: Any) -> Any:
-    """Return a vector with the same number in every lane."""
+    """Return a vector with the same number in every lane.
+
+    Parameters
+    ----------
+    value
+        The number.
+    bits, lanes
+        Bits of a number, and numbers in the vector.
+    """
     vector = Vector(bits.literal_value, lanes.literal_value)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -88,19 +116,37 @@ def _broadcast(builder: Any, lane: Any, to: Any) -> Any:
 
 @intrinsic
 def add(typing: Any, a: Any, b: Any) -> Any:
-    """Return a + b, wrapping around."""
+    """Return a + b, wrapping around.
+
+    Parameters
+    ----------
+    a, b
+        Vectors of one type.
+    """
     return a(a, b), lambda context, builder, signature, args: builder.add(*args)
 
 
 @intrinsic
 def subtract(typing: Any, a: Any, b: Any) -> Any:
-    """Return a - b, wrapping around."""
+    """Return a - b, wrapping around.
+
+    Parameters
+    ----------
+    a, b
+        Vectors of one type.
+    """
     return a(a, b), lambda context, builder, signature, args: builder.sub(*args)
 
 
 @intrinsic
 def maximum(typing: Any, a: Any, b: Any) -> Any:
-    """Return the larger of a and b in each lane."""
+    """Return the larger of a and b in each lane.
+
+    Parameters
+    ----------
+    a, b
+        Vectors of one type.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return larger(builder, *args)
@@ -124,7 +170,13 @@ def larger(builder: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def choose(typing: Any, mask: Any, a: Any, b: Any) -> Any:
-    """Return a in the lanes where the mask is negative, b in the others."""
+    """Return a in the lanes with a negative mask, and b in the others.
+
+    Parameters
+    ----------
+    mask, a, b
+        Vectors of one type.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         zero = ir.Constant(args[0].type, None)
@@ -135,7 +187,13 @@ def choose(typing: Any, mask: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def reaches(typing: Any, a: Any, b: Any) -> Any:
-    """Return whether a is at least b in any lane."""
+    """Return whether a is at least b in any lane.
+
+    Parameters
+    ----------
+    a, b
+        Vectors of one type.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         mask = builder.icmp_signed(">=", *args)
@@ -147,7 +205,15 @@ def reaches(typing: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def shift_lanes(typing: Any, vector: Any, filler: Any) -> Any:
-    """Return the vector moved up one lane; the lowest lane is the filler's lowest."""
+    """Return a vector moved up one lane.
+
+    Parameters
+    ----------
+    vector
+        The vector.
+    filler
+        A vector of the same type; its lowest lane becomes the lowest lane of the result.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         count = args[0].type.count
@@ -161,10 +227,19 @@ def shift_lanes(typing: Any, vector: Any, filler: Any) -> Any:
 def scores(
     typing: Any, low: Any, high: Any, row: Any, codes: Any, index: Any, bits: Any, lanes: Any
 ) -> Any:
-    """Return the scores of the codes at ``codes[index:]`` in one row of a score table.
+    """Return the scores of some codes in one row of a score table.
 
-    ``low[row:]`` and ``high[row:]`` hold the lower and the upper byte of 32 scores, twice over;
-    8-bit scores need the lower one only.
+    Parameters
+    ----------
+    low, high
+        Lower and upper bytes of the scores, 32 in a row and each row twice; 8-bit scores need `low`
+        only.
+    row
+        Index of the row's first byte.
+    codes, index
+        The codes, and the index of the first.
+    bits, lanes
+        Bits of a score, and scores in the vector.
     """
     vector = Vector(bits.literal_value, lanes.literal_value)
 
