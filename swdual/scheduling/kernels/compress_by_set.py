@@ -68,7 +68,7 @@ def lower_deficits(
     # Spans: maximal runs of slices through which at least one of the freed processors is free all
     # the time. No job could use them otherwise. A span may begin before the release and end after:
     #
-    #    processor 4       .------------.                 . free
+    #    processor 4       .------------.            (free where there is a line)
     #    processor 9                .------------.
     #    released              [start        end)
     #    spans             [------------)
