@@ -148,7 +148,7 @@ class Alignment:
         target = self.target.codes[self.target_start : self.target_end]
         if self.strand < 0:
             target = alphabet.reverse_complement(target)
-        letters, others = alphabet.decode(query), alphabet.decode(target)
+        query_letters, target_letters = alphabet.decode(query), alphabet.decode(target)
         scores = self.scheme.matrix.scores
         if self.strand < 0:  # scored as the other strand of both
             other = list(alphabet.reverse_complement(bytes(range(len(alphabet.letters))))[::-1])
@@ -157,28 +157,28 @@ class Alignment:
         i = j = 0
         for run in self.runs:
             operation, count = run & 15, run >> 4
-            ours, theirs = letters[i : i + count], others[j : j + count]
+            query_run, target_run = query_letters[i : i + count], target_letters[j : j + count]
             if operation == PAIR:
-                tops.append(ours)
-                bottoms.append(theirs)
+                tops.append(query_run)
+                bottoms.append(target_run)
                 positive = scores[
                     np.frombuffer(query[i : i + count], np.uint8),
                     np.frombuffer(target[j : j + count], np.uint8),
                 ]
                 middles += [
                     ("|" if bases else a) if a == b else "+" if plus > 0 else " "
-                    for a, b, plus in zip(ours, theirs, positive.tolist(), strict=True)
+                    for a, b, plus in zip(query_run, target_run, positive.tolist(), strict=True)
                 ]
                 i += count
                 j += count
             elif operation == QUERY_ONLY:
-                tops.append(ours)
+                tops.append(query_run)
                 bottoms.append("-" * count)
                 middles.append(" " * count)
                 i += count
             else:
                 tops.append("-" * count)
-                bottoms.append(theirs)
+                bottoms.append(target_run)
                 middles.append(" " * count)
                 j += count
         return "".join(tops), "".join(middles), "".join(bottoms)
@@ -352,10 +352,10 @@ class Alignment:
             path.append((i + count * (letter != "D"), j + count * (letter != "I")))
         i, j = np.array(path).T
         if self.strand > 0:
-            places = np.array([self.target_start + j, self.query_start + i])
+            coordinates = np.array([self.target_start + j, self.query_start + i])
         else:
-            places = np.array([self.target_end - j, self.query_start + i])[:, ::-1]
-        alignment = BioAlignment([target, query], places)
+            coordinates = np.array([self.target_end - j, self.query_start + i])[:, ::-1]
+        alignment = BioAlignment([target, query], coordinates)
         alignment.score = self.score
         alignment.annotations = {
             "identities": self.identities,

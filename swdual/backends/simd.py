@@ -195,7 +195,7 @@ def _repack(block: Block, targets: NDArray[np.int64], score_width: ScoreWidth, r
         return packed
     halved = pack(block, targets, score_width.lanes // 2, long_targets=False)
     return min(
-        packed, halved, key=lambda each: np.minimum(*_costs(each, score_width.bits, rows)).sum()
+        packed, halved, key=lambda layout: np.minimum(*_costs(layout, score_width.bits, rows)).sum()
     )
 
 
@@ -257,12 +257,12 @@ def _score_each(
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     cells = packed.lengths[targets] * len(query)
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
-    for some, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
+    for call_targets, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
         target_kernel(score_width.bits, lanes)(
             packed.source,
             packed.starts,
             packed.lengths,
-            some,
+            call_targets,
             codes,
             score_width.target_low,
             score_width.target_high,

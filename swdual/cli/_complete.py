@@ -28,12 +28,12 @@ def complete_names(kind: str, *more: str, files: bool = False, several: bool = F
 
     def complete(ctx: click.Context, param: click.Parameter, word: str) -> list[CompletionItem]:
         before, comma, last = word.rpartition(",") if several else ("", "", word)
-        found = [
+        items = [
             CompletionItem(f"{before}{comma}{name}")
             for name in (*_names(kind), *more)
             if name.lower().startswith(last.lower())
         ]
-        return found or (complete_files(ctx, param, word) if files else [])
+        return items or (complete_files(ctx, param, word) if files else [])
 
     return complete
 

@@ -38,12 +38,12 @@ class Size(click.ParamType[int]):
         click.BadParameter
             If the text is not a size; the message shows examples.
         """
-        found = size(str(value), self.thousand)
-        if found is None:
+        number = size(str(value), self.thousand)
+        if number is None:
             self.fail(
                 f"{value!r} is not a size; write for example 5000, 650k, 20M or 1G", param, ctx
             )
-        return found
+        return number
 
     def shown(self, value: int) -> str:
         """Return a number as users write it.

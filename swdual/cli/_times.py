@@ -59,12 +59,12 @@ def _columns(reader: Any, file: str) -> tuple[NDArray[np.float64], NDArray[np.fl
     head = [name.strip().lower() for name in next(reader, [])]
     if not {"cpu", "gpu"} <= set(head):
         raise InputError("the first line must name the columns cpu and gpu", file=file, line=1)
-    places = head.index("cpu"), head.index("gpu")
+    indices = head.index("cpu"), head.index("gpu")
     times: tuple[list[float], list[float]] = ([], [])
     for row in reader:
         if not "".join(row).strip() and len(row) < 2:
             continue
-        texts = [row[place].strip() if place < len(row) else "" for place in places]
+        texts = [row[index].strip() if index < len(row) else "" for index in indices]
         if len(times[0]) == MAX_TASKS:
             raise InputError(f"has more than {MAX_TASKS:,} tasks; plan parts of it", file=file)
         for column, text in zip(times, texts, strict=True):

@@ -159,12 +159,12 @@ def _policies() -> Iterator[str]:
     from swdual.scheduling.policy import JOB_KINDS
 
     for number, name in enumerate(policy_names()):
-        found = find_policy(name)
+        policy = find_policy(name)
         yield f"\n{name}" if number else name
-        yield from _paragraphs(sys.modules[found.make.__module__].__doc__ or found.make.__doc__)
-        if found.traits.jobs != "rigid":
-            yield from _wrap(f"For {JOB_KINDS[found.traits.jobs]}.")
-        for option, about in found.options.items():
+        yield from _paragraphs(sys.modules[policy.make.__module__].__doc__ or policy.make.__doc__)
+        if policy.traits.jobs != "rigid":
+            yield from _wrap(f"For {JOB_KINDS[policy.traits.jobs]}.")
+        for option, about in policy.options.items():
             values = f" ({'|'.join(about.choices)})" if about.choices else ""
             yield f"    --option {option}={about.default}{values}"
             yield from _wrap(about.help, "        ")

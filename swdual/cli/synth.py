@@ -93,5 +93,5 @@ def command(
     with replace_file(out, force=force, compress=True) as stream:
         sequences, written = synthesis.write_fasta(records, Utf8(stream))
     if out != "-":
-        found = pluralize(sequences, "sequence", "sequences")
-        logger.info("%s: %s, %s", out, found, pluralize(written, "residue", "residues"))
+        number = pluralize(sequences, "sequence", "sequences")
+        logger.info("%s: %s, %s", out, number, pluralize(written, "residue", "residues"))

@@ -244,8 +244,8 @@ class _Run:
             if first == len(order):
                 return
             used = int(ends[first - 1]) if first else 0
-            most = block_bytes(number, used * ALIGNMENT) // ALIGNMENT
-            last = int(np.searchsorted(ends, used + most, side="right"))
+            limit = block_bytes(number, used * ALIGNMENT) // ALIGNMENT
+            last = int(np.searchsorted(ends, used + limit, side="right"))
             chosen = order[first : max(last, first + 1)]
             first += len(chosen)
             size = int(words[chosen].sum()) * ALIGNMENT
@@ -332,12 +332,12 @@ def _blocks(runs: _Run | list[_StoredRun], block_bytes: BlockSize) -> Iterator[S
         yield from runs.blocks(block_bytes)
         return
     number = used = 0
-    most = block_bytes(number, used)
+    limit = block_bytes(number, used)
     lengths, ordinals, codes = array("q"), array("q"), bytearray()
     for shortness, ordinal, padded in heapq.merge(*runs, key=itemgetter(0)):
-        if lengths and (len(codes) + len(padded) > most or len(lengths) >= BLOCK_RECORDS):
+        if lengths and (len(codes) + len(padded) > limit or len(lengths) >= BLOCK_RECORDS):
             number, used = number + 1, used + len(codes)
-            most = block_bytes(number, used)
+            limit = block_bytes(number, used)
             yield _make_targets(lengths, ordinals, codes)
             lengths, ordinals, codes = array("q"), array("q"), bytearray()
         lengths.append(-shortness)

@@ -163,15 +163,15 @@ def _make_shard(values: dict[str, Any]) -> Shard:
 
 def _make_record(kind: type[Kind], values: dict[str, Any]) -> Kind:
     """Return a record of known fields; a newer minor version may have written more."""
-    found = {}
+    known_values = {}
     for field in fields(kind):
         name, expected = field.name, str(field.type)
-        found[name] = value = values[name]
+        known_values[name] = value = values[name]
         if type(value).__name__ != expected.partition("[")[0]:
             raise TypeError(f"{name} is {type(value).__name__}, not {expected}")
         if isinstance(value, int) and not 0 <= value < MAX_NUMBER:
             raise ValueError(f"{name} is out of range")
-    return kind(**found)
+    return kind(**known_values)
 
 
 def read_format(data: memoryview) -> str:

@@ -178,18 +178,18 @@ def similar_identifiers(word: str, names: Names) -> list[str]:
     names
         The header lines.
     """
-    found: list[str] = []
+    matches: list[str] = []
     needle = word.lower().encode(errors="replace")
     for first, stop in names.chunks() if needle else ():
         starts, headers = _chunk(names, first, stop)
-        for place in _occurrences(needle, headers.lower()):
-            record = first + int(np.searchsorted(starts, place, "right")) - 1
+        for position in _occurrences(needle, headers.lower()):
+            record = first + int(np.searchsorted(starts, position, "right")) - 1
             identifier = first_word(names.header(record))
-            if word.lower() in identifier.lower() and identifier not in found:
-                found.append(identifier)
-            if len(found) == MAX_SUGGESTIONS:
-                return found
-    return found
+            if word.lower() in identifier.lower() and identifier not in matches:
+                matches.append(identifier)
+            if len(matches) == MAX_SUGGESTIONS:
+                return matches
+    return matches
 
 
 def _by_bytes(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
@@ -198,9 +198,9 @@ def _by_bytes(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
         starts, headers = _chunk(names, first, stop)
         for word in words:
             for needle in _encodings(word):
-                for place in _occurrences(needle, headers):
-                    record = int(np.searchsorted(starts, place, "right")) - 1
-                    if place == starts[record] or headers[place - 1] in _BEFORE_A_PART:
+                for position in _occurrences(needle, headers):
+                    record = int(np.searchsorted(starts, position, "right")) - 1
+                    if position == starts[record] or headers[position - 1] in _BEFORE_A_PART:
                         yield first + record, word
 
 
@@ -217,10 +217,10 @@ def _by_hash(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
     for first, stop in names.chunks():
         starts, headers = _chunk(names, first, stop)
         ends = np.append(starts[1:], len(headers))
-        found = find_hashes(np.frombuffer(headers, np.uint8), ends, hashes[order])
-        for record, place in found.tolist():
-            for k in order[place:].tolist():
-                if hashes[k] != hashes[order[place]]:
+        matches = find_hashes(np.frombuffer(headers, np.uint8), ends, hashes[order])
+        for record, position in matches.tolist():
+            for k in order[position:].tolist():
+                if hashes[k] != hashes[order[position]]:
                     break
                 yield first + record, needles[k][1]
 
@@ -242,7 +242,7 @@ def _encodings(word: str) -> list[bytes]:
 
 
 def _occurrences(needle: bytes, text: bytes) -> Iterator[int]:
-    place = text.find(needle)
-    while place >= 0:
-        yield place
-        place = text.find(needle, place + 1)
+    position = text.find(needle)
+    while position >= 0:
+        yield position
+        position = text.find(needle, position + 1)

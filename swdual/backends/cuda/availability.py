@@ -32,11 +32,11 @@ def facts() -> dict[str, Any]:
 
     ``missing`` is what keeps all GPUs from being used, or None.
     """
-    found: dict[str, Any] = {"gpus": [], "missing": why_not()}
+    known: dict[str, Any] = {"gpus": [], "missing": why_not()}
     with suppress(DriverError):
         driver = _cuda_driver.find()
-        found["driver"] = f"for CUDA {format_version(driver.version)}"
-        found["gpus"] = [
+        known["driver"] = f"for CUDA {format_version(driver.version)}"
+        known["gpus"] = [
             {
                 "number": gpu.number,
                 "name": gpu.name,
@@ -48,8 +48,8 @@ def facts() -> dict[str, Any]:
         ]
     if importlib.util.find_spec("cupy") is not None:
         with suppress(Exception):
-            found.update(cupy_facts())
-    return found
+            known.update(cupy_facts())
+    return known
 
 
 def why_not() -> str | None:

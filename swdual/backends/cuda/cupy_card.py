@@ -183,22 +183,22 @@ class CupyCard:
         CardError
             If it cannot be compiled.
         """
-        found = self._functions.get((program, shared))
-        if found is None:
+        compiled = self._functions.get((program, shared))
+        if compiled is None:
             try:
                 with self.translate_errors():
                     try:
-                        found = self._compiled(program, anywhere=True)
+                        compiled = self._compiled(program, anywhere=True)
                     except OSError:  # the folder cannot be written to, or is full
-                        found = self._compiled(program, anywhere=False)
+                        compiled = self._compiled(program, anywhere=False)
             except CardError:
                 raise
             except Exception as error:
                 raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
             with self.translate_errors():
-                found.max_dynamic_shared_size_bytes = shared
-            self._functions[program, shared] = found
-        return found
+                compiled.max_dynamic_shared_size_bytes = shared
+            self._functions[program, shared] = compiled
+        return compiled
 
     def _compiled(self, program: Program, anywhere: bool) -> Any:
         """Return a kernel that CuPy has compiled, and kept somewhere or not."""

@@ -42,10 +42,10 @@ def find() -> Driver:
     DriverError
         If there is no driver, or it does not work; says so in a few words.
     """
-    found = _find()
-    if isinstance(found, str):
-        raise DriverError(found)
-    return found
+    driver = _find()
+    if isinstance(driver, str):
+        raise DriverError(driver)
+    return driver
 
 
 @cache
@@ -94,7 +94,9 @@ def _ask(cuda: Any) -> Driver:
         name, memory = ctypes.create_string_buffer(256), ctypes.c_size_t()
         call("cuDeviceGetName", name, len(name), device)
         call("cuDeviceTotalMem_v2", ctypes.byref(memory), device)
-        major, minor = (number("cuDeviceGetAttribute", each, device) for each in (MAJOR, MINOR))
+        major, minor = (
+            number("cuDeviceGetAttribute", attribute, device) for attribute in (MAJOR, MINOR)
+        )
         gpus.append(Gpu(index, name.value.decode(), (major, minor), memory.value))
     if not gpus:
         raise DriverError(NO_GPU)

@@ -107,7 +107,7 @@ class Launcher:
         self._matrix = shelf.keep(matrix)
         self._border: Buffer | None = None
 
-    def most(self, query: bytes, longest: int) -> int:
+    def max_score(self, query: bytes, longest: int) -> int:
         """Return an upper bound of the scores of a query.
 
         Parameters
@@ -171,12 +171,12 @@ class Launcher:
         runs += [
             self._again(slot, number, query, search, work, lengths)
             for number, query in enumerate(queries)
-            if self.most(query, int(lengths[0])) >= limit
+            if self.max_score(query, int(lengths[0])) >= limit
         ]
         border = self._border_of(max(run.scratch for run in runs))
         stream = self._stream
-        for each in (region, work.region, self._matrix):
-            stream.wait(each.arrived)
+        for resource in (region, work.region, self._matrix):
+            stream.wait(resource.arrived)
         slot.send(stream)
         self._queue(runs, border)
         region.used = stream.record()
@@ -227,10 +227,15 @@ class Launcher:
 
         def make() -> tuple[list[NDArray[np.uint32]], tuple[int, ...]]:
             starts = block.starts[here] - block.starts[part.stretch.first]
-            found = pieces.cut(starts, lengths, span, window)
-            chunks = pieces.chunk(found.lengths, granule, kernel.targets, ctas, area, most_rows)
-            sizes = len(found.lengths), int(found.lengths[0]), len(chunks.edges) - 1, chunks.rows
-            return [*found, chunks.edges, np.arange(len(lengths), dtype=np.uint32)], sizes
+            windows = pieces.cut(starts, lengths, span, window)
+            chunks = pieces.chunk(windows.lengths, granule, kernel.targets, ctas, area, most_rows)
+            sizes = (
+                len(windows.lengths),
+                int(windows.lengths[0]),
+                len(chunks.edges) - 1,
+                chunks.rows,
+            )
+            return [*windows, chunks.edges, np.arange(len(lengths), dtype=np.uint32)], sizes
 
         key = (part, span, window, granule, kernel.targets, tile.lanes, most_rows)
         region = self._shelf.table(key, make)
@@ -293,10 +298,10 @@ class Launcher:
         """Return a run of as many CTAs as there are chunks, or room for borders."""
         grid = min(self._card.processors, chunks)
         if search["query_lengths"].max() > tile.lanes * tile.columns:
-            most = self._shelf.border_bytes // (BORDER_BYTES * rows)
-            if most == 0:
+            max_grid = self._shelf.border_bytes // (BORDER_BYTES * rows)
+            if max_grid == 0:
                 raise OverBudget(f"a border takes {BORDER_BYTES * rows} bytes")
-            grid = min(grid, most)
+            grid = min(grid, max_grid)
             search["border_rows"] = rows
             return KernelRun(kernel, tile, grid, threads, search, grid * rows * BORDER_BYTES)
         return KernelRun(kernel, tile, grid, threads, search, 0)

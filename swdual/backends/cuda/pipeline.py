@@ -79,7 +79,7 @@ class Pipeline:
         self.launcher = Launcher(card, self.shelf, scheme)
         self._free = [Slot(self.shelf) for _ in range(SLOTS)]
         self._flights: deque[Flight] = deque()
-        self._found: dict[Key, PartScores] = {}
+        self._part_scores: dict[Key, PartScores] = {}
         self._lowest_cutoff: int | None = None
 
     def __del__(self) -> None:
@@ -87,20 +87,20 @@ class Pipeline:
         with suppress(Exception), self._card.select():
             self._card.synchronize()
 
-    def most(self, task: ScoringTask) -> int:
+    def max_score(self, task: ScoringTask) -> int:
         """Return a bound of the scores of a task."""
         query, block, first, _ = task
-        return self.launcher.most(query, int(self.shelf.block(block).lengths[first]))
+        return self.launcher.max_score(query, int(self.shelf.block(block).lengths[first]))
 
     def residues(self, part: Part) -> int:
         """Return how many residues some targets have."""
         lengths = self.shelf.block(part.stretch.block).lengths
         return int(lengths[part.first : part.last].sum(dtype=np.int64))
 
-    def scored(
+    def score(
         self, tasks: Sequence[ScoringTask], cutoff: int | None
     ) -> Iterator[tuple[Part, PartScores]]:
-        """Return what is found for the first task, part by part.
+        """Yield the scores of the first task, part by part.
 
         Parameters
         ----------
@@ -118,15 +118,17 @@ class Pipeline:
         query, *target_range = tasks[0]
         plan = self._plan(tasks)
         for part in self.shelf.parts(*target_range):
-            while (found := self._found.get((query, part))) is None or not found.answers(cutoff):
-                self._found.pop((query, part), None)
+            while (
+                part_scores := self._part_scores.get((query, part))
+            ) is None or not part_scores.answers(cutoff):
+                self._part_scores.pop((query, part), None)
                 if not self._flying((query, part)):
                     first = plan and plan[0][1] == part and query in plan[0][0]
                     self._launch(*(plan.popleft() if first else ((query,), part)))
                 self._look_ahead(plan)
                 self._land((query, part))
             self._look_ahead(plan)
-            yield part, found
+            yield part, part_scores
 
     def _keep_what_is_wanted(self, tasks: Sequence[ScoringTask]) -> None:
         """Forget the results that nobody will ask for."""
@@ -135,13 +137,15 @@ class Pipeline:
             for query, *target_range in tasks
             for part in self.shelf.parts(*target_range)
         }
-        self._found = {key: self._found[key] for key in self._found if key in self._wanted}
+        self._part_scores = {
+            key: self._part_scores[key] for key in self._part_scores if key in self._wanted
+        }
 
     def _plan(self, tasks: Sequence[ScoringTask]) -> deque[tuple[tuple[bytes, ...], Part]]:
         """Return the launches that the tasks need, besides those that have been queued."""
 
         def missing(query: bytes, part: Part) -> bool:
-            return (query, part) not in self._found and not self._flying((query, part))
+            return (query, part) not in self._part_scores and not self._flying((query, part))
 
         left = [
             task
@@ -162,7 +166,7 @@ class Pipeline:
                 left.remove(nearest)
                 queries.append(nearest[0])
             for part in self.shelf.parts(*target_range):
-                needed = tuple(each for each in queries if missing(each, part))
+                needed = tuple(candidate for candidate in queries if missing(candidate, part))
                 if needed:
                     plan.append((needed, part))
         return plan
@@ -200,7 +204,7 @@ class Pipeline:
             flight.done.wait()
             for number, query in enumerate(flight.queries):
                 if (query, flight.part) in self._wanted:
-                    self._found[query, flight.part] = self._fetch(flight, number)
+                    self._part_scores[query, flight.part] = self._fetch(flight, number)
             self._free.append(self._flights.popleft().slot)
 
     def _fetch(self, flight: Flight, number: int) -> PartScores:

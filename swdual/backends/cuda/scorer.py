@@ -123,8 +123,8 @@ class CudaScorer:
         DeviceError
             If the card fails; from then on, always.
         """
-        found = self._scored((query, block, first, last), None, progress)
-        return np.concatenate([each.scores for _, each in found])
+        results = self._score((query, block, first, last), None, progress)
+        return np.concatenate([part_scores.scores for _, part_scores in results])
 
     def best(
         self, query: bytes, block: int, first: int, last: int, cutoff: int, progress: Progress
@@ -150,20 +150,20 @@ class CudaScorer:
             As for a call.
         """
         cutoff = max(cutoff, 0)
-        found = self._scored((query, block, first, last), cutoff, progress)
-        best = [each.best(cutoff) for _, each in found]
-        scores = np.concatenate([each for each, _ in best])
+        results = self._score((query, block, first, last), cutoff, progress)
+        best = [part_scores.best(cutoff) for _, part_scores in results]
+        scores = np.concatenate([part_scores for part_scores, _ in best])
         targets = np.concatenate(
-            [part.first + numbers for (part, _), (_, numbers) in zip(found, best, strict=True)]
+            [part.first + numbers for (part, _), (_, numbers) in zip(results, best, strict=True)]
         )
         ordinals = self._database.block(block).ordinals[targets]
         order = np.lexsort((ordinals, -scores))
         return scores[order], targets[order]
 
-    def _scored(
+    def _score(
         self, task: ScoringTask, cutoff: int | None, progress: Progress
     ) -> list[tuple[Part, PartScores]]:
-        """Return what is found for a task, part by part."""
+        """Return the scores of a task, part by part."""
         with self._lock:
             if self._broken is not None:
                 raise DeviceError(self._broken)
@@ -179,20 +179,20 @@ class CudaScorer:
         self, task: ScoringTask, cutoff: int | None, progress: Progress
     ) -> list[tuple[Part, PartScores]]:
         """Return the scores of a task; use less memory of the card if there is too little."""
-        tasks, told = self._tasks(task), 0
+        tasks, reported = self._tasks(task), 0
         while True:
             try:
                 pipeline = self._ready()
-                if pipeline.most(task) > MAX_SCORE:
+                if pipeline.max_score(task) > MAX_SCORE:
                     return self._on_cpu(task, progress)
-                found, done = [], 0
-                for part, each in pipeline.scored(tasks, cutoff):
-                    found.append((part, each))
+                results, done = [], 0
+                for part, part_scores in pipeline.score(tasks, cutoff):
+                    results.append((part, part_scores))
                     done += len(task[0]) * pipeline.residues(part)
-                    if done > told:
-                        progress(done - told)
-                        told = done
-                return found
+                    if done > reported:
+                        progress(done - reported)
+                        reported = done
+                return results
             except OverBudget as error:
                 raise self._memory_error(str(error), self._free_memory()) from error
             except CardMemory as error:

@@ -110,7 +110,7 @@ def test_the_nearest_in_length_is_the_partner(small):
     tasks = tasks_of(database, queries)
     scorer.prefetch(tasks)
     scorer(*tasks[0], ignore)
-    assert [len(query) for query, _ in scorer._pipeline._found] == [100, 99]
+    assert [len(query) for query, _ in scorer._pipeline._part_scores] == [100, 99]
     (flight,) = scorer._pipeline._flights
     assert [len(query) for query in flight.queries] == [80, 79]
 
@@ -166,10 +166,10 @@ def test_a_partner_that_never_comes_is_forgotten(small):
     scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
     scorer.prefetch([here, there])
     scorer(*here, ignore)
-    assert {task for task, _ in scorer._pipeline._found} == {query, query[:59]}
+    assert {task for task, _ in scorer._pipeline._part_scores} == {query, query[:59]}
     scorer.prefetch([(query, 1, 0, 3)])
     scorer(query, 1, 0, 3, ignore)
-    assert {part.stretch.block for _, part in scorer._pipeline._found} == {1}
+    assert {part.stretch.block for _, part in scorer._pipeline._part_scores} == {1}
 
 
 def test_a_database_beyond_the_cache_is_uploaded_once_a_visit(small):
