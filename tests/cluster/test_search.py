@@ -78,7 +78,7 @@ def test_waves_and_shares_change_nothing(both, data, pair, monkeypatch, stats):
     """As many shares as there can be, of a query each, and a wave of two queries."""
     monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 2)
     monkeypatch.setattr(setup, "MAX_FITTED_QUERIES", 2)
-    monkeypatch.setattr(partition, "BRIEFEST", 1e-6)
+    monkeypatch.setattr(partition, "MIN_SHARE_SECONDS", 1e-6)
     local, there = both(pair, data / "q.fa", data / "d.db", "--stats", stats, "-e", "1e6")
     assert there == local
 

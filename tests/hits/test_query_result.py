@@ -265,7 +265,7 @@ def test_results_live_on_without_the_database(given_both, align, way, tmp_path):
         kept = pickle.loads(kept)
     for result, told in zip(kept, expected, strict=True):
         assert isinstance(result.targets, StoredTargets)
-        assert len(result.targets.kept) == len(result) == 7
+        assert len(result.targets.records) == len(result) == 7
         assert (result.traced is not None) == align
         assert whole(result) == told
         assert [hit.target.title for hit in result] == result.titles

@@ -60,7 +60,7 @@ for name, scheme in case["schemes"].items():
         found = np.empty(len(targets), int)
         found[ordinals] = scorer(bytes(query), 0, 0, len(targets), lambda cells: None)
         scores[f"{name} {number}"] = found.tolist()
-    widths[name] = [(rung.bits, rung.lanes) for rung in scorer.rungs]
+    widths[name] = [(width.bits, width.lanes) for width in scorer.score_widths]
 code = "".join(_gotoh.score_kernel(*widths["8"][0]).dispatcher.inspect_asm().values())
 json.dump(
     {

@@ -178,8 +178,8 @@ def test_a_library_that_is_no_driver_is_said_not_to_work(machine):
 def test_looking_for_gpus_imports_no_cupy_where_there_is_no_driver():
     """It would take longer than a small search."""
     code = (
-        "import sys; from swdual.backends import _cuda_driver, cuda\n"
-        "_cuda_driver._library = lambda: None\n"
+        "import sys; from swdual.backends import cuda; from swdual.backends.cuda import driver\n"
+        "driver._library = lambda: None\n"
         "assert cuda.devices() == []; assert 'cupy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
