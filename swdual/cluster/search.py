@@ -25,6 +25,7 @@ from swdual.io.progress import progress_bar
 from swdual.master.context import SearchContext
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import plan_memory
+from swdual.master.pipeline import split_batches
 from swdual.master.search import Search
 from swdual.master.setup import (
     MAX_BATCH_CANDIDATES,
@@ -160,12 +161,8 @@ class ClusterSearch(Search):
         size, checkpoint = self.memory.batch_queries, self._context.checkpoint
         if len(self.queries) > size:
             size = max(1, size // 2)
-        start = number = 0
-        while start < len(self.queries):
-            end = min(start + size, len(self.queries))
-            begun = None if checkpoint is None else checkpoint.stretch(start)
-            if begun is not None:
-                end = min(end, begun[0])
+        bounds = split_batches(len(self.queries), size, checkpoint)
+        for number, (start, end) in enumerate(bounds):
             queries = self.queries[start:end]
             with nodes.explain_lost_scheduler():
                 query_batch = ClusterQueryBatch(
@@ -175,7 +172,6 @@ class ClusterSearch(Search):
             self._bar.skip(self._cells_known)
             self._count(query_batch.cells_known)
             yield query_batch
-            start, number = end, number + 1
 
     def _count(self, cells: int) -> None:
         """Add cells to the progress."""

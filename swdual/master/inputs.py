@@ -1,16 +1,19 @@
-"""What a search is given, made into queries, a database and a scoring scheme."""
+"""Reads the inputs of a search: queries, database and scoring scheme."""
 
 from __future__ import annotations
 
 import logging
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from swdual.database.database import Database
 from swdual.database.source import check_dbtype, is_database, log_type
 from swdual.errors import InputError
+from swdual.hits.query_result import SearchParameters
+from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
 from swdual.master.memory import limit_to_memory
+from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
@@ -19,6 +22,7 @@ from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
+from swdual.statistics.karlin_altschul import require_negative_mean
 
 logger = logging.getLogger("swdual")
 
@@ -27,13 +31,87 @@ IN_MEMORY = "sequences in memory"
 STRANDS = ("plus", "minus", "both")
 
 
+class SearchInputs(NamedTuple):
+    """What a search reads before it starts, and what follows from it.
+
+    Parameters
+    ----------
+    database, queries
+        The targets, and the queries.
+    params
+        What decides about hits, with all defaults filled in.
+    cells
+        Cells of each query against all targets.
+    """
+
+    database: Database
+    queries: list[Sequence]
+    params: SearchParameters
+    cells: list[int]
+
+
+def read_inputs(query_source: Any, database_source: Any, options: SearchOptions) -> SearchInputs:
+    """Read database and queries, and work out what follows from them.
+
+    Parameters
+    ----------
+    query_source, database_source
+        As for `swdual.search`.
+    options
+        All options of the search.
+
+    Raises
+    ------
+    InputError, DatabaseError, MemoryLimitError, MatrixError
+        If they cannot be read, do not fit each other, or do not fit into memory.
+    """
+    typed = any(isinstance(x, str) and x == "-" for x in (query_source, database_source))
+    dbtype, on_invalid, limit = options.dbtype, options.on_invalid, options.memory_limit
+    with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
+        database = open_database(database_source, on_invalid, dbtype, limit)
+        strand = choose_strand(database, options.strand)
+        queries = read_queries(query_source, database, dbtype, on_invalid, limit)
+    scheme = make_scoring_scheme(
+        database,
+        options.matrix,
+        options.gap_open,
+        options.gap_extend,
+        options.reward,
+        options.penalty,
+        options.task,
+    )
+    if options.stats != "none":
+        require_negative_mean(scheme.matrix)
+    logger.debug(
+        "scheme: %s, gap open %d, gap extend %d; E-values: %s",
+        scheme.matrix.name,
+        scheme.gap_open,
+        scheme.gap_extend,
+        options.stats,
+    )
+    params = options.parameters(scheme, strand)
+    cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
+    return SearchInputs(database, queries, params, cells)
+
+
 def open_database(
     source: Any,
     on_invalid: OnInvalid = "error",
     dbtype: str = "auto",
     memory_limit: int | None = None,
 ) -> Database:
-    """Return the database that is meant: one that is open, a file, or sequences to index."""
+    """Return the database: an open one, that of a file, or sequences to index.
+
+    Parameters
+    ----------
+    source, on_invalid, dbtype, memory_limit
+        As the database and the options of `swdual.search`.
+
+    Raises
+    ------
+    InputError, DatabaseError, MemoryLimitError
+        If it cannot be read, is empty or of another type, or does not fit into memory.
+    """
     if isinstance(source, (str, os.PathLike)) and is_database(source):
         source = Database.open(source)
     if isinstance(source, Database):
@@ -41,9 +119,9 @@ def open_database(
             raise InputError(
                 f"{source.name} holds {source.alphabet.plural}, but `dbtype={dbtype!r}` was given"
             )
-        return _told(source)
+        return _log_database(source)
     if isinstance(source, (str, os.PathLike)):
-        return _told(
+        return _log_database(
             Database.from_fasta(
                 source, dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
             )
@@ -59,11 +137,11 @@ def open_database(
         log_type(IN_MEMORY, alphabet)
     if len(batch.lengths) == 0:
         raise InputError("the database has no sequences")
-    return _told(Database.from_batches([batch], alphabet, IN_MEMORY))
+    return _log_database(Database.from_batches([batch], alphabet, IN_MEMORY))
 
 
-def _told(database: Database) -> Database:
-    """Log what a database holds; returns it."""
+def _log_database(database: Database) -> Database:
+    """Log what a database holds, and return it."""
     logger.debug(
         "database: %s: %s of %s, longest %s, written by %s",
         database.name,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from swdual.database.database import Database
 from swdual.errors import OutputError
@@ -17,39 +17,19 @@ from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity, make_identity
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
-from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
+from swdual.master.inputs import SearchInputs, read_inputs
 from swdual.master.memory import Memory, measure_held_bytes
-from swdual.master.query_batch import QueryBatch
+from swdual.master.pipeline import run_batch, split_batches
 from swdual.master.setup import build_context, resolve_devices
 from swdual.master.weak_queries import warn_of_weak_queries
 from swdual.master.worker import Worker
 from swdual.options import Progress, SearchOptions
 from swdual.sequences.sequence import Sequence
-from swdual.statistics.karlin_altschul import require_negative_mean
 
 logger = logging.getLogger("swdual")
 
 if TYPE_CHECKING:
     from swdual.planning.timing import Timing
-
-
-class SearchInputs(NamedTuple):
-    """What a search reads before it starts, and what follows from it.
-
-    Parameters
-    ----------
-    database, queries
-        The targets, and the queries.
-    params
-        What decides about hits, with all defaults filled in.
-    cells
-        Cells of each query against all targets.
-    """
-
-    database: Database
-    queries: list[Sequence]
-    params: SearchParameters
-    cells: list[int]
 
 
 class Search:
@@ -87,38 +67,9 @@ class Search:
         InputError, DatabaseError, MemoryLimitError, MatrixError
             If they cannot be read, do not fit each other, or do not fit into memory.
         """
-        options = self.options
-        query_source, database_source = self._sources
+        queries, database = self._sources
         del self._sources  # so that sequences in memory are not held twice
-        typed = any(isinstance(x, str) and x == "-" for x in (query_source, database_source))
-        limit = options.memory_limit
-        with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
-            database = open_database(database_source, options.on_invalid, options.dbtype, limit)
-            strand = choose_strand(database, options.strand)
-            queries = read_queries(
-                query_source, database, options.dbtype, options.on_invalid, limit
-            )
-        scheme = make_scoring_scheme(
-            database,
-            options.matrix,
-            options.gap_open,
-            options.gap_extend,
-            options.reward,
-            options.penalty,
-            options.task,
-        )
-        if options.stats != "none":
-            require_negative_mean(scheme.matrix)
-        logger.debug(
-            "scheme: %s, gap open %d, gap extend %d; E-values: %s",
-            scheme.matrix.name,
-            scheme.gap_open,
-            scheme.gap_extend,
-            options.stats,
-        )
-        params = options.parameters(scheme, strand)
-        cells = [len(x.codes) * database.residues * params.strand_count for x in queries]
-        return SearchInputs(database, queries, params, cells)
+        return read_inputs(queries, database, self.options)
 
     @property
     def database(self) -> Database:
@@ -248,32 +199,33 @@ class Search:
         return {"method": "fit", "residues": residues, "sequences": len(self.database)}
 
     def results(self) -> Iterator[QueryResult]:
-        """Run the search, batch by batch so that memory stays bounded."""
-        size, checkpoint = self.memory.batch_queries, self._context.checkpoint
-        bar = progress_bar("searching", "GCUPS", 1e9, shown=self.options.progress is True)
+        """Run the search and yield its results: the pipeline, batch by batch."""
+        queries, context, progress = self.queries, self._context, self.options.progress
+        bar = progress_bar("searching", "GCUPS", 1e9, shown=progress is True)
         with bar as shown:
-            tell = self.options.progress if callable(self.options.progress) else shown
-            start = 0
-            while start < len(self.queries):
-                end = min(start + size, len(self.queries))
-                begun = None if checkpoint is None else checkpoint.stretch(start)
-                if begun is not None:
-                    end = min(end, begun[0])
+            report = progress if callable(progress) else shown
+
+            def skip(cells: int) -> None:
+                self._cells_known += cells
+                shown.skip(self._cells_known)
+
+            bounds = split_batches(len(queries), self.memory.batch_queries, context.checkpoint)
+            for start, end in bounds:
                 logger.debug(
                     "batch: %s, of %s in all",
                     pluralize(end - start, "query", "queries"),
-                    f"{len(self.queries):,}",
+                    f"{len(queries):,}",
                 )
-                query_batch = QueryBatch(self.queries[start:end], start, self._context)
-                self._cells_known += query_batch.cells_known
-                shown.skip(self._cells_known)
                 before = sum(self._inputs.cells[:start])
-                for result in query_batch.results(partial(self._tell, tell, before)):
+                batch = run_batch(
+                    queries[start:end], start, context, skip, partial(self._tell, report, before)
+                )
+                for result in batch:
                     with shown.pause():
                         yield result
                     del result
-                del query_batch  # so that two are never held
-                start = end
+                del batch  # so that two are never held
 
-    def _tell(self, tell: Progress, before: int, done: int) -> None:
-        tell(before + done, self.cells)
+    def _tell(self, report: Progress, before: int, cells: int) -> None:
+        """Report the cells of the batch, and those of the batches before it."""
+        report(before + cells, self.cells)
