@@ -45,7 +45,7 @@ def test_random_changes_are_read_or_refused_with_an_explanation(name):
     seeds = module.seeds()
     mutate = getattr(module, "mutated", mutated)
     rng = random.Random(name)
-    for _ in seeds(ROUNDS[name]):
+    for _ in range(scaled(ROUNDS[name])):
         data = mutate(rng.choice(seeds), seeds, rng)
         try:
             module.target(data)
