@@ -9,6 +9,7 @@ import random
 import fuzz.targets
 import pytest
 from fuzz.mutation import mutated
+from support.properties import scaled
 
 pytestmark = pytest.mark.fuzz
 
