@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,7 @@ OPTIONAL = ("pandas", "polars", "matplotlib", "pyarrow", "cupy")
 """Packages that a plain installation does not have."""
 
 
+@cache
 def imported(path):
     """Return the modules that a file imports, at its top or inside functions."""
     modules = set()

@@ -136,6 +136,7 @@ def has_bar(lines):
     return bool(lines) and bars(lines) == [lines[-1]]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("columns", [80, 45, 30])
 def test_results_and_messages_have_lines_of_their_own_above_the_bar(terminal, columns):
     """Results, messages, even a line that is not ended yet: none is glued to a bar."""
@@ -167,6 +168,8 @@ print("the end")
     assert child.lines == [first, "a second one,", "which goes on", "a warning", "the end"]
 
 
+@pytest.mark.process
+@pytest.mark.smoke(2)
 @pytest.mark.parametrize(
     ("key", "code", "said"),
     [
@@ -230,6 +233,7 @@ def test_no_bar_where_nobody_looks_on(spawn):
     assert "\x1b" not in outcome.err
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}])
 def test_a_bar_respects_what_the_terminal_can_do(terminal, environment):
     """A terminal without control codes has no bar, and NO_COLOR one without colours."""

@@ -141,6 +141,7 @@ def test_every_field_can_be_completed(shell):
     assert set(found) == expected
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("line", list(CASES))
 def test_completion_loads_little(tmp_path, line):
     """Tab must answer at once: no Numba, no Biopython, no data frames."""

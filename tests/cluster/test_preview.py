@@ -57,6 +57,7 @@ def queries():
     return {f"q{k}": "ACDEFGHIKL" * (n // 10 + 1) for k, n in enumerate(lengths)}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_the_replay_of_a_plan_takes_as_long_as_planned(write, queries, planner):
     """Where no node waits for blocks, whoever plans."""

@@ -56,6 +56,7 @@ def small(monkeypatch):
     return read
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("first", "letter", "words"),
     [

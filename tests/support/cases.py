@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -18,6 +19,7 @@ ROW = re.compile(
 )
 
 
+@cache
 def marked_tests() -> dict[int, Counter[str]]:
     """Return of each case the files with tests that have its marker, and the numbers of tests."""
     tests: dict[int, Counter[str]] = defaultdict(Counter)
