@@ -241,7 +241,7 @@ def signed_for_another_size(path):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (other_build, "is a shard of another database, of another build"),
+        (other_build, "is a shard of another database or build"),
         (other_number, "or has the name of another shard; copy the right one here"),
         (signed_for_another_size, "is a shard of another database"),
         (grown, "has 12289 bytes where 12288 are promised; copy"),

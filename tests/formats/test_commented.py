@@ -232,8 +232,8 @@ HEAD = "# BLASTP x\n# Query: q\n# Fields: query id, score\n"
         (HEAD + "# 1 hits found\nq\t1\t2\n", "hits.txt:5: 3 values, but there are 2 fields"),
         (HEAD + "# 1 hits found\nq\tx\n", "hits.txt:5: score is 'x', not a number"),
         (HEAD + "# 2 hits found\nq\t1\n", "hits.txt:5: 1 row is missing at the end"),
-        (HEAD + "# 1 hits found\nq\t1\nq\t2\n", "hits.txt:6: a row where no"),
-        ("q\t1\n", "hits.txt:1: a row where no"),
+        (HEAD + "# 1 hits found\nq\t1\nq\t2\n", "hits.txt:6: a row without a comment"),
+        ("q\t1\n", "hits.txt:1: a row without a comment"),
         ("# Fields: query id, query gi\n", "hits.txt:1: unknown field 'query gi'"),
         (
             HEAD + "# 1 hits found\nq\t1\n# Fields: score\n# 1 hits found\n7\n",
