@@ -22,7 +22,7 @@ import numpy as np
 
 from swdual.backend import Device
 from swdual.database.database import Database
-from swdual.master.cost import calibrate, clock_of, machine
+from swdual.master.cost import calibrate, choose_clock, machine
 from swdual.master.inputs import make_scoring_scheme
 from swdual.master.worker import bind
 
@@ -45,7 +45,7 @@ def ignore(_: int) -> None:
 
 def recorded(database: Database, letters: bytes, together: int, seed: int) -> dict[str, Any]:
     """Return seconds of the tasks of each length, and of the layout of the range."""
-    clock = clock_of("cpu")
+    clock = choose_clock("cpu")
     scheme = make_scoring_scheme(database, None, None, None, None, None)
     scorer = bind(Device("cpu"), database, scheme)
     count = len(database)
@@ -86,7 +86,7 @@ def recorded(database: Database, letters: bytes, together: int, seed: int) -> di
 def main(targets: str, queries: str, out: str) -> None:
     """Record everything."""
     entries = [">" + entry for entry in Path(targets).read_text().split(">")[1:]]
-    clock = clock_of("cpu")
+    clock = choose_clock("cpu")
     databases = []
     with tempfile.TemporaryDirectory() as folder, Database.from_fasta(queries) as source:
         order = np.random.default_rng(5).permutation(len(source))[:4000].tolist()

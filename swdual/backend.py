@@ -136,7 +136,7 @@ class PrefetchingScorer(Scorer, Protocol):
 class CachingScorer(Scorer, Protocol):
     """One that keeps what it has made of targets for the next query."""
 
-    def keep(self, most: int) -> None:
+    def set_cache_bytes(self, max_bytes: int) -> None:
         """Keep no more than so many bytes."""
 
 

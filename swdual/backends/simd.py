@@ -84,7 +84,7 @@ class SimdScorer:
         idle = min(4 * self.width * self._database.manifest.longest, 64 * max_range_cost)
         return 0, rows * longest_query + 4 * max_range_cost + idle
 
-    def keep(self, max_bytes: int) -> None:
+    def set_cache_bytes(self, max_bytes: int) -> None:
         """Set the maximum size, in bytes, of packs that are kept."""
         self._kept_bytes = max_bytes
 

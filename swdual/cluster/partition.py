@@ -18,7 +18,7 @@ from swdual.cluster.grouping import Share, find_pending, group_queries
 from swdual.cluster.placement import assign_nodes
 from swdual.master.cost import CostModel
 from swdual.master.partition import GOOD_ENOUGH, PATIENCE, instance_of
-from swdual.master.ranges import Range, Targets, compute_columns, cut
+from swdual.master.ranges import Range, TargetLengths, compute_columns, cut
 from swdual.planning.instance import divisible_bound
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
 
@@ -71,7 +71,7 @@ class ClusterPartition:
 
 def partition_search(
     lengths: Sequence[int],
-    database: Targets,
+    database: TargetLengths,
     kinds: Sequence[str],
     rates: Sequence[CostModel],
     planner: str,
@@ -187,7 +187,7 @@ class _Costs:
 
     def of_shares(
         self,
-        database: Targets,
+        database: TargetLengths,
         ranges: Sequence[Range],
         groups: Sequence[NDArray[np.int64]],
         shares: Sequence[Share],
@@ -218,7 +218,7 @@ class _Costs:
 
 def _plan_shares(
     costs: _Costs,
-    database: Targets,
+    database: TargetLengths,
     ranges: list[Range],
     left: NDArray[np.bool_],
     wanted: float,

@@ -22,7 +22,7 @@ class Candidates(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """What came out of a task; the histogram of all scores only where statistics are fitted."""
+    """The result of a scoring task; with a histogram of all scores if E-values are fitted."""
 
     candidates: Candidates
     histogram: NDArray[np.int64] | None
@@ -56,6 +56,14 @@ def select_best(candidates: Candidates, limit: int, min_raw_score: int) -> Candi
 
 
 def merge_candidates(parts: Sequence[Candidates], limit: int) -> Candidates:
-    """Return the best targets of several ranges, each as `select_best` gave it."""
+    """Return the best targets of several ranges.
+
+    Parameters
+    ----------
+    parts
+        The candidates of each range, as `select_best` returned them.
+    limit
+        Number of targets to keep; 0 keeps all.
+    """
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     return select_best(Candidates(*columns), limit, 0)

@@ -46,56 +46,56 @@ KNOTS = np.array([4, 10, 32, 100, 320, 1000, 3200, 10_000, 32_000])
 """Query lengths at which the time of a cell is known."""
 
 MIN_GCUPS, MAX_GCUPS, MAX_SECONDS = 1e-9, 1e12, 1e9
-"""Nothing is as slow or as fast, and times of all tasks stay numbers."""
+"""Bounds of rates: no worker is outside of them, and predicted times stay finite."""
 
 MAX_WIDTH = 1 << 20
-"""Targets that a worker may compute side by side; a GPU computes some thousand."""
+"""Max targets that a worker computes side by side; a GPU computes some thousand."""
 
 MAX_SPARSE = 1e6
-"""More than any residue costs, to one in full lanes."""
+"""Max cost of a residue, relative to one in full lanes."""
 
 MIN_SEEN_SECONDS = 0.05
-"""Seconds that the tasks of a search must take together to be learned from.
+"""Min seconds of a search's tasks together, so that rates learn from them.
 
 A thread that has to wait for a processor once waits for some milliseconds.
 """
 
 MIN_CELL_PART = 0.75
-"""Part of a task's predicted time that its cells must take: else the rest hides their speed."""
+"""Min part of a task's time that its cells take, so that it shows their speed."""
 
 MAX_SEEN = 8
-"""Searches that are remembered for each of `KNOTS`: a machine that has changed is noticed."""
+"""Max searches that are remembered for each of `KNOTS`, so that a changed machine is noticed."""
 
 CALIBRATION_WORTH = 2
-"""Searches that the calibration counts as: one search alone changes little."""
+"""Number of searches that the calibration counts as, so that one search changes little."""
 
 MAX_CORRECTION = 3.0
-"""How many times faster or slower than calibrated a length in `KNOTS` may be believed to be.
+"""Max factor by which searches correct the calibrated time at a length in `KNOTS`.
 
 A calibration that was disturbed all the time by an equal competitor is wrong by a factor of two.
 """
 
 MAX_COMMON_CORRECTION = 1.25
-"""The same for lengths that were never searched: the load of the machine is all that they share."""
+"""The same for lengths that were never searched; they share only the load of the machine."""
 
 TASK_SECONDS = 1e-3
-"""What the search does for a task besides scoring: score cutoff, candidates, reports.
+"""Seconds of a task besides scoring: score cutoff, candidates, reports.
 
-It is Python's time, and that of any current CPU is about the same. One thread at a time has it, so
-to cut a small search into many tasks makes it slower.
+It is time of the Python interpreter, about the same on all current CPUs. One thread at a time runs
+it, so cutting a small search into many tasks makes it slower.
 """
 
 PROBE_TARGETS, PROBE_LENGTH = 512, 304
-"""The targets that are scored to measure a worker; more if it computes more side by side."""
+"""Number and residues of the targets that calibrate a worker; more for wider ones."""
 
 MAX_PROBE_TARGETS = 2048
-"""Targets that are scored if the worker is so fast that fewer would take no time."""
+"""Max targets that calibrate a worker so fast that fewer would take no time."""
 
-BRIEF_LENGTH = 80
-"""Residues of the targets that are scored with queries too long for the others."""
+SHORT_LENGTH = 80
+"""Residues of the targets for queries that are too long for `PROBE_LENGTH`."""
 
 PROBE_SECONDS, MAX_PROBE_SECONDS = 0.004, 0.08
-"""How long one measurement should take, and how long it may."""
+"""Desired and max seconds of one measurement."""
 
 MIN_ALONE_LENGTH = 320
 """Residues of a query below which so few targets take no time that could be measured."""
@@ -109,17 +109,17 @@ Chosen so that it fits proteins, one after the other, against 1,000 to 70,000 pr
 """
 
 PASSES = 3
-"""How often everything is measured. The least time counts: a disturbance is seldom as long."""
+"""How often everything is measured. The least time counts: few disturbances last as long."""
 
 MAX_CLOCK_STEP = 1e-5
-"""Seconds from one reading of a clock to the next that short times can be measured with."""
+"""Max resolution in seconds of a clock that can measure short times."""
 
 NEIGHBOUR_LENGTH = 320
-"""Residues of the query that the other workers score meanwhile."""
+"""Residues of the query that the other workers score during a calibration."""
 
 
 class Seen(NamedTuple):
-    """What a search took for queries of about one length.
+    """What one search has shown about queries of about one length.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class Seen(NamedTuple):
 
 @dataclass
 class CostModel:
-    """What one kind of worker costs.
+    """Predicts the seconds of a task on one kind of worker.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ class CostModel:
     width
         Targets that are computed side by side: with too few of them some of it idles.
     sparse
-        (knots,) what a residue costs at most where targets are too few, to one in full lanes.
+        (knots,) max cost of a residue where targets are too few, relative to one in full lanes.
     seen
-        What searches took since then, the latest last.
+        What searches have shown since, the latest last.
     """
 
     startup: float
@@ -166,7 +166,7 @@ class CostModel:
     @property
     def cell_seconds(self) -> NDArray[np.float64]:
         """(knots,) seconds of a cell for a query of each length in `KNOTS`, as corrected."""
-        return self.calibrated * correction(self.seen)
+        return self.calibrated * compute_correction(self.seen)
 
     def seconds(
         self, query_lengths: ArrayLike, residues: ArrayLike, share: float = 0.0
@@ -176,17 +176,17 @@ class CostModel:
         Parameters
         ----------
         query_lengths, residues
-            Of each task; arrays of like shape.
+            (tasks,) residues of the query and of the range of each task.
         share
             The part of a range's layout that each task pays for.
         """
-        return self.besides(residues, share) + self.of_cells(query_lengths, residues)
+        return self.overhead(residues, share) + self.cells_time(query_lengths, residues)
 
-    def besides(self, residues: ArrayLike, share: float = 0.0) -> NDArray[np.float64]:
+    def overhead(self, residues: ArrayLike, share: float = 0.0) -> NDArray[np.float64]:
         """Return predicted seconds of tasks besides their cells; see `seconds`."""
         return self.startup + np.asarray(residues) * (self.layout * share)
 
-    def of_cells(self, query_lengths: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+    def cells_time(self, query_lengths: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Return predicted seconds of the cells of tasks.
 
         Parameters
@@ -194,16 +194,16 @@ class CostModel:
         query_lengths
             Of each task.
         columns
-            Columns of cells of each task, those of idle lanes included: see `columns_at`.
+            Columns of cells of each task, those of idle lanes included: see `interpolate_columns`.
         """
         lengths = np.asarray(query_lengths, np.float64)
-        return np.asarray(columns) * lengths * interpolated(lengths, self.cell_seconds)
+        return np.asarray(columns) * lengths * interpolate(lengths, self.cell_seconds)
 
     def learn(
         self,
         query_lengths: NDArray[np.int64],
         predicted: NDArray[np.float64],
-        besides: NDArray[np.float64],
+        overhead: NDArray[np.float64],
         observed: NDArray[np.float64],
     ) -> None:
         """Correct the time of a cell by the tasks of one search.
@@ -220,22 +220,22 @@ class CostModel:
         ----------
         query_lengths
             (tasks,) residues of the queries.
-        predicted, besides
+        predicted, overhead
             (tasks,) seconds that these rates predicted, and the part that is no time of cells.
         observed
             (tasks,) seconds that they took.
         """
         lengths = np.asarray(query_lengths, np.float64)
-        cells = predicted - besides
+        cells = predicted - overhead
         tells = (cells > 0) & (cells >= MIN_CELL_PART * predicted) & np.isfinite(observed)
         lengths, cells = lengths[tells], cells[tells]
-        found = observed[tells] - besides[tells]
-        expected = cells * interpolated(lengths, self.calibrated / self.cell_seconds)
+        took = observed[tells] - overhead[tells]
+        expected = cells * interpolate(lengths, self.calibrated / self.cell_seconds)
         nearest = _nearest(lengths)
         expected_at = np.bincount(nearest, expected, len(KNOTS))
-        found_at = np.bincount(nearest, found, len(KNOTS))
-        for knot in np.flatnonzero(np.minimum(expected_at, found_at) >= MIN_SEEN_SECONDS).tolist():
-            ratio = float(found_at[knot] / expected_at[knot])
+        took_at = np.bincount(nearest, took, len(KNOTS))
+        for knot in np.flatnonzero(np.minimum(expected_at, took_at) >= MIN_SEEN_SECONDS).tolist():
+            ratio = float(took_at[knot] / expected_at[knot])
             bounded = min(max(ratio, 1 / MAX_CORRECTION), MAX_CORRECTION)
             self.seen.append(Seen(knot, bounded))
             mine = [index for index, seen in enumerate(self.seen) if seen.knot == knot]
@@ -254,14 +254,14 @@ class CostModel:
 
     @classmethod
     def from_dict(cls, given: float | Mapping[str, Any]) -> Self:
-        """Return the rates that `to_dict` described, or a person: a number alone is GCUPS.
+        """Return the rates that `to_dict` or a user wrote; a number alone is GCUPS.
 
         What earlier releases wrote is accepted; their "trust" has no meaning any more.
 
         Raises
         ------
         InputError
-            If something is missing or no positive number.
+            If a value is missing, or is not a positive number.
         """
         facts = given if isinstance(given, Mapping) else {"gcups": given}
         if any(isinstance(x, bool) for x in facts.values()):
@@ -294,7 +294,7 @@ class CostModel:
         return cls(startup, layout, 1e-9 / speeds, width, sparse)
 
 
-def columns_at(
+def interpolate_columns(
     query_lengths: NDArray[np.int64], columns: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return (lengths, ranges) columns, of ranges whose columns are known at `KNOTS`.
@@ -306,25 +306,25 @@ def columns_at(
     columns
         (ranges, knots) columns of each range, for a query of each length in `KNOTS`.
     """
-    found = np.empty((len(query_lengths), len(columns)))
+    at_lengths = np.empty((len(query_lengths), len(columns)))
     for index, each in enumerate(columns):
-        found[:, index] = interpolated(query_lengths, each)
-    return found
+        at_lengths[:, index] = interpolate(query_lengths, each)
+    return at_lengths
 
 
-def interpolated(query_lengths: ArrayLike, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
+def interpolate(query_lengths: ArrayLike, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return values at query lengths, straight between `KNOTS` over logarithms of both.
 
     Below the first length and beyond the last the value is that of it.
     """
-    found: NDArray[np.float64] = np.exp(
+    values: NDArray[np.float64] = np.exp(
         np.interp(np.log(query_lengths), np.log(KNOTS), np.log(at_knots))
     )
-    return found
+    return values
 
 
-def correction(seen: list[Seen]) -> NDArray[np.float64]:
-    """Return (knots,) how much slower than calibrated a cell is, by what searches took.
+def compute_correction(seen: list[Seen]) -> NDArray[np.float64]:
+    """Return (knots,) the factor between calibrated and observed seconds of a cell.
 
     Their order does not matter: see `CostModel.learn`.
     """
@@ -379,7 +379,7 @@ def calibrate(
         How many such workers compute at the same time. They share memory and clock, and perhaps
         a core, so all of them compute while one is measured.
     clock
-        What tells the seconds that a worker has taken: see `clock_of`.
+        What tells the seconds that a worker has taken: see `choose_clock`.
     """
     probe = _Probe(bind, PROBE_TARGETS, PROBE_LENGTH, clock)
     width, some = probe.width, int(KNOTS[2])
@@ -394,21 +394,23 @@ def calibrate(
     wanted = min(PROBE_SECONDS / (int(KNOTS[0]) * PROBE_LENGTH * cell), MAX_PROBE_TARGETS)
     doublings = int(math.log2(max(1.0, wanted / (2 * width))))
     long = _Probe(bind, 2 * width << doublings, PROBE_LENGTH, clock)
-    spec = _Probe(bind, 2 * width, BRIEF_LENGTH, clock)
+    short = _Probe(bind, 2 * width, SHORT_LENGTH, clock)
     layout = _layout(bind, long.targets, clock)
     with _neighbours(together - 1, long):
-        seconds, sparse = _of_cells(long, spec, cell, startup)
-    return CostModel(startup + TASK_SECONDS, layout, seconds * rescored(KNOTS), width, sparse)
+        seconds, sparse = _of_cells(long, short, cell, startup)
+    return CostModel(
+        startup + TASK_SECONDS, layout, seconds * estimate_rescoring(KNOTS), width, sparse
+    )
 
 
-def rescored(query_lengths: ArrayLike) -> NDArray[np.float64]:
+def estimate_rescoring(query_lengths: ArrayLike) -> NDArray[np.float64]:
     """Return how much longer cells take than those of random sequences: see `RESCORED`."""
     lengths = np.minimum(np.asarray(query_lengths), RESCORED_LENGTH)
     return np.asarray(1 + RESCORED * lengths / RESCORED_LENGTH)
 
 
-def clock_of(kind: str) -> Callable[[], float]:
-    """Return what tells the seconds that a worker of some kind has taken.
+def choose_clock(kind: str) -> Callable[[], float]:
+    """Return the clock that measures a worker of some kind.
 
     A CPU computes in the thread that asks it to. The processor time of the thread does not grow
     while other programs have the processor, so that a busy machine does not look slow. A GPU is
@@ -507,13 +509,13 @@ def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[]
 
 
 def _of_cells(
-    long: _Probe, spec: _Probe, cell: float, startup: float
+    long: _Probe, short: _Probe, cell: float, startup: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (knots,) seconds of a cell, and what a residue of few targets costs, to one of many.
 
     Parameters
     ----------
-    long, spec
+    long, short
         Many targets, and shorter ones for queries that would take too long with these. Queries
         that take too long with both have the time of the longest that does not.
     cell, startup
@@ -525,7 +527,7 @@ def _of_cells(
     for _ in range(PASSES):
         for knot, length in enumerate(KNOTS.tolist()):
             if knot not in chosen:
-                found = _fitting(long, spec, length * cell)
+                found = _fitting(long, short, length * cell)
                 if found is None:
                     break
                 chosen[knot] = found
@@ -549,9 +551,9 @@ def _of_cells(
     return seconds, np.clip(sparse, 1 / MAX_SPARSE, MAX_SPARSE)
 
 
-def _fitting(long: _Probe, spec: _Probe, column: float) -> tuple[_Probe, int] | None:
+def _fitting(long: _Probe, short: _Probe, column: float) -> tuple[_Probe, int] | None:
     """Return the most targets that do not take too long, a column of each taking so long."""
-    for probe, most in ((long, PROBE_SECONDS), (spec, MAX_PROBE_SECONDS)):
+    for probe, most in ((long, PROBE_SECONDS), (short, MAX_PROBE_SECONDS)):
         targets = probe.targets
         while targets >= 2 * probe.width:
             if targets * probe.length * column <= most:
@@ -592,14 +594,14 @@ def _ignore(_: int) -> None:
 class CalibrationCache:
     """The rates of this machine's workers, kept from run to run.
 
-    A file that is damaged or cannot be written costs a calibration, no more.
+    A file that is damaged or cannot be written only makes the next search calibrate again.
 
     Parameters
     ----------
     setting
-        Where these workers are, if what they cost is not what they would cost elsewhere.
+        Where these workers run, if their rates are not valid elsewhere, such as "in a node".
     every
-        Seconds between two times that the file is written.
+        Min seconds between two writes of the file.
     """
 
     def __init__(self, setting: str = "", every: float = 0.0) -> None:
@@ -626,7 +628,7 @@ class CalibrationCache:
     def find(self, name: str, device_mix: str, measure: Callable[[], CostModel]) -> CostModel:
         """Return the rates of a kind of worker among those that compute together.
 
-        What a worker costs depends on its neighbours: each crowd is measured.
+        Rates depend on the other workers that compute at the same time, so each mix has its own.
         """
         key = self._key(name, device_mix)
         if key not in self._known:

@@ -68,9 +68,9 @@ class ExecutionLog:
         activity = report.outcome
         if activity == "done":
             activity = "align" if task.target_range is None else "score"
-        if activity == "score" and task.besides is not None:
-            besides = float(task.besides[attempt.worker])
-            self._seen[attempt.worker].append((length, predicted, besides, report.seconds))
+        if activity == "score" and task.overhead is not None:
+            overhead = float(task.overhead[attempt.worker])
+            self._seen[attempt.worker].append((length, predicted, overhead, report.seconds))
         block, first, last = (-1, -1, -1)
         if task.target_range is not None:
             block, first, last = (

@@ -1,4 +1,4 @@
-"""The memory of a search: what it needs at least, and how what it may have is divided.
+"""The memory of a search: what it needs at least, and how it divides what it may use.
 
 Some of it is fixed: the program, the queries, a database that is no file. The rest is a choice
 between speed and memory: how large ranges of targets are, how many of them stay laid out for the
@@ -32,34 +32,34 @@ from swdual.runtime.memory import (
 from swdual.sequences.sequence import Sequence
 
 PROGRAM_BYTES = 88 * MIB
-"""What Python, its packages, and the kernels take; but not Numba, which only compiles these."""
+"""Python, its packages and the kernels, without Numba, which only compiles them."""
 
 NUMBA_BYTES = 130 * MIB
-"""What Numba takes, which planners other than the dual approximation load."""
+"""Numba, which planners other than the dual approximation load."""
 
 LOADED_BYTES = 38 * MIB
-"""What a process holds at most that has loaded swdual and NumPy and nothing else."""
+"""Upper bound of a process that has loaded only swdual and NumPy."""
 
 HELD_STEP = 16 * MIB
-"""What else a process holds is rounded up to this, for it differs a little from run to run."""
+"""Other memory of the process is rounded up to this, because it varies from run to run."""
 
 WORKER_BYTES = 4 * MIB
-"""What a thread takes that does nothing, and what its allocator keeps."""
+"""An idle thread, and what its allocator keeps."""
 
 RESIDUE_BYTES, QUERY_BYTES = 4, 300
-"""What each residue of a query takes, copies included, and what a query takes besides."""
+"""Each residue of a query, with all copies, and each query in addition."""
 
 TASK_BYTES, WORKER_TASK_BYTES = 2500, 40
-"""What a task takes on the scheduler, and each worker's plan of it."""
+"""A task in the scheduler, and its entry in the plan of each worker."""
 
 HIT_BYTES, TITLE_BYTES, TRACED_BYTES = 128, 150, 250
-"""What a hit takes while those of its query are put in order, its title, and its alignment."""
+"""A hit while those of its query are sorted, its title, and its alignment."""
 
 SHOWN_BYTES, LATE_BYTES = 24 * MIB, LATE_GRID_BYTES + 16 * MIB
-"""What the hits take that are written at a time, and their alignments if found only then."""
+"""The hits that are written at a time, and their alignments if they are found only then."""
 
 MIN_RANGE = 1 << 21
-"""Weight of a range below which too many lanes idle beside long targets."""
+"""Min cost of a range: in smaller ones too many lanes idle beside long targets."""
 
 MIN_GRID, MIN_SHARE, MAX_SHARE = 16 * MIB, 1 * MIB, 16 * MIB
 """Bytes for the lines of alignments, and weights of the targets of one job that finds them.
@@ -68,32 +68,44 @@ With fewer lines, pairs of some thousand residues would already be too large for
 """
 
 GRID_CELL_BYTES = 8
-"""What the lines of an alignment take for each cell, where they are closest together."""
+"""The lines of an alignment for each cell, where they are closest together."""
 
 SHARE_BYTES = 8
-"""What finding the alignments of a job takes, to its weight."""
+"""An alignment task, relative to the cost of its targets."""
 
 PAIR_BYTES = 480
-"""What a pair too large for the lanes takes for each residue: lines of its matrices."""
+"""Each residue of a pair that is too large for the lanes: lines of its matrices."""
 
 MIN_COMPLETED = 2000
-"""Hits of a query whose alignments and titles are all found before the first is shown."""
+"""Min hits of a query whose alignments and titles are all found before the first is shown."""
 
 MIN_BATCH_QUERIES = 8
-"""Queries that are searched together if they have few hits, because workers share their targets.
-"""
+"""Min queries of a batch if they have few hits: workers share their targets."""
 
 MIN_TASKS, MAX_TASKS = 2000, 20_000
-"""Tasks beyond which a search is not cut further."""
+"""Bounds of `Memory.max_tasks`."""
 
 
 @dataclass(frozen=True)
 class Needs:
     """What the memory of a search depends on.
 
-    A query may have `kept` hits, and `together` queries are searched at a time at most. Each of
-    `scorers` is one worker's. `held` is what the process held already, besides the packages that
-    every search loads.
+    Parameters
+    ----------
+    database, query_lengths
+        The targets, and the residues of each query.
+    kept
+        Max candidates of a query.
+    together
+        Max queries of a batch.
+    scorers
+        The scorer of each worker.
+    traced
+        Whether alignments are found.
+    fitted
+        Whether E-values are fitted.
+    held
+        Bytes that the process held before the search, besides the packages that every search loads.
     """
 
     database: Database
@@ -111,23 +123,40 @@ class Needs:
         return max(self.query_lengths, default=0)
 
     @property
-    def weight(self) -> int:
-        """What all targets weigh: see `TARGET_COST`."""
+    def cost(self) -> int:
+        """The cost of all targets: see `TARGET_COST`."""
         return self.database.residues + TARGET_COST * len(self.database)
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Predicted bytes, and the sizes of everything that they follow from.
+    """Predicted bytes, and the sizes that lead to them.
 
-    A database's file is not counted: it is read piece by piece, and these are part of `workers`,
-    what the workers compute in; a database that is built in memory takes most while it is.
-    `ranges` are targets laid out for the workers, `hits` what is kept of what was found.
+    The file of a database is not counted: it is read piece by piece, and the pieces are part of
+    `workers`. A database that is built in memory takes most while it is built.
 
-    A range weighs at most `max_range_cost`; `batch_queries` queries are searched together, in
-    `max_tasks` tasks if ranges are no smaller for it. A query's alignments are found at once if
-    it has no more than `max_completed` hits, in jobs whose targets weigh no more than `share`,
-    with `grid` bytes each.
+    Parameters
+    ----------
+    program, queries, database, tasks
+        Bytes of these.
+    ranges
+        Bytes of targets that are laid out for the workers.
+    workers
+        Bytes in which the workers compute.
+    hits
+        Bytes of candidates, hits and alignments.
+    max_range_cost
+        Max cost of a range: residues, and `TARGET_COST` for each target.
+    batch_queries
+        Max queries of a batch.
+    max_tasks
+        Max tasks of a batch, unless `max_range_cost` demands more.
+    max_completed
+        Max hits of a query whose alignments are found at once.
+    share
+        Max cost of the targets of an alignment task.
+    grid
+        Bytes of the lines of an alignment task.
     """
 
     program: int
@@ -146,7 +175,7 @@ class Memory:
 
     @property
     def total(self) -> int:
-        """Bytes of the machine's memory."""
+        """The sum of all bytes."""
         parts = (self.program, self.queries, self.database, self.ranges, self.workers, self.hits)
         return sum(parts) + self.tasks
 
@@ -157,22 +186,22 @@ class Memory:
 
 
 def estimate_min_memory(needs: Needs) -> Memory:
-    """Return the memory of a search that takes as little as it can."""
+    """Return the memory of a search that uses as little as it can."""
     return _memory(needs, 0.0)
 
 
 def estimate_max_memory(needs: Needs) -> Memory:
-    """Return the memory of a search that has all that makes it faster."""
+    """Return the memory of a search with everything that makes it faster."""
     return _memory(needs, 1.0)
 
 
 def plan_memory(needs: Needs, allowed: Allowance) -> Memory:
-    """Return how a search divides the memory that it may have.
+    """Return how a search divides the memory that it may use.
 
     Raises
     ------
     MemoryLimitError
-        If that is too little; says what would be enough.
+        If that is too little; names what would be enough.
     """
     refuse_below(estimate_min_memory(needs).total, allowed, _remedy(needs))
     part = find_largest_part(lambda part: _memory(needs, part).total, allowed.bytes)
@@ -182,7 +211,7 @@ def plan_memory(needs: Needs, allowed: Allowance) -> Memory:
 def measure_held_bytes() -> int:
     """Return the bytes that this process holds besides swdual and NumPy.
 
-    So a search names the same smallest limit each time.
+    It is rounded, so that a search names the same smallest limit each time.
     """
     held = max(0, resident_bytes() - LOADED_BYTES)
     return -(-held // HELD_STEP) * HELD_STEP
@@ -191,12 +220,12 @@ def measure_held_bytes() -> int:
 def limit_to_memory(
     queries: Iterable[Sequence], held: int, allowed: Allowance
 ) -> Iterator[Sequence]:
-    """Return queries as long as they can be held in memory, beside a database that takes some.
+    """Yield queries while they fit into memory, beside a database that takes `held` bytes.
 
     Raises
     ------
     MemoryLimitError
-        If they cannot, at the end, when it is known what would be enough.
+        At the end, if they do not fit: then it is known what would be enough.
     """
     size = 0
     for query in queries:
@@ -216,7 +245,7 @@ def _remedy(needs: Needs) -> str:
 
 
 def _memory(needs: Needs, part: float) -> Memory:
-    """Return the memory of a search that has some part, from 0 to 1, of what makes it faster."""
+    """Return the memory of a search with some part, from 0 to 1, of what makes it faster."""
 
     def size(least: int, most: int) -> int:
         return interpolate(least, most, part)
@@ -233,13 +262,13 @@ def _memory(needs: Needs, part: float) -> Memory:
     max_range_cost = max(longest, size(MIN_RANGE, largest))
     lines = GRID_CELL_BYTES * needs.longest_query * database.manifest.longest
     grid = size(min(MIN_GRID, lines), min(GRID_BYTES, lines))
-    share = max(longest, size(min(MIN_SHARE, needs.weight), min(MAX_SHARE, needs.weight)))
+    share = max(longest, size(min(MIN_SHARE, needs.cost), min(MAX_SHARE, needs.cost)))
     max_completed = size(min(MIN_COMPLETED, needs.kept), needs.kept)
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
     late = LATE_BYTES if needs.traced and max_completed < needs.kept else 0
     max_tasks = size(MIN_TASKS, MAX_TASKS)
-    finest = len(blocks) + math.ceil(needs.weight / MIN_RANGE_RESIDUES) + pool
-    coarsest = len(blocks) + math.ceil(needs.weight / max_range_cost)
+    finest = len(blocks) + math.ceil(needs.cost / MIN_RANGE_RESIDUES) + pool
+    coarsest = len(blocks) + math.ceil(needs.cost / max_range_cost)
     tasks = max(min(max_tasks, batch_queries * finest), batch_queries * coarsest)
     shared, own = _scoring(needs, max_range_cost)
     tracing = _tracing(needs, grid, share) if needs.traced else 0
@@ -247,7 +276,7 @@ def _memory(needs: Needs, part: float) -> Memory:
     if any(isinstance(scorer, CachingScorer) for scorer in needs.scorers):
         width = max(scorer.width for scorer in needs.scorers)
         laid = max_range_cost + min(2 * width * longest, 32 * max_range_cost)
-        ranges = min(size(pool * laid, max(KEPT_BYTES, pool * laid)), needs.weight + laid)
+        ranges = min(size(pool * laid, max(KEPT_BYTES, pool * laid)), needs.cost + laid)
     counts = _histogram_bytes() * (batch_queries + 2 * pool) if needs.fitted else 0
     input_order = 8 * len(database) if needs.traced else 0
     held = database.held_bytes
@@ -256,7 +285,7 @@ def _memory(needs: Needs, part: float) -> Memory:
         queries=RESIDUE_BYTES * sum(needs.query_lengths) + QUERY_BYTES * count,
         database=held + input_order,
         ranges=ranges,
-        workers=shared + pool * WORKER_BYTES + sum(max(each, tracing) for each in own),
+        workers=shared + pool * WORKER_BYTES + sum(max(scoring, tracing) for scoring in own),
         hits=batch_queries * (needs.kept * HIT_BYTES + max_completed * completed)
         + counts
         + SHOWN_BYTES
@@ -274,24 +303,24 @@ def _memory(needs: Needs, part: float) -> Memory:
 
 
 def _scoring(needs: Needs, max_range_cost: int) -> tuple[int, list[int]]:
-    """Return what all workers share, and what each takes besides."""
-    told = {
+    """Return the bytes that all workers share, and those of each worker."""
+    bytes_of = {
         id(scorer): scorer.memory(needs.longest_query, max_range_cost) for scorer in needs.scorers
     }
-    return sum(shared for shared, _ in told.values()), [
-        told[id(scorer)][1] for scorer in needs.scorers
+    return sum(shared for shared, _ in bytes_of.values()), [
+        bytes_of[id(scorer)][1] for scorer in needs.scorers
     ]
 
 
 def _tracing(needs: Needs, grid: int, share: int) -> int:
-    """Return what a worker takes that finds alignments."""
+    """Return the bytes of a worker that finds alignments."""
     rows, columns = needs.longest_query, needs.database.manifest.longest
     pair = PAIR_BYTES * (rows + columns) if rows * columns > 2 * grid else 0
     return max(grid, pair) + SHARE_BYTES * share + 200 * rows
 
 
 def _histogram_bytes() -> int:
-    """Return what a query's histogram of scores takes, where E-values are fitted."""
+    """Return the bytes of a query's histogram of scores."""
     from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
 
     return 8 * LENGTH_BINS * SCORE_BINS

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.database.database import Database
-from swdual.master.cost import KNOTS, CostModel, columns_at
+from swdual.master.cost import KNOTS, CostModel, interpolate_columns
 from swdual.master.ranges import Range, TaskId, compute_columns, cut, list_task_ids
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -60,7 +60,7 @@ class Division:
         The query and the range of each task.
     cells
         (tasks,) size of each.
-    seconds, besides
+    seconds, overhead
         (workers, tasks) predicted seconds, and the part of them that does not depend on cells.
     plan
         Which worker runs which task, and when.
@@ -72,7 +72,7 @@ class Division:
     task_ids: list[TaskId]
     cells: NDArray[np.int64]
     seconds: NDArray[np.float64]
-    besides: NDArray[np.float64]
+    overhead: NDArray[np.float64]
     plan: Plan
     divisible: float
 
@@ -177,11 +177,11 @@ def _add_failed_workers(division: Division, present: list[int], kinds: Sequence[
     """Return the division with the failed workers in it, who can do nothing."""
     seconds = np.full((len(kinds), len(division.task_ids)), np.inf)
     seconds[present] = division.seconds
-    besides = np.zeros(seconds.shape)
-    besides[present] = division.besides
+    overhead = np.zeros(seconds.shape)
+    overhead[present] = division.overhead
     workers = np.array(present, np.int64)[division.plan.workers]
     plan = replace(division.plan, kinds=tuple(kinds), workers=workers)
-    return replace(division, seconds=seconds, besides=besides, plan=plan)
+    return replace(division, seconds=seconds, overhead=overhead, plan=plan)
 
 
 def _estimate_makespan(division: Division, queries: int) -> float:
@@ -213,18 +213,20 @@ def _plan_ranges(
     distinct = {id(each): each for each in rates}
     share = min(1.0, len(distinct) / max(1, len(lengths) * strand_count))
     unlike, which = np.unique(query_lengths, return_inverse=True)
-    rows, rest = {}, {}
+    rows, overheads = {}, {}
     for key, model in distinct.items():
         columns = [compute_columns(database, each, model.width, model.sparse) for each in ranges]
-        here = columns_at(unlike, np.array(columns).reshape(-1, len(KNOTS)))[which, range_numbers]
-        rest[key] = strand_count * model.besides(residues[range_numbers], share)
-        rows[key] = rest[key] + strand_count * model.of_cells(query_lengths, here)
+        here = interpolate_columns(unlike, np.array(columns).reshape(-1, len(KNOTS)))[
+            which, range_numbers
+        ]
+        overheads[key] = strand_count * model.overhead(residues[range_numbers], share)
+        rows[key] = overheads[key] + strand_count * model.cells_time(query_lengths, here)
     seconds = np.array([rows[id(each)] for each in rates])
-    besides = np.array([rest[id(each)] for each in rates])
+    overhead = np.array([overheads[id(each)] for each in rates])
     cells = query_lengths * residues[range_numbers] * strand_count
     if len(kinds) == 1 and planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
-        return Division(ranges, task_ids, cells, seconds, besides, plan, plan.lower_bound)
+        return Division(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)
     from swdual.planning.instance import divisible_bound
 
     only = getattr(registry.load(PACKAGE, planner), "KIND", None)
@@ -234,7 +236,7 @@ def _plan_ranges(
     plan = plan_instance(instance, planner)
     if not plan.on_demand:
         plan = _order_by_range(plan, range_numbers, residues)
-    return Division(ranges, task_ids, cells, seconds, besides, plan, divisible_bound(instance))
+    return Division(ranges, task_ids, cells, seconds, overhead, plan, divisible_bound(instance))
 
 
 def _plan_one_worker(

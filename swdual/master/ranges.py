@@ -1,4 +1,4 @@
-"""Tasks: one query against one range of the targets."""
+"""Ranges of targets: how a database is cut, and what a range costs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from swdual.database.layout import Manifest
 from swdual.lanes.pack import INTRA_SEQUENCE_COST, count_columns
 
 MIN_RANGE_RESIDUES = 1 << 18
-"""Residues of a range below which there is too little to do for each query."""
+"""Min residues of a range: with fewer there is too little to do for each query."""
 
 MANY = 64
-"""Targets of a range, to those computed side by side, beyond which hardly a lane idles."""
+"""Targets of a range per lane, from which on almost no lane idles."""
 
 EDGE = 400
-"""Columns of all lanes that a range costs besides: where it ends, and where scores overflow.
+"""Columns of all lanes that a range costs in addition: at its end, and where scores overflow.
 
 With 128 lanes, in 2, 4 and 5 ranges the same queries took 6, 12 and 13 % longer than in one of 1.5
 million residues, and in 4 ranges 7 % longer than in 2 of 2.5 million (2-core EPYC, Zen 5; many of
@@ -29,11 +29,11 @@ their scores overflow). The lanes that idle by layout make up a third of that.
 
 
 SMALL_EDGE = 8
-"""Residues of a range, to what it costs besides, if it is so small that it has hardly an edge."""
+"""A small range costs at most this fraction of its residues in addition: one in so many."""
 
 
-class Targets(Protocol):
-    """What is asked of a database to cut it: how many targets of which lengths its blocks have."""
+class TargetLengths(Protocol):
+    """What `cut` needs of a database: the number and the lengths of the targets in each block."""
 
     @property
     def manifest(self) -> Manifest:
@@ -42,7 +42,7 @@ class Targets(Protocol):
 
     @property
     def residues(self) -> int:
-        """Of all targets."""
+        """The residues of all targets."""
         ...
 
     def lengths(self, number: int, /) -> NDArray[np.unsignedinteger[Any]]:
@@ -50,7 +50,7 @@ class Targets(Protocol):
         ...
 
     def release(self) -> None:
-        """Let go of what can be read again."""
+        """Release memory that can be read again."""
         ...
 
 
@@ -65,14 +65,14 @@ class Range(NamedTuple):
 
 
 class TaskId(NamedTuple):
-    """Query number `query` against range number `range_number`."""
+    """The key of a scoring task: query number `query` against range number `range_number`."""
 
     query: int
     range_number: int
 
 
 def cut(
-    database: Targets,
+    database: TargetLengths,
     parts: int,
     *,
     shares: int = 1,
@@ -133,21 +133,21 @@ def cut(
 
 
 def _within(ends: NDArray[np.int64], first: int, max_range_cost: int) -> int:
-    """Return where a range ends that begins with target `first` and is not too heavy."""
+    """Return the largest end of a range from target `first` that costs at most `max_range_cost`."""
 
-    def weight(last: int) -> int:
+    def cost(last: int) -> int:
         return int(ends[last] - ends[first]) + TARGET_COST * (last - first)
 
-    return max(first + 1, bisect_right(range(len(ends)), max_range_cost, lo=first, key=weight) - 1)
+    return max(first + 1, bisect_right(range(len(ends)), max_range_cost, lo=first, key=cost) - 1)
 
 
-def restore_ranges(database: Targets, bounds: Sequence[Sequence[int]]) -> list[Range]:
-    """Return ranges of these blocks, first and last targets, which must cover all targets once.
+def restore_ranges(database: TargetLengths, bounds: Sequence[Sequence[int]]) -> list[Range]:
+    """Return the ranges that a journal names by block, first and last target.
 
     Raises
     ------
     ValueError
-        If they do not.
+        If they do not cover all targets exactly once.
     """
     ranges: list[Range] = []
     left = iter(bounds)
@@ -168,9 +168,12 @@ def restore_ranges(database: Targets, bounds: Sequence[Sequence[int]]) -> list[R
 
 
 def compute_columns(
-    database: Targets, target_range: Range, width: int, sparse: ArrayLike = INTRA_SEQUENCE_COST
+    database: TargetLengths,
+    target_range: Range,
+    width: int,
+    sparse: ArrayLike = INTRA_SEQUENCE_COST,
 ) -> NDArray[np.float64]:
-    """Return the residues of a range as they cost, those of lanes that idle included.
+    """Return the cost of a range in residues, including those of idle lanes.
 
     The result has the shape of `sparse`.
 
@@ -183,22 +186,22 @@ def compute_columns(
     width
         Targets that are computed side by side.
     sparse
-        What a residue costs at most where there are too few targets, to one in full lanes.
+        Max cost of a residue where there are too few targets, relative to one in full lanes.
     """
-    most = np.asarray(sparse, np.float64)
+    max_cost = np.asarray(sparse, np.float64)
     if width == 1:
-        return np.full(most.shape, float(target_range.residues))
+        return np.full(max_cost.shape, float(target_range.residues))
     if target_range.last - target_range.first > MANY * width:
-        columns = np.minimum(width * target_range.longest, most * target_range.residues)
+        columns = np.minimum(width * target_range.longest, max_cost * target_range.residues)
         columns = np.maximum(columns, target_range.residues)
     else:
         lengths = database.lengths(target_range.block)[target_range.first : target_range.last]
-        columns = count_columns(lengths.astype(np.int64), width, most)
+        columns = count_columns(lengths.astype(np.int64), width, max_cost)
     return np.asarray(columns + min(width * EDGE, target_range.residues / SMALL_EDGE))
 
 
 def list_task_ids(lengths: Sequence[int], ranges: Sequence[Range]) -> list[TaskId]:
-    """Return every query against every range.
+    """Return the keys of all tasks: every query against every range.
 
     The queries of one range follow each other, because a worker keeps a range ready for the next
     query; the longest come first, because small tasks at the end even out what was uneven.

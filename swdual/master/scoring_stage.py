@@ -108,7 +108,7 @@ class ScoringStage:
             int(division.cells[number]),
             division.seconds[:, number],
             tuple((strand, *target_range[:3]) for _, strand in context.list_strands(codes)),
-            division.besides[:, number],
+            division.overhead[:, number],
         )
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Packing: what came out of a task as bytes, to be kept in a file or sent to another process."""
+"""Serialization: the result of a task as bytes, for the journal and for the client of a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,17 @@ CELL = np.dtype([("cell", "<u4"), ("count", "<u8")])
 
 
 def serialize(query: int, target_range: Range, scored: Scored) -> bytes:
-    """Return what came out of a query, by its number among all, against a range."""
+    """Return the record of a task: one query against one range.
+
+    Parameters
+    ----------
+    query
+        The query's number among all queries.
+    target_range
+        The targets.
+    scored
+        The result of the task.
+    """
     counts = scored.histogram
     cells = None if counts is None else np.flatnonzero(counts)
     hits = np.empty(len(scored.candidates.scores), HIT)
@@ -33,19 +43,19 @@ def serialize(query: int, target_range: Range, scored: Scored) -> bytes:
 
 
 def read_key(record: bytes) -> tuple[int, tuple[int, int, int]]:
-    """Return of which query a record is, and of which block, first and last target.
+    """Return the query of a record, and its block, first and last target.
 
     Raises
     ------
     struct.error
-        If it is too short.
+        If the record is too short.
     """
     _, query, block, first, last, *_ = HEAD.unpack_from(record)
     return query, (block, first, last)
 
 
 def deserialize(record: bytes, targets: int, *, fitted: bool) -> Scored:
-    """Return what `serialize` packed.
+    """Return the result of a task from its record.
 
     Parameters
     ----------
@@ -59,21 +69,21 @@ def deserialize(record: bytes, targets: int, *, fitted: bool) -> Scored:
     Raises
     ------
     ValueError, IndexError, struct.error
-        If that cannot have come out of such a search.
+        If such a search cannot have written it.
     """
     *_, hits, cells = HEAD.unpack_from(record)
     rows = np.frombuffer(record, HIT, hits, HEAD.size)
-    found = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
+    candidates = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
     known = (rows["ordinal"] < targets) & (rows["length"] > 0)
     if not (known & (rows["score"] >= 0) & (abs(rows["strand"]) == 1)).all():
         raise ValueError("hits that cannot be")
     if (cells > 0) != fitted:
         raise ValueError("a histogram too few or too many")
     if cells == 0:
-        return Scored(found, None)
+        return Scored(candidates, None)
     from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
 
     filled = np.frombuffer(record, CELL, cells - 1, HEAD.size + rows.nbytes)
     counts = np.zeros(LENGTH_BINS * SCORE_BINS, np.int64)
     counts[filled["cell"]] = filled["count"]
-    return Scored(found, counts.reshape(LENGTH_BINS, SCORE_BINS))
+    return Scored(candidates, counts.reshape(LENGTH_BINS, SCORE_BINS))

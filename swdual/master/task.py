@@ -45,7 +45,7 @@ class Task:
         unknown.
     scoring_tasks
         The calls of the scorer that the task will make, as hints for a scorer that prefetches.
-    besides
+    overhead
         (workers,) the part of `seconds` that does not depend on the speed of cells.
     done
         Whether one attempt has finished the task.
@@ -60,7 +60,7 @@ class Task:
     cells: int = 0
     seconds: NDArray[np.float64] | None = None
     scoring_tasks: tuple[ScoringTask, ...] = ()
-    besides: NDArray[np.float64] | None = None
+    overhead: NDArray[np.float64] | None = None
     done: bool = False
     failed_on: list[int] = field(default_factory=list)
 

@@ -30,7 +30,7 @@ class Verification:
     sample
         How many of them are drawn for each query; all, if there are no more.
     definition
-        A scorer that is believed.
+        The scorer of the reference backend.
     """
 
     database: Database
@@ -53,7 +53,7 @@ class Verification:
         number: int,
         strands: list[bytes],
         target_range: Range,
-        found: tuple[NDArray[np.int32], NDArray[np.int64]],
+        claim: tuple[NDArray[np.int32], NDArray[np.int64]],
         cutoff: int,
         progress: Progress,
     ) -> None:
@@ -62,14 +62,14 @@ class Verification:
         Parameters
         ----------
         worker
-            Who found it.
+            The worker that computed.
         query, number
             What was compared, and its number among all queries.
         strands
             The codes of the strands that were compared.
         target_range
             With which targets.
-        found
+        claim
             Scores, and the places in the block of the targets that have them.
         cutoff
             What is not among them must score less than this.
@@ -83,21 +83,21 @@ class Verification:
         """
         first = self.database.manifest.blocks[target_range.block].first
         drawn = self.draw_targets(number) - first
-        scores, positions = found
+        scores, positions = claim
         for target in drawn[(target_range.first <= drawn) & (drawn < target_range.last)].tolist():
-            where = target_range.block, target, target + 1
+            bounds = target_range.block, target, target + 1
             right = max(
-                int(self.definition(codes, *where, lambda cells: progress(0))[0])
+                int(self.definition(codes, *bounds, lambda cells: progress(0))[0])
                 for codes in strands
             )
-            told = scores[positions == target].tolist()
-            if told != [right] and (told or right >= cutoff):
+            claimed = scores[positions == target].tolist()
+            if claimed != [right] and (claimed or right >= cutoff):
                 ordinals = self.database.block(target_range.block).ordinals
                 name = first_word(self.database.headers([int(ordinals[target])])[0])
-                claim = f"scores {told[0]}" if told else f"scores less than {cutoff}"
+                words = f"scores {claimed[0]}" if claimed else f"scores less than {cutoff}"
                 raise EngineError(
                     f"{worker.name} ({worker.device.name}) computes wrong: it says that target "
-                    f"{name} {claim} with query {query.id}, but by the definition it scores "
+                    f"{name} {words} with query {query.id}, but by the definition it scores "
                     f"{right}; trust nothing it found, and search again on another `device` or "
                     "`backend`"
                 )

@@ -12,7 +12,7 @@ from swdual import registry
 from swdual.backend import CachingScorer, Device, PrefetchingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
-from swdual.master.cost import CalibrationCache, CostModel, calibrate, clock_of
+from swdual.master.cost import CalibrationCache, CostModel, calibrate, choose_clock
 from swdual.master.devices import PACKAGE, device_mix
 from swdual.sequences.scoring import ScoringScheme
 
@@ -81,7 +81,7 @@ def register(
                 _warm_up(scorer, database)
             together = devices.count(device) if device.kind == "cpu" else 1
             scorer_of = partial(bind, device, scheme=scheme)
-            measure = partial(calibrate, scorer_of, together, clock_of(device.kind))
+            measure = partial(calibrate, scorer_of, together, choose_clock(device.kind))
             rates[device.name] = (
                 CostModel.from_dict({"gcups": 1})
                 if book is None
@@ -118,7 +118,7 @@ def divide_cache(workers: Sequence[Worker], max_bytes: int) -> None:
     scorers = {id(each.scorer): each.scorer for each in workers}.values()
     caching = [scorer for scorer in scorers if isinstance(scorer, CachingScorer)]
     for scorer in caching:
-        scorer.keep(max_bytes // len(caching))
+        scorer.set_cache_bytes(max_bytes // len(caching))
 
 
 def _warm_up(scorer: Scorer, database: Database) -> None:

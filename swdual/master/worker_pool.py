@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from swdual.backend import PrefetchingScorer
 from swdual.errors import DeviceMemoryError
-from swdual.master.cost import clock_of
+from swdual.master.cost import choose_clock
 from swdual.master.task import Stopped, Superseded, TaskAttempt
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
@@ -35,7 +35,7 @@ class AttemptReport(NamedTuple):
     value
         What the task returned.
     seconds
-        How long the worker itself computed, by `swdual.master.cost.clock_of`.
+        How long the worker itself computed, by `swdual.master.cost.choose_clock`.
     """
 
     attempt: TaskAttempt
@@ -107,7 +107,7 @@ class WorkerPool:
         Exception
             Whatever ends the search.
         """
-        scheduler, clock = self._scheduler, clock_of(worker.device.kind)
+        scheduler, clock = self._scheduler, choose_clock(worker.device.kind)
         started = clock()
         try:
             if isinstance(worker.scorer, PrefetchingScorer):

@@ -1,4 +1,4 @@
-"""A search on a cluster that is not here: what would be divided among which nodes."""
+"""Predicts a search on a described cluster: shares, plan, transfers and memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from swdual.prediction.synthetic_database import SyntheticDatabase, block_bytes
 from swdual.sequences.validation import OnInvalid
 
 SLOWEST_GCUPS, FASTEST_GCUPS = 1e-3, 1e9
-"""Between what the speed of a worker must lie."""
+"""Bounds of a worker's speed."""
 
 
 def forecast(
@@ -39,7 +39,7 @@ def forecast(
     planner: str = "dual",
     **options: Any,
 ) -> Forecast:
-    """Return what a search on a cluster would be like, without the cluster.
+    """Predict a search on a cluster, without the cluster.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def forecast(
     Raises
     ------
     InputError
-        If something that was given is not as it should be, or no rates are known for a worker.
+        If an argument is wrong, or no rates are known for a worker.
     """
     return ClusterPreview(queries, database, nodes, **options).forecast(planner)
 
 
 class ClusterPreview:
-    """A search that is planned but not run; takes what `forecast` takes."""
+    """A search on a cluster that is planned but not run; the parameters are those of `forecast`."""
 
     def __init__(
         self,
@@ -93,8 +93,8 @@ class ClusterPreview:
         )
         self.database: Database | SyntheticDatabase = described or known
         self.strand_count = 2 if choose_strand(known, strand) == "both" else 1
-        found = read_queries(queries, known, dbtype, on_invalid)
-        self.lengths = [len(query.codes) for query in found]
+        sequences = read_queries(queries, known, dbtype, on_invalid)
+        self.lengths = [len(query.codes) for query in sequences]
         self.kept = min(max_target_seqs or len(self.database), len(self.database))
         self._scheme = make_default_scheme(known)
         book = CalibrationCache()
@@ -105,19 +105,19 @@ class ClusterPreview:
         counts = {"cpu": kind.cpus, "gpu": kind.gpus}
         file, own = self.cluster.path, isinstance(kind.rates, str)
         try:
-            found = find_rates(kind.rates, counts, self._scheme, book)
+            models = find_rates(kind.rates, counts, self._scheme, book)
         except InputError as error:
             if own:
                 raise
             raise InputError(f"{kind.name}: {error.message}", file=file) from error
-        for each in found.values() if kind.rates is not None else ():
+        for each in models.values() if kind.rates is not None else ():
             speed = 1e-9 / each.cell_seconds
             if not ((speed >= SLOWEST_GCUPS) & (speed <= FASTEST_GCUPS)).all():
                 raise InputError(
                     f"{kind.name}: gcups must be from {SLOWEST_GCUPS:g} to {FASTEST_GCUPS:g}",
                     file=kind.rates if isinstance(kind.rates, str) else file,
                 )
-        return found
+        return models
 
     @property
     def cells(self) -> int:
@@ -125,7 +125,7 @@ class ClusterPreview:
         return sum(self.lengths) * self.database.residues * self.strand_count
 
     def forecast(self, planner: str) -> Forecast:
-        """Return what the search would be like."""
+        """Return the plan for the cluster and its replay."""
         registry.load(PACKAGE, planner)
         kinds, rates = [], []
         for kind in self.cluster.kinds:
@@ -139,14 +139,14 @@ class ClusterPreview:
         partition = partition_search(
             self.lengths, self.database, kinds, rates, planner, self.strand_count
         )
-        return Forecast(self.cluster, partition, self._sizes, self._most_hits(partition))
+        return Forecast(self.cluster, partition, self._sizes, self._max_returned(partition))
 
     @cached_property
     def _sizes(self) -> NDArray[np.int64]:
         return np.array([block_bytes(block) for block in self.database.manifest.blocks], np.int64)
 
-    def _most_hits(self, partition: ClusterPartition) -> int:
-        """Return how many bytes come back from the nodes at most."""
+    def _max_returned(self, partition: ClusterPartition) -> int:
+        """Return the max bytes that come back from the nodes."""
         return sum(
             len(partition.groups[group])
             * (HEAD.size + HIT.itemsize * min(self.kept, target_range.last - target_range.first))
@@ -156,7 +156,7 @@ class ClusterPreview:
         )
 
     def memory(self, kind: NodeKind, partition: ClusterPartition) -> tuple[Memory, Memory]:
-        """Return what a node takes of its memory, and what it needs at least."""
+        """Return the memory of a node: what makes it fastest, and the least that it needs."""
         largest = max(partition.groups, key=len, default=np.zeros(0, np.int64))
         # Nothing but lengths is asked of the database here.
         database = cast("Database", self.database)

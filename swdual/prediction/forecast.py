@@ -1,4 +1,4 @@
-"""What comes of a plan for a cluster: shares wait for blocks, and nodes for shares."""
+"""Replays a plan for a cluster in the simulator: shares wait for the transfers of blocks."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     import matplotlib.figure
 
 MAX_DRAWN = 500
-"""Nodes whose rows fit on a drawing."""
+"""Max nodes of a drawing."""
 
 
 class Load(NamedTuple):
-    """What the nodes of a kind have to do.
+    """The work of the nodes of one kind.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Load(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """A plan for a cluster, and what comes of it: shares wait for their blocks.
+    """A plan for a cluster, and its replay with transfers.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Forecast:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each node is called."""
+        """The name of each node."""
         kinds = self.cluster.kinds
         return [f"{kind.name} {number}" for kind in kinds for number in range(kind.count)]
 
@@ -95,9 +95,9 @@ class Forecast:
 
     @cached_property
     def transfers(self) -> list[Transfer]:
-        """The blocks on their way, in the order in which they are needed.
+        """The transfers of blocks, in the order in which they are needed.
 
-        The client, who comes after the last node, has all blocks, as have some nodes.
+        The client, numbered after the last node, has all blocks; so do some nodes.
         """
         has = np.concatenate([np.full(kind.count, kind.database) for kind in self.cluster.kinds])
         order = np.argsort(self.plan.starts, kind="stable")
@@ -130,13 +130,13 @@ class Forecast:
 
     @property
     def overhead(self) -> float:
-        """The part of all nodes' time that it takes to send shares to them."""
+        """The part of all nodes' time in which shares are sent."""
         busy = float(self.plan.busy.sum())
         return SHARE_SECONDS * len(self.partition.shares) / busy if busy else 0.0
 
     @property
     def loads(self) -> list[Load]:
-        """What the nodes of each kind have to do."""
+        """The work of the nodes of each kind."""
         last = np.zeros(len(self.names))
         np.maximum.at(last, self.plan.workers, self.ends)
         received = np.zeros(len(self.names), np.int64)

@@ -1,4 +1,4 @@
-"""The description of a cluster that is not here: its kinds of nodes, its network, a database.
+"""Reads the description of a cluster: its kinds of nodes, its network, a database.
 
 A TOML file::
 
@@ -57,7 +57,7 @@ MAX_LATENCY = 60.0
 
 @dataclass(frozen=True)
 class NodeKind:
-    """Nodes that are all alike.
+    """A kind of nodes; all nodes of a kind are equal.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a file says of a cluster.
+    """A cluster as its file describes it.
 
     Parameters
     ----------
@@ -133,16 +133,16 @@ class Cluster:
 
 
 def read_cluster(path: str | os.PathLike[str]) -> Cluster:
-    """Return what a file says of a cluster.
+    """Return the cluster that a file describes.
 
     Raises
     ------
     InputError
-        If it cannot be read or says what cannot be.
+        If it cannot be read, or a value is missing or wrong.
     """
     file = os.fspath(path)
-    whole = _Table(read_toml(path), "the file", file, ("nodes", "network", "database"))
-    given = whole.values.get("nodes")
+    table = _Table(read_toml(path), "the file", file, ("nodes", "network", "database"))
+    given = table.values.get("nodes")
     if not isinstance(given, list) or not given:
         raise InputError("has no [[nodes]]: say how many there are, and their cpus", file=file)
     kinds = tuple(_kind(table, number, file) for number, table in enumerate(given, 1))
@@ -153,7 +153,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"two kinds of nodes are called {quote(twice)}; rename one", file=file)
-    network = _Table(whole.values.get("network", {}), "[network]", file, ("bandwidth", "latency"))
+    network = _Table(table.values.get("network", {}), "[network]", file, ("bandwidth", "latency"))
     return Cluster(
         file,
         kinds,
@@ -161,7 +161,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
             network.size("bandwidth", 1000, Network.bandwidth),
             network.number("latency", MAX_LATENCY, Network.latency),
         ),
-        _database(whole.values["database"], file) if "database" in whole.values else None,
+        _database(table.values["database"], file) if "database" in table.values else None,
     )
 
 
@@ -219,24 +219,24 @@ class _Table:
                 )
 
     def wrong(self, key: str, wanted: str) -> InputError:
-        """Return the error of a value that cannot be."""
+        """Return the error of a missing or wrong value."""
         if key not in self.values:
             return InputError(f"{self.where} lacks {key}, which is {wanted}", file=self._file)
         shown = quote(str(self.values[key])[: MAX_QUOTE_LENGTH + 1])
         return InputError(f"{self.where}: {key} must be {wanted}, not {shown}", file=self._file)
 
-    def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
+    def whole(self, key: str, minimum: int, maximum: int, default: int | None = None) -> int:
         """Return a whole number."""
         value = self.values.get(key, default)
-        if type(value) is not int or not least <= value <= most:
-            raise self.wrong(key, f"a whole number from {least} to {most:,}")
+        if type(value) is not int or not minimum <= value <= maximum:
+            raise self.wrong(key, f"a whole number from {minimum} to {maximum:,}")
         return value
 
-    def number(self, key: str, most: float, default: float) -> float:
+    def number(self, key: str, maximum: float, default: float) -> float:
         """Return a number from 0."""
         value = self.values.get(key, default)
-        if type(value) not in (int, float) or not 0 <= value <= most or math.isnan(value):
-            raise self.wrong(key, f"a number from 0 to {most:g}")
+        if type(value) not in (int, float) or not 0 <= value <= maximum or math.isnan(value):
+            raise self.wrong(key, f"a number from 0 to {maximum:g}")
         return float(value)
 
     def size(self, key: str, thousand: int, default: float | None = None) -> float:

@@ -1,4 +1,4 @@
-"""What a search would be like, on this machine or on another: time, workers, memory."""
+"""Predicts a search on this machine or another: plan, time and memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.io.input import read_small
-from swdual.master.cost import CalibrationCache, CostModel, calibrate, clock_of
+from swdual.master.cost import CalibrationCache, CostModel, calibrate, choose_clock
 from swdual.master.devices import available_threads, device_mix, list_gpus
 from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
@@ -25,7 +25,7 @@ from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 
 MAX_RATES_BYTES = 1 << 28
-"""Of a file with rates: ``swdual plan --json`` prints all tasks, too."""
+"""Max bytes of a file with rates; ``swdual plan --json`` writes all tasks, too."""
 
 
 def plan(
@@ -57,7 +57,7 @@ def plan(
     Raises
     ------
     InputError
-        If something that was given is not as it should be, or no rates are known for a kind.
+        If an argument is wrong, or no rates are known for a kind of worker.
 
     >>> plan("MKVLAW", {"t": "MKVLAW"}, cpus=1, gpus=1, rates={"cpu": 40, "gpu": 800}).kinds
     ('cpu', 'gpu')
@@ -66,7 +66,7 @@ def plan(
 
 
 class Preview:
-    """A search that is planned but not run; takes what `plan` takes."""
+    """A search that is planned but not run; the parameters are those of `plan`."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class Preview:
         if max_target_seqs < 0:
             raise InputError(f"max_target_seqs is {max_target_seqs}, but it must be at least 0")
         self.strand_count = 2 if choose_strand(self.database, strand) == "both" else 1
-        found = read_queries(queries, self.database, dbtype, on_invalid)
-        self.lengths = [len(query.codes) for query in found]
+        sequences = read_queries(queries, self.database, dbtype, on_invalid)
+        self.lengths = [len(query.codes) for query in sequences]
         self._kept = min(max_target_seqs or len(self.database), len(self.database))
-        self._counts = _counts(cpus, gpus)
+        self._counts = _count_workers(cpus, gpus)
         self.kinds = [kind for kind, count in self._counts.items() for _ in range(count)]
         if not self.kinds:
             raise InputError("a plan needs at least one CPU or GPU")
@@ -114,7 +114,7 @@ class Preview:
 
     @cached_property
     def _needs(self) -> Needs:
-        """What the memory of its search depends on; that in which GPUs are driven is not known."""
+        """What the memory of the search depends on; host memory of GPUs is not known."""
         database = self.database
         scorer = bind(Device("cpu"), database, make_default_scheme(database))
         return Needs(
@@ -127,27 +127,27 @@ class Preview:
 
     @property
     def memory(self) -> Memory:
-        """What the search would take of it, if it has as much as it gains from."""
+        """Memory of the search with everything that makes it faster."""
         return estimate_max_memory(self._needs)
 
     @property
     def min_memory(self) -> Memory:
-        """What the search would take of it, if it has no more than it needs."""
+        """Memory of the search with no more than it needs."""
         return estimate_min_memory(self._needs)
 
     @property
     def gpu_bytes(self) -> int:
-        """What each GPU holds at least: the residues."""
+        """Min bytes of each GPU: the residues."""
         return self.database.residues if self._counts["gpu"] else 0
 
 
 def make_default_scheme(database: Database) -> ScoringScheme:
-    """Return a scheme to measure with: rates do not depend on it."""
+    """Return a scheme for calibrations; rates do not depend on it."""
     return make_scoring_scheme(database, None, None, None, None, None)
 
 
-def _counts(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
-    """Return how many workers of each kind: as asked, or as this machine has."""
+def _count_workers(cpus: int | None, gpus_wanted: int | None) -> dict[str, int]:
+    """Return the number of workers of each kind: as asked, else those of this machine."""
     for name, count in (("cpus", cpus), ("gpus", gpus_wanted)):
         if count is not None and not 0 <= count <= MAX_WORKERS:
             raise InputError(f"`{name}` is {count}, but it must be from 0 to {MAX_WORKERS:,}")
@@ -161,18 +161,18 @@ def find_rates(
     scheme: ScoringScheme,
     book: CalibrationCache,
 ) -> dict[str, CostModel]:
-    """Return the rates of each kind that is there: those given, else this machine's.
+    """Return the rates of each kind of worker: those given, else this machine's.
 
     Parameters
     ----------
     given
         As for `plan`.
     counts
-        How many workers of each kind.
+        The number of workers of each kind.
     scheme
-        Any; to measure with.
+        Any scheme, for calibrations.
     book
-        What is known of this machine's.
+        The known rates of this machine.
     """
     file = None
     if isinstance(given, (str, os.PathLike)):
@@ -184,13 +184,13 @@ def find_rates(
         given = given["rates"]
     if not isinstance(given, Mapping) or set(given) - {"cpu", "gpu"}:
         raise InputError('rates are {"cpu": ..., "gpu": ...}', file=file)
-    found = {}
+    models = {}
     for kind, count in counts.items():
         if not count:
             continue
         if kind in given:
             try:
-                found[kind] = CostModel.from_dict(given[kind])
+                models[kind] = CostModel.from_dict(given[kind])
             except InputError as error:
                 raise InputError(f"{kind}: {error.message}", file=file) from error
             continue
@@ -200,14 +200,14 @@ def find_rates(
                 "there is no GPU here to measure: give its speed in GCUPS with `rates`, such as "
                 '{"gpu": 1500}'
             )
-        # More than there are here cannot be measured together.
+        # At most as many as there are here can be calibrated together.
         cpus = min(counts["cpu"], available_threads())
         together = cpus if kind == "cpu" else 1
         scorer_of = partial(bind, devices[0], scheme=scheme)
-        measure = partial(calibrate, scorer_of, together, clock_of(kind))
+        measure = partial(calibrate, scorer_of, together, choose_clock(kind))
         among = device_mix([Device("cpu")] * cpus + list_gpus()[: counts["gpu"]])
-        found[kind] = book.find(devices[0].name, among, measure)
-    return found
+        models[kind] = book.find(devices[0].name, among, measure)
+    return models
 
 
 def _read(path: str | os.PathLike[str]) -> Any:

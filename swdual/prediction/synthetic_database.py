@@ -1,4 +1,4 @@
-"""A database that is not here: how many targets of which lengths it would have, block by block."""
+"""A synthetic database: the lengths of targets that are only described, block by block."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
 from swdual.version import __version__
 
 MAX_RESIDUES = 10**12
-"""Residues of a database that is described; UniRef90 has 6 * 10^10 of them."""
+"""Max residues; UniRef90 has 6 * 10^10."""
 
 MAX_SEQUENCES, MAX_LENGTH = 10**10, 10**9
-"""Its targets, and the residues of the longest of them, at most."""
+"""Max targets, and max residues of the longest."""
 
 LENGTHS = 4096
-"""Lengths that its targets have, at most: so that a billion of them take no memory."""
+"""Max distinct lengths, so that a billion targets take no memory."""
 
 SPREAD = 0.7
 """The standard deviation of the logarithm of proteins' lengths; in Swiss-Prot it is 0.66."""
 
 TARGET_BYTES = 24
-"""What a target takes of a block besides its residues: the gap behind it, and numbers about it."""
+"""Bytes of a target in a block besides its residues: the gap behind it, and its numbers."""
 
 
 class SyntheticDatabase:
@@ -35,14 +35,14 @@ class SyntheticDatabase:
     Parameters
     ----------
     residues, sequences, longest
-        What it has of them, as nearly as whole lengths come.
+        Their numbers, as closely as whole lengths allow.
     alphabet
         "prot" or "nucl".
 
     Raises
     ------
     InputError
-        If there can be no such database.
+        If no database can have these numbers.
 
     >>> uniref = SyntheticDatabase(60_000_000_000, 184_000_000, 45_000)
     >>> len(uniref), round(uniref.residues / 1e9), uniref.manifest.longest
@@ -75,7 +75,7 @@ class SyntheticDatabase:
 
     @property
     def held_bytes(self) -> int:
-        """The bytes of memory that it takes however little is looked at: it is a file."""
+        """The bytes of memory that it always takes: none, as for a file."""
         return 0
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How blocks come to the nodes that lack them: who sends which when, and when it has arrived."""
+"""Simulates the transfers of blocks to the nodes that lack them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swdual.prediction.nodes_file import Network
 
 
 class Transfer(NamedTuple):
-    """A block on its way from a machine to a node: seconds from the start of the search."""
+    """A block on its way from a machine to a node; seconds from the start of the search."""
 
     block: int
     sender: int
@@ -28,7 +28,7 @@ def simulate_transfers(
     machines: int,
     network: Network,
 ) -> list[Transfer]:
-    """Return how blocks come to nodes, each as soon as a link is free, in the order given.
+    """Return the transfers of blocks, each as soon as its links are free, in the order given.
 
     A machine sends one block at a time and receives one at a time. A node that has received a
     block can send it on.
@@ -36,13 +36,13 @@ def simulate_transfers(
     Parameters
     ----------
     wanted
-        Nodes and blocks, what is needed first in front.
+        Pairs of node and block, in the order in which they are needed.
     sizes
         Bytes of each block.
     senders
         Machines that have all blocks.
     machines
-        How many there are; nodes are numbered like the first of them.
+        The number of machines; the nodes are the first of them.
     network
         Their links.
     """

@@ -18,7 +18,6 @@ from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master import cost
 from swdual.master.cost import (
-    BRIEF_LENGTH,
     CALIBRATION_WORTH,
     KNOTS,
     MAX_COMMON_CORRECTION,
@@ -29,15 +28,16 @@ from swdual.master.cost import (
     MIN_SEEN_SECONDS,
     PROBE_LENGTH,
     PROBE_TARGETS,
+    SHORT_LENGTH,
     TASK_SECONDS,
     CalibrationCache,
     CostModel,
     Seen,
     calibrate,
-    clock_of,
-    columns_at,
-    correction,
-    rescored,
+    choose_clock,
+    compute_correction,
+    estimate_rescoring,
+    interpolate_columns,
 )
 from swdual.runtime.cache import cache_folder
 from swdual.sequences import matrices
@@ -96,21 +96,21 @@ def test_lengths_between_knots_cost_something_between():
 def test_columns_between_knots_are_interpolated_too():
     """For each range by itself, as many as there are."""
     columns = np.array([np.full(9, 1000.0), 1000.0 / np.arange(1, 10)])
-    found = columns_at(np.array([4, 10, 10**6]), columns)
+    found = interpolate_columns(np.array([4, 10, 10**6]), columns)
     assert found == pytest.approx(np.array([[1000, 1000], [1000, 500], [1000, 1000 / 9]]))
-    assert columns_at(np.array([], int), columns).shape == (0, 2)
-    assert columns_at(np.array([5, 6, 7]), np.empty((0, 9))).shape == (3, 0)
+    assert interpolate_columns(np.array([], int), columns).shape == (0, 2)
+    assert interpolate_columns(np.array([5, 6, 7]), np.empty((0, 9))).shape == (3, 0)
 
 
 # Learning.
 
 
-def taught(known, truth, lengths, seconds=1.0, besides=0.0):
+def taught(known, truth, lengths, seconds=1.0, overhead=0.0):
     """Let rates learn from a task of each length that takes so many seconds, by the truth."""
     lengths = np.array(lengths, np.int64)
-    columns = (seconds - besides) / (lengths * truth)
-    predicted = known.of_cells(lengths, columns) + besides
-    known.learn(lengths, predicted, np.full(len(lengths), besides), np.full(len(lengths), seconds))
+    columns = (seconds - overhead) / (lengths * truth)
+    predicted = known.cells_time(lengths, columns) + overhead
+    known.learn(lengths, predicted, np.full(len(lengths), overhead), np.full(len(lengths), seconds))
 
 
 def test_rates_converge_to_the_truth():
@@ -153,9 +153,9 @@ def test_each_knot_follows_the_tasks_nearest_to_it():
         cell = float(np.interp(np.log(length), np.log(KNOTS), np.arange(9)))
         for _ in range(MAX_SEEN):
             columns = 1.0 / (length * CELLS[round(cell)])
-            expected = CostModel(0, 0, CELLS).of_cells([length], [columns])
+            expected = CostModel(0, 0, CELLS).cells_time([length], [columns])
             known.learn(
-                np.array([length]), known.of_cells([length], [columns]), np.zeros(1), 2 * expected
+                np.array([length]), known.cells_time([length], [columns]), np.zeros(1), 2 * expected
             )
         factors = known.cell_seconds / CELLS
         assert factors[knot] == factors.max() > 1.5
@@ -183,10 +183,10 @@ def test_searches_of_peptides_do_not_change_what_proteins_take():
     known = CostModel(0.001, 1e-9, CELLS)
     for _ in range(200):
         for length, residues in ((8, 7_000_000), (10, 10_000), (10, 1)):
-            besides = known.besides(residues, 1.0)
-            predicted = besides + known.of_cells(length, 0.01 * residues)
+            overhead = known.overhead(residues, 1.0)
+            predicted = overhead + known.cells_time(length, 0.01 * residues)
             known.learn(
-                *(np.array([x], float) for x in (length, predicted, besides, 5 * predicted))
+                *(np.array([x], float) for x in (length, predicted, overhead, 5 * predicted))
             )
     assert known.seen == []
 
@@ -214,7 +214,7 @@ def test_tasks_that_were_done_together_are_worth_what_both_took():
     """One of a pair takes the time of both, the other none: nothing is to be learnt from that."""
     known = rates()
     lengths = np.full(4, int(KNOTS[3]))
-    predicted = known.of_cells(lengths, np.full(4, 10**7))
+    predicted = known.cells_time(lengths, np.full(4, 10**7))
     known.learn(lengths, predicted, np.zeros(4), predicted * [2, 0, 2, 0])
     assert known.cell_seconds == pytest.approx(CELLS)
 
@@ -238,14 +238,14 @@ seen_by_searches = st.lists(
 def test_the_order_of_searches_does_not_matter(seen, random):
     """As long as none is forgotten."""
     mixed = random.sample(seen, len(seen))
-    assert correction(mixed) == pytest.approx(correction(seen), rel=1e-12)
+    assert compute_correction(mixed) == pytest.approx(compute_correction(seen), rel=1e-12)
 
 
 @examples(100)
 @given(seen=seen_by_searches)
 def test_corrections_are_bounded(seen):
     """Those of lengths that nobody searched much closer than the others."""
-    found = correction(seen)
+    found = compute_correction(seen)
     assert (abs(np.log(found)) <= math.log(MAX_CORRECTION) * (1 + 1e-9)).all()
     unknown = np.setdiff1d(np.arange(len(KNOTS)), [each.knot for each in seen])
     assert (found[unknown] >= 1 / MAX_COMMON_CORRECTION).all()
@@ -274,9 +274,9 @@ def test_whatever_is_observed_rates_stay_near_the_calibration(searches):
     for tasks in searches:
         lengths = np.array([task[0] for task in tasks], np.int64)
         residues = np.array([task[1] for task in tasks], np.int64)
-        besides, predicted = known.besides(residues), known.seconds(lengths, residues)
+        overhead, predicted = known.overhead(residues), known.seconds(lengths, residues)
         observed = predicted * np.array([task[2] for task in tasks])
-        known.learn(lengths, predicted, besides, observed)
+        known.learn(lengths, predicted, overhead, observed)
         factors = known.cell_seconds / CELLS
         assert (abs(np.log(factors)) <= math.log(MAX_CORRECTION) * (1 + 1e-9)).all()
         assert max(np.bincount([each.knot for each in known.seen]), default=0) <= MAX_SEEN
@@ -445,13 +445,13 @@ def test_the_speed_of_a_worker_is_measured(speeds, width):
     At lengths that would take too long the last that was measured is taken.
     """
     found, _, seconds = measured(speeds, width)
-    found.calibrated = found.calibrated / rescored(KNOTS)
+    found.calibrated = found.calibrated / estimate_rescoring(KNOTS)
     right = 1e-9 / found.cell_seconds == pytest.approx(speeds, rel=0.04)
     if not right:
         truth = np.broadcast_to(speeds, len(KNOTS))
         wrong = np.flatnonzero(abs(1e-9 / found.cell_seconds / truth - 1) > 0.04)
         assert (np.diff(found.cell_seconds[wrong[0] - 1 :]) == 0).all()
-        longest = 2 * width * BRIEF_LENGTH * KNOTS[wrong[0]] / truth[wrong[0] - 1] * 1e-9
+        longest = 2 * width * SHORT_LENGTH * KNOTS[wrong[0]] / truth[wrong[0] - 1] * 1e-9
         assert longest > MAX_PROBE_SECONDS
     assert found.width == width
     if width >= 8:
@@ -465,7 +465,7 @@ def test_start_up_and_layout_are_measured():
     found, *_ = measured(5.0, 64, startup=0.0005, layout=3e-9)
     assert found.startup == pytest.approx(0.0005 + TASK_SECONDS, rel=0.02)
     assert found.layout == pytest.approx(3e-9, rel=0.02)
-    assert found.cell_seconds == pytest.approx(0.2e-9 * rescored(KNOTS), rel=0.04)
+    assert found.cell_seconds == pytest.approx(0.2e-9 * estimate_rescoring(KNOTS), rel=0.04)
 
 
 def test_calibrated_rates_predict_what_they_were_measured_on():
@@ -485,7 +485,7 @@ def test_a_very_slow_worker_is_not_measured_long():
     found, scorers, seconds = measured(0.00002, 1)
     assert sum(scorer.calls for scorer in scorers) < 50
     assert seconds < 10
-    assert found.cell_seconds == pytest.approx(50e-6 * rescored(KNOTS), rel=0.05)
+    assert found.cell_seconds == pytest.approx(50e-6 * estimate_rescoring(KNOTS), rel=0.05)
 
 
 @pytest.mark.parametrize("seconds", [1e-7, 1e-3, 0.5])
@@ -503,7 +503,7 @@ def test_the_simd_backend_is_measured():
     """On whatever machine this is: positive rates of a believable size."""
     scheme = ScoringScheme(matrices.load("BLOSUM62"), 11, 1)
     threads = threading.active_count()
-    found = calibrate(lambda database: simd.bind(database, scheme), 2, clock_of("cpu"))
+    found = calibrate(lambda database: simd.bind(database, scheme), 2, choose_clock("cpu"))
     assert threading.active_count() == threads
     gcups = 1e-9 / found.cell_seconds
     assert ((gcups > 0.01) & (gcups < 1000)).all()
@@ -541,9 +541,9 @@ def test_workers_that_compute_together_are_measured_together():
 
 def test_a_processor_is_timed_by_what_it_computes():
     """Waiting is no part of it; of a GPU it is."""
-    assert clock_of("gpu") is cost.time.perf_counter
+    assert choose_clock("gpu") is cost.time.perf_counter
     if cost.time.get_clock_info("thread_time").resolution <= 1e-5:
-        assert clock_of("cpu") is cost.time.thread_time
+        assert choose_clock("cpu") is cost.time.thread_time
 
 
 # The book.

@@ -148,7 +148,7 @@ def test_few_targets_cost_more_than_their_residues():
     for worker, rates in enumerate((CPU, GPU)):
         columns = INTRA_SEQUENCE_COST * 352_130 + min(EDGE * rates.width, 352_130 / SMALL_EDGE)
         layout = 352_130 * rates.layout
-        assert found.besides[worker, 0] == pytest.approx(rates.startup + layout)
+        assert found.overhead[worker, 0] == pytest.approx(rates.startup + layout)
         assert found.seconds[worker, 0] == pytest.approx(
             float(rates.seconds(1000, columns)) + layout
         )
@@ -378,7 +378,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
     plan = plan_instance(partition.instance_of(found.seconds, found.plan.kinds), "cpu_only")
-    found = partition.Division([], [], found.cells, found.seconds, found.besides, plan, 0.0)
+    found = partition.Division([], [], found.cells, found.seconds, found.overhead, plan, 0.0)
     tasks = [
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))

@@ -24,7 +24,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from swdual.master.cost import CalibrationCache, CostModel, columns_at
+from swdual.master.cost import CalibrationCache, CostModel, interpolate_columns
 from swdual.master.partition import divide
 from swdual.master.ranges import Range, compute_columns
 from swdual.runtime.cache import cache_folder
@@ -134,8 +134,8 @@ def check_everything(machine, rates):
     for database in DATABASES:
         columns = compute_columns(database, database.whole, rates.width, rates.sparse)
         lengths = np.array(FACTS["lengths"])
-        here = columns_at(lengths, columns[None, :])[:, 0]
-        predicted = rates.besides(database.residues) + rates.of_cells(lengths, here)
+        here = interpolate_columns(lengths, columns[None, :])[:, 0]
+        predicted = rates.overhead(database.residues) + rates.cells_time(lengths, here)
         for length, seconds in zip(lengths.tolist(), predicted.tolist(), strict=True):
             measured = database.seconds(length, machine.together)
             near, not_far = is_true(seconds, measured)
@@ -178,7 +178,7 @@ def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together
         busy = max(0, busy - 1)
         observed = idle * slower * rng.lognormal(0.0, 0.05, len(idle))
         queries = np.array([lengths[task_id.query] for task_id in division.task_ids])
-        rates.learn(queries, division.seconds[0], division.besides[0], observed)
+        rates.learn(queries, division.seconds[0], division.overhead[0], observed)
         book.keep("simd", f"{together} simd", rates)
         book.save()
         check_everything(machine, CalibrationCache().find("simd", f"{together} simd", None))

@@ -71,8 +71,8 @@ PLAN = make_plan([1.0, 2.0], [1.0, 2.0], cpus=2, gpus=1)
 
 def report(worker, start, end, outcome="done", seconds=(1.0, 1.0, 0.5), place=PLACE):
     times = None if seconds is None else np.array(seconds)
-    besides = None if seconds is None else times / 8
-    task = Task(0, "q", place, None, 77, times, besides=besides)
+    overhead = None if seconds is None else times / 8
+    task = Task(0, "q", place, None, 77, times, overhead=overhead)
     return AttemptReport(TaskAttempt(worker, task, start), end, outcome, None, (end - start) / 2)
 
 
