@@ -17,30 +17,30 @@ if TYPE_CHECKING:
 GIB = 2**30
 
 
-def show(preview: ClusterPreview, found: Forecast, *, as_json: bool) -> None:
+def show(preview: ClusterPreview, forecast: Forecast, *, as_json: bool) -> None:
     """Print a forecast, as tables or as one JSON object."""
-    memory = {kind.name: preview.memory(kind, found.partition) for kind in preview.cluster.kinds}
+    memory = {kind.name: preview.memory(kind, forecast.partition) for kind in preview.cluster.kinds}
     if as_json:
-        facts = _facts(preview) | found.to_dict()
+        facts = _facts(preview) | forecast.to_dict()
         for kind in facts["kinds"]:
             most, least = memory[kind["name"]]
             kind["memory"] = {**most.to_dict(), "least": least.total}
         click.echo(json.dumps(facts))
         return
-    for line in _head(preview, found):
+    for line in _head(preview, forecast):
         click.echo(sanitize(line))
-    plan = found.plan
-    ratio = found.makespan / plan.lower_bound if plan.lower_bound else 1.0
+    plan = forecast.plan
+    ratio = forecast.makespan / plan.lower_bound if plan.lower_bound else 1.0
     click.echo(
         f"\n{'planner':<17}{'shares':>9}{'planned':>12}{'replayed':>12}{'bound':>12}{'/ bound':>9}"
         f"\n{plan.planner:<17}{len(plan.workers):>9}{_seconds(plan.makespan):>12}"
-        f"{_seconds(found.makespan):>12}{_seconds(plan.lower_bound):>12}{ratio:>9.3f}\n"
+        f"{_seconds(forecast.makespan):>12}{_seconds(plan.lower_bound):>12}{ratio:>9.3f}\n"
     )
     click.echo(
         f"{'nodes':<17}{'count':>7}{'shares':>8}{'busy':>11}{'idle':>8}{'waiting':>11}"
         f"{'blocks':>8}{'received':>13}{'memory of each':>19}"
     )
-    for load, kind in zip(found.loads, preview.cluster.kinds, strict=True):
+    for load, kind in zip(forecast.loads, preview.cluster.kinds, strict=True):
         most, least = memory[kind.name]
         click.echo(
             f"{sanitize(load.name)[:16]:<17}{load.nodes:>7,}{load.shares:>8.1f}"
@@ -52,7 +52,7 @@ def show(preview: ClusterPreview, found: Forecast, *, as_json: bool) -> None:
             click.echo(
                 f"  {_gib(kind.memory)} of memory are too little: give such a node fewer cpus"
             )
-    click.echo("\n" + _verdict(found))
+    click.echo("\n" + _verdict(forecast))
 
 
 def _facts(preview: ClusterPreview) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def _facts(preview: ClusterPreview) -> dict[str, Any]:
     }
 
 
-def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
-    cluster, partition = preview.cluster, found.partition
+def _head(preview: ClusterPreview, forecast: Forecast) -> list[str]:
+    cluster, partition = preview.cluster, forecast.partition
     cpus = sum(kind.count * kind.cpus for kind in cluster.kinds)
     gpus = sum(kind.count * kind.gpus for kind in cluster.kinds)
     lines = [
@@ -80,12 +80,12 @@ def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
         f"{pluralize(cpus, 'CPU', 'CPUs')} and {pluralize(gpus, 'GPU', 'GPUs')}",
         f"shares    {pluralize(len(partition.groups), 'group', 'groups')} of queries x "
         f"{pluralize(len(partition.ranges), 'range', 'ranges')} of targets; to send them takes "
-        f"{100 * found.overhead:.1f} % of the time",
+        f"{100 * forecast.overhead:.1f} % of the time",
     ]
     here = [kind.name for kind in cluster.kinds if kind.rates is None]
     if here:
         lines.append(f"rates     this machine's for {', '.join(here)}")
-    transfers = found.to_dict()["transfers"]
+    transfers = forecast.to_dict()["transfers"]
     if transfers["blocks"]:
         lines.append(
             f"transfers {pluralize(transfers['blocks'], 'block', 'blocks')}, "
@@ -95,10 +95,10 @@ def _head(preview: ClusterPreview, found: Forecast) -> list[str]:
     return lines
 
 
-def _verdict(found: Forecast) -> str:
+def _verdict(forecast: Forecast) -> str:
     """Return whether the plan holds when it is replayed."""
-    later = found.makespan - found.plan.makespan
-    if abs(later) <= 1e-9 * found.plan.makespan:
+    later = forecast.makespan - forecast.plan.makespan
+    if abs(later) <= 1e-9 * forecast.plan.makespan:
         return "Replayed in the simulator, the plan takes as long as planned."
     return (
         f"Replayed in the simulator, the plan takes {_seconds(later)} longer than planned: "

@@ -139,7 +139,7 @@ def command(
         if rates is not None:
             raise click.UsageError("--rates and --times exclude each other.")
         columns = read_times(times)
-        plans, refused = _each(
+        plans, refused = _make_plans(
             planner,
             lambda name: make_plan(*columns, cpus=cpus or 0, gpus=gpus or 0, planner=name),
         )
@@ -148,11 +148,11 @@ def command(
         from swdual.prediction.preview import Preview
 
         queries, database = (name if name == "-" else Path(name) for name in files)
-        known = _rates(rates)
+        known = _parse_rates(rates)
         with progress_bar("planning", "", 1, shown=progress):
             preview = Preview(queries, database, cpus, gpus, known, **options)
-            plans, refused = _each(planner, preview.plan)
-        facts, lines = _described(preview, given=isinstance(known, dict))
+            plans, refused = _make_plans(planner, preview.plan)
+        facts, lines = _describe_search(preview, given=isinstance(known, dict))
     if gantt is not None:
         from swdual.planning.gantt import save
 
@@ -174,7 +174,7 @@ def command(
         _print_workers(plans[0])
 
 
-def _rates(given: str | None) -> str | dict[str, Any] | None:
+def _parse_rates(given: str | None) -> str | dict[str, Any] | None:
     """Return the rates that are given as JSON, or the name of the file that has them."""
     if given is None or not given.lstrip().startswith("{"):
         return given
@@ -220,14 +220,14 @@ def _plan_cluster(
     queries, database = (name if name in ("-", None) else Path(name) for name in (*files, None)[:2])
     with progress_bar("planning", "", 1, shown=progress):
         preview = ClusterPreview(queries, database, nodes, **options)
-        found = preview.forecast(planner)
+        forecast = preview.forecast(planner)
     if gantt is not None:
-        found.gantt(gantt, force=force)
-    show(preview, found, as_json=as_json)
+        forecast.gantt(gantt, force=force)
+    show(preview, forecast, as_json=as_json)
 
 
-def _each(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:
-    """Return the plan of one planner, or of all that can plan this, and why others cannot."""
+def _make_plans(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:
+    """Return the plan of one planner, or of all that can plan this, and why the others cannot."""
     from swdual import registry
     from swdual.errors import InputError
     from swdual.planning.planner import PACKAGE
@@ -245,7 +245,7 @@ def _each(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:
     return sorted(plans, key=lambda plan: plan.makespan), refused
 
 
-def _described(preview: Any, *, given: bool) -> tuple[dict[str, Any], list[str]]:
+def _describe_search(preview: Any, *, given: bool) -> tuple[dict[str, Any], list[str]]:
     """Return what would be searched, with what, for JSON and as lines.
 
     Parameters

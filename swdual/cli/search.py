@@ -297,7 +297,7 @@ def command(
             f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "
             'choose other fields, such as -f "6 qseqid sseqid score evalue".'
         )
-    journal = _journal(out)
+    journal = _journal_path(out)
     completion = None if journal is None else Completion(out, journal, chosen)
     if resume and completion is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
@@ -315,7 +315,7 @@ def command(
         from swdual.cluster.connection import silence_dask_logs
 
         silence_dask_logs()
-    _refuse_shared_output([os.fspath(each) for each in (out, trace, gantt, journal) if each])
+    _refuse_shared_output([os.fspath(path) for path in (out, trace, gantt, journal) if path])
     inputs = (query, db)
     replaced = force or (resume and completion is not None and completion.is_interrupted())
 
@@ -323,8 +323,8 @@ def command(
         if completion is not None:
             completion.keep(descriptor, search.identity)
 
-    with ExitStack() as kept, ExitStack() as outputs:
-        stream, *drawn = (
+    with ExitStack() as journal_kept, ExitStack() as outputs:
+        stream, *drawings = (
             outputs.enter_context(
                 replace_file(
                     path,
@@ -338,7 +338,7 @@ def command(
             if path is not None
         )
         if journal is not None and force and not resume:
-            _forget(journal)
+            _remove_journal(journal)
         search = prepare_search(
             source,
             db,
@@ -351,22 +351,22 @@ def command(
             ),
         )
         left = completion.left if resume and completion is not None else None
-        kept.enter_context(search.keep_journal(left))
+        journal_kept.enter_context(search.keep_journal(left))
         started = time.perf_counter()
-        results = _Counted(search.results())
+        results = _CountedResults(search.results())
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = search.timing(time.perf_counter() - started)
         if gantt is not None:
             from swdual.planning.gantt import render
 
-            drawn.pop().write(render(timing.panels(), gantt))
+            drawings.pop().write(render(timing.panels(), gantt))
         if trace is not None:
-            drawn.pop().write(json.dumps(timing.trace()).encode())
-    _report(timing, results.hits, search, on_nodes=cluster is not None)
+            drawings.pop().write(json.dumps(timing.trace()).encode())
+    _log_summary(timing, results.hits, search, on_nodes=cluster is not None)
 
 
-def _journal(out: str) -> Path | None:
-    """Return where a search keeps what it has found, until a file OUT is complete."""
+def _journal_path(out: str) -> Path | None:
+    """Return the path of the journal of an output file; None if the output is not a file."""
     from pathlib import Path
 
     path = Path(out)
@@ -375,7 +375,8 @@ def _journal(out: str) -> Path | None:
     return path.with_name(path.name + ".journal")
 
 
-def _forget(journal: Path) -> None:
+def _remove_journal(journal: Path) -> None:
+    """Delete the journal of an earlier search, unless a running one uses it."""
     from swdual.io.journal import Journal
 
     if journal.exists():
@@ -383,7 +384,7 @@ def _forget(journal: Path) -> None:
 
 
 def _refuse_shared_output(outputs: list[str]) -> None:
-    """Refuse two outputs that go to one file: the second would replace the first."""
+    """Raise an error if two outputs go to one file: the second would replace the first."""
     targets = [path if path == "-" else os.path.realpath(path) for path in outputs]
     for path, target in zip(outputs, targets, strict=True):
         if targets.count(target) > 1:
@@ -391,8 +392,8 @@ def _refuse_shared_output(outputs: list[str]) -> None:
             raise click.UsageError(f"Only one output can go to {name}.")
 
 
-class _Counted:
-    """Results that are handed on one by one; `hits` of them were."""
+class _CountedResults:
+    """Iterates results, and counts their `hits`."""
 
     def __init__(self, results: Iterator[QueryResult]) -> None:
         self._results = results
@@ -404,8 +405,8 @@ class _Counted:
             yield result
 
 
-def _report(timing: Timing, hits: int, search: Search, *, on_nodes: bool) -> None:
-    """Say what was found, and under -v how the work went against the plan."""
+def _log_summary(timing: Timing, hits: int, search: Search, *, on_nodes: bool) -> None:
+    """Log the number of hits and, with -v, the speed and how well the plan was met."""
     queries = pluralize(len(search.queries), "query", "queries")
     logger.info(
         "%s of %s in %s, %s",
