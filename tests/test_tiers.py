@@ -57,16 +57,16 @@ def run(tmp_path):
         "pytest_plugins = ['support.tiers']\nregister_profiles()\n"
     )
 
-    def call(*arguments):
+    def call(*arguments, code=0, **environment):
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "tests")},
+            env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "tests"), **environment},
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == code, done.stdout + done.stderr
         lines = [line for line in done.stdout.splitlines() if line.startswith("PASSED ")]
         return {line.partition("::")[2] for line in lines}, done.stdout
 
@@ -101,6 +101,13 @@ def test_a_tier_or_a_test_can_be_named(run):
     """By its marker, or by its name."""
     assert run("-n0", "-m", "cluster")[0] == {"test_slow", "test_smoke[first]", "test_smoke[last]"}
     assert run("-n0", "tests/test_some.py::test_slow")[0] == {"test_slow"}
+
+
+def test_a_quick_test_must_be_quick_where_a_limit_is_set(run):
+    """Tests of slow tiers may take any time, also those that run in any case."""
+    names, printed = run("-n0", "-m", "", code=1, SWDUAL_TEST_SECONDS="-1")
+    assert names == (ALL - QUICK) | {"test_smoke[first]"}
+    assert "took 0 s, more than SWDUAL_TEST_SECONDS=-1: make it faster" in printed
 
 
 def test_a_sample_covers_values_or_pairs():
