@@ -1,4 +1,4 @@
-"""One alignment, to look at: coordinates, operations and what follows from them."""
+"""One alignment: coordinates, operations, and the numbers and texts computed from them."""
 
 from __future__ import annotations
 

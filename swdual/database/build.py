@@ -65,13 +65,13 @@ MAX_RUNS = 256
 """Sorted runs on disk before they are merged into one."""
 
 BlockSize = Callable[[int, int], int]
-"""How many bytes a block has at most, given its number and the bytes of those before it."""
+"""Returns the maximum size of a block, from its number and the bytes of all blocks before it."""
 
 logger = logging.getLogger("swdual")
 
 
 def largest_memory_plan() -> BuildMemoryPlan:
-    """Return all the room that is of use to the building of a database."""
+    """Return the plan with all memory that is of use to the building of a database."""
     return BuildMemoryPlan(RUN_RESIDUES, RUN_RECORDS, SPOOL_BYTES, CHECKED_IDS)
 
 
@@ -98,9 +98,9 @@ def build(
     alphabet
         The letters of the codes.
     title, writer
-        What the database is called, and the release that writes it.
+        Title of the database, and the release that writes it.
     scratch
-        Folder for what memory has no room for; None takes the system's.
+        Folder for temporary files; None takes the system's.
     room
         How much to hold in memory; by default `largest_memory_plan`. The file does not
         depend on it.
@@ -154,7 +154,7 @@ def build(
 
 
 class _Names:
-    """Header lines in input order, kept on disk until their turn comes."""
+    """Header lines in input order, kept in a temporary file until they are written."""
 
     def __init__(self, names: IO[bytes], offsets: IO[bytes], checked: int) -> None:
         self._names, self._offsets = names, offsets
@@ -275,11 +275,11 @@ class _StoredRun:
                 self._file.write(targets.residues[codes].data)
 
     def close(self) -> None:
-        """Give the disk's room back."""
+        """Close the file, which frees its space on the disk."""
         self._file.close()
 
     def __iter__(self) -> Iterator[tuple[int, int, bytes]]:
-        """Return the negative length, the place in the input and the padded codes of each."""
+        """Yield negative length, number in the input and padded codes of each record."""
         self._file.seek(0)
         while head := self._file.read(8):
             count = int(np.frombuffer(head, np.int64)[0])
@@ -322,7 +322,7 @@ def _padded_bytes(runs: _Run | list[_StoredRun]) -> int:
 
 
 def _full_block(number: int, used: int) -> int:
-    """Return the bytes of a block at most, where there is nothing to share out."""
+    """Return the maximum size of a block, whatever was used: there are no shards."""
     return BLOCK_BYTES
 
 

@@ -1,4 +1,4 @@
-"""What stands where in a database file.
+"""The layout of a database file.
 
 ::
 
@@ -7,11 +7,11 @@
                 on a 16-byte boundary, gaps filled with PAD, a guard of 64 PAD bytes at the end
     starts/0    uint32 for each target: its start in residues/0, divided by 16
     lengths/0   uint32 for each target
-    ordinals/0  uint64 for each target: its place in the input
+    ordinals/0  uint64 for each target: its number in the input
     residues/1  ... the next block of about 64 MB, and so on
     offsets     uint64 for each input record and one more: where its header line begins in names
     names       the header lines, in input order, end to end
-    manifest    JSON: what the file is, every section's place and checksum, the blocks
+    manifest    JSON: what the file is, every section's offset and checksum, the blocks
 
 Each section begins on a 4096-byte boundary. The sections of a block lie one behind the other, so
 that a block is one stretch of the file to copy to a device. Equal input gives equal bytes.
@@ -66,7 +66,7 @@ SECTION_TYPES = {"residues": "u1", "starts": "<u4", "lengths": "<u4", "ordinals"
 """Element types of a block's sections, in file order."""
 
 SHARDED = ("residues", "starts")
-"""Those that lie in shards, if there are any: nobody needs them who does not have the block."""
+"""The sections that lie in shards, if there are any: only users of the block need them."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a database says of itself."""
+    """What a database file says about itself."""
 
     writer: str
     alphabet: str

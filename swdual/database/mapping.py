@@ -1,4 +1,4 @@
-"""A stretch of bytes that is read: a file mapped into memory, or what memory holds anyway."""
+"""Bytes to read: a file mapped into memory, or bytes in memory."""
 
 from __future__ import annotations
 
@@ -11,58 +11,58 @@ from swdual.sequences.stream import Source
 
 
 class FileState(NamedTuple):
-    """What tells whether a file was written to."""
+    """Size and time of the last change of a file: they tell whether it was written to."""
 
     bytes: int
     written: int
 
 
 class Piece(Protocol):
-    """Bytes of a database, one behind the other, and what they are called."""
+    """Contiguous bytes of a database, and their name in messages."""
 
     name: str
     data: memoryview
 
     def state(self) -> FileState | None:
-        """Return what has become of the file, if it is one."""
+        """Return the state of the file, or None for bytes in memory."""
 
     def release(self) -> None:
-        """Let go of the memory that a file was read into."""
+        """Free the memory that a file was read into."""
 
     def close(self) -> None:
-        """Let go of the bytes."""
+        """Close the file, or release the bytes."""
 
 
 class MemoryFile:
-    """Bytes in memory that stand for a file."""
+    """Bytes in memory, used like a file."""
 
     def __init__(self, data: bytes | memoryview, name: str) -> None:
         self.name = name
         self.data = memoryview(data)
 
     def state(self) -> None:
-        """Return nothing: it does not change."""
+        """Return None: the bytes do not change."""
 
     def release(self) -> None:
-        """Keep it: it could not be read again."""
+        """Do nothing: the bytes could not be read again."""
 
     def close(self) -> None:
-        """Let go of it.
+        """Release the bytes.
 
         Raises
         ------
         BufferError
-            If some of its bytes are still in use; the last who does lets go of it.
+            If some of the bytes are still in use; they are freed after the last use.
         """
         self.data.release()
 
 
 class MappedFile:
-    """A file whose bytes are `data`, read from the disk when they are looked at.
+    """A file whose bytes are `data`; the system reads them from the disk when they are used.
 
-    A file that another takes the place of goes on being read. One that was cut short must not be
-    touched behind its end: the system ends processes that do. So it is kept open, and `state`
-    says what it has become.
+    If another file takes the name of the file, the old one is still read. If the file is truncated,
+    bytes behind its end must not be touched: the system kills processes that do. So the file is
+    kept open, and `state` tells its size.
 
     Raises
     ------
@@ -88,21 +88,21 @@ class MappedFile:
         """
         if not self._close.alive:
             raise ValueError("closed")
-        found = os.fstat(self._number)
-        return FileState(found.st_size, found.st_mtime_ns)
+        status = os.fstat(self._number)
+        return FileState(status.st_size, status.st_mtime_ns)
 
     def release(self) -> None:
-        """Let go of the memory that the file was read into; what is needed is read again."""
+        """Free the memory that the file was read into; what is needed later is read again."""
         if hasattr(mmap, "MADV_DONTNEED") and not self._map.closed:
             self._map.madvise(mmap.MADV_DONTNEED)
 
     def close(self) -> None:
-        """Let go of the file.
+        """Close the file.
 
         Raises
         ------
         BufferError
-            If some of its bytes are still in use; the last who does lets go of it.
+            If some of its bytes are still in use; the file is closed after the last use.
         """
         self.data.release()
         self._close()

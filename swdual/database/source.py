@@ -1,4 +1,4 @@
-"""Where a database comes from: what a path holds, and records with the alphabet they are in."""
+"""The input of a database: the kind of a file, and records with their alphabet."""
 
 from __future__ import annotations
 

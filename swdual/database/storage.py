@@ -1,7 +1,7 @@
-"""Where the bytes of a database lie: in its file, in shards beside it, in parts in a folder.
+"""The files of a database: its file, shards beside it, and parts in a folder.
 
-Of a database in shards, and of one that another process has, some blocks may not be here. That is
-no error until one of them is touched.
+If a database has shards, or belongs to another process, some blocks may be missing here. That is no
+error until one of them is used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHECKED_AT_ONCE = 4 << 20
 
 
 class SectionAddress(NamedTuple):
-    """A piece, and where in it a section begins."""
+    """The address of a section: a piece, and the offset in it."""
 
     piece: Piece
     offset: int

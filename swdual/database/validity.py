@@ -1,6 +1,6 @@
-"""What must hold of a database before it is read: kernels look at memory without checking places.
+"""Checks of a database before it is used, as kernels read memory without bounds checks.
 
-Checksums say that a file is as it was written, not that who wrote it meant well.
+Checksums show that a file is as it was written, but not that its writer was correct.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from swdual.database.layout import (
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD
 
 MAX_TARGET_LENGTH = 2**31 - 1 - GUARD_BYTES
-"""Residues of a target: places in it are numbers of 32 bits."""
+"""Residues of a target at most: positions in it are numbers of 32 bits."""
 
 TARGETS_AT_ONCE = 1 << 14
-"""Targets whose places are looked at together."""
+"""Targets that are checked together."""
 
 
 def find_manifest_fault(manifest: Manifest, end: int) -> str | None:

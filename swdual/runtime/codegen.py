@@ -15,7 +15,7 @@ from numba.np import arrayobj, numpy_support
 from swdual.runtime.native import BOOLEAN, FLOAT, INTEGER, ArgumentType, NativeCode, target_machine
 
 _LIBRARY_FUNCTIONS = {"memset", "memcpy", "memmove"}
-"""What the code of a kernel may call without being a kernel: LLVM makes such calls of loops."""
+"""Library functions that kernels may call: LLVM turns loops into calls of them."""
 
 _NUMBERS = {INTEGER: types.int64, FLOAT: types.float64, BOOLEAN: types.boolean}
 _TEXTS = {INTEGER: "words[{}]", FLOAT: "float_at(words, {})", BOOLEAN: "words[{}] != 0"}
@@ -83,7 +83,7 @@ def compile_native(name: str, dispatcher: Any, arguments: tuple[ArgumentType, ..
     compiled = entry.overloads[signature]
     module = llvm.parse_assembly(entry.inspect_llvm(signature))
     used = {function.name for function in module.functions if function.is_declaration}
-    foreign = {each for each in used if not each.startswith("llvm.")} - _LIBRARY_FUNCTIONS
+    foreign = {name for name in used if not name.startswith("llvm.")} - _LIBRARY_FUNCTIONS
     if foreign:
         raise TypeError(f"the kernel {name} is not self-contained: it uses {sorted(foreign)}")
     result = dispatcher.overloads[tuple(taken_types)].signature.return_type
