@@ -77,7 +77,7 @@ def check_policy(
 def list_variants(plugin: PolicyPlugin) -> list[dict[str, Any]]:
     """Return the options with which a policy is tried: none, and each choice that is no default.
 
-    >>> variants(find_policy("easy"))
+    >>> list_variants(find_policy("easy"))
     [{}, {'by': 'processors'}, {'order': 'shortest'}]
     """
     return [
