@@ -40,7 +40,7 @@ def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
     -------
     ``rows * lanes`` codes: vector v holds rows v, v + rows, v + 2 * rows, ... of the query.
 
-    >>> striped(np.arange(3), 2).tolist()
+    >>> stripe_query(np.arange(3), 2).tolist()
     [0, 2, 1, 31]
     """
     rows = -(-len(query) // lanes)

@@ -38,7 +38,7 @@ def shuffle_targets(database: Database, at_least: int = 500) -> Database | None:
     >>> from swdual.sequences.alphabet import PROTEIN
     >>> targets = batch_of([Sequence("a", PROTEIN.encode("MKVLAW"))])
     >>> database = Database.from_batches([targets], PROTEIN, "one")
-    >>> copies = shuffled(database, 3)
+    >>> copies = shuffle_targets(database, 3)
     >>> [PROTEIN.decode(copy.codes) for copy in copies]
     ['VAWMLK', 'WKMAVL']
     """

@@ -79,7 +79,7 @@ class TableStatistics:
         """Return the effective search space in cells, as BLAST reports it.
 
         >>> from swdual.sequences.matrices import load
-        >>> Table(ScoringScheme(load("BLOSUM62"), 11, 1), 194_727, 410).search_space(300)
+        >>> TableStatistics(ScoringScheme(load("BLOSUM62"), 11, 1), 194_727, 410).search_space(300)
         37926293
         """
         cut = self.adjustment(query_length)

@@ -124,7 +124,7 @@ def is_new_enough(gpu: Gpu) -> bool:
 def format_version(version: tuple[int, int]) -> str:
     """Return a version as it is written.
 
-    >>> dotted((13, 0))
+    >>> format_version((13, 0))
     '13.0'
     """
     return ".".join(map(str, version))

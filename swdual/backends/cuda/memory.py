@@ -79,7 +79,7 @@ class _Stage:
 def pad_size(size: int) -> int:
     """Return the next multiple of what arrays on the card begin on.
 
-    >>> padded(257)
+    >>> pad_size(257)
     512
     """
     return -(-size // FINENESS) * FINENESS

@@ -66,7 +66,7 @@ def compute_span(length: int, most: int, gap_next: int) -> int | None:
     gap_next
         The price of each residue of a gap after the first, the least that any of them costs.
 
-    >>> span_of(350, 2100, 1)
+    >>> compute_span(350, 2100, 1)
     2449
     """
     if gap_next == 0:
@@ -77,7 +77,7 @@ def compute_span(length: int, most: int, gap_next: int) -> int | None:
 def round_up(number: int) -> int:
     """Return the next of a few numbers, at most an eighth larger.
 
-    >>> [rounded_up(number) for number in (7, 16, 17, 2449)]
+    >>> [round_up(number) for number in (7, 16, 17, 2449)]
     [7, 16, 18, 2560]
     """
     step = 1 << max(0, number.bit_length() - STEPS_AN_OCTAVE.bit_length())
