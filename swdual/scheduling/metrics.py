@@ -11,14 +11,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.job import seconds
-from swdual.scheduling.schedule_data import ScheduleData
+
+if TYPE_CHECKING:
+    from swdual.scheduling.schedule_data import ScheduleData
 
 Column = NDArray[np.float64]
 
