@@ -85,7 +85,7 @@ def main(
         told = [(*each, round(each.predicted / each.measured, 2)) for each in outcomes]
         table([(*Outcome._fields, "ratio"), *sorted(told, key=lambda row: row[-1])])
     rows = [_row(outcomes, bound) for bound in BOUNDS]
-    table([("searches of at least", "count", "within 25 %", "within 2x", "median"), *rows])
+    table([("swdual searches of at least", "count", "within 25 %", "within 2x", "median"), *rows])
     facts = {"seed": seed, "threads": threads, "outcomes": outcomes}
     save("predictions", facts, kept=keep)
 
