@@ -24,7 +24,7 @@ import sys
 from swdual.cluster import partition
 from swdual.cli import main
 
-sharing.MIN_SHARE_SECONDS = 0.01
+partition.MIN_SHARE_SECONDS = 0.01
 main(sys.argv[1:])
 """
 """The command, with many shares though the search takes a moment only."""
