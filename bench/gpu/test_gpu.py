@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
+
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # before scripts with other `kernels`
 from kernels import emulator, nvrtc, sass
 from swdual.backends import cuda

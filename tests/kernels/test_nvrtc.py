@@ -10,6 +10,8 @@ import os
 
 import pytest
 
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
+
 from kernels import nvrtc
 from swdual.backends.cuda.kernels import KERNELS, Tile, choose
 

@@ -12,6 +12,8 @@ from collections import Counter
 
 import pytest
 
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
+
 from kernels import nvrtc, sass
 from swdual.backends.cuda.kernels import KERNELS, Tile
 
