@@ -29,7 +29,7 @@ from swdual.results.file_types import ENDINGS, TEXT_ENDINGS
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 FULL = ("parquet", "jsonl", "arrow", "json")
 """Formats that keep every digit."""
