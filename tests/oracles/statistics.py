@@ -18,6 +18,8 @@ Biol. 276, 71-84.
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 
 def expected_exponential(distribution: Mapping[int, float], slope: float) -> float:
     """Return the sum of ``p(s) exp(slope * s)``."""
@@ -54,19 +56,24 @@ def k_by_convolution(distribution: Mapping[int, float], slope: float, smallest: 
     slope
         Lambda.
     smallest
-        The series ends at a bracket below this; NCBI's figures have 1e-4, the limit 0.
+        The series ends at a bracket below this or after 100 terms, like NCBI's figures (1e-4);
+        0 sums all brackets that matter, for the limit.
     """
     step = math.gcd(*distribution)
-    sums = {0: 1.0}
+    low, high = min(distribution) // step, max(distribution) // step
+    one = np.array([distribution.get(step * s, 0.0) for s in range(low, high + 1)])
+    # `sums` holds the probability of each sum of `terms` scores, in units of `step`, within bounds
+    # that a walk crosses back over with a probability below exp(-60).
+    bound = math.ceil(60 / (slope * step))
+    sums, first = np.ones(1), 0
     sigma, bracket, terms = 0.0, 1.0, 0
-    while bracket > smallest and terms < 100:
+    while bracket > max(smallest, 1e-12) and (smallest == 0.0 or terms < 100):
         terms += 1
-        longer: dict[int, float] = {}
-        for s, p in sums.items():
-            for t, q in distribution.items():
-                longer[s + t] = longer.get(s + t, 0.0) + p * q
-        sums = longer
-        bracket = math.fsum(p if s >= 0 else p * math.exp(slope * s) for s, p in sums.items())
+        sums, first = np.convolve(sums, one), first + low
+        inside = slice(max(0, -bound - first), bound - first + 1)
+        sums, first = sums[inside], first + inside.start
+        scores = np.arange(first, first + len(sums))
+        bracket = math.fsum(sums * np.exp(np.minimum(0.0, slope * step * scores)))
         sigma += bracket / terms
     spread = entropy(distribution, slope) * (1 - math.exp(-slope * step))
     return step * slope * math.exp(-2 * sigma) / spread
