@@ -119,9 +119,9 @@ def _make_search(queries: Any, database: Any, options: SearchOptions) -> Search:
     from swdual.cluster.connection import connect
 
     client, is_ours = connect(options.cluster)
-    from swdual.cluster.search import ClusterSearch
+    from swdual.cluster.executor import DaskExecutor
 
-    return ClusterSearch(queries, database, options, client=client, is_ours=is_ours)
+    return Search(queries, database, options, DaskExecutor(client, is_ours=is_ours))
 
 
 def _iterate_results(run: Search) -> Iterator[QueryResult]:

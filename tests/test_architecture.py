@@ -45,7 +45,7 @@ OWNERS = {
         *(
             "cluster/dispatcher.py",
             "cluster/block_transfers.py",
-            "cluster/search.py",
+            "cluster/executor.py",
             "cluster/requests.py",
         ),
     },

@@ -1,52 +1,92 @@
 """The pipeline of a search, on one page: read -> partition -> submit -> merge -> align -> yield.
 
-1. Read: `read_inputs` reads queries and database. `build_context` adds the workers and all else
-   that the queries share. `Search` calls both, and then `run_batch` for each batch of queries.
-2. Partition: `ScoringStage` cuts the targets into ranges. Each query against each range is a task,
+1. Read: `Search` reads queries and database, and the executor gets its workers ready.
+2. Partition: the executor cuts the targets into ranges. Each query against each range is a task,
    and the planner assigns every task to a worker.
-3. Submit: the threads of a `WorkerPool` take tasks from the `WorkStealingScheduler`.
-   `SearchContext.score` is the work of such a task.
-4. Merge: `HitMerger` collects the candidates of each query, and keeps its best hits.
-5. Align: the hits of a query become background tasks. `align_hits` is the work of such a task.
+3. Submit: the executor runs the tasks. `SearchContext.score` is the work of such a task.
+4. Merge: `HitMerger` collects the candidates of each query, and keeps its best hits. The journal
+   gets the result of each task.
+5. Align: the hits of a query become tasks, too, as soon as all its scores are there.
 6. Yield: results leave in the order of the queries.
 
-On a cluster `swdual.cluster.query_batch` has the same stages, with nodes in place of threads.
+The executor runs tasks on threads of this machine or on the nodes of a cluster: see `executor`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
+from collections import deque
+from collections.abc import Iterator
+from typing import Protocol
 
 from swdual.hits.query_result import QueryResult
 from swdual.io.text import pluralize
 from swdual.master.candidates import Scored
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.context import SearchContext
-from swdual.master.merge import HitMerger, Traced, split_hits
-from swdual.master.scoring_stage import ScoringStage
+from swdual.master.executor import Executor
+from swdual.master.merge import HitMerger, Traced
+from swdual.master.ranges import Range
 from swdual.master.serialization import serialize
-from swdual.master.task import Progress, Task
-from swdual.master.worker import Worker
 from swdual.sequences.sequence import Sequence
 
 logger = logging.getLogger("swdual")
 
 
-def run_batch(
-    queries: list[Sequence],
-    first_number: int,
-    context: SearchContext,
-    skip: Callable[[int], None],
-    progress: Callable[[int], None],
-) -> Iterator[QueryResult]:
-    """Search some queries with the worker threads; yield their results in order.
+class CellCounter(Protocol):
+    """Counts the cells of a search, for its progress."""
 
-    The thread of the search runs it. Closing the iterator stops the workers.
+    def skip(self, cells: int) -> None:
+        """Add cells that a resumed search has done before."""
+
+    def add(self, cells: int) -> None:
+        """Add cells that were computed now; 0 only says that the search goes on."""
+
+
+def run_pipeline(
+    queries: list[Sequence], context: SearchContext, executor: Executor, counter: CellCounter
+) -> Iterator[QueryResult]:
+    """Search all queries, batch by batch; yield their results in order.
+
+    Closing the iterator stops the tasks.
+
+    Parameters
+    ----------
+    queries
+        All queries of the search.
+    context
+        What they share.
+    executor
+        Runs the tasks.
+    counter
+        Counts the cells that are done.
+
+    Raises
+    ------
+    EngineError, ClusterError
+        If tasks, workers or nodes fail too often.
+    SwdualError, MemoryError
+        The error of a task, if no other worker could do better.
+    """
+    size = context.memory.batch_queries
+    if len(queries) > size:  # then so many batches are held at a time
+        size = max(1, size // (1 + executor.batches_ahead))
+    batches: deque[QueryBatch] = deque()
+    for start, end in split_batches(len(queries), size, context.checkpoint):
+        logger.debug(
+            "batch: %s, of %s in all",
+            pluralize(end - start, "query", "queries"),
+            f"{len(queries):,}",
+        )
+        batches.append(QueryBatch(queries[start:end], start, context, executor, counter))
+        if len(batches) > executor.batches_ahead:
+            yield from batches.popleft().results()
+    while batches:
+        yield from batches.popleft().results()
+
+
+class QueryBatch:
+    """Some queries on their way through the pipeline; the thread of the search calls everything.
 
     Parameters
     ----------
@@ -54,89 +94,64 @@ def run_batch(
         The queries of the batch.
     first_number
         The number of the first of them among all queries.
-    context
-        What all queries share.
-    skip
-        Called once, with the cells that a resumed search has done before.
-    progress
-        Called with the cells of the batch that are done, those included.
-
-    Raises
-    ------
-    EngineError
-        If tasks or workers fail too often.
-    SwdualError, MemoryError
-        The error of a task, if no other worker could do better.
+    context, executor, counter
+        As for `run_pipeline`.
     """
-    numbers = range(first_number, first_number + len(queries))
-    merger = HitMerger(queries, first_number, context)
-    # Partition. A resumed search keeps its ranges, and leaves out the tasks that it has finished.
-    stage = ScoringStage(queries, numbers, context, ranges=merger.ranges, done=merger.done.keys())
-    known = merger.begin(stage.division.ranges)
-    skip(known)
 
-    def submit_alignments(query: int, result: QueryResult | None) -> None:
-        if result is None:  # scores are missing, or alignments are not wanted
-            return
-        for hit_indices in split_hits(result, context.memory.share):
-            run = partial(align_hits, result, hit_indices, context)
-            stage.scheduler.add(Task(query, result.query.id, None, run))
+    def __init__(
+        self,
+        queries: list[Sequence],
+        first_number: int,
+        context: SearchContext,
+        executor: Executor,
+        counter: CellCounter,
+    ) -> None:
+        self._numbers = range(first_number, first_number + len(queries))
+        self._checkpoint = context.checkpoint
+        self._aligned = context.tracer is not None
+        self._counter = counter
+        self._merger = merger = HitMerger(queries, first_number, context)
+        # Partition. A resumed search keeps its ranges, and leaves out the tasks that are done.
+        self._execution = executor.begin(
+            queries, self._numbers, context, self, ranges=merger.ranges, done=merger.done.keys()
+        )
+        counter.skip(merger.begin(self._execution.ranges))
+        for query, result in merger.restore_known():
+            self._execution.align(query, result)
+        # Submit.
+        self._execution.submit()
 
-    for query, result in merger.restore_known():
-        submit_alignments(query, result)
-    with stage:  # Submit: from here on, worker threads run tasks.
-        for number in range(len(queries)):
-            while not merger.is_complete(number):
-                report = stage.next_report(lambda cells: progress(known + cells))
-                if report is None:
-                    continue
-                task = report.attempt.task
-                if not isinstance(report.value, Scored):
-                    merger.add_alignments(task.query, report.value)
-                    continue
-                if context.checkpoint is not None and task.target_range is not None:
-                    record = serialize(numbers[task.query], task.target_range, report.value)
-                    context.checkpoint.keep(record)
-                # Merge; then align, if all scores of the query are there.
-                submit_alignments(task.query, merger.add_scores(task.query, report.value))
-            result = merger.pop_result(number)
-            logger.debug(
-                "query %s: %s%s",
-                result.query.id,
-                pluralize(len(result), "hit", "hits"),
-                "" if context.tracer is None else ", aligned",
-            )
-            yield result
-    context.execution_log.learn(context.workers)
+    def add_cells(self, cells: int) -> None:
+        """Add cells to the progress. See `BatchListener`."""
+        self._counter.add(cells)
 
+    def add_scores(self, query: int, target_range: Range, scored: Scored) -> None:
+        """Merge the result of a scoring task; align, if the query has all its scores now."""
+        if self._checkpoint is not None:
+            self._checkpoint.keep(serialize(self._numbers[query], target_range, scored))
+        result = self._merger.add_scores(query, scored)
+        if result is not None:
+            self._execution.align(query, result)
 
-def align_hits(
-    result: QueryResult,
-    hit_indices: NDArray[np.int64],
-    context: SearchContext,
-    worker: Worker,
-    progress: Progress,
-) -> Traced:
-    """Align some hits of a query; the work of an alignment task.
+    def add_alignments(self, query: int, traced: Traced) -> None:
+        """Merge alignments of some hits of a query. See `BatchListener`."""
+        self._merger.add_alignments(query, traced)
 
-    It runs on a CPU, also in the thread of a GPU worker.
-
-    Parameters
-    ----------
-    result, hit_indices
-        The hits of the query, and (hits,) the indices of those to align.
-    context
-        What all queries share.
-    worker
-        The worker in whose thread it runs.
-    progress
-        Called now and then; raises an exception to stop the work.
-    """
-    targets = result.targets.codes(result.ordinals[hit_indices])
-    scores, strands = result.scores[hit_indices], result.strands[hit_indices]
-    tracer = context.tracer
-    assert tracer is not None
-    return Traced(hit_indices, tracer(result.query.codes, targets, scores, strands, progress))
+    def results(self) -> Iterator[QueryResult]:
+        """Yield the results in the order of the queries."""
+        with self._execution as execution:
+            for query in range(len(self._numbers)):
+                while not self._merger.is_complete(query):
+                    execution.wait()
+                result = execution.supply_targets(query, self._merger.pop_result(query))
+                logger.debug(
+                    "query %s: %s%s",
+                    result.query.id,
+                    pluralize(len(result), "hit", "hits"),
+                    ", aligned" if self._aligned else "",
+                )
+                yield result
+                del result  # so that two are never held
 
 
 def split_batches(

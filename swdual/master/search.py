@@ -1,4 +1,4 @@
-"""The master: tasks out, candidates in, each query's hits merged and handed on in order."""
+"""One search: inputs, set-up, journal and progress around the pipeline."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from swdual.database.database import Database
 from swdual.errors import OutputError
 from swdual.hits.query_result import QueryResult, SearchParameters
-from swdual.io.progress import progress_bar
+from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity, make_identity
-from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
+from swdual.master.executor import Executor
 from swdual.master.inputs import SearchInputs, read_inputs
 from swdual.master.memory import Memory, measure_held_bytes
-from swdual.master.pipeline import run_batch, split_batches
-from swdual.master.setup import build_context, resolve_devices
+from swdual.master.pipeline import run_pipeline
+from swdual.master.threads import ThreadExecutor
 from swdual.master.weak_queries import warn_of_weak_queries
 from swdual.master.worker import Worker
 from swdual.options import Progress, SearchOptions
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Search:
-    """One search on this machine; `swdual.api` makes it, and one thread uses it.
+    """One search, here or on a cluster; `swdual.api` makes it, and one thread uses it.
 
     It goes through three stages, each of which starts the one before if need be: reading the inputs
     (`database`, `queries`, `params`, `identity`), set-up (`prepare`) and running (`results`).
@@ -44,6 +44,8 @@ class Search:
         As for `swdual.search`.
     options
         All options of the search.
+    executor
+        Runs the tasks; by default the CPUs and GPUs of this machine.
 
     Raises
     ------
@@ -51,12 +53,19 @@ class Search:
         If there are no such devices.
     """
 
-    def __init__(self, queries: Any, database: Any, options: SearchOptions) -> None:
+    def __init__(
+        self,
+        queries: Any,
+        database: Any,
+        options: SearchOptions,
+        executor: Executor | None = None,
+    ) -> None:
         self.options = options
         self._sources = queries, database
-        self._cells_known = 0
-        self._held = measure_held_bytes()
-        self._check_devices()
+        self._executor = ThreadExecutor() if executor is None else executor
+        self._counter: _ProgressCounter | None = None
+        self._held_bytes = measure_held_bytes()
+        self._executor.check_options(options)
 
     @cached_property
     def _inputs(self) -> SearchInputs:
@@ -97,19 +106,23 @@ class Search:
         return make_identity(self.queries, self.database, self.params)
 
     def prepare(self) -> None:
-        """Read the inputs, calibrate the workers, divide the memory and open the journal.
+        """Read the inputs, get workers or nodes ready, divide the memory and open the journal.
 
         Raises
         ------
         InputError, DatabaseError, DeviceError, MemoryLimitError, OutputError, ClusterError
             As `swdual.search` documents.
         """
-        _ = self._context
+        try:
+            _ = self._context
+        except BaseException:
+            self._executor.close()
+            raise
 
     @cached_property
     def _context(self) -> SearchContext:
         options = self.options
-        context = self._build_context()
+        context = self._executor.build_context(self._inputs, options, self._held_bytes)
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, options.task
         )
@@ -122,25 +135,6 @@ class Search:
             pluralize(checkpoint.tasks, "task", "tasks"),
         )
         return replace(context, checkpoint=checkpoint)
-
-    def _check_devices(self) -> None:
-        """Refuse devices that are not there, before anything is read."""
-        resolve_devices(self.options, 0)
-
-    def _build_context(self) -> SearchContext:
-        """Return what all queries share."""
-        database, shown = self.database, self.options.progress is True
-        for block in range(len(database.manifest.blocks)):
-            if not database.has_block(block):
-                database.block(block)  # raises: a missing file must not end the search hours later
-        if self.options.backend == "simd":
-            self._compile_kernels()
-        lengths = [len(query.codes) for query in self.queries]
-        with progress_bar("measuring the workers", "", 1, shown=shown):
-            return build_context(database, lengths, self.params, self.options, self._held)
-
-    def _compile_kernels(self) -> None:
-        compile_kernels(shown=self.options.progress is True)
 
     @property
     def workers(self) -> list[Worker]:
@@ -185,7 +179,7 @@ class Search:
 
         execution_log = self._context.execution_log
         names = tuple(query.id for query in self.queries)
-        cells = self.cells - self._cells_known
+        cells = self.cells - (0 if self._counter is None else self._counter.skipped)
         return Timing(cells, seconds, execution_log.timeline, tuple(execution_log.plans), names)
 
     def facts(self) -> dict[str, str | int | float]:
@@ -199,33 +193,49 @@ class Search:
         return {"method": "fit", "residues": residues, "sequences": len(self.database)}
 
     def results(self) -> Iterator[QueryResult]:
-        """Run the search and yield its results: the pipeline, batch by batch."""
-        queries, context, progress = self.queries, self._context, self.options.progress
-        bar = progress_bar("searching", "GCUPS", 1e9, shown=progress is True)
-        with bar as shown:
-            report = progress if callable(progress) else shown
-
-            def skip(cells: int) -> None:
-                self._cells_known += cells
-                shown.skip(self._cells_known)
-
-            bounds = split_batches(len(queries), self.memory.batch_queries, context.checkpoint)
-            for start, end in bounds:
-                logger.debug(
-                    "batch: %s, of %s in all",
-                    pluralize(end - start, "query", "queries"),
-                    f"{len(queries):,}",
-                )
-                before = sum(self._inputs.cells[:start])
-                batch = run_batch(
-                    queries[start:end], start, context, skip, partial(self._tell, report, before)
-                )
-                for result in batch:
-                    with shown.pause():
+        """Run the search and yield its results."""
+        self.prepare()
+        progress = self.options.progress
+        try:
+            with progress_bar("searching", "GCUPS", 1e9, shown=progress is True) as bar:
+                report = progress if callable(progress) else bar
+                self._counter = counter = _ProgressCounter(self.cells, report, bar)
+                for result in run_pipeline(self.queries, self._context, self._executor, counter):
+                    with bar.pause():
                         yield result
-                    del result
-                del batch  # so that two are never held
+                    del result  # so that two are never held
+        finally:
+            self._executor.close()
 
-    def _tell(self, report: Progress, before: int, cells: int) -> None:
-        """Report the cells of the batch, and those of the batches before it."""
-        report(before + cells, self.cells)
+
+class _ProgressCounter:
+    """Counts the cells of a search, and reports them to the bar or to the user's function.
+
+    Parameters
+    ----------
+    total
+        The cells of the search.
+    report
+        Called with the cells that are done, and all.
+    bar
+        Shows the speed, without the cells that were done before.
+    """
+
+    def __init__(self, total: int, report: Progress, bar: Bar) -> None:
+        self._total = total
+        self._report = report
+        self._bar = bar
+        self._done = 0
+        self.skipped = 0
+
+    def skip(self, cells: int) -> None:
+        """Add cells that a resumed search has done before."""
+        self.skipped += cells
+        self._bar.skip(self.skipped)
+        if cells:
+            self.add(cells)
+
+    def add(self, cells: int) -> None:
+        """Add cells that were computed now."""
+        self._done += cells
+        self._report(self._done, self._total)

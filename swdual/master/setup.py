@@ -65,7 +65,7 @@ def build_context(
     held: int = 0,
     book: CalibrationCache | None = None,
 ) -> SearchContext:
-    """Return the means of a search on this machine.
+    """Return what all queries of a search on this machine share, with its workers ready.
 
     Parameters
     ----------
@@ -93,7 +93,6 @@ def build_context(
         book = None
     elif book is None:
         book = CalibrationCache()
-    fitted = params.stats == "fit"
     needs = estimate_needs(database, lengths, params, options, held)
     needs = replace(needs, scorers=bind_cpu_scorers(devices, database, params.scheme))
     allowed = find_allowance(options.memory_limit)
@@ -109,26 +108,69 @@ def build_context(
         memory = plan_memory(needs, allowed)
     _log_setup(workers, memory, allowed, book)
     divide_cache(workers, memory.ranges)
-    copies = None
-    if fitted:
-        from swdual.statistics.shuffle import shuffle_targets
-
-        copies = shuffle_targets(database)
     verification = None
     if options.verify:
         definition = bind(Device("cpu", "reference"), database, params.scheme)
         verification = Verification(database, options.verify, definition)
+    return make_context(
+        database,
+        params,
+        options,
+        memory,
+        ExecutionLog([worker.name for worker in workers], book),
+        workers=workers,
+        device=describe_devices([worker.device for worker in workers]),
+        verification=verification,
+    )
+
+
+def make_context(
+    database: Database,
+    params: SearchParameters,
+    options: SearchOptions,
+    memory: Memory,
+    execution_log: ExecutionLog,
+    *,
+    workers: list[Worker],
+    device: str,
+    verification: Verification | None = None,
+) -> SearchContext:
+    """Return what all queries of a search share, once its workers and its memory are known.
+
+    Parameters
+    ----------
+    database, params, options
+        The search.
+    memory
+        The sizes that keep it within its memory.
+    execution_log
+        Gets plans and times.
+    workers
+        The workers of this process; none on the client of a cluster.
+    device
+        "cpu", "gpu" or "hybrid", as results show it.
+    verification
+        Compares a sample of the scores; None without ``--verify``.
+    """
+    shuffled = None
+    if params.stats == "fit":
+        from swdual.statistics.shuffle import shuffle_targets
+
+        copies = shuffle_targets(database)
+        if copies is not None:
+            scorer = bind(workers[0].device if workers else Device(), copies, params.scheme)
+            shuffled = copies, scorer
     return SearchContext(
         database,
         workers,
         params,
         make_statistics(database, params),
-        None if copies is None else (copies, bind(workers[0].device, copies, params.scheme)),
+        shuffled,
         Tracer(params.scheme, memory.grid) if options.finds_alignments else None,
         options.planner,
         options.replan,
-        describe_devices([worker.device for worker in workers]),
-        ExecutionLog([worker.name for worker in workers], book),
+        device,
+        execution_log,
         memory,
         verification,
     )

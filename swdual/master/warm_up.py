@@ -12,6 +12,7 @@ import numpy as np
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.master.search import Search
+from swdual.master.threads import ThreadExecutor
 from swdual.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -19,13 +20,6 @@ from swdual.sequences.scoring import ScoringScheme
 
 QUERY_RESIDUES = 300
 """The query's score with itself needs 16 bits, that with a tenth of itself needs 8."""
-
-
-class _WarmUpSearch(Search):
-    """A search that compiles what it uses, and nothing in advance."""
-
-    def _compile_kernels(self) -> None:
-        """Compile nothing."""
 
 
 def compile_scores() -> None:
@@ -40,7 +34,8 @@ def compile_scores() -> None:
     for targets in (many, {"relative": query}):
         # Two workers, so that a plan is made.
         options = SearchOptions(align=False, device=[Device()] * 2)
-        for _ in _WarmUpSearch({"query": query}, targets, options).results():
+        executor = ThreadExecutor(compiles_first=False)
+        for _ in Search({"query": query}, targets, options, executor).results():
             pass
 
 

@@ -1,0 +1,171 @@
+"""The executor contract: what the pipeline asks of whatever runs the tasks of a search.
+
+The pipeline decides what is to be done, and merges the results. An executor decides where and when.
+There are two: `swdual.master.threads.ThreadExecutor` runs tasks on the CPUs and GPUs of this
+machine, `swdual.cluster.executor.DaskExecutor` on the nodes of a Dask cluster.
+
+::
+
+    pipeline                          executor
+    --------                          --------
+    build_context(inputs)        ->   workers or nodes get ready              once a search
+    begin(queries, ...)          ->   cuts targets into ranges, plans tasks   once a batch
+      execution.submit()         ->   runs the scoring tasks
+      execution.wait()           ->   results of some tasks come back:
+        listener.add_scores(...)      <-
+      execution.align(hits)      ->   runs the alignment tasks
+        listener.add_alignments(...)  <-
+    close()                      ->   workers or nodes are free again
+
+The thread of the search calls all methods, of executors and of listeners.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from swdual.hits.query_result import QueryResult
+from swdual.master.candidates import Scored
+from swdual.master.context import SearchContext
+from swdual.master.inputs import SearchInputs
+from swdual.master.merge import Traced
+from swdual.master.ranges import Range, TaskId
+from swdual.options import SearchOptions
+from swdual.sequences.sequence import Sequence as Query
+
+
+class BatchListener(Protocol):
+    """Receives the results of one batch. Queries are counted from the first of the batch."""
+
+    def add_cells(self, cells: int) -> None:
+        """Add cells to the progress; 0 only says that the search goes on."""
+
+    def add_scores(self, query: int, target_range: Range, scored: Scored) -> None:
+        """Add the result of a scoring task: one query against one range of targets."""
+
+    def add_alignments(self, query: int, traced: Traced) -> None:
+        """Add alignments of some hits of a query."""
+
+
+class BatchExecution(ABC):
+    """One batch of queries on an executor.
+
+    Its ``with`` block surrounds the reading of results; leaving the block stops the tasks.
+
+    Attributes
+    ----------
+    ranges
+        How the targets are cut. Each query is scored against each range.
+    """
+
+    ranges: list[Range]
+
+    @abstractmethod
+    def submit(self) -> None:
+        """Submit all scoring tasks, as planned."""
+
+    @abstractmethod
+    def align(self, query: int, result: QueryResult) -> None:
+        """Submit the alignment of all hits of a query."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait a moment for results, and pass them on to the listener.
+
+        Raises
+        ------
+        EngineError, ClusterError
+            If tasks, workers or nodes fail too often.
+        SwdualError, MemoryError
+            The error of a task, if no other worker could do better.
+        """
+
+    def supply_targets(self, query: int, result: QueryResult) -> QueryResult:
+        """Return a complete result, with residues of targets that only the executor has."""
+        return result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+
+class Executor(ABC):
+    """Runs the tasks of one search.
+
+    Attributes
+    ----------
+    batches_ahead
+        How many batches are submitted before an earlier one is complete.
+    """
+
+    batches_ahead: int = 0
+
+    @abstractmethod
+    def check_options(self, options: SearchOptions) -> None:
+        """Check what can be checked before anything is read.
+
+        Raises
+        ------
+        InputError, DeviceError
+            If there are no such devices.
+        """
+
+    @abstractmethod
+    def build_context(
+        self, inputs: SearchInputs, options: SearchOptions, held_bytes: int
+    ) -> SearchContext:
+        """Get the workers or nodes ready, and return what all queries share.
+
+        Parameters
+        ----------
+        inputs, options
+            The search.
+        held_bytes
+            Bytes of memory that this process held before the search.
+
+        Raises
+        ------
+        DatabaseError, DeviceError, MemoryLimitError, ClusterError
+            As `swdual.search` documents.
+        """
+
+    @abstractmethod
+    def begin(
+        self,
+        queries: list[Query],
+        numbers: Sequence[int],
+        context: SearchContext,
+        listener: BatchListener,
+        *,
+        ranges: list[Range] | None,
+        done: Collection[TaskId],
+    ) -> BatchExecution:
+        """Partition a batch into tasks, and plan them.
+
+        Parameters
+        ----------
+        queries, numbers
+            The queries of the batch, and the number of each among all queries.
+        context
+            What all queries share.
+        listener
+            Receives the results.
+        ranges
+            The ranges, if a resumed search has cut them.
+        done
+            Tasks of these ranges that the resumed search has finished.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Free the workers or nodes; may be called twice."""

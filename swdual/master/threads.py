@@ -1,0 +1,171 @@
+"""The executor on this machine: a thread for each CPU core and each GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.hits.query_result import QueryResult
+from swdual.io.progress import progress_bar
+from swdual.master.candidates import Scored
+from swdual.master.compilation import compile_kernels
+from swdual.master.context import SearchContext
+from swdual.master.executor import BatchExecution, BatchListener, Executor
+from swdual.master.inputs import SearchInputs
+from swdual.master.merge import Traced, split_hits
+from swdual.master.ranges import Range, TaskId
+from swdual.master.scoring_stage import ScoringStage
+from swdual.master.setup import build_context, resolve_devices
+from swdual.master.task import Progress, Task
+from swdual.master.worker import Worker
+from swdual.options import SearchOptions
+from swdual.sequences.sequence import Sequence as Query
+
+
+class ThreadExecutor(Executor):
+    """Runs the tasks of a search on the CPUs and GPUs of this machine.
+
+    Parameters
+    ----------
+    compiles_first
+        Whether the usual kernels are compiled before the search, in processes of their own. Those
+        processes run searches themselves, which compile what they need.
+    """
+
+    def __init__(self, *, compiles_first: bool = True) -> None:
+        self._compiles_first = compiles_first
+
+    def check_options(self, options: SearchOptions) -> None:
+        """Check that the devices are there. See `Executor.check_options`."""
+        resolve_devices(options, 0)
+
+    def build_context(
+        self, inputs: SearchInputs, options: SearchOptions, held_bytes: int
+    ) -> SearchContext:
+        """Calibrate the workers and divide the memory. See `Executor.build_context`."""
+        database, shown = inputs.database, options.progress is True
+        for block in range(len(database.manifest.blocks)):
+            if not database.has_block(block):
+                database.block(block)  # raises: a missing file must not end the search hours later
+        if self._compiles_first and options.backend == "simd":
+            compile_kernels(shown=shown)
+        lengths = [len(query.codes) for query in inputs.queries]
+        with progress_bar("measuring the workers", "", 1, shown=shown):
+            return build_context(database, lengths, inputs.params, options, held_bytes)
+
+    def begin(
+        self,
+        queries: list[Query],
+        numbers: Sequence[int],
+        context: SearchContext,
+        listener: BatchListener,
+        *,
+        ranges: list[Range] | None,
+        done: Collection[TaskId],
+    ) -> ThreadBatch:
+        """Partition a batch among the worker threads. See `Executor.begin`."""
+        stage = ScoringStage(queries, numbers, context, ranges=ranges, done=done)
+        return ThreadBatch(stage, context, listener)
+
+    def close(self) -> None:
+        """Do nothing: the threads end with their batch."""
+
+
+class ThreadBatch(BatchExecution):
+    """One batch of queries on the worker threads.
+
+    Threads run from the beginning to the end of the ``with`` block. They take tasks from the
+    `WorkStealingScheduler` of the stage, alignment tasks before scoring tasks.
+
+    Parameters
+    ----------
+    stage
+        The scoring tasks, planned.
+    context
+        What all queries share.
+    listener
+        Receives the results.
+    """
+
+    def __init__(
+        self, stage: ScoringStage, context: SearchContext, listener: BatchListener
+    ) -> None:
+        self._stage = stage
+        self._context = context
+        self._listener = listener
+        self._cells_reported = 0
+        self.ranges = stage.division.ranges
+
+    def submit(self) -> None:
+        """Do nothing: the stage has queued the tasks, and the ``with`` block starts the threads."""
+
+    def align(self, query: int, result: QueryResult) -> None:
+        """Add background tasks that align the hits of a query. See `BatchExecution.align`."""
+        for hit_indices in split_hits(result, self._context.memory.share):
+            run = partial(align_hits, result, hit_indices, self._context)
+            self._stage.scheduler.add(Task(query, result.query.id, None, run))
+
+    def wait(self) -> None:
+        """Pass on the next report of a worker thread. See `BatchExecution.wait`."""
+        report = self._stage.next_report(self._report_cells)
+        if report is None:
+            return
+        task = report.attempt.task
+        if isinstance(report.value, Scored):
+            assert task.target_range is not None
+            self._listener.add_scores(task.query, task.target_range, report.value)
+        else:
+            self._listener.add_alignments(task.query, report.value)
+
+    def _report_cells(self, cells: int) -> None:
+        """Tell the listener how many cells are new, of so many that are done."""
+        self._listener.add_cells(cells - self._cells_reported)
+        self._cells_reported = cells
+
+    def __enter__(self) -> Self:
+        self._stage.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stage.__exit__(kind, error, traceback)
+        if error is None:
+            self._context.execution_log.learn(self._context.workers)
+
+
+def align_hits(
+    result: QueryResult,
+    hit_indices: NDArray[np.int64],
+    context: SearchContext,
+    worker: Worker,
+    progress: Progress,
+) -> Traced:
+    """Align some hits of a query; the work of an alignment task.
+
+    It runs on a CPU, also in the thread of a GPU worker.
+
+    Parameters
+    ----------
+    result, hit_indices
+        The hits of the query, and (hits,) the indices of those to align.
+    context
+        What all queries share.
+    worker
+        The worker in whose thread it runs.
+    progress
+        Called now and then; raises an exception to stop the work.
+    """
+    targets = result.targets.codes(result.ordinals[hit_indices])
+    scores, strands = result.scores[hit_indices], result.strands[hit_indices]
+    tracer = context.tracer
+    assert tracer is not None
+    return Traced(hit_indices, tracer(result.query.codes, targets, scores, strands, progress))
