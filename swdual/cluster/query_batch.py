@@ -17,6 +17,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
 from swdual.master.context import SearchContext
 from swdual.master.merge import HitMerger
+from swdual.master.partition import PartitionInput
 from swdual.master.ranges import Range
 from swdual.master.serialization import deserialize, read_key
 from swdual.planning.timeline import Span
@@ -80,16 +81,15 @@ class ClusterQueryBatch:
         )
         while not (active := nodes.active):
             nodes.poll()
-        partition = partition_search(
+        given = PartitionInput(
             [len(query.codes) for query in queries],
             context.database,
             [node.kind for node in active],
             [node.rates for node in active],
             context.planner,
             context.params.strand_count,
-            ranges=merger.ranges,
-            done=merger.done.keys(),
         )
+        partition = partition_search(given, ranges=merger.ranges, done=merger.done.keys())
         self._tell = tell
         self.cells_known = merger.begin(partition.ranges)
         of_share = [int(partition.groups[share.group][0]) for share in partition.shares]
