@@ -94,7 +94,15 @@ def _parse_options(texts: Sequence[str], prefix: str) -> dict[str, str]:
 
 
 def fill_name(name: str, combination: Combination) -> str:
-    """Return the name of a file with {policy} and {allocator} filled in."""
+    """Return the name of a file with {policy} and {allocator} filled in.
+
+    Parameters
+    ----------
+    name
+        As the user gave it.
+    combination
+        The policy and the allocator.
+    """
     name = name.replace("{policy}", combination.label)
     return name.replace("{allocator}", combination.placed_by)
 
@@ -178,7 +186,20 @@ class Files:
             raise OutputError("cannot be written: its folder is not yours to write to", file=name)
 
     def write_schedule(self, combination: Combination, schedule: Schedule) -> None:
-        """Write the files of one schedule."""
+        """Write the files of one schedule.
+
+        Parameters
+        ----------
+        combination
+            What made it; fills in the names.
+        schedule
+            The schedule.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
+        """
         for name, write in (
             (self.jobs, jobs_table.write),
             (self.gantt, charts.gantt),

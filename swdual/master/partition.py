@@ -284,11 +284,18 @@ def _plan_one_worker(
 def instance_of(
     seconds: NDArray[np.float64] | Sequence[NDArray[np.float64]], kinds: Sequence[str]
 ) -> Instance:
-    """Return what is to be planned for workers that may all differ: a row of seconds for each.
+    """Return the tasks and workers to plan for, where all workers may differ.
 
     A worker's speed is what all tasks would take the first able one of its kind, over what they
     would take itself: where workers of one kind differ otherwise than by a factor, this and all
     that follows from it is an approximation.
+
+    Parameters
+    ----------
+    seconds
+        (workers, tasks) how long each task takes each worker; infinite if it cannot run there.
+    kinds
+        (workers,) "cpu" or "gpu".
     """
     totals = np.array([row.sum() for row in seconds])
     from swdual.planning.instance import Instance

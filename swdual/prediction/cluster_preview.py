@@ -158,7 +158,15 @@ class ClusterPreview:
         )
 
     def memory(self, kind: NodeKind, partition: ClusterPartition) -> tuple[Memory, Memory]:
-        """Return the memory of a node: what makes it fastest, and the least that it needs."""
+        """Return the memory of a node: what makes it fastest, and the least that it needs.
+
+        Parameters
+        ----------
+        kind
+            Which nodes.
+        partition
+            What the nodes share; the largest group of queries counts.
+        """
         largest = max(partition.groups, key=len, default=np.zeros(0, np.int64))
         # Nothing but lengths is asked of the database here.
         database = cast("Database", self.database)

@@ -193,7 +193,14 @@ class Forecast:
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw the plan and its replay, one above the other: takes what `Plan.gantt` takes.
+        """Draw the plan and its replay, one above the other (needs matplotlib).
+
+        Parameters
+        ----------
+        path
+            A file whose name ends in .svg, .png or .pdf; without it the figure is returned.
+        force
+            Replace a file that exists.
 
         Raises
         ------

@@ -154,7 +154,13 @@ class AvailabilityProfile:
     def release(
         self, start: float, end: float, processors: int, which: Ranges | None = None
     ) -> None:
-        """Release reserved processors in [start, end); parameters as for `reserve`."""
+        """Release reserved processors in [start, end).
+
+        Parameters
+        ----------
+        start, end, processors, which
+            As for `reserve`.
+        """
         self._change(start, end, processors, which)
 
     def next_improvable(
