@@ -321,10 +321,7 @@ class Alignment:
                         notebook.faint(f"  {last}"),
                     )
                 )
-                for name, first, row, last in (
-                    (names[0], a, query, b),
-                    (names[1], c, target, d),
-                )
+                for name, first, row, last in ((names[0], a, query, b), (names[1], c, target, d))
             ]
             between = notebook.text(f"{'':<{wide + digits + 3}}{middle}".rstrip())
             text += (rows[0], between, rows[1], notebook.Markup(""))

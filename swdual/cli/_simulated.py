@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 STDOUT = ("-", "/dev/stdout")
 """Names of standard output."""
 
-REMEDIES = {
-    "offline": "--offline",
-    "sequential": "--kind sequential",
-    "threads": "--kind threads",
-}
+REMEDIES = {"offline": "--offline", "sequential": "--kind sequential", "threads": "--kind threads"}
 """The option that makes the jobs of a trace the kind that a policy needs."""
 
 

@@ -72,11 +72,7 @@ swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
     metavar="N",
     help="Put the residues into N files DB.000, DB.001, ...: one for each node of a cluster.",
 )
-@option(
-    "--force",
-    is_flag=True,
-    help="Replace DB if it exists.",
-)
+@option("--force", is_flag=True, help="Replace DB if it exists.")
 @logging_options
 def command(
     files: tuple[str, ...],

@@ -140,8 +140,7 @@ def command(
             raise click.UsageError("--rates and --times exclude each other.")
         columns = read_times(times)
         plans, refused = _make_plans(
-            planner,
-            lambda name: make_plan(*columns, cpus=cpus or 0, gpus=gpus or 0, planner=name),
+            planner, lambda name: make_plan(*columns, cpus=cpus or 0, gpus=gpus or 0, planner=name)
         )
         facts, lines = {"tasks": len(columns[0])}, [pluralize(len(columns[0]), "task", "tasks")]
     else:

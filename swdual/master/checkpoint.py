@@ -98,11 +98,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        identity: Identity,
-        database: Database,
-        resume: bool,
+        self, path: str | os.PathLike[str], identity: Identity, database: Database, resume: bool
     ) -> None:
         self._journal = journal = Journal(path)
         self._database = database

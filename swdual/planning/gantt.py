@@ -481,13 +481,7 @@ def _notes(panel: Panel, every: int) -> Iterator[tuple[int, str]]:
 
 
 def _svg_panel(
-    panel: Panel,
-    bars: _Bars,
-    left: float,
-    top: float,
-    scale: float,
-    horizon: float,
-    thinner: float,
+    panel: Panel, bars: _Bars, left: float, top: float, scale: float, horizon: float, thinner: float
 ) -> Iterator[str]:
     """Yield the elements of a panel; rows are `thinner` times lower than usual."""
     end, height = left + scale * horizon, PITCH / thinner * len(panel.rows)

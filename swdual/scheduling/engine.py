@@ -22,15 +22,7 @@ from swdual.scheduling.job import Job
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import PolicyPlugin, find_allocator, find_line, find_policy
-from swdual.scheduling.policy import (
-    Decision,
-    DecisionError,
-    Policy,
-    Resize,
-    Running,
-    Start,
-    Stop,
-)
+from swdual.scheduling.policy import Decision, DecisionError, Policy, Resize, Running, Start, Stop
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.schedule import Schedule

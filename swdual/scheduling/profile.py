@@ -72,11 +72,7 @@ class AvailabilityProfile:
         self._size = slices.advance(self._times, self._counts, self._rows, self._size, now)
 
     def find_earliest(
-        self,
-        processors: int,
-        duration: float,
-        choose: Choose | None = None,
-        since: float = -np.inf,
+        self, processors: int, duration: float, choose: Choose | None = None, since: float = -np.inf
     ) -> tuple[float, Ranges | None]:
         """Return the earliest start of a job that delays no reservation, and its processors.
 

@@ -261,15 +261,7 @@ def find_start(
     """
     while True:
         blocking = find_blocking_slice(
-            times,
-            counts,
-            rows,
-            words,
-            size,
-            first,
-            processors,
-            duration,
-            window,
+            times, counts, rows, words, size, first, processors, duration, window
         )
         if blocking < 0:
             return first
