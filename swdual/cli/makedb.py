@@ -7,7 +7,7 @@ import time
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize, set_up_messages
+from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.io.text import duration
@@ -84,10 +84,7 @@ def command(
     memory_limit: int | None,
     shards: int | None,
     force: bool,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    progress: bool,
 ) -> None:
     """Build a database from FASTA or FASTQ files. Searches open it without delay.
 
@@ -98,7 +95,6 @@ def command(
     of them has long and short sequences. A machine that has DB and some of these files can search
     them.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     inputs = [*sources, *files]
     if target is None:
         if len(inputs) < 2 or not files:
@@ -118,7 +114,7 @@ def command(
         force=force,
         memory_limit=memory_limit,
         shards=shards,
-        progress=not (quiet or no_progress),
+        progress=progress,
     )
     with database:
         seconds = time.perf_counter() - started
