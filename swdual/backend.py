@@ -124,10 +124,26 @@ class PrefetchingScorer(Scorer, Protocol):
     def best(
         self, query: bytes, block: int, first: int, last: int, cutoff: int, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the scores that reach a cutoff, and the places in the block of their targets.
+        """Return the scores that reach a cutoff, and the places of their targets.
 
-        The highest come first, equal ones in the order of the database's input. Parameters and
-        errors are otherwise those of a call, which returns all scores.
+        Parameters
+        ----------
+        query, block, first, last, progress
+            As for a call, which returns all scores.
+        cutoff
+            The lowest score to return.
+
+        Returns
+        -------
+        scores
+            (found,) int32, the highest first, equal ones in the order of the database's input.
+        places
+            (found,) int64, the targets' numbers in the block.
+
+        Raises
+        ------
+        EngineError
+            If a score is larger than `MAX_SCORE`.
         """
         ...
 
@@ -144,5 +160,16 @@ class Backend(Protocol):
     """A module in ``swdual.backends``."""
 
     def bind(self, database: Database, scheme: ScoringScheme) -> Scorer:
-        """Return a scorer; it may be called from several threads at once."""
+        """Return a scorer; it may be called from several threads at once.
+
+        Parameters
+        ----------
+        database, scheme
+            What is searched, and how.
+
+        Raises
+        ------
+        DeviceError
+            If the device cannot be used.
+        """
         ...

@@ -47,12 +47,7 @@ class Format(Protocol):
     FIELDS: tuple[str, ...]
 
     def write(
-        self,
-        results: Iterable[QueryResult],
-        stream: Output,
-        fields: Sequence[str],
-        *,
-        header: bool,
+        self, results: Iterable[QueryResult], stream: Output, fields: Sequence[str], *, header: bool
     ) -> None:
         """Write the hits of all queries.
 

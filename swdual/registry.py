@@ -28,6 +28,13 @@ def available(package: str) -> list[str]:
 def load(package: str, name: str) -> ModuleType:
     """Return the module that implements `name`.
 
+    Parameters
+    ----------
+    package
+        The full name of a plug-in package, such as "swdual.backends".
+    name
+        The implementation.
+
     Raises
     ------
     InputError
@@ -38,7 +45,18 @@ def load(package: str, name: str) -> ModuleType:
 
 
 def require(package: str, name: str) -> None:
-    """Check that there is an implementation `name`, without importing it; see `load`."""
+    """Check that there is an implementation `name`, without importing it.
+
+    Parameters
+    ----------
+    package, name
+        As for `load`.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     names = available(package)
     if name not in names:
         folder = package.rpartition(".")[2]
@@ -48,6 +66,15 @@ def require(package: str, name: str) -> None:
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:
     """Return the message for a name that does not exist, with the nearest ones that do.
+
+    Parameters
+    ----------
+    kind
+        What the name stands for, in the singular.
+    name
+        As it was given.
+    names
+        The names that exist.
 
     >>> unknown("matrix", "BLOSUM63", ["BLOSUM62", "PAM30"])
     "unknown matrix 'BLOSUM63'; did you mean BLOSUM62? There are: BLOSUM62, PAM30"

@@ -46,7 +46,7 @@ def proteins(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, path.open("wb") as stream:
         patch.setattr("swdual.database.build.BLOCK_BYTES", 4096)
         found = batch_of(records(PROTEIN, 20, 200, 1))
-        build([found], stream, PROTEIN, title="p", writer="test", scratch=None)
+        build([found], stream, PROTEIN, title="p", scratch=None)
     with Database.open(path) as database:
         yield database
 

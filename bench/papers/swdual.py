@@ -60,7 +60,7 @@ from swdual.backend import Device
 from swdual.master.cost import CostModel
 from swdual.master.devices import available_threads, list_gpus
 from swdual.master.inputs import open_database
-from swdual.master.partition import Division, divide
+from swdual.master.partition import Division, PartitionInput, divide
 from swdual.master.search import Search
 from swdual.master.setup import SMALL_CELLS
 from swdual.master.worker import Worker
@@ -241,7 +241,8 @@ def division_of(
 ) -> Division:
     """Return how `dual` divides a search among these workers."""
     lengths = [len(query.codes) for query in queries]
-    return divide(lengths, database, kinds, [rates[kind] for kind in kinds], "dual")
+    given = PartitionInput(lengths, database, kinds, [rates[kind] for kind in kinds], "dual")
+    return divide(given)
 
 
 def predicted(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
+from swdual.alignment.tracebacks import LETTERS, PAIR, QUERY_ONLY, Tracebacks
 from swdual.io import notebook
 from swdual.io.text import pluralize
 from swdual.sequences.scoring import ScoringScheme
@@ -25,6 +25,12 @@ WIDTH = 60
 
 NAME_WIDTH, TITLE_WIDTH = 24, 70
 """Letters of an identifier before the rows, and of a title, that a notebook shows."""
+
+_NUMBERS = (
+    *("query_start", "query_end", "target_start", "target_end"),
+    *("length", "identities", "positives", "gap_openings", "gaps"),
+)
+"""Fields of an `Alignment`, in the order of the columns of `Tracebacks`."""
 
 _KINDS = {"=": "identical", "+": "positive", " ": "different", "-": "gap"}
 
@@ -106,25 +112,9 @@ class Alignment:
         tracebacks, k
             The alignments of the query as columns, and which of them.
         """
-        names = (name.removesuffix("s") if "_" in name else name for name in COLUMNS)
-        numbers = dict(zip(names, tracebacks.numbers[:, k].tolist(), strict=True))
-        return cls(
-            query=query,
-            target=target,
-            scheme=scheme,
-            score=score,
-            strand=strand,
-            query_start=numbers["query_start"],
-            query_end=numbers["query_end"],
-            target_start=numbers["target_start"],
-            target_end=numbers["target_end"],
-            length=numbers["lengths"],
-            identities=numbers["identities"],
-            positives=numbers["positives"],
-            gap_openings=numbers["gap_opening"],
-            gaps=numbers["gaps"],
-            runs=tuple(tracebacks.runs_of(k).tolist()),
-        )
+        numbers = dict(zip(_NUMBERS, tracebacks.numbers[:, k].tolist(), strict=True))
+        runs = tuple(tracebacks.runs_of(k).tolist())
+        return cls(query, target, scheme, score, strand=strand, runs=runs, **numbers)
 
     @property
     def operations(self) -> list[tuple[str, int]]:
@@ -321,10 +311,7 @@ class Alignment:
                         notebook.faint(f"  {last}"),
                     )
                 )
-                for name, first, row, last in (
-                    (names[0], a, query, b),
-                    (names[1], c, target, d),
-                )
+                for name, first, row, last in ((names[0], a, query, b), (names[1], c, target, d))
             ]
             between = notebook.text(f"{'':<{wide + digits + 3}}{middle}".rstrip())
             text += (rows[0], between, rows[1], notebook.Markup(""))

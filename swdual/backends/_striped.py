@@ -147,6 +147,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
                     best = maximum(best, h)
                 # Pass 2 ("lazy F"): hand F to the lane above, at most once for each lane. It stops
                 # where f - ge <= h in all lanes: pass 1 gave the next row an F of at least h.
+                # (`reaches` tests >=; against h + 1 that is >.)
                 for _ in range(LANES):
                     f = shift_lanes(f, zero)
                     v = 0
@@ -158,7 +159,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
                         h = maximum(h, subtract(f, gx))
                         store(H, v, h)
                         store(E, v, maximum(load(E, v, LANES), h))
-                        f = maximum(further, zero)
+                        f = maximum(further, zero)  # so that no lane wraps at the bottom
                         v += LANES
                     if v < size:
                         break

@@ -96,6 +96,8 @@ class SimdScorer:
         narrowest, *wider = self.score_widths
         packed = self._pack(block, first, last, narrowest.lanes)
         scores = self._score(letters, packed, narrowest, progress)
+        # Score what is -1 again with wider numbers. These cells were reported before: `progress(0)`
+        # reports none, but lets the search stop.
         for score_width in wider:
             overflowed = np.flatnonzero(scores < 0)
             if len(overflowed) == 0:
@@ -142,6 +144,7 @@ class SimdScorer:
         with self._lock:
             ready = [key for key, future in self._packs.items() if future.done()]
             held = sum(self._packs[key].result().bytes for key in ready)
+            # The one that was used last stays, however large it is.
             for key in ready[:-1]:
                 if held <= self._kept_bytes:
                     break
@@ -214,6 +217,7 @@ def _score_batches(
     scratch = [allocate_aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     used = np.flatnonzero(np.bincount(query))
+    # A call takes as many whole batches as fit into `step` column groups, but at least one.
     step = max(1, CALL_CELLS // max(1, len(query) * group))
     while first < last:
         end = packed.batch_starts[first] + step
@@ -256,6 +260,7 @@ def _score_each(
     ]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     cells = packed.lengths[targets] * len(query)
+    # A new call begins with each target that takes the sum of cells past a multiple of CALL_CELLS.
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
     for call_targets, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
         target_kernel(score_width.bits, lanes)(

@@ -6,6 +6,7 @@ Errors become one line on standard error and an exit code: 1 input or option, 2 
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import io
@@ -214,7 +215,10 @@ on_invalid_option = option(
 
 
 def logging_options(function: Any) -> Any:
-    """Add the options that control the messages of a command."""
+    """Add the options that control the messages of a command, and set these up before it runs.
+
+    Of the options it only gets whether to draw a progress bar, as `progress`.
+    """
 
     @option("--quiet", is_flag=True, help="Print only errors on standard error.")
     @option("-v", "--verbose", is_flag=True, help="Print details of each step.")
@@ -226,32 +230,18 @@ def logging_options(function: Any) -> Any:
         metavar="FILE",
         help="Append the messages to FILE, with all details.",
     )
-    def options(**_: Any) -> None: ...
+    @functools.wraps(function)
+    def command(
+        *, quiet: bool, verbose: bool, no_progress: bool, log: str | None, **options: Any
+    ) -> None:
+        _set_up_messages(quiet=quiet, verbose=verbose, log=log)
+        function(progress=not (quiet or no_progress), **options)
 
-    function.__click_params__ = [
-        *getattr(function, "__click_params__", []),
-        *getattr(options, "__click_params__", []),
-    ]
-    return function
+    return command
 
 
-def set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
-    """Send the package's messages to standard error, and to a file if there is one.
-
-    Parameters
-    ----------
-    quiet
-        Show errors only.
-    verbose
-        Show details, too.
-    log
-        A file that all messages are appended to, or None.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be opened.
-    """
+def _set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
+    """Send the package's messages to standard error, and to a file if there is one."""
     logger = logging.getLogger("swdual")
     logger.setLevel(logging.DEBUG if verbose or log is not None else logging.INFO)
     logger.propagate = False

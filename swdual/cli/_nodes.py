@@ -18,7 +18,15 @@ GIB = 2**30
 
 
 def show(preview: ClusterPreview, forecast: Forecast, *, as_json: bool) -> None:
-    """Print a forecast, as tables or as one JSON object."""
+    """Print a forecast, as tables or as one JSON object.
+
+    Parameters
+    ----------
+    preview, forecast
+        The search on a cluster, and what one planner makes of it.
+    as_json
+        Print JSON.
+    """
     memory = {kind.name: preview.memory(kind, forecast.partition) for kind in preview.cluster.kinds}
     if as_json:
         facts = _facts(preview) | forecast.to_dict()

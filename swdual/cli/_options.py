@@ -41,13 +41,7 @@ class Count(click.IntRange):
     name = "whole number"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Return the name of the value in the help.
-
-        Parameters
-        ----------
-        param, ctx
-            Option and context, from click.
-        """
+        """Return the name of the value in the help. See `ParamType.get_metavar` of click."""
         return "N"
 
 
@@ -95,12 +89,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Answer BLAST's options that swdual does not have, and parse the others.
 
-        Parameters
-        ----------
-        ctx
-            The context, from click.
-        args
-            The words of the command line.
+        See `Command.parse_args` of click.
         """
         words = [*self._translate_blast(ctx, args)]
         ctx.meta[_WRITTEN] = self._written(words)
@@ -153,10 +142,7 @@ class Command(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by groups, with all explanations in one column.
 
-        Parameters
-        ----------
-        ctx, formatter
-            Context and formatter, from click.
+        See `Command.format_options` of click.
         """
         records = {
             str(each.name): record
@@ -182,13 +168,7 @@ class Command(click.Command):
                     formatter.write_dl(rows, col_max=width)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples and the exit codes.
-
-        Parameters
-        ----------
-        ctx, formatter
-            Context and formatter, from click.
-        """
+        """Write the examples and the exit codes. See `Command.format_epilog` of click."""
         if self.examples:
             with formatter.section("Examples"):
                 for line in self.examples:

@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 STDOUT = ("-", "/dev/stdout")
 """Names of standard output."""
 
-REMEDIES = {
-    "offline": "--offline",
-    "sequential": "--kind sequential",
-    "threads": "--kind threads",
-}
+REMEDIES = {"offline": "--offline", "sequential": "--kind sequential", "threads": "--kind threads"}
 """The option that makes the jobs of a trace the kind that a policy needs."""
 
 
@@ -94,7 +90,15 @@ def _parse_options(texts: Sequence[str], prefix: str) -> dict[str, str]:
 
 
 def fill_name(name: str, combination: Combination) -> str:
-    """Return the name of a file with {policy} and {allocator} filled in."""
+    """Return the name of a file with {policy} and {allocator} filled in.
+
+    Parameters
+    ----------
+    name
+        As the user gave it.
+    combination
+        The policy and the allocator.
+    """
     name = name.replace("{policy}", combination.label)
     return name.replace("{allocator}", combination.placed_by)
 
@@ -178,7 +182,20 @@ class Files:
             raise OutputError("cannot be written: its folder is not yours to write to", file=name)
 
     def write_schedule(self, combination: Combination, schedule: Schedule) -> None:
-        """Write the files of one schedule."""
+        """Write the files of one schedule.
+
+        Parameters
+        ----------
+        combination
+            What made it; fills in the names.
+        schedule
+            The schedule.
+
+        Raises
+        ------
+        OutputError
+            If a file cannot be written.
+        """
         for name, write in (
             (self.jobs, jobs_table.write),
             (self.gantt, charts.gantt),

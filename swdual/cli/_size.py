@@ -24,20 +24,7 @@ class Size(click.ParamType[int]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
-        """Return the number.
-
-        Parameters
-        ----------
-        value
-            The text.
-        param, ctx
-            Option and context, from click.
-
-        Raises
-        ------
-        click.BadParameter
-            If the text is not a size; the message shows examples.
-        """
+        """Return the number; an error shows examples. See `ParamType.convert` of click."""
         number = size(str(value), self.thousand)
         if number is None:
             self.fail(

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, set_up_messages
+from swdual.cli import logging_options, on_invalid_option
 from swdual.cli._complete import complete_format
 from swdual.cli._options import Command, limit_threads, option, output_options, scheme_options
 
@@ -62,10 +62,7 @@ def command(
     out: str,
     header: bool | None,
     force: bool,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    progress: bool,
     **options: Any,
 ) -> None:
     """Show the best local alignment of A with B.
@@ -74,7 +71,6 @@ def command(
     every sequence of B, and the best alignment comes first. Memory grows with the lengths of the
     sequences, not with their product.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.io.output import replace_file
     from swdual.master.search import Search
     from swdual.options import SearchOptions
@@ -92,7 +88,7 @@ def command(
                 max_target_seqs=0,
                 evalue=None if options["stats"] == "none" else math.inf,
                 align=chosen.needs_alignment,
-                progress=not (quiet or no_progress),
+                progress=progress,
                 **options,
             ),
         )

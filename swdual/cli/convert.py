@@ -6,7 +6,7 @@ import logging
 
 import click
 
-from swdual.cli import logging_options, pluralize, set_up_messages
+from swdual.cli import logging_options, pluralize
 from swdual.cli._complete import complete_format
 from swdual.cli._options import Command, option
 
@@ -59,10 +59,7 @@ def command(
     after: str | None,
     header: bool | None,
     force: bool,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    **_: bool,
 ) -> None:
     """Convert a table of hits from one format to another.
 
@@ -71,7 +68,6 @@ def command(
     not written. A text table must have BLAST's twelve fields, or the names of its fields in the
     first line. Files whose names end in .gz, .bz2, .xz or .zst are compressed.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.results.conversion import convert
 
     rows = convert(source, target, before=before, after=after, header=header, force=force)

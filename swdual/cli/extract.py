@@ -51,10 +51,7 @@ class _Range(click.ParamType[object]):
 
 
 @click.command(
-    "extract",
-    cls=Command,
-    examples=EXAMPLES,
-    short_help="Write sequences of a database as FASTA.",
+    "extract", cls=Command, examples=EXAMPLES, short_help="Write sequences of a database as FASTA."
 )
 @click.argument("words", nargs=-1, metavar="DB [ID...]", shell_complete=complete_files)
 @option("-d", "--db", blast="-db", type=click.Path(), help="Database (same as the first argument).")

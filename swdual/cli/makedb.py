@@ -7,7 +7,7 @@ import time
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize, set_up_messages
+from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.io.text import duration
@@ -72,11 +72,7 @@ swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
     metavar="N",
     help="Put the residues into N files DB.000, DB.001, ...: one for each node of a cluster.",
 )
-@option(
-    "--force",
-    is_flag=True,
-    help="Replace DB if it exists.",
-)
+@option("--force", is_flag=True, help="Replace DB if it exists.")
 @logging_options
 def command(
     files: tuple[str, ...],
@@ -88,10 +84,7 @@ def command(
     memory_limit: int | None,
     shards: int | None,
     force: bool,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    progress: bool,
 ) -> None:
     """Build a database from FASTA or FASTQ files. Searches open it without delay.
 
@@ -102,7 +95,6 @@ def command(
     of them has long and short sequences. A machine that has DB and some of these files can search
     them.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     inputs = [*sources, *files]
     if target is None:
         if len(inputs) < 2 or not files:
@@ -122,7 +114,7 @@ def command(
         force=force,
         memory_limit=memory_limit,
         shards=shards,
-        progress=not (quiet or no_progress),
+        progress=progress,
     )
     with database:
         seconds = time.perf_counter() - started

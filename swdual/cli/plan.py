@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize, set_up_messages
+from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
 from swdual.io.progress import progress_bar
@@ -103,10 +103,7 @@ def command(
     as_json: bool,
     gantt: str | None,
     force: bool,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    progress: bool,
     **options: Any,
 ) -> None:
     """Predict how long a search of QUERIES in DB takes, and which worker does what.
@@ -114,8 +111,7 @@ def command(
     Nothing is searched. The plan may be for another machine: give its numbers of CPUs and GPUs,
     and how fast they are. No plan of the same tasks can be shorter than the lower bound.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
-    progress = not (quiet or no_progress) and "-" not in files
+    progress = progress and "-" not in files
     if nodes is not None:
         given = {"--times": times, "--cpus": cpus, "--gpus": gpus, "--rates": rates}
         _plan_cluster(
@@ -140,8 +136,7 @@ def command(
             raise click.UsageError("--rates and --times exclude each other.")
         columns = read_times(times)
         plans, refused = _make_plans(
-            planner,
-            lambda name: make_plan(*columns, cpus=cpus or 0, gpus=gpus or 0, planner=name),
+            planner, lambda name: make_plan(*columns, cpus=cpus or 0, gpus=gpus or 0, planner=name)
         )
         facts, lines = {"tasks": len(columns[0])}, [pluralize(len(columns[0]), "task", "tasks")]
     else:

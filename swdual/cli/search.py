@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize, set_up_messages
+from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_format, complete_names
 from swdual.cli._options import (
     Command,
@@ -245,10 +245,7 @@ def command(
     cluster: str | None,
     trace: str | None,
     gantt: str | None,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    progress: bool,
     **options: Any,
 ) -> None:
     """Find the best hits of each query in a database by exact Smith-Waterman alignment.
@@ -268,7 +265,6 @@ def command(
     BLAST's own options work too: -query, -db, -outfmt, -evalue, -max_target_seqs, -num_threads
     and the others.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     if cluster is None:
         options["threads"] = limit_threads(options["threads"])
     names = list(files)
@@ -343,7 +339,7 @@ def command(
             source,
             db,
             SearchOptions(
-                progress=not (quiet or no_progress),
+                progress=progress,
                 journal=journal,
                 resume=resume,
                 cluster=cluster,

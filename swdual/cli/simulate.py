@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import logging_options, set_up_messages
+from swdual.cli import logging_options
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, Real, option
 from swdual.io.text import sanitize
@@ -216,10 +216,7 @@ def command(
     usage: str | None,
     distribution: str | None,
     force: bool,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    progress: bool,
     **chosen: Any,
 ) -> None:
     """Replay TRACE, a file in the Standard Workload Format, under scheduling policies.
@@ -228,7 +225,6 @@ def command(
     requested times, not run times; a job is killed when its requested time is over. All times are
     in seconds of the trace.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     tables = {"--jobs-out": jobs_out, "--comparison-out": comparison_out}
     alone = [name for name, path in tables.items() if path in ("-", "/dev/stdout")]
     if alone and (as_json or explain or len(alone) > 1):
@@ -270,7 +266,7 @@ def command(
         explain=explain,
         remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},
         on_schedule=write_schedule,
-        progress=not (quiet or no_progress),
+        progress=progress,
     )
     files.write_comparison(outcome.comparison, schedules)
     if alone:

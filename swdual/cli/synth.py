@@ -6,7 +6,7 @@ import logging
 
 import click
 
-from swdual.cli import logging_options, set_up_messages
+from swdual.cli import logging_options
 from swdual.cli._options import Command, Count, option
 from swdual.cli._size import Size
 from swdual.io.text import pluralize
@@ -61,10 +61,7 @@ def command(
     family_size: int,
     queries: int | None,
     force: bool,
-    quiet: bool,
-    verbose: bool,
-    no_progress: bool,
-    log: str | None,
+    **_: bool,
 ) -> None:
     """Write artificial protein families with about RESIDUES residues in FASTA format.
 
@@ -74,7 +71,6 @@ def command(
     recognizable. About 4 % of the sequences have no relative. Each header names the family, the
     member and its divergence: the fraction of residues that were replaced since the ancestor.
     """
-    set_up_messages(quiet=quiet, verbose=verbose, log=log)
     from swdual.io.output import Utf8, replace_file
     from swdual.sequences import synthesis
 

@@ -30,6 +30,7 @@ from swdual.master.execution_log import ExecutionLog
 from swdual.master.executor import BatchExecution, BatchListener, Executor
 from swdual.master.inputs import SearchInputs
 from swdual.master.memory import plan_memory
+from swdual.master.partition import PartitionInput
 from swdual.master.ranges import Range, TaskId
 from swdual.master.serialization import deserialize, read_key
 from swdual.master.setup import MAX_BATCH_CANDIDATES, estimate_needs, make_context
@@ -128,16 +129,15 @@ class DaskExecutor(Executor):
         assert dispatcher is not None
         while not (active := nodes.active):
             nodes.poll()
-        partition = partition_search(
+        given = PartitionInput(
             [len(query.codes) for query in queries],
             context.database,
             [node.kind for node in active],
             [node.rates for node in active],
             context.planner,
             context.params.strand_count,
-            ranges=ranges,
-            done=done,
         )
+        partition = partition_search(given, ranges=ranges, done=done)
         batch = DaskBatch(
             queries, numbers, context, listener, nodes, dispatcher, partition, self._batches
         )

@@ -17,7 +17,7 @@ from swdual import registry
 from swdual.cluster.grouping import Share, find_pending, group_queries
 from swdual.cluster.placement import assign_nodes
 from swdual.master.cost import CostModel
-from swdual.master.partition import GOOD_ENOUGH, PATIENCE, instance_of
+from swdual.master.partition import GOOD_ENOUGH, PATIENCE, PartitionInput, instance_of
 from swdual.master.ranges import Range, TargetLengths, compute_columns, cut
 from swdual.planning.instance import divisible_bound
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
@@ -70,60 +70,40 @@ class ClusterPartition:
 
 
 def partition_search(
-    lengths: Sequence[int],
-    database: TargetLengths,
-    kinds: Sequence[str],
-    rates: Sequence[CostModel],
-    planner: str,
-    strand_count: int = 1,
+    given: PartitionInput,
     *,
     ranges: list[Range] | None = None,
     done: Collection[tuple[int, int]] = (),
-    max_range_cost: int | None = None,
 ) -> ClusterPartition:
     """Return a partition with a short predicted makespan, and few blocks for each node.
 
     Parameters
     ----------
-    lengths
-        Residues of each query.
-    database
-        The targets.
-    kinds, rates
-        Of each node: "gpu" if it has one, else "cpu", and what shares cost it: see `combine_rates`.
-    planner
-        Name of the planner.
-    strand_count
-        Strands to compare.
+    given
+        The queries, the targets, and the nodes. The kind of a node is "gpu" if it has one, else
+        "cpu"; its rates are those of `combine_rates`.
     ranges
         How the targets are cut already.
     done
         Queries and numbers of such ranges that need not be compared again.
-    max_range_cost
-        What a range weighs at most: see `cut`.
     """
-    only = getattr(registry.load(PACKAGE, planner), "KIND", None)
-    able = [only not in kinds or kind == only for kind in kinds]
-    costs = _Costs(np.asarray(lengths, np.int64), rates, able, strand_count)
-    width = max(each.width for each in rates)
+    costs = _Costs(given)
+    database, query_count = given.database, len(given.lengths)
 
     if ranges is None:
 
         def attempt(wanted: float) -> ClusterPartition:
-            parts = max(1, math.ceil(wanted / max(1, len(lengths))))
-            ranges = cut(
-                database, parts, shares=len(kinds), width=width, max_range_cost=max_range_cost
-            )
-            left = find_pending(len(lengths), ranges)
-            return _plan_shares(costs, database, ranges, left, wanted, kinds, planner)
+            parts = max(1, math.ceil(wanted / max(1, query_count)))
+            ranges = cut(database, parts, shares=len(given.kinds), width=given.width)
+            return _plan_shares(given, costs, ranges, find_pending(query_count, ranges), wanted)
 
         return _best(attempt, costs.shares_worth(database.residues))
 
-    left = find_pending(len(lengths), ranges, done)
+    left = find_pending(query_count, ranges, done)
     weights = np.array([each.residues for each in ranges], np.float64)
     part = weights @ left @ costs.lengths / max(1.0, weights.sum() * costs.lengths.sum())
     return _best(
-        lambda wanted: _plan_shares(costs, database, ranges, left, wanted, kinds, planner),
+        lambda wanted: _plan_shares(given, costs, ranges, left, wanted),
         costs.shares_worth(part * database.residues),
     )
 
@@ -149,20 +129,16 @@ def _best(attempt: Callable[[float], ClusterPartition], wanted: float) -> Cluste
 class _Costs:
     """What shares cost the nodes."""
 
-    def __init__(
-        self,
-        lengths: NDArray[np.int64],
-        rates: Sequence[CostModel],
-        able: Sequence[bool],
-        strand_count: int,
-    ) -> None:
-        self.lengths = lengths
-        self.strand_count = strand_count
-        self.rates = rates
-        self._able = able
-        self._distinct = {id(each): each for each in rates}
+    def __init__(self, given: PartitionInput) -> None:
+        self.lengths = np.asarray(given.lengths, np.int64)
+        self.strand_count = given.strand_count
+        self.rates = given.rates
+        only = getattr(registry.load(PACKAGE, given.planner), "KIND", None)
+        self._able = [only not in given.kinds or kind == only for kind in given.kinds]
+        self._distinct = {id(each): each for each in given.rates}
         self._column = {
-            key: each.seconds(lengths, 1.0) - each.startup for key, each in self._distinct.items()
+            key: each.seconds(self.lengths, 1.0) - each.startup
+            for key, each in self._distinct.items()
         }
 
     def shares_worth(self, residues: float) -> float:
@@ -217,25 +193,24 @@ class _Costs:
 
 
 def _plan_shares(
+    given: PartitionInput,
     costs: _Costs,
-    database: TargetLengths,
     ranges: list[Range],
     left: NDArray[np.bool_],
     wanted: float,
-    kinds: Sequence[str],
-    planner: str,
 ) -> ClusterPartition:
     """Return the partition into about so many shares."""
-    mean = database.residues / max(1, len(ranges))
+    kinds = given.kinds
+    mean = given.database.residues / max(1, len(ranges))
     order = np.argsort(-costs.lengths, kind="stable")
     groups, shares = group_queries(costs.of_queries(mean), order, ranges, left, wanted)
-    seconds = costs.of_shares(database, ranges, groups, shares)
+    seconds = costs.of_shares(given.database, ranges, groups, shares)
     residues = np.array([each.residues for each in ranges], np.int64)
     group, range_number = np.array(shares, np.int64).reshape(-1, 2).T
     query_residues = np.array([costs.lengths[each].sum() for each in groups], np.int64)
     cells = costs.strand_count * query_residues[group] * residues[range_number]
     instance = instance_of(seconds, kinds)
-    plan = plan_instance(instance, planner)
+    plan = plan_instance(instance, given.planner)
     # The planner numbers CPUs before GPUs.
     order = np.argsort([kind == "gpu" for kind in kinds], kind="stable")
     plan = replace(plan, kinds=tuple(kinds), workers=order[plan.workers])

@@ -40,6 +40,7 @@ from swdual.errors import InputError
 from swdual.io.text import pluralize
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.sequence import Batch
+from swdual.version import __version__
 
 RUN_RESIDUES = 384 << 20
 """Residues kept in memory before a sorted run goes to disk."""
@@ -81,7 +82,6 @@ def build(
     alphabet: Alphabet,
     *,
     title: str,
-    writer: str,
     scratch: Path | None,
     room: BuildMemoryPlan | None = None,
     shards: Sequence[OutputStream] = (),
@@ -97,8 +97,8 @@ def build(
         Empty and seekable.
     alphabet
         The letters of the codes.
-    title, writer
-        Title of the database, and the release that writes it.
+    title
+        Title of the database.
     scratch
         Folder for temporary files; None takes the system's.
     room
@@ -133,7 +133,7 @@ def build(
             blocks.append(write_block(sections, targets, blocks, deal.next(targets)))
         names.write(sections, title)
         manifest = Manifest(
-            writer=writer,
+            writer=f"swdual {__version__}",
             alphabet=alphabet.name,
             title=title,
             sequences=sum(block.sequences for block in blocks),

@@ -44,7 +44,6 @@ from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
-from swdual.version import __version__
 
 SIZES_AT_ONCE = 10_000
 """Header lines held in memory while all are listed."""
@@ -191,8 +190,7 @@ class Database:
         from swdual.database.build import build
 
         stream = io.BytesIO()
-        writer = f"swdual {__version__}"
-        build(batches, stream, alphabet, title=name, writer=writer, scratch=None)
+        build(batches, stream, alphabet, title=name, scratch=None)
         return cls(MemoryFile(stream.getbuffer(), name))
 
     @classmethod

@@ -23,7 +23,6 @@ from swdual.io.text import pluralize
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
-from swdual.version import __version__
 
 logger = logging.getLogger("swdual")
 
@@ -119,7 +118,6 @@ def makedb(
             stream,
             alphabet,
             title=title if title is not None else os.fspath(paths[0]),
-            writer=f"swdual {__version__}",
             scratch=target.parent,
             room=room,
             shards=parts,

@@ -13,9 +13,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 
 
-def peek(
-    results: Iterable[QueryResult],
-) -> tuple[QueryResult | None, Iterator[QueryResult]]:
+def peek(results: Iterable[QueryResult]) -> tuple[QueryResult | None, Iterator[QueryResult]]:
     """Return the first result, or None, and an iterator over all results."""
     results = iter(results)
     first = next(results, None)

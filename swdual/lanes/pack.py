@@ -150,6 +150,7 @@ def pack(
         codes,
         codes.view(np.uint64),
     )
+    # An event a target: in each batch by the group in which it ends, then by lane.
     ends = group + -(-lengths // COLUMNS) - 1
     order = np.lexsort((lane, ends, batch))
     return Pack(
@@ -288,6 +289,7 @@ def _interleave(
                 together += 1
         done = 0
         if together == 8:
+            # Lengths descend: the last of the eight is the shortest.
             done = lengths[k + 7] // 8 * 8
             at = (groups[k] * group_bytes + lane[k]) // 8
             for i in range(0, done, 8):

@@ -275,6 +275,7 @@ def _look_up(builder: Any, table: Any, codes: Any) -> Any:
         _look_up_register(builder, instructions, table, _lanes(builder, codes, start, width))
         for start in range(0, lanes, width)
     ]
+    # Join neighbours, then the joined ones; there is always a power of two of them.
     while len(pieces) > 1:
         pairs = zip(pieces[::2], pieces[1::2], strict=True)
         pieces = [_joined(builder, first, second) for first, second in pairs]

@@ -98,11 +98,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        identity: Identity,
-        database: Database,
-        resume: bool,
+        self, path: str | os.PathLike[str], identity: Identity, database: Database, resume: bool
     ) -> None:
         self._journal = journal = Journal(path)
         self._database = database
@@ -172,7 +168,20 @@ class Checkpoint:
         return None
 
     def begin(self, first: int, end: int, ranges: Sequence[Range]) -> None:
-        """Note into which ranges the targets are cut for queries `first` to `end - 1`."""
+        """Record into which ranges the targets are cut for a stretch of queries.
+
+        Parameters
+        ----------
+        first, end
+            Queries `first` to ``end - 1`` of the search.
+        ranges
+            They cover all targets.
+
+        Raises
+        ------
+        OutputError
+            If the journal cannot be written.
+        """
         stretch = (first, end, list(ranges))
         if stretch not in self._stretches:
             record = [first, end, *(each[:3] for each in ranges)]
@@ -180,7 +189,13 @@ class Checkpoint:
             self._stretches.append(stretch)
 
     def done(self, first: int, end: int, ranges: Sequence[Range]) -> dict[TaskId, int]:
-        """Return the tasks that are done, queries counted from `first`, and where they are kept."""
+        """Return the tasks of a stretch that are done, each with the number that `read` takes.
+
+        Parameters
+        ----------
+        first, end, ranges
+            As for `begin`; task ids count queries from `first`, and ranges by their place here.
+        """
         range_numbers = {each[:3]: number for number, each in enumerate(ranges)}
         return {
             TaskId(query - first, range_numbers[key]): number
@@ -235,7 +250,15 @@ def read_completion(journal: Journal) -> bytes | None:
 
 
 def list_differences(kept: Identity, identity: Identity) -> list[str]:
-    """Return in what two searches differ, such as "evalue 10.0, not 0.01"."""
+    """Return in what two searches differ, such as "evalue 10.0, not 0.01".
+
+    Parameters
+    ----------
+    kept
+        The search of a journal or an output, named first.
+    identity
+        The present search.
+    """
     return [
         f"{name} {_shown(kept, name)}, not {_shown(identity, name)}"
         for name in {**kept, **identity}

@@ -82,7 +82,15 @@ class Completion:
             journal.close()
 
     def keep(self, descriptor: int, identity: Identity) -> None:
-        """Record that this file is the output of this search."""
+        """Record that a file is the output of this search, in the file if it has room: see `left`.
+
+        Parameters
+        ----------
+        descriptor
+            The output, open and whole.
+        identity
+            The search.
+        """
         record = json.dumps({**identity, **self._shown, _CONTENT: _digest(descriptor)}).encode()
         self._left = None
         try:

@@ -302,10 +302,7 @@ class SearchContext:
 
 
 def evaluate_scores(
-    statistics: Statistics,
-    scores: NDArray[np.int64],
-    query_length: int,
-    lengths: NDArray[np.int64],
+    statistics: Statistics, scores: NDArray[np.int64], query_length: int, lengths: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (targets,) bit scores and (targets,) natural logarithms of E-values.
 

@@ -183,7 +183,15 @@ class CostModel:
         return self.overhead(residues, share) + self.cells_time(query_lengths, residues)
 
     def overhead(self, residues: ArrayLike, share: float = 0.0) -> NDArray[np.float64]:
-        """Return predicted seconds of tasks besides their cells; see `seconds`."""
+        """Return predicted seconds of tasks besides their cells.
+
+        Parameters
+        ----------
+        residues
+            (tasks,) of each task's range.
+        share
+            The part of a range's layout that each task pays for.
+        """
         return self.startup + np.asarray(residues) * (self.layout * share)
 
     def cells_time(self, query_lengths: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
@@ -315,7 +323,14 @@ def interpolate_columns(
 def interpolate(query_lengths: ArrayLike, at_knots: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return values at query lengths, straight between `KNOTS` over logarithms of both.
 
-    Below the first length and beyond the last the value is that of it.
+    Below the first length in `KNOTS` it is the first value, beyond the last one the last.
+
+    Parameters
+    ----------
+    query_lengths
+        Residues, 1 or more; the result has this shape.
+    at_knots
+        (knots,) the value at each length in `KNOTS`, above 0.
     """
     values: NDArray[np.float64] = np.exp(
         np.interp(np.log(query_lengths), np.log(KNOTS), np.log(at_knots))
@@ -626,9 +641,16 @@ class CalibrationCache:
                 self._known[key] = _rates_of_entry(entry)
 
     def find(self, name: str, device_mix: str, measure: Callable[[], CostModel]) -> CostModel:
-        """Return the rates of a kind of worker among those that compute together.
+        """Return the rates of a kind of worker, measured if they are not known.
 
-        Rates depend on the other workers that compute at the same time, so each mix has its own.
+        Parameters
+        ----------
+        name
+            What equal devices are called.
+        device_mix
+            The devices that compute at the same time; rates depend on them.
+        measure
+            Returns the rates; called if they are not known.
         """
         key = self._key(name, device_mix)
         if key not in self._known:
@@ -638,7 +660,15 @@ class CalibrationCache:
         return replace(known, seen=[*known.seen])
 
     def keep(self, name: str, device_mix: str, rates: CostModel) -> None:
-        """Remember corrected rates; write them with `save`."""
+        """Remember corrected rates; write them with `save`.
+
+        Parameters
+        ----------
+        name, device_mix
+            As for `find`.
+        rates
+            They are copied.
+        """
         key = self._key(name, device_mix)
         self._known[key] = self._new[key] = replace(rates, seen=[*rates.seen])
 

@@ -43,9 +43,14 @@ class ExecutionLog:
         self._seen: list[list[tuple[float, float, float, float]]] = [[] for _ in names]
 
     def begin(self, plan: Plan, queries: Sequence[int]) -> None:
-        """Note that workers now begin with a plan; `queries` are the numbers of its tasks' queries.
+        """Note that workers now begin with a plan.
 
-        A plan without calibrated rates predicts nothing and is not stored.
+        Parameters
+        ----------
+        plan
+            Without calibrated rates it predicts nothing and is not stored.
+        queries
+            (tasks,) the number of each task's query in the search.
         """
         now = time.perf_counter()
         if self._began is None:
@@ -59,7 +64,15 @@ class ExecutionLog:
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def add(self, report: AttemptReport, query: int, length: int) -> None:
-        """Note how an attempt went, for a query of some number and length."""
+        """Note how an attempt went.
+
+        Parameters
+        ----------
+        report
+            The attempt, its outcome and its times.
+        query, length
+            The number of its query in the search, and that query's residues.
+        """
         attempt, task = report.attempt, report.attempt.task
         began = self._began or 0.0
         predicted = math.nan

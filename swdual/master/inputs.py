@@ -154,7 +154,20 @@ def _log_database(database: Database) -> Database:
 
 
 def choose_strand(database: Database, strand: str | None) -> str:
-    """Return the strand to compare: what was asked for, or both of nucleotides."""
+    """Return the strand to compare.
+
+    Parameters
+    ----------
+    database
+        What is searched.
+    strand
+        As the option of `swdual.search`. None: both of nucleotides, "plus" of proteins.
+
+    Raises
+    ------
+    InputError
+        If there is no such strand, or the database holds proteins.
+    """
     bases = database.alphabet is NUCLEOTIDE
     if strand is None:
         return "both" if bases else "plus"
@@ -172,7 +185,24 @@ def read_queries(
     on_invalid: OnInvalid,
     memory_limit: int | None = None,
 ) -> list[Sequence]:
-    """Return the queries, of the database's type."""
+    """Return the queries, in their order.
+
+    Parameters
+    ----------
+    source
+        As the queries of `swdual.search`.
+    database
+        What is searched; the queries are read in its alphabet.
+    dbtype, on_invalid, memory_limit
+        As the options of `swdual.search`; with "prot", queries that look like nucleotides pass.
+
+    Raises
+    ------
+    InputError
+        If they cannot be read, or look like nucleotides but the database holds proteins.
+    MemoryLimitError
+        If they do not fit into memory beside the database.
+    """
     found = as_sequences(source, database.alphabet, on_invalid=on_invalid, unnamed="query")
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
     if dbtype != "prot":
@@ -205,7 +235,21 @@ def make_scoring_scheme(
     penalty: int | None,
     task: str | None = None,
 ) -> ScoringScheme:
-    """Return the scoring scheme: what was asked for, or the defaults for the kind of database."""
+    """Return the scoring scheme of a search.
+
+    Parameters
+    ----------
+    database
+        What is searched.
+    matrix, gap_open, gap_extend, reward, penalty, task
+        As the options of `swdual.search`. None: the default of the task; the default task is that
+        of the database's kind.
+
+    Raises
+    ------
+    InputError, MatrixError
+        If the options contradict each other or the database, or there is no such task or matrix.
+    """
     bases = database.alphabet is NUCLEOTIDE
     chosen_task = find_task(task or ("blastn" if bases else "blastp"))
     if chosen_task.dbtype != database.alphabet.name:

@@ -198,6 +198,13 @@ def estimate_max_memory(needs: Needs) -> Memory:
 def plan_memory(needs: Needs, allowed: Allowance) -> Memory:
     """Return how a search divides the memory that it may use.
 
+    Parameters
+    ----------
+    needs
+        What the memory depends on.
+    allowed
+        How much it may be, and what limits it.
+
     Raises
     ------
     MemoryLimitError
@@ -220,7 +227,16 @@ def measure_held_bytes() -> int:
 def limit_to_memory(
     queries: Iterable[Sequence], held: int, allowed: Allowance
 ) -> Iterator[Sequence]:
-    """Yield queries while they fit into memory, beside a database that takes `held` bytes.
+    """Yield queries while they fit into memory.
+
+    Parameters
+    ----------
+    queries
+        They are all read, even those that are not yielded.
+    held
+        Bytes of a database that is held in memory.
+    allowed
+        How much memory the search may use, and what limits it.
 
     Raises
     ------

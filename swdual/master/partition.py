@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
-from swdual.database.database import Database
 from swdual.master.cost import KNOTS, CostModel, interpolate_columns
-from swdual.master.ranges import Range, TaskId, compute_columns, cut, list_task_ids
+from swdual.master.ranges import Range, TargetLengths, TaskId, compute_columns, cut, list_task_ids
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
@@ -49,6 +48,42 @@ DUAL = "dual"
 
 
 @dataclass(frozen=True, eq=False)
+class PartitionInput:
+    """What is to be partitioned, and the workers or nodes that share it.
+
+    Parameters
+    ----------
+    lengths
+        Residues of each query.
+    database
+        The targets.
+    kinds, rates
+        Of each worker or node: "cpu" or "gpu", and what tasks cost it.
+    planner
+        Name of the planner.
+    strand_count
+        Strands to compare.
+    """
+
+    lengths: Sequence[int]
+    database: TargetLengths
+    kinds: Sequence[str]
+    rates: Sequence[CostModel]
+    planner: str
+    strand_count: int = 1
+
+    @property
+    def width(self) -> int:
+        """Targets that the widest of the workers computes side by side."""
+        return max(each.width for each in self.rates)
+
+    def select_workers(self, numbers: Sequence[int]) -> PartitionInput:
+        """Return the same for the workers with these numbers only."""
+        kinds = [self.kinds[number] for number in numbers]
+        return replace(self, kinds=kinds, rates=[self.rates[number] for number in numbers])
+
+
+@dataclass(frozen=True, eq=False)
 class Division:
     """The tasks of a batch, and the plan for the workers.
 
@@ -78,12 +113,8 @@ class Division:
 
 
 def divide(
-    lengths: Sequence[int],
-    database: Database,
-    kinds: Sequence[str],
-    rates: Sequence[CostModel],
-    planner: str,
-    strand_count: int = 1,
+    given: PartitionInput,
+    *,
     failed_workers: Collection[int] = (),
     ranges: list[Range] | None = None,
     done: Collection[TaskId] = (),
@@ -95,17 +126,9 @@ def divide(
 
     Parameters
     ----------
-    lengths
-        Residues of each query.
-    database
-        The targets.
-    kinds, rates
-        Of each worker: "cpu" or "gpu", CPUs first, and what tasks cost it.
-    planner
-        Name of the planner.
-    strand_count
-        Strands to compare.
-    failed
+    given
+        The queries, the targets, and the workers of this machine, CPUs first.
+    failed_workers
         Numbers of the workers that get nothing to do.
     ranges
         How the targets are cut already.
@@ -118,27 +141,25 @@ def divide(
     within
         The targets to divide, if not all.
     """
+    kinds = given.kinds
     present = [number for number in range(len(kinds)) if number not in failed_workers]
-    pool = [kinds[number] for number in present]
-    costs = [rates[number] for number in present]
-    width = max(each.width for each in costs)
-
+    able = given.select_workers(present)
     if ranges is not None:
-        rest = _plan_ranges(lengths, database, ranges, pool, costs, planner, strand_count, done)
-        return _add_failed_workers(rest, present, kinds)
+        return _add_failed_workers(_plan_ranges(able, ranges, done), present, kinds)
 
     def attempt(parts: int) -> Division:
         ranges = cut(
-            database,
+            able.database,
             parts,
-            shares=len(pool),
-            width=width,
+            shares=len(present),
+            width=able.width,
             max_range_cost=max_range_cost,
             within=within,
         )
-        return _plan_ranges(lengths, database, ranges, pool, costs, planner, strand_count)
+        return _plan_ranges(able, ranges)
 
-    return _add_failed_workers(_best(attempt, len(lengths), len(pool), max_tasks), present, kinds)
+    best = _best(attempt, len(given.lengths), len(present), max_tasks)
+    return _add_failed_workers(best, present, kinds)
 
 
 def _best(
@@ -195,45 +216,42 @@ def _estimate_makespan(division: Division, queries: int) -> float:
 
 
 def _plan_ranges(
-    lengths: Sequence[int],
-    database: Database,
-    ranges: list[Range],
-    kinds: Sequence[str],
-    rates: Sequence[CostModel],
-    planner: str,
-    strand_count: int,
-    done: Collection[TaskId] = (),
+    given: PartitionInput, ranges: list[Range], done: Collection[TaskId] = ()
 ) -> Division:
+    """Return the division into every query against each of these ranges, without what is done."""
+    lengths, kinds, strand_count = given.lengths, given.kinds, given.strand_count
     task_ids = [task_id for task_id in list_task_ids(lengths, ranges) if task_id not in done]
     queries, range_numbers = (
         np.array(column, np.int64).reshape(-1) for column in _columns(task_ids)
     )
     residues = np.array([each.residues for each in ranges])
     query_lengths = np.asarray(lengths, np.int64)[queries]
-    distinct = {id(each): each for each in rates}
+    distinct = {id(each): each for each in given.rates}
     share = min(1.0, len(distinct) / max(1, len(lengths) * strand_count))
     unlike, which = np.unique(query_lengths, return_inverse=True)
     rows, overheads = {}, {}
     for key, model in distinct.items():
-        columns = [compute_columns(database, each, model.width, model.sparse) for each in ranges]
+        columns = [
+            compute_columns(given.database, each, model.width, model.sparse) for each in ranges
+        ]
         here = interpolate_columns(unlike, np.array(columns).reshape(-1, len(KNOTS)))[
             which, range_numbers
         ]
         overheads[key] = strand_count * model.overhead(residues[range_numbers], share)
         rows[key] = overheads[key] + strand_count * model.cells_time(query_lengths, here)
-    seconds = np.array([rows[id(each)] for each in rates])
-    overhead = np.array([overheads[id(each)] for each in rates])
+    seconds = np.array([rows[id(each)] for each in given.rates])
+    overhead = np.array([overheads[id(each)] for each in given.rates])
     cells = query_lengths * residues[range_numbers] * strand_count
-    if len(kinds) == 1 and planner == DUAL:
+    if len(kinds) == 1 and given.planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
         return Division(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)
     from swdual.planning.instance import divisible_bound
 
-    only = getattr(registry.load(PACKAGE, planner), "KIND", None)
+    only = getattr(registry.load(PACKAGE, given.planner), "KIND", None)
     if only in kinds:
         seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
     instance = instance_of(seconds, kinds)
-    plan = plan_instance(instance, planner)
+    plan = plan_instance(instance, given.planner)
     if not plan.on_demand:
         plan = _order_by_range(plan, range_numbers, residues)
     return Division(ranges, task_ids, cells, seconds, overhead, plan, divisible_bound(instance))
@@ -266,11 +284,18 @@ def _plan_one_worker(
 def instance_of(
     seconds: NDArray[np.float64] | Sequence[NDArray[np.float64]], kinds: Sequence[str]
 ) -> Instance:
-    """Return what is to be planned for workers that may all differ: a row of seconds for each.
+    """Return the tasks and workers to plan for, where all workers may differ.
 
     A worker's speed is what all tasks would take the first able one of its kind, over what they
     would take itself: where workers of one kind differ otherwise than by a factor, this and all
     that follows from it is an approximation.
+
+    Parameters
+    ----------
+    seconds
+        (workers, tasks) how long each task takes each worker; infinite if it cannot run there.
+    kinds
+        (workers,) "cpu" or "gpu".
     """
     totals = np.array([row.sum() for row in seconds])
     from swdual.planning.instance import Instance

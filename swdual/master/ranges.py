@@ -142,7 +142,14 @@ def _within(ends: NDArray[np.int64], first: int, max_range_cost: int) -> int:
 
 
 def restore_ranges(database: TargetLengths, bounds: Sequence[Sequence[int]]) -> list[Range]:
-    """Return the ranges that a journal names by block, first and last target.
+    """Return the ranges that a journal names.
+
+    Parameters
+    ----------
+    database
+        The targets.
+    bounds
+        Block, first and last of each range, in the order of the database.
 
     Raises
     ------
@@ -205,6 +212,13 @@ def list_task_ids(lengths: Sequence[int], ranges: Sequence[Range]) -> list[TaskI
 
     The queries of one range follow each other, because a worker keeps a range ready for the next
     query; the longest come first, because small tasks at the end even out what was uneven.
+
+    Parameters
+    ----------
+    lengths
+        Residues of each query.
+    ranges
+        The ranges; only their number matters here.
     """
     longest_first = sorted(range(len(lengths)), key=lambda query: -lengths[query])
     return [TaskId(query, number) for number in range(len(ranges)) for query in longest_first]

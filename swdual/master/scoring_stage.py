@@ -13,7 +13,7 @@ import numpy as np
 from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
-from swdual.master.partition import Division, Replanning, divide
+from swdual.master.partition import Division, PartitionInput, Replanning, divide
 from swdual.master.ranges import Range, TaskId
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -62,19 +62,22 @@ class ScoringStage:
         self._numbers = numbers
         self._context = context
         workers = context.workers
-        self.division: Division = divide(
+        given = PartitionInput(
             [len(query.codes) for query in queries],
             context.database,
             [worker.device.kind for worker in workers],
             [worker.rates for worker in workers],
             context.planner,
             context.params.strand_count,
-            context.failed_workers,
-            ranges,
-            done,
-            context.memory.max_range_cost,
-            context.memory.max_tasks,
-            within,
+        )
+        self.division: Division = divide(
+            given,
+            failed_workers=context.failed_workers,
+            ranges=ranges,
+            done=done,
+            max_range_cost=context.memory.max_range_cost,
+            max_tasks=context.memory.max_tasks,
+            within=within,
         )
         logger.debug(
             "plan (%s): %s in %s of targets, predicted %.3g s, lower bound %.3g s",

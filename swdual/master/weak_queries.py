@@ -36,7 +36,15 @@ def warn_of_weak_queries(
     statistics: Statistics | None,
     task: str | None,
 ) -> None:
-    """Log a warning that names the queries for which the search will hardly find anything."""
+    """Log a warning that names the queries for which the search will hardly find anything.
+
+    Parameters
+    ----------
+    queries, database, params, statistics
+        As for `find_weak_queries`.
+    task
+        The task that the user chose; the warning does not suggest this one.
+    """
     weak = find_weak_queries(queries, database, params, statistics)
     if not weak:
         return
@@ -66,6 +74,13 @@ def find_weak_queries(
 
     A query's best possible score is that of an exact copy of it; `HIT_SHARE` of that must be
     significant in at least one target of the database's lengths.
+
+    Parameters
+    ----------
+    queries, database, params
+        The search.
+    statistics
+        Of its E-values. None: there are none, and no query is weak.
     """
     if statistics is None or not math.isfinite(params.evalue) or params.evalue <= 0:
         return []

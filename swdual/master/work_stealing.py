@@ -155,6 +155,8 @@ class WorkStealingScheduler:
             running: dict[int, int] = {}
             for attempt in self._running:
                 if attempt is not None and not attempt.task.done:
+                    # Of two attempts of one task only the one that is further counts. It may fail,
+                    # and its cells with it: the maximum below keeps the sum from decreasing.
                     cells = min(attempt.cells, attempt.task.cells)
                     running[id(attempt.task)] = max(cells, running.get(id(attempt.task), 0))
             self._reported_cells = max(
@@ -189,6 +191,13 @@ class WorkStealingScheduler:
 
     def report_progress(self, attempt: TaskAttempt, cells: int) -> None:
         """Note the cells that an attempt has done since its last report; takes no lock.
+
+        Parameters
+        ----------
+        attempt
+            It is running; only the thread of its worker reports.
+        cells
+            How many more.
 
         Raises
         ------
@@ -348,6 +357,7 @@ class WorkStealingScheduler:
         now = time.perf_counter()
         for victim in sorted(range(len(self._queues)), key=lambda v: -self._expected_end(v, now)):
             queue = self._queues[victim]
+            # A task that came back after a failure may have been finished elsewhere meanwhile.
             while queue.tasks and queue.tasks[-1].done:
                 queue.take_last()
             if not queue.tasks:

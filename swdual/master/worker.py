@@ -45,7 +45,20 @@ class Worker:
 
 
 def bind(device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
-    """Return the scorer of a device, by the `bind` of its backend."""
+    """Return the scorer of a device, by the `bind` of its backend.
+
+    Parameters
+    ----------
+    device
+        Names the backend and its settings.
+    database, scheme
+        What is searched, and how.
+
+    Raises
+    ------
+    InputError, DeviceError
+        If there is no such backend, or its device cannot be used.
+    """
     module: Any = registry.load(PACKAGE, device.backend)
     scorer: Scorer = module.bind(database, scheme, **device.settings)
     return scorer
@@ -105,7 +118,15 @@ def register(
 def bind_cpu_scorers(
     devices: Sequence[Device], database: Database, scheme: ScoringScheme
 ) -> list[Scorer]:
-    """Return the scorer of each CPU among some devices; equal devices share one."""
+    """Return the scorer of each CPU among some devices; equal devices share one.
+
+    Parameters
+    ----------
+    devices
+        GPUs among them are passed over.
+    database, scheme
+        What is searched, and how.
+    """
     scorers: dict[str, Scorer] = {}
     for device in devices:
         if device.kind == "cpu" and device.name not in scorers:
@@ -114,7 +135,15 @@ def bind_cpu_scorers(
 
 
 def divide_cache(workers: Sequence[Worker], max_bytes: int) -> None:
-    """Divide so many bytes for targets that are kept for the next query among all scorers."""
+    """Divide memory for targets that are kept for the next query among the scorers that keep any.
+
+    Parameters
+    ----------
+    workers
+        Those that share a scorer count once.
+    max_bytes
+        For all together.
+    """
     scorers = {id(each.scorer): each.scorer for each in workers}.values()
     caching = [scorer for scorer in scorers if isinstance(scorer, CachingScorer)]
     for scorer in caching:

@@ -81,6 +81,7 @@ def _cheapest(
     least = float(cost[a, b, work])
     if np.isinf(least):
         return least, on_gpu
+    # Follow the decisions back from the last task: each leads to the state before its task.
     for task in range(len(p) - 1, -1, -1):
         on_gpu[task] = decisions[task, a, b, work]
         if on_gpu[task]:
@@ -102,9 +103,15 @@ def _fill(
 ) -> None:
     """Add task after task: ``cost[a, b, w]`` is the least CPU work of those so far.
 
-    It is under at most a large tasks on the CPUs, b on the GPUs, and w units of work there. All
-    that a state looks at comes before it, so going down the old costs are still in place.
+    It is under at most a large tasks on the CPUs, b on the GPUs, and w units of work there.
     """
+    # With da, db = 1 if the task is large on a CPU, on a GPU, and dw its units of work there:
+    #
+    #     cost'[a, b, w] = min( cost[a - da, b, w] + p     the task goes to a CPU
+    #                           cost[a, b - db, w - dw] )  or to a GPU
+    #
+    # Old and new costs share one array. A state looks only at itself and at states before it, so
+    # the loops run down: what they look at is still the old cost.
     for task in range(len(p)):
         da, db, dw = int(large_on_cpu[task]), int(large_on_gpu[task]), units[task]
         for a in range(cost.shape[0] - 1, -1, -1):

@@ -144,14 +144,17 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 
 def draw_or_save(
-    panels: Sequence[Panel], path: str | os.PathLike[str] | None, *, force: bool = False
+    make: Callable[[], matplotlib.figure.Figure],
+    path: str | os.PathLike[str] | None,
+    *,
+    force: bool = False,
 ) -> matplotlib.figure.Figure | None:
-    """Save panels to a file; without a path return their figure.
+    """Save a figure to a file; without a path return it.
 
     Parameters
     ----------
-    panels
-        One above the other.
+    make
+        Makes the figure.
     path
         The file, or None.
     force
@@ -160,21 +163,19 @@ def draw_or_save(
     Raises
     ------
     InputError, OutputError
-        As for `save`.
+        If the name has another ending than .svg, .png or .pdf, matplotlib is missing, or the file
+        cannot be written.
     """
     if path is None:
-        return make_showable(draw(panels))
-    save(panels, path, force=force)
+        require_matplotlib()
+        figure = make()
+        # Notebooks draw figures of pyplot; ours are not among them, as they belong to no window.
+        figure._repr_png_ = functools.partial(_notebook_png, figure)  # type: ignore[attr-defined]
+        return figure
+    check_path(path)
+    with replace_file(path, force=force) as stream:
+        stream.write(encode_figure(make, path))
     return None
-
-
-def make_showable(figure: matplotlib.figure.Figure) -> matplotlib.figure.Figure:
-    """Return the figure with a method that notebooks call to draw it.
-
-    Notebooks draw figures of pyplot; ours are not among them, as they belong to no window.
-    """
-    figure._repr_png_ = functools.partial(_notebook_png, figure)  # type: ignore[attr-defined]
-    return figure
 
 
 def _notebook_png(figure: matplotlib.figure.Figure) -> tuple[bytes, dict[str, int]]:
@@ -190,19 +191,12 @@ def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool =
 
     Parameters
     ----------
-    panels, path
-        As for `draw`, and the file.
-    force
-        Replace a file that exists.
-
-    Raises
-    ------
-    InputError, OutputError
-        If the name has another ending, matplotlib is missing, or the file cannot be written.
+    panels
+        As for `draw`.
+    path, force
+        As for `draw_or_save`.
     """
-    check_path(path)
-    with replace_file(path, force=force) as stream:
-        stream.write(render(panels, path))
+    draw_or_save(lambda: draw(panels), path, force=force)
 
 
 def render(panels: Sequence[Panel], path: str | os.PathLike[str]) -> memoryview:
@@ -481,13 +475,7 @@ def _notes(panel: Panel, every: int) -> Iterator[tuple[int, str]]:
 
 
 def _svg_panel(
-    panel: Panel,
-    bars: _Bars,
-    left: float,
-    top: float,
-    scale: float,
-    horizon: float,
-    thinner: float,
+    panel: Panel, bars: _Bars, left: float, top: float, scale: float, horizon: float, thinner: float
 ) -> Iterator[str]:
     """Yield the elements of a panel; rows are `thinner` times lower than usual."""
     end, height = left + scale * horizon, PITCH / thinner * len(panel.rows)

@@ -154,9 +154,9 @@ class Plan:
         InputError, OutputError
             If matplotlib is missing, or the file cannot be written.
         """
-        from swdual.planning.gantt import draw_or_save
+        from swdual.planning.gantt import draw, draw_or_save
 
-        return draw_or_save([self.panel()], path, force=force)
+        return draw_or_save(lambda: draw([self.panel()]), path, force=force)
 
     def panel(self) -> Panel:
         """Return the plan as a panel of a Gantt chart: a row a worker, a bar a task."""

@@ -61,23 +61,10 @@ class Timing:
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw plans and activities, one above the other.
+        """Draw plans and activities, one above the other. See `Plan.gantt`."""
+        from swdual.planning.gantt import draw, draw_or_save
 
-        Parameters
-        ----------
-        path
-            A file whose name ends in .svg, .png or .pdf; without it the figure is returned.
-        force
-            Replace a file that exists.
-
-        Raises
-        ------
-        InputError, OutputError
-            If matplotlib is missing, or the file cannot be written.
-        """
-        from swdual.planning.gantt import draw_or_save
-
-        return draw_or_save(self.panels(), path, force=force)
+        return draw_or_save(lambda: draw(self.panels()), path, force=force)
 
     def __repr__(self) -> str:
         return (

@@ -17,6 +17,7 @@ from swdual.errors import InputError
 from swdual.master.cost import CalibrationCache, CostModel
 from swdual.master.inputs import choose_strand, open_database, read_queries
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
+from swdual.master.partition import PartitionInput
 from swdual.master.serialization import HEAD, HIT
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
@@ -136,9 +137,10 @@ class ClusterPreview:
             )
             kinds += [kind.kind] * kind.count
             rates += [node] * kind.count
-        partition = partition_search(
+        given = PartitionInput(
             self.lengths, self.database, kinds, rates, planner, self.strand_count
         )
+        partition = partition_search(given)
         return Forecast(self.cluster, partition, self._sizes, self._max_returned(partition))
 
     @cached_property
@@ -156,7 +158,15 @@ class ClusterPreview:
         )
 
     def memory(self, kind: NodeKind, partition: ClusterPartition) -> tuple[Memory, Memory]:
-        """Return the memory of a node: what makes it fastest, and the least that it needs."""
+        """Return the memory of a node: what makes it fastest, and the least that it needs.
+
+        Parameters
+        ----------
+        kind
+            Which nodes.
+        partition
+            What the nodes share; the largest group of queries counts.
+        """
         largest = max(partition.groups, key=len, default=np.zeros(0, np.int64))
         # Nothing but lengths is asked of the database here.
         database = cast("Database", self.database)

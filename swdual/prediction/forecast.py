@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from swdual.cluster.partition import SHARE_SECONDS, ClusterPartition
 from swdual.errors import InputError
-from swdual.planning.gantt import PALETTE, Panel, draw_or_save
+from swdual.planning.gantt import PALETTE, Panel, draw, draw_or_save
 from swdual.planning.planner import Plan
 from swdual.prediction.nodes_file import Cluster
 from swdual.prediction.transfers import Transfer, simulate_transfers
@@ -193,12 +193,9 @@ class Forecast:
     def gantt(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw the plan and its replay, one above the other: takes what `Plan.gantt` takes.
+        """Draw the plan and its replay, one above the other, unless there are too many nodes.
 
-        Raises
-        ------
-        InputError, OutputError
-            If there are too many nodes, matplotlib is missing, or the file cannot be written.
+        See `Plan.gantt`.
         """
         if len(self.names) > MAX_DRAWN:
             raise InputError(
@@ -226,4 +223,4 @@ class Forecast:
                 ("replayed, with transfers:", self.ends),
             )
         ]
-        return draw_or_save(panels, path, force=force)
+        return draw_or_save(lambda: draw(panels), path, force=force)

@@ -17,7 +17,7 @@ from swdual.master.cost import CalibrationCache, CostModel, calibrate, choose_cl
 from swdual.master.devices import available_threads, device_mix, list_gpus
 from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
-from swdual.master.partition import Division, divide
+from swdual.master.partition import Division, PartitionInput, divide
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
@@ -106,7 +106,11 @@ class Preview:
         """Return the tasks and the plan."""
         registry.load(PACKAGE, planner)
         rates = [self.rates[kind] for kind in self.kinds]
-        return divide(self.lengths, self.database, self.kinds, rates, planner, self.strand_count)
+        return divide(
+            PartitionInput(
+                self.lengths, self.database, self.kinds, rates, planner, self.strand_count
+            )
+        )
 
     def plan(self, planner: str) -> Plan:
         """Return the plan."""

@@ -33,10 +33,7 @@ class Allowance(NamedTuple):
 
 
 def find_allowance(
-    asked: int | None = None,
-    *,
-    root: Path = Path("/"),
-    environment: Mapping[str, str] = os.environ,
+    asked: int | None = None, *, root: Path = Path("/"), environment: Mapping[str, str] = os.environ
 ) -> Allowance:
     """Return the memory that may be used: the user's limit, or 90 % of what the system allows.
 

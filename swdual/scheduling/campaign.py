@@ -274,15 +274,20 @@ def combine(
     allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
     options: Mapping[str, Any] | None = None,
 ) -> Campaign:
-    """Return the campaign of policies and allocators, each with each; parameters as for `run`.
+    """Return the campaign of policies and allocators, each with each.
 
-    >>> [str(each) for each in combine(["fcfs", "spt"], ["basic", "local"]).combinations]
-    ['fcfs, basic', 'fcfs, local', 'spt, own']
+    Parameters
+    ----------
+    policies, allocators, options
+        As for `run`.
 
     Raises
     ------
     InputError
         If a policy, allocator or option does not exist, or two policies have one name.
+
+    >>> [str(each) for each in combine(["fcfs", "spt"], ["basic", "local"]).combinations]
+    ['fcfs, basic', 'fcfs, local', 'spt, own']
     """
     choices = [*map(_to_choice, [policies] if isinstance(policies, str) else policies)]
     tolerant = any(choice.policy == ALL for choice in choices)

@@ -22,15 +22,7 @@ from swdual.scheduling.job import Job
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import PolicyPlugin, find_allocator, find_line, find_policy
-from swdual.scheduling.policy import (
-    Decision,
-    DecisionError,
-    Policy,
-    Resize,
-    Running,
-    Start,
-    Stop,
-)
+from swdual.scheduling.policy import Decision, DecisionError, Policy, Resize, Running, Start, Stop
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.schedule import Schedule
@@ -221,27 +213,11 @@ class Engine:
         return self._free
 
     def promise(self, job: Job, time: float) -> None:
-        """Record a promised start; the first one counts.
-
-        Parameters
-        ----------
-        job
-            A waiting job.
-        time
-            Seconds.
-        """
+        """Record a promised start; the first one counts. See `View.promise`."""
         self._recorder.promise(job.index, time)
 
     def note(self, job: Job, why: str) -> None:
-        """Explain a decision about a watched job; a repeated note is kept once.
-
-        Parameters
-        ----------
-        job
-            The job.
-        why
-            What was decided, and why.
-        """
+        """Explain a decision about a watched job; a repeated note is kept once. See `View.note`."""
         if job.number in self._explain:
             notes = self._notes.setdefault(job.index, [])
             if not notes or notes[-1][1] != why:

@@ -24,13 +24,17 @@ def whole(processors: int) -> Ranges:
     return np.array([[0, processors]], np.int64)
 
 
+@kernel
 def count(ranges: Ranges) -> int:
     """Return how many processors a set has.
 
     >>> count(parse("0-3 7"))
     5
     """
-    return int(_count(ranges))
+    total = 0
+    for k in range(len(ranges)):
+        total += ranges[k, 1] - ranges[k, 0]
+    return total
 
 
 def lowest(ranges: Ranges, number: int) -> Ranges:
@@ -46,9 +50,10 @@ def lowest(ranges: Ranges, number: int) -> Ranges:
     >>> text(lowest(parse("0-3 7 9"), 5))
     '0-3 7'
     """
-    return _lowest(ranges, 0, ranges[-1, 1], number)
+    return lowest_within(ranges, 0, ranges[-1, 1], number)
 
 
+@kernel
 def lowest_within(ranges: Ranges, first: int, stop: int, number: int) -> Ranges:
     """Return the lowest processors of a set that are in [first, stop), or none if too few are.
 
@@ -66,9 +71,23 @@ def lowest_within(ranges: Ranges, first: int, stop: int, number: int) -> Ranges:
     >>> text(lowest_within(parse("0-3 7 9"), 2, 9, 4))
     ''
     """
-    return _lowest(ranges, first, stop, number)
+    chosen = np.empty((len(ranges), 2), np.int64)
+    size = 0
+    left = number
+    for k in range(len(ranges)):
+        begin, end = max(ranges[k, 0], first), min(ranges[k, 1], stop)
+        if begin < end:
+            end = min(end, begin + left)
+            chosen[size, 0] = begin
+            chosen[size, 1] = end
+            size += 1
+            left -= end - begin
+            if left == 0:
+                return chosen[:size].copy()
+    return chosen[:0].copy()
 
 
+@kernel
 def union(one: Ranges, other: Ranges) -> Ranges:
     """Return the processors of two sets that have none in common.
 
@@ -80,7 +99,22 @@ def union(one: Ranges, other: Ranges) -> Ranges:
     >>> text(union(parse("0-3 7"), parse("4 9")))
     '0-4 7 9'
     """
-    return _union(one, other)
+    merged = np.empty((len(one) + len(other), 2), np.int64)
+    size = i = j = 0
+    while i < len(one) or j < len(other):
+        if j == len(other) or (i < len(one) and one[i, 0] < other[j, 0]):
+            first, stop = one[i, 0], one[i, 1]
+            i += 1
+        else:
+            first, stop = other[j, 0], other[j, 1]
+            j += 1
+        if size and merged[size - 1, 1] == first:
+            merged[size - 1, 1] = stop
+        else:
+            merged[size, 0] = first
+            merged[size, 1] = stop
+            size += 1
+    return merged[:size].copy()
 
 
 def minus(ranges: Ranges, part: Ranges) -> Ranges | None:
@@ -100,6 +134,7 @@ def minus(ranges: Ranges, part: Ranges) -> Ranges | None:
     return left if whole_part else None
 
 
+@kernel
 def within(ranges: Ranges, first: int, stop: int) -> Ranges:
     """Return the processors of a set that are in [first, stop).
 
@@ -113,7 +148,15 @@ def within(ranges: Ranges, first: int, stop: int) -> Ranges:
     >>> text(within(parse("0-3 7 9"), 2, 9))
     '2-3 7'
     """
-    return _within(ranges, first, stop)
+    inside = np.empty_like(ranges)
+    size = 0
+    for k in range(len(ranges)):
+        begin, end = max(ranges[k, 0], first), min(ranges[k, 1], stop)
+        if begin < end:
+            inside[size, 0] = begin
+            inside[size, 1] = end
+            size += 1
+    return inside[:size].copy()
 
 
 def text(ranges: Ranges) -> str:
@@ -145,65 +188,6 @@ def parse(string: str) -> Ranges:
         else:
             ends.append((int(first), stop))
     return np.array(ends, np.int64).reshape(-1, 2)
-
-
-@kernel
-def _count(ranges: Ranges) -> int:
-    total = 0
-    for k in range(len(ranges)):
-        total += ranges[k, 1] - ranges[k, 0]
-    return total
-
-
-@kernel
-def _lowest(ranges: Ranges, first: int, stop: int, number: int) -> Ranges:
-    chosen = np.empty((len(ranges), 2), np.int64)
-    size = 0
-    left = number
-    for k in range(len(ranges)):
-        begin, end = max(ranges[k, 0], first), min(ranges[k, 1], stop)
-        if begin < end:
-            end = min(end, begin + left)
-            chosen[size, 0] = begin
-            chosen[size, 1] = end
-            size += 1
-            left -= end - begin
-            if left == 0:
-                return chosen[:size].copy()
-    return chosen[:0].copy()
-
-
-@kernel
-def _within(ranges: Ranges, first: int, stop: int) -> Ranges:
-    inside = np.empty_like(ranges)
-    size = 0
-    for k in range(len(ranges)):
-        begin, end = max(ranges[k, 0], first), min(ranges[k, 1], stop)
-        if begin < end:
-            inside[size, 0] = begin
-            inside[size, 1] = end
-            size += 1
-    return inside[:size].copy()
-
-
-@kernel
-def _union(one: Ranges, other: Ranges) -> Ranges:
-    merged = np.empty((len(one) + len(other), 2), np.int64)
-    size = i = j = 0
-    while i < len(one) or j < len(other):
-        if j == len(other) or (i < len(one) and one[i, 0] < other[j, 0]):
-            first, stop = one[i, 0], one[i, 1]
-            i += 1
-        else:
-            first, stop = other[j, 0], other[j, 1]
-            j += 1
-        if size and merged[size - 1, 1] == first:
-            merged[size - 1, 1] = stop
-        else:
-            merged[size, 0] = first
-            merged[size, 1] = stop
-            size += 1
-    return merged[:size].copy()
 
 
 @kernel

@@ -72,11 +72,7 @@ class AvailabilityProfile:
         self._size = slices.advance(self._times, self._counts, self._rows, self._size, now)
 
     def find_earliest(
-        self,
-        processors: int,
-        duration: float,
-        choose: Choose | None = None,
-        since: float = -np.inf,
+        self, processors: int, duration: float, choose: Choose | None = None, since: float = -np.inf
     ) -> tuple[float, Ranges | None]:
         """Return the earliest start of a job that delays no reservation, and its processors.
 
@@ -154,7 +150,13 @@ class AvailabilityProfile:
     def release(
         self, start: float, end: float, processors: int, which: Ranges | None = None
     ) -> None:
-        """Release reserved processors in [start, end); parameters as for `reserve`."""
+        """Release reserved processors in [start, end).
+
+        Parameters
+        ----------
+        start, end, processors, which
+            As for `reserve`.
+        """
         self._change(start, end, processors, which)
 
     def next_improvable(

@@ -67,14 +67,7 @@ class ScheduleRecorder:
             self._backfilled[index] = backfilled
 
     def interrupt(
-        self,
-        index: int,
-        begin: float,
-        now: float,
-        running: Running,
-        *,
-        keep: bool,
-        stopped: bool,
+        self, index: int, begin: float, now: float, running: Running, *, keep: bool, stopped: bool
     ) -> None:
         """Record an execution that was stopped or resized.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,32 +53,14 @@ class Executions:
         """Return these and others."""
         if not len(other):
             return self
-        return Executions(
-            job=np.concatenate((self.job, other.job)),
-            start=np.concatenate((self.start, other.start)),
-            end=np.concatenate((self.end, other.end)),
-            rate=np.concatenate((self.rate, other.rate)),
-            kept=np.concatenate((self.kept, other.kept)),
-            offsets=np.concatenate((self.offsets, self.offsets[-1] + other.offsets[1:])),
-            ranges=np.concatenate((self.ranges, other.ranges)),
-        )
+        other = replace(other, offsets=self.offsets[-1] + other.offsets[1:])
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Executions(*map(np.concatenate, pairs))
 
 
 def _sizes(offsets: NDArray[np.int64], ranges: Ranges) -> NDArray[np.int64]:
     total = np.concatenate(([0], np.cumsum(ranges[:, 1] - ranges[:, 0])))
     return np.diff(total[offsets])
-
-
-NEVER_INTERRUPTED = Executions(
-    job=np.zeros(0, np.int64),
-    start=np.zeros(0),
-    end=np.zeros(0),
-    rate=np.zeros(0),
-    kept=np.zeros(0, np.bool_),
-    offsets=np.zeros(1, np.int64),
-    ranges=np.zeros((0, 2), np.int64),
-)
-"""No executions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -17,11 +17,7 @@ _LINE_BREAKS = str.maketrans("\r\n", "  ")
 
 
 def as_sequences(
-    source: Any,
-    alphabet: Alphabet,
-    *,
-    on_invalid: OnInvalid = "error",
-    unnamed: str = "sequence",
+    source: Any, alphabet: Alphabet, *, on_invalid: OnInvalid = "error", unnamed: str = "sequence"
 ) -> Iterator[Sequence]:
     """Yield the sequences that an object stands for.
 

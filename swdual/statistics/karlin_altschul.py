@@ -123,9 +123,7 @@ def _undefined_error(matrix: SubstitutionMatrix, why: str) -> StatisticsUnavaila
     )
 
 
-def _distribution(
-    matrix: SubstitutionMatrix,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _distribution(matrix: SubstitutionMatrix) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the scores of random pairs of residues, and their probabilities."""
     frequencies = background(matrix.alphabet)
     codes = np.flatnonzero(frequencies)

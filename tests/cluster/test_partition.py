@@ -19,7 +19,7 @@ from swdual.cluster.partition import (
 from swdual.cluster.placement import assign_nodes, compute_loads
 from swdual.errors import InputError
 from swdual.master.cost import CostModel
-from swdual.master.partition import GOOD_ENOUGH
+from swdual.master.partition import GOOD_ENOUGH, PartitionInput
 from swdual.master.ranges import cut
 from swdual.planning.planner import PACKAGE, make_plan
 
@@ -51,8 +51,9 @@ def kinds(nodes):
     return ["gpu" if rates is MIXED else "cpu" for rates in nodes]
 
 
-def shared(lengths, database, nodes, planner="dual", **options):
-    return partition_search(lengths, database, kinds(nodes), nodes, planner, **options)
+def shared(lengths, database, nodes, planner="dual", strand_count=1, **options):
+    given = PartitionInput(lengths, database, kinds(nodes), nodes, planner, strand_count)
+    return partition_search(given, **options)
 
 
 def check(found, lengths, database, nodes, done=(), strand_count=1):
@@ -205,13 +206,6 @@ def test_what_is_done_is_not_done_again(small):
     everything = {(query, place) for query in range(30) for place in range(len(ranges))}
     found = shared(lengths, small, [PLAIN] * 3, ranges=ranges, done=everything)
     assert found.shares == []
-
-
-def test_no_range_is_heavier_than_allowed(small):
-    """As when a single machine cuts."""
-    found = shared([300], small, [PLAIN] * 3, max_range_cost=100_000)
-    check(found, [300], small, [PLAIN] * 3)
-    assert max(each.residues for each in found.ranges) <= 100_000
 
 
 @pytest.mark.parametrize("most", [40, 100])

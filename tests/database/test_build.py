@@ -40,7 +40,7 @@ def built(sequences, *, batch=1000, **sizes):
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         for name, value in sizes.items():
             patch.setattr(writing if name == "COPY_BYTES" else building, name, value)
-        build(batches, stream, PROTEIN, title="t", writer="w", scratch=Path(folder))
+        build(batches, stream, PROTEIN, title="t", scratch=Path(folder))
         assert list(Path(folder).iterdir()) == []
     return stream.getvalue()
 

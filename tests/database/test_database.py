@@ -290,7 +290,7 @@ def test_a_database_whose_lengths_do_not_descend_is_refused():
     """The kernels rely on the order, so a file that was made to break it must not reach them."""
     stream = io.BytesIO()
     batch = batch_of([Sequence("a", bytes(4)), Sequence("b", bytes(12))])
-    building.build([batch], stream, PROTEIN, title="t", writer="w", scratch=None)
+    building.build([batch], stream, PROTEIN, title="t", scratch=None)
     whole = bytearray(stream.getvalue())
     place = next(x for x in read_manifest(memoryview(whole), "x").sections if x.name == "lengths/0")
     whole[place.offset : place.offset + 8] = np.array([4, 12], "<u4").tobytes()

@@ -76,7 +76,6 @@ def test_blocks_that_were_sent_are_the_blocks(sequences, block, shards):
             streams[0],
             PROTEIN,
             title="t",
-            writer="w",
             scratch=Path(folder),
             shards=streams[1:],
         )

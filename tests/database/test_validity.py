@@ -31,7 +31,7 @@ def whole(monkeypatch):
     monkeypatch.setattr(building, "BLOCK_BYTES", 48)
     stream = io.BytesIO()
     records = [Sequence(title, PROTEIN.encode(letters)) for title, letters in TARGETS]
-    building.build([batch_of(records)], stream, PROTEIN, title="t", writer="swdual", scratch=None)
+    building.build([batch_of(records)], stream, PROTEIN, title="t", scratch=None)
     data = stream.getvalue()
     *_, offset, size, _, _ = HEADER.unpack_from(data)
     return json.loads(data[offset : offset + size]), bytearray(data[:offset])
@@ -232,7 +232,6 @@ def sharded():
         streams[0],
         PROTEIN,
         title="t",
-        writer="swdual",
         scratch=None,
         shards=streams[1:],
     )

@@ -17,7 +17,7 @@ from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master import partition, ranges
 from swdual.master.cost import CostModel
-from swdual.master.partition import DRIFT, MAX_TASKS, Replanning, divide
+from swdual.master.partition import DRIFT, MAX_TASKS, PartitionInput, Replanning, divide
 from swdual.master.ranges import EDGE, SMALL_EDGE, Range, compute_columns
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -61,7 +61,8 @@ def kinds(pool):
 
 
 def divided(lengths, database, pool, planner="dual", strand_count=1, failed_workers=()):
-    return divide(lengths, database, kinds(pool), pool, planner, strand_count, failed_workers)
+    given = PartitionInput(lengths, database, kinds(pool), pool, planner, strand_count)
+    return divide(given, failed_workers=failed_workers)
 
 
 def check(found, lengths, database, pool, strand_count=1, only=None):
@@ -402,10 +403,10 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
 @pytest.mark.parametrize("lengths", [[], [300], [40, 1000, 300]])
 def test_one_worker_has_the_plan_of_the_planner(monkeypatch, small, kind, lengths):
     """The same tasks in the same order at the same times, without asking the planner."""
-    given = lengths, small, [kind], [CPU], "dual"
-    found = divide(*given, max_range_cost=50_000)
+    given = PartitionInput(lengths, small, [kind], [CPU], "dual")
+    found = divide(given, max_range_cost=50_000)
     monkeypatch.setattr(partition, "DUAL", "")
-    same = divide(*given, max_range_cost=50_000)
+    same = divide(given, max_range_cost=50_000)
     assert len(found.ranges) > 10
     assert (found.ranges, found.task_ids) == (same.ranges, same.task_ids)
     assert found.cells.tolist() == same.cells.tolist()
@@ -424,12 +425,13 @@ def test_one_worker_loads_no_planner():
         "import sys, numpy as np\n"
         "from swdual.database.database import Database\n"
         "from swdual.master.cost import CostModel\n"
-        "from swdual.master.partition import divide\n"
+        "from swdual.master.partition import PartitionInput, divide\n"
         "from swdual.sequences.alphabet import PROTEIN\n"
         "from swdual.sequences.sequence import Sequence, batch_of\n"
         "batch = batch_of([Sequence('t', bytes(9))])\n"
         "database = Database.from_batches([batch], PROTEIN, 'none')\n"
-        "found = divide([9], database, ['cpu'], [CostModel.from_dict(1)], 'dual')\n"
+        "given = PartitionInput([9], database, ['cpu'], [CostModel.from_dict(1)], 'dual')\n"
+        "found = divide(given)\n"
         "assert found.plan.makespan > 0\n"
         "unwanted = 'swdual.planners.', 'swdual.planning.instance'\n"
         "loaded = [x for x in sys.modules if x.startswith(unwanted)]\n"

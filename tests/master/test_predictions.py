@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from swdual.master.cost import CalibrationCache, CostModel, interpolate_columns
-from swdual.master.partition import divide
+from swdual.master.partition import PartitionInput, divide
 from swdual.master.ranges import Range, compute_columns
 from swdual.runtime.cache import cache_folder
 
@@ -166,7 +166,8 @@ def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together
         lengths, database = drawn(rng, kind, number)
         book = CalibrationCache()
         rates = book.find("simd", f"{together} simd", lambda: calibration)
-        division = divide(lengths, database, machine.kinds, [rates] * together, "dual")
+        given = PartitionInput(lengths, database, machine.kinds, [rates] * together, "dual")
+        division = divide(given)
         idle = machine.seconds(lengths, database, division)
         predicted, measured = division.plan.makespan, machine.makespan(idle, division.plan)
         near, not_far = is_true(predicted, measured)

@@ -415,7 +415,7 @@ from swdual.planning import gantt
 import numpy as np
 row = np.zeros(1)
 panel = gantt.Panel("t", ["w"], row.astype(int), row, row + 1, row.astype(int))
-figure = gantt.draw_or_save([panel], None)
+figure = gantt.draw_or_save(lambda: gantt.draw([panel]), None)
 data, facts = InteractiveShell.instance().display_formatter.format(figure)
 assert "matplotlib.pyplot" not in sys.modules
 width, height = facts["image/png"]["width"], facts["image/png"]["height"]
@@ -430,13 +430,13 @@ assert abs(int.from_bytes(png[20:24], "big") - 2 * height) <= 1
         timeout=60,
         env=os.environ | {"IPYTHONDIR": str(tmp_path)},
     )
-    assert draw_or_save([chart], tmp_path / "chart.svg") is None
+    assert draw_or_save(lambda: draw([chart]), tmp_path / "chart.svg") is None
 
 
 def test_a_figure_can_still_be_pickled(chart):
     """As figures of matplotlib can."""
     pytest.importorskip("matplotlib")
-    again = pickle.loads(pickle.dumps(draw_or_save([chart], None)))
+    again = pickle.loads(pickle.dumps(draw_or_save(lambda: draw([chart]), None)))
     assert again._repr_png_()[0].startswith(b"\x89PNG")
 
 

@@ -6,8 +6,11 @@ import numpy as np
 
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.schedule import Schedule
-from swdual.scheduling.schedule_data import NEVER_INTERRUPTED
+from swdual.scheduling.schedule_data import Executions
 from swdual.scheduling.workload.workload import Workload
+
+NEVER_INTERRUPTED = Executions(*np.zeros((5, 0)), np.zeros(1, np.int64), np.zeros((0, 2), np.int64))
+"""No executions."""
 
 
 def built(platform, jobs, policy="easy", allocator="basic", name="made", **more):

@@ -77,11 +77,7 @@ class CudaScorer:
     """
 
     def __init__(
-        self,
-        database: Database,
-        scheme: ScoringScheme,
-        card: Card,
-        memory_limit: int | None = None,
+        self, database: Database, scheme: ScoringScheme, card: Card, memory_limit: int | None = None
     ) -> None:
         self.width = card.processors * SHARES_A_PROCESSOR
         self._database = database

@@ -13,5 +13,5 @@ FORCED = False
 
 
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
-    """Return the lowest free processors, or None if they are too few."""
+    """Return the lowest free processors, or None if they are too few: see `Allocator.choose`."""
     return _blocks.lowest(free, count)

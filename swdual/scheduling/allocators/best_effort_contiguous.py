@@ -16,6 +16,6 @@ FORCED = False
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
     """Return the largest ranges, lower ones first if equal, and of the last one the low end.
 
-    None if too few processors are free.
+    None if too few processors are free: see `Allocator.choose`.
     """
     return _blocks.largest_ranges(free, count)

@@ -15,7 +15,7 @@ FORCED = False
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
     """Return the processors of the clusters that have most free ones, lower ones first if equal.
 
-    Of the last one the lowest; None if too few processors are free.
+    Of the last one the lowest; None if too few processors are free: see `Allocator.choose`.
     """
     every = platform.clusters_needed(platform.processors)
     return _blocks.fullest_clusters(free, count, platform, every)

@@ -15,7 +15,10 @@ FORCED = False
 
 
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
-    """Return processors of one block of the lowest level that has enough, or None."""
+    """Return processors of one block of the lowest level that has enough, or None.
+
+    See `Allocator.choose`.
+    """
     for size in platform.block_sizes[platform.minimum_level(count) - 1 :]:
         chosen = _blocks.first_block(free, size, count)
         if chosen is not None:

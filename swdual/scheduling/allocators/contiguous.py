@@ -16,5 +16,8 @@ FORCED = True
 
 
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
-    """Return the low end of the lowest range that is long enough, or None."""
+    """Return the low end of the lowest range that is long enough, or None.
+
+    See `Allocator.choose`.
+    """
     return _blocks.first_range(free, count)

@@ -16,7 +16,7 @@ FORCED = False
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
     """Return the low end of the lowest range that is long enough, else the lowest processors.
 
-    None if too few are free.
+    None if too few are free: see `Allocator.choose`.
     """
     chosen = _blocks.first_range(free, count)
     return _blocks.lowest(free, count) if chosen is None else chosen

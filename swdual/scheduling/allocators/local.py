@@ -17,5 +17,6 @@ def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
     """Return the processors of the clusters that have most free ones.
 
     None if these are more clusters than the job needs: then no others are fewer.
+    See `Allocator.choose`.
     """
     return _blocks.fullest_clusters(free, count, platform, platform.clusters_needed(count))

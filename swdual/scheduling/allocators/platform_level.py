@@ -15,6 +15,9 @@ FORCED = True
 
 
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
-    """Return processors of one block of the lowest level, or None if none has enough."""
+    """Return processors of one block of the lowest level, or None if none has enough.
+
+    See `Allocator.choose`.
+    """
     size = platform.block_sizes[platform.minimum_level(count) - 1]
     return _blocks.first_block(free, size, count)

@@ -65,7 +65,7 @@ def next_improvable(
                     return job
                 break
             if times[k] >= since + durations[job]:
-                return job
+                return job  # the slices before this one cover the whole job
             if counts[k] < processors[job]:
                 if k + 1 == size:
                     break

@@ -93,6 +93,8 @@ def lower_deficits(
             begins[spans] = times[first]
             ends[spans] = times[last] if last < size else np.inf
             spans += 1
+    # A job could use a span that begins before its reservation and is as long as the job, or one
+    # that lasts until its reservation.
     lowered = np.zeros(len(starts), np.bool_)
     for k in range(spans):
         begin, end = begins[k], ends[k]

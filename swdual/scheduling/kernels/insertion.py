@@ -36,6 +36,7 @@ def insert_last_job(
         (jobs,) what a second of each start costs.
     """
     new = len(starts) - 1
+    # The release of a job adds two slices at most, and its reservation in a trial one.
     capacity = size + 3 * len(starts)
     times, counts = np.empty(capacity), np.empty(capacity, np.int64)
     times[:size], counts[:size] = profile_times[:size], profile_counts[:size]

@@ -135,6 +135,7 @@ def divide_job(idle: Counts, processors: int, home: int) -> Counts:
     """
     shares = np.zeros_like(idle)
     lender = home
+    # Invariant: `processors` is what the job still lacks; each lender so far has given all it has.
     while True:
         shares[lender] = min(processors, idle[lender])
         processors -= shares[lender]

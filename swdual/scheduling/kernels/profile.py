@@ -246,19 +246,22 @@ def find_start(
 ) -> int:
     """Return the first slice, from `first` on, at whose begin a job can start.
 
-    The last slice always is one, as it never ends. Parameters as for `find_blocking_slice`.
+    The last slice always is one, as it never ends.
+
+    Parameters
+    ----------
+    times, counts, rows, words, size
+        The profile.
+    first
+        The slice at whose begin the job may start at the earliest.
+    processors, duration
+        What the job needs: no more processors than the platform has, and seconds.
+    window
+        (words,) becomes the processors that are free throughout the job.
     """
     while True:
         blocking = find_blocking_slice(
-            times,
-            counts,
-            rows,
-            words,
-            size,
-            first,
-            processors,
-            duration,
-            window,
+            times, counts, rows, words, size, first, processors, duration, window
         )
         if blocking < 0:
             return first
@@ -355,6 +358,7 @@ def popcount(word: np.uint64) -> int:
 @kernel
 def to_ranges(window: Words) -> Ranges:
     """Return the (ranges, 2) of processors whose bits are set in a row of words."""
+    # At most every second bit begins a range.
     ranges = np.empty((32 * len(window), 2), np.int64)
     size = 0
     inside = False  # whether the last range goes on

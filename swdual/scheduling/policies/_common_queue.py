@@ -53,10 +53,7 @@ class CommonQueue:
     def add(self, view: View, job: Job) -> Job | None:
         """Take a task into the queue; return a running one that is heavy now, if there is one.
 
-        Parameters
-        ----------
-        view, job
-            The present instant, and a job.
+        See `Queues.add`.
         """
         self._join(job.requested_time, job)
         if not self._running:

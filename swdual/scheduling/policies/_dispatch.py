@@ -64,10 +64,7 @@ class Dispatch:
     def add(self, view: View, job: Job) -> Job | None:
         """Dispatch a task; return a running one that is heavy now, if there is one.
 
-        Parameters
-        ----------
-        view, job
-            The present instant, and a job.
+        See `Queues.add`.
         """
         size = job.requested_time
         processor = int(

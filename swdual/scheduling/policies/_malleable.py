@@ -27,6 +27,7 @@ from swdual.errors import InputError
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
+from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Decision, Option, Resize, Start, View
 from swdual.scheduling.workload.workload import Workload
 
@@ -67,8 +68,8 @@ class Malleable:
 
     Parameters
     ----------
-    allocator
-        Chooses processors.
+    platform, allocator
+        Where jobs run, and what chooses their processors; the policies' own arguments.
     order, expand, utilisation, overhead, seed
         As in `OPTIONS`.
 
@@ -80,6 +81,7 @@ class Malleable:
 
     def __init__(
         self,
+        platform: Platform,
         allocator: Allocator,
         order: str,
         expand: str,

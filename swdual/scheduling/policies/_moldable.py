@@ -218,11 +218,11 @@ class AtSubmission:
             self._chosen[job.index] = self._choose(view, job)
 
     def size(self, view: View, job: Job) -> JobSize:
-        """Return a job's size."""
+        """Return the size that was chosen: see `Choice.size`."""
         return self._chosen[job.index]
 
     def start(self, view: View, job: Job) -> bool:
-        """Forget a job that starts."""
+        """Forget a job that starts; no other size changes: see `Choice.start`."""
         del self._chosen[job.index]
         return False
 

@@ -131,7 +131,7 @@ class PartitionsByCount:
         self._lowest = self._levels[:0]
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
-        """Advance to a time, and release what the ended jobs held."""
+        """Advance to a time, and release what the ended jobs held: see `Partitions.settle`."""
         self._now = now
         self._size = advance(self._times, self._counts, self._rows, self._size, now)
         self._begins = []
@@ -139,7 +139,10 @@ class PartitionsByCount:
             self._change(now, running.latest_end, self._allocations.pop(running.job.index))
 
     def fits_now(self, job: Job, home: int) -> Counts | None:
-        """Return how many processors of each partition a job can have now."""
+        """Return how many processors of each partition a job gets now.
+
+        See `Partitions.fits_now`.
+        """
         if not self._begins:
             slices = self._times, self._rows, self._levels, self._size
             begins, self._lowest, room = partition_profile.find_drops(*slices)
@@ -150,7 +153,10 @@ class PartitionsByCount:
         return partition_profile.divide_job(self._lowest[step], job.processors, home)
 
     def find_earliest(self, job: Job, home: int) -> tuple[float, Counts]:
-        """Return when a job can start, and how many processors of each partition it gets."""
+        """Return when a job can start, and how many processors of each partition it gets then.
+
+        See `Partitions.find_earliest`.
+        """
         wide = job.processors > self._sizes[home]
         slices = self._times, self._rows, self._levels, self._size
         return partition_profile.find_earliest(
@@ -158,15 +164,15 @@ class PartitionsByCount:
         )
 
     def reserve(self, start_time: float, job: Job, allocation: Counts) -> None:
-        """Reserve an allocation for as long as the job requests."""
+        """Reserve processors of each partition: see `Partitions.reserve`."""
         self._change(start_time, start_time + job.requested_time, -allocation)
 
     def release(self, start_time: float, job: Job, allocation: Counts) -> None:
-        """Release a reservation."""
+        """Release a reservation: see `Partitions.release`."""
         self._change(start_time, start_time + job.requested_time, allocation)
 
     def start(self, job: Job, allocation: Counts) -> None:
-        """Start a job now, on whichever processors."""
+        """Start a job now, on whichever processors: see `Partitions.start`."""
         self._allocations[job.index] = allocation
         self.reserve(self._now, job, allocation)
 
@@ -207,7 +213,7 @@ class PartitionsBySet:
         self._platform = platform
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
-        """Advance to a time, and release what the ended jobs held."""
+        """Advance to a time, and release what the ended jobs held: see `Partitions.settle`."""
         self._now = now
         self._profile.advance(now)
         for running in ended:
@@ -215,7 +221,10 @@ class PartitionsBySet:
             self._profile.release(now, end, running.job.processors, processors)
 
     def fits_now(self, job: Job, home: int) -> Ranges | None:
-        """Return processors on which a job can start now, if possible at home."""
+        """Return the processors that a job gets now, at home if the allocator finds some there.
+
+        See `Partitions.fits_now`.
+        """
         choose_home = self._choose_at(home)
 
         def choose(free: Ranges, count: int) -> Ranges | None:
@@ -225,24 +234,24 @@ class PartitionsBySet:
         return self._profile.fits_now(job.processors, job.requested_time, choose)[1]
 
     def find_earliest(self, job: Job, home: int) -> tuple[float, Ranges | None]:
-        """Return when a job can start, and on which processors."""
+        """Return when a job can start, and on which processors: see `Partitions.find_earliest`."""
         choose = self._choose_at(home)
         if choose(np.array([self._bounds[home : home + 2]]), job.processors) is None:
             choose = self._anywhere
         return self._profile.find_earliest(job.processors, job.requested_time, choose)
 
     def reserve(self, start_time: float, job: Job, allocation: Ranges) -> None:
-        """Reserve an allocation for as long as the job requests."""
+        """Reserve these processors: see `Partitions.reserve`."""
         end = start_time + job.requested_time
         self._profile.reserve(start_time, end, job.processors, allocation)
 
     def release(self, start_time: float, job: Job, allocation: Ranges) -> None:
-        """Release a reservation."""
+        """Release what is left of a reservation: see `Partitions.release`."""
         end = start_time + job.requested_time
         self._profile.release(max(start_time, self._now), end, job.processors, allocation)
 
     def start(self, job: Job, allocation: Ranges) -> Ranges:
-        """Start a job now, on these processors."""
+        """Start a job now; return its processors: see `Partitions.start`."""
         self.reserve(self._now, job, allocation)
         return allocation
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import inf
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from swdual.errors import InputError
+from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Decision, Option, Running, Start, Stop, View
@@ -16,21 +17,8 @@ from swdual.scheduling.processors import Ranges
 
 DEDICATED = Option(1, "How many of the processors run redirected tasks, and nothing else.")
 
-REDIRECTION = {
-    "dedicated": DEDICATED,
-    "threshold": Option(
-        5.0, "How many shorter tasks come while a task runs until it is redirected; inf: never."
-    ),
-}
-"""The options of redirection by counting."""
-
-RANDOM_REDIRECTION = {
-    "dedicated": DEDICATED,
-    "probability": Option(0.8, "How likely a potentially heavy task is redirected, 0 to 1."),
-    "share": Option(0.02, "A task is potentially heavy from this part of the longest so far on."),
-    "seed": Option(1, "The same seed redirects the same tasks."),
-}
-"""The options of redirection at random."""
+PLACES = True
+JOBS = "sequential"
 
 
 def single(processor: int) -> Ranges:
@@ -87,27 +75,31 @@ class Redirecting:
 
     Parameters
     ----------
-    common
-        The first processors, for all tasks that are not redirected.
+    platform
+        Its first processors are for all tasks that are not redirected.
     dedicated
-        The others; their tasks are not redirected again.
-    first_dedicated
-        The first of the others.
-    is_heavy
-        Whether a task is redirected before it starts.
+        How many others there are; their tasks are not redirected again.
+    threshold
+        At how many shorter tasks a running task is heavy.
+
+    Raises
+    ------
+    InputError
+        If there are no dedicated processors, or no others.
     """
 
-    def __init__(
-        self,
-        common: Queues,
-        dedicated: Queues,
-        first_dedicated: int,
-        is_heavy: Callable[[Job], bool] | None = None,
-    ) -> None:
-        self._common = common
-        self._dedicated = dedicated
-        self._first_dedicated = first_dedicated
-        self._is_heavy = is_heavy
+    QUEUES: Callable[..., Queues]
+    """The class of the queues."""
+
+    def __init__(self, platform: Platform, dedicated: int, threshold: float = inf) -> None:
+        if not 1 <= dedicated < platform.processors:
+            raise InputError(
+                f"dedicated cannot be {dedicated} on {platform.processors} processors: it is at "
+                "least 1 and leaves some for the other tasks"
+            )
+        self._first_dedicated = platform.processors - dedicated
+        self._common = self.QUEUES(range(self._first_dedicated), threshold=threshold)
+        self._dedicated = self.QUEUES(range(self._first_dedicated, platform.processors))
 
     def decide(self, view: View) -> Iterator[Decision]:
         """Yield the decisions of an instant."""
@@ -116,7 +108,7 @@ class Redirecting:
             (self._dedicated if apart else self._common).end(ended)
         for job in view.submitted:
             check_sequential(job)
-            if self._is_heavy is not None and self._is_heavy(job):
+            if self._is_heavy(job):
                 view.note(job, "redirected at its submission")
                 self._dedicated.add(view, job)
                 continue
@@ -128,21 +120,54 @@ class Redirecting:
         yield from self._common.decisions(view)
         yield from self._dedicated.decisions(view)
 
+    def _is_heavy(self, job: Job) -> bool:
+        """Return whether a task is redirected before it starts."""
+        return False
 
-class RandomRedirection:
-    """Chooses the tasks that are redirected before they start: long ones, with a probability.
 
-    Parameters
-    ----------
-    probability
-        Of redirection, c in the thesis.
-    share
-        A task is long from this part of the longest so far on, b in the thesis.
-    seed
-        The same seed redirects the same tasks.
+class RedirectingByCount(Redirecting):
+    """Redirects a running task after so many shorter ones."""
+
+    OPTIONS: ClassVar = {
+        "dedicated": DEDICATED,
+        "threshold": Option(
+            5.0, "How many shorter tasks come while a task runs until it is redirected; inf: never."
+        ),
+    }
+
+    def __init__(
+        self, platform: Platform, allocator: Allocator, dedicated: int, threshold: float
+    ) -> None:
+        if not threshold >= 1:
+            raise InputError(f"threshold cannot be {threshold:g}: it is 1 or more, or inf")
+        super().__init__(platform, dedicated, threshold)
+
+
+class RedirectingAtRandom(Redirecting):
+    """Redirects long tasks before they start, with a probability: c in the thesis.
+
+    A task is long from a `share` of the longest so far on: b in the thesis.
     """
 
-    def __init__(self, probability: float, share: float, seed: int) -> None:
+    OPTIONS: ClassVar = {
+        "dedicated": DEDICATED,
+        "probability": Option(0.8, "How likely a potentially heavy task is redirected, 0 to 1."),
+        "share": Option(
+            0.02, "A task is potentially heavy from this part of the longest so far on."
+        ),
+        "seed": Option(1, "The same seed redirects the same tasks."),
+    }
+
+    def __init__(
+        self,
+        platform: Platform,
+        allocator: Allocator,
+        dedicated: int,
+        probability: float,
+        share: float,
+        seed: int,
+    ) -> None:
+        super().__init__(platform, dedicated)
         for name, value in (("probability", probability), ("share", share)):
             if not 0 <= value <= 1:
                 raise InputError(f"{name} cannot be {value:g}: it is from 0 to 1")
@@ -153,42 +178,11 @@ class RandomRedirection:
         self._random = np.random.default_rng(seed)
         self._longest = -inf
 
-    def __call__(self, job: Job) -> bool:
-        """Return whether the next task is redirected."""
+    def _is_heavy(self, job: Job) -> bool:
         self._longest = max(self._longest, job.requested_time)
         if job.requested_time < self._share * self._longest:
             return False
         return float(self._random.random()) <= self._probability
-
-
-def divide_processors(platform: Platform, dedicated: int) -> tuple[range, range]:
-    """Return the processors for common tasks, and the last ones, which are dedicated.
-
-    Parameters
-    ----------
-    platform
-        Its processors are divided.
-    dedicated
-        How many run redirected tasks only.
-
-    Raises
-    ------
-    InputError
-        If one of the parts has none.
-    """
-    if not 1 <= dedicated < platform.processors:
-        raise InputError(
-            f"dedicated cannot be {dedicated} on {platform.processors} processors: it is at least "
-            "1 and leaves some for the other tasks"
-        )
-    first = platform.processors - dedicated
-    return range(first), range(first, platform.processors)
-
-
-def check_threshold(threshold: float) -> None:
-    """Raise an `InputError` if a threshold is below 1."""
-    if not threshold >= 1:
-        raise InputError(f"threshold cannot be {threshold:g}: it is 1 or more, or inf")
 
 
 def check_sequential(job: Job) -> None:

@@ -69,7 +69,13 @@ class LatestEnds:
         insort(self._ends, (latest_end, index, processors))
 
     def remove(self, latest_end: float, index: int) -> None:
-        """Remove a job that has ended; parameters as it was added with."""
+        """Remove a job that has ended.
+
+        Parameters
+        ----------
+        latest_end, index
+            As it was added.
+        """
         del self._ends[bisect_left(self._ends, (latest_end, index))]
 
     def find_shadow_time(self, processors: int, free: int) -> tuple[float, int]:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
-from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._malleable import OPTIONS, Malleable, shrunk_size
 from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policy import Decision, View
@@ -21,7 +19,7 @@ __all__ = ["MALLEABLE", "OPTIONS", "Policy"]
 MALLEABLE = True
 
 
-class Policy:
+class Policy(Malleable):
     """Starts the head of the queue as FCFS-malleable does, and backfills behind it.
 
     The head of the queue will start once there are ceil(p / 2) processors for it if all others are
@@ -32,43 +30,29 @@ class Policy:
     run, and so the head.
     """
 
-    def __init__(
-        self,
-        platform: Platform,
-        allocator: Allocator,
-        order: str,
-        expand: str,
-        utilisation: str,
-        overhead: str,
-        seed: int,
-    ) -> None:
-        self._jobs = Malleable(allocator, order, expand, utilisation, overhead, seed)
-
     def decide(self, view: View) -> Iterator[Decision]:
         """Yield the resizes and start of the head of the queue, and the backfilled jobs."""
-        jobs = self._jobs
-        jobs.update(view)
+        self.update(view)
         while view.queue:
             head = next(iter(view.queue.values()))
-            if not jobs.fits(view, head):
+            if not self.fits(view, head):
                 yield from self._backfill(view, head)
                 break
-            yield from jobs.start_as_head(view, head)
-        yield from jobs.expand(view)
+            yield from self.start_as_head(view, head)
+        yield from self.expand(view)
 
     def _backfill(self, view: View, head: Job) -> Iterator[Decision]:
-        jobs = self._jobs
         shadow, extra = self._find_shadow_time(view, head)
         view.promise(head, shadow)
         view.note(
-            head, f"head of the queue: {jobs.explain_wait(view, head)}; reserved at {shadow:g} s"
+            head, f"head of the queue: {self.explain_wait(view, head)}; reserved at {shadow:g} s"
         )
         # Where nothing ended, what waited before finds no more room now than it did then.
         for job in [*(view.queue.values() if view.ended else view.submitted)]:
             if shrunk_size(job) > view.free_count or job.index not in view.queue:
                 continue
             unshrunk = job.processors <= view.free_count
-            seconds = job.requested_time if unshrunk else job.requested_time / jobs.rate(job)
+            seconds = job.requested_time if unshrunk else job.requested_time / self.rate(job)
             beyond = view.now + seconds > shadow
             if beyond and shrunk_size(job) > extra:
                 continue
@@ -76,7 +60,7 @@ class Policy:
                 extra -= shrunk_size(job)
             how = "" if unshrunk else f" on {shrunk_size(job):,} processors"
             view.note(job, f"backfilled{how}: job {head.number}, the head, keeps its reservation")
-            yield jobs.start(job, unshrunk=unshrunk, backfilled=True)
+            yield self.start(job, unshrunk=unshrunk, backfilled=True)
         if view.watching:
             for job in view.queue.values():
                 if job is not head:
@@ -88,7 +72,7 @@ class Policy:
             (running.latest_end, running.job.index, shrunk_size(running.job))
             for running in view.running.values()
         )
-        return find_shadow_time(ends, shrunk_size(head), self._jobs.room(view), view.now)
+        return find_shadow_time(ends, shrunk_size(head), self.room(view), view.now)
 
 
 def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:

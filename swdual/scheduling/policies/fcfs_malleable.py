@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._malleable import OPTIONS, Malleable
 from swdual.scheduling.policy import Decision, View
 
@@ -18,7 +16,7 @@ __all__ = ["MALLEABLE", "OPTIONS", "Policy"]
 MALLEABLE = True
 
 
-class Policy:
+class Policy(Malleable):
     """Starts jobs in the order of submission, each as soon as shrinking makes room for it.
 
     If the head of the queue does not fit, running jobs are shrunk to half their processors, one
@@ -27,29 +25,16 @@ class Policy:
     expanded again as processors become free.
     """
 
-    def __init__(
-        self,
-        platform: Platform,
-        allocator: Allocator,
-        order: str,
-        expand: str,
-        utilisation: str,
-        overhead: str,
-        seed: int,
-    ) -> None:
-        self._jobs = Malleable(allocator, order, expand, utilisation, overhead, seed)
-
     def decide(self, view: View) -> Iterator[Decision]:
         """Yield the resizes and start of the head of the queue, as long as it fits."""
-        jobs = self._jobs
-        jobs.update(view)
+        self.update(view)
         while view.queue:
             head = next(iter(view.queue.values()))
-            if not jobs.fits(view, head):
+            if not self.fits(view, head):
                 break
-            yield from jobs.start_as_head(view, head)
-        yield from jobs.expand(view)
+            yield from self.start_as_head(view, head)
+        yield from self.expand(view)
         if view.watching:
             for ahead, job in enumerate(view.queue.values()):
-                why = f"head of the queue: {jobs.explain_wait(view, job)}"
+                why = f"head of the queue: {self.explain_wait(view, job)}"
                 view.note(job, f"{ahead} jobs are before it in the queue" if ahead else why)

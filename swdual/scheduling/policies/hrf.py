@@ -21,13 +21,7 @@ from swdual.runtime.jit import kernel
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._moldable import (
-    BACKFILLING,
-    JobSize,
-    Moldable,
-    Sizes,
-    list_sizes,
-)
+from swdual.scheduling.policies._moldable import BACKFILLING, JobSize, Moldable, Sizes, list_sizes
 from swdual.scheduling.policy import Option, View
 
 JOBS = "moldable"

@@ -5,41 +5,11 @@ Machado Mendonca's thesis, sections 3.4.3 and 3.4.4.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._dispatch import Dispatch
-from swdual.scheduling.policies._sequential import (
-    RANDOM_REDIRECTION,
-    RandomRedirection,
-    Redirecting,
-    divide_processors,
-)
-from swdual.scheduling.policy import Decision, View
-
-PLACES = True
-JOBS = "sequential"
-
-OPTIONS = RANDOM_REDIRECTION
+from swdual.scheduling.policies._sequential import RedirectingAtRandom
 
 
-class Policy:
+class Policy(RedirectingAtRandom):
     """Shortest first; some of the long tasks are dispatched among the dedicated processors."""
 
-    def __init__(
-        self,
-        platform: Platform,
-        allocator: Allocator,
-        dedicated: int,
-        probability: float,
-        share: float,
-        seed: int,
-    ) -> None:
-        common, apart = divide_processors(platform, dedicated)
-        is_heavy = RandomRedirection(probability, share, seed)
-        self._tasks = Redirecting(Dispatch(common), Dispatch(apart), apart.start, is_heavy)
-
-    def decide(self, view: View) -> Iterator[Decision]:
-        """Yield the decisions of an instant."""
-        yield from self._tasks.decide(view)
+    QUEUES = Dispatch

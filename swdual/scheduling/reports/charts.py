@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.io.output import replace_file
 from swdual.io.text import sanitize
-from swdual.planning.gantt import LINE, PALETTE, encode_figure, make_showable, require_matplotlib
+from swdual.planning.gantt import LINE, PALETTE, draw_or_save, encode_figure
 from swdual.planning.time_axis import DAY, HOUR, MINUTE, time_ticks
 from swdual.scheduling import metrics
 from swdual.scheduling.job import seconds
@@ -81,7 +81,7 @@ def gantt(
         If matplotlib is missing, or the file cannot be written.
     """
     if path is None or Path(path).suffix.lower() != ".svg":
-        return _draw(lambda: _gantt(schedule, linked=False), path, force=force)
+        return draw_or_save(lambda: _gantt(schedule, linked=False), path, force=force)
     content = bytes(encode_figure(lambda: _gantt(schedule, linked=True), path))
     with replace_file(path, force=force) as stream:
         stream.write(_with_tooltips(content, schedule))
@@ -100,7 +100,7 @@ def usage(
     schedule, path, force
         As for `gantt`.
     """
-    return _draw(lambda: _usage(schedule), path, force=force)
+    return draw_or_save(lambda: _usage(schedule), path, force=force)
 
 
 def distributions(
@@ -130,23 +130,7 @@ def distributions(
     for quantity in quantities:
         if quantity not in TITLES:
             raise InputError(registry.unknown("quantity", quantity, TITLES))
-    return _draw(lambda: _distributions(schedules, quantities), path, force=force)
-
-
-def _draw(
-    make: Callable[[], matplotlib.figure.Figure],
-    path: str | os.PathLike[str] | None,
-    *,
-    force: bool,
-) -> matplotlib.figure.Figure | None:
-    """Save a figure under a name, or return it without one."""
-    if path is None:
-        require_matplotlib()
-        return make_showable(make())
-    content = encode_figure(make, path)
-    with replace_file(path, force=force) as stream:
-        stream.write(content)
-    return None
+    return draw_or_save(lambda: _distributions(schedules, quantities), path, force=force)
 
 
 def _with_tooltips(content: bytes, schedule: ScheduleData) -> bytes:

@@ -59,7 +59,15 @@ class JobFilter:
             self.counts.append(RuleCount(rule, jobs, action))
 
     def drop(self, which: NDArray[np.bool_], rule: str, why: str) -> None:
-        """Drop jobs, and count them; parameters as for `change`."""
+        """Drop jobs, and count those that were left until now.
+
+        Parameters
+        ----------
+        which, rule
+            As for `change`.
+        why
+            What is wrong with the jobs, as for users.
+        """
         self.change(which, rule, f"dropped: {why}")
         self.left &= ~which
 

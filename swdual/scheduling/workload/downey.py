@@ -96,14 +96,14 @@ class Downey:
                 )
 
     def run_time(self, index: int, processors: int) -> float:
-        """Return the seconds that a job runs on so many processors."""
+        """Return the seconds that a job runs on so many processors: see `Speedup.run_time`."""
         return float(
             self.sequential_time[index]
             / _speedup(float(processors), self.parallelism[index], self.sigma[index])
         )
 
     def run_times(self, index: int, max_processors: int) -> NDArray[np.float64]:
-        """Return the seconds on 1, 2, ..., max_processors processors."""
+        """Return the seconds on 1, 2, ..., max_processors processors: see `Speedup.run_times`."""
         return _run_times(
             self.sequential_time[index], self.parallelism[index], self.sigma[index], max_processors
         )

@@ -154,12 +154,12 @@ class Alternatives:
     times: tuple[NDArray[np.float64], ...]
 
     def run_time(self, index: int, processors: int) -> float:
-        """Return the seconds that a job runs on so many processors."""
+        """Return the seconds that a job runs on so many processors: see `Speedup.run_time`."""
         size = int(np.searchsorted(self.sizes[index], processors, "right")) - 1
         return float(self.times[index][size]) if size >= 0 else np.inf
 
     def run_times(self, index: int, max_processors: int) -> NDArray[np.float64]:
-        """Return the seconds on 1, 2, ..., max_processors processors."""
+        """Return the seconds on 1, 2, ..., max_processors processors: see `Speedup.run_times`."""
         chosen = np.searchsorted(self.sizes[index], np.arange(1, max_processors + 1), "right")
         times: NDArray[np.float64] = np.append(np.inf, self.times[index])[chosen]
         return times

@@ -113,10 +113,7 @@ def _seconds(chosen: str | float) -> float | None:
 
 
 RULE_SETS = MappingProxyType(
-    {
-        "standard": Repairs(),
-        "thesis": Repairs(status="completed", too_wide="drop"),
-    }
+    {"standard": Repairs(), "thesis": Repairs(status="completed", too_wide="drop")}
 )
 """Rules by name. "thesis" gives the job counts of tables 3.1 and 5.2 of Machado Mendonca's thesis:
 jobs that completed after a run time above 0. Its programs took field 8 for the processors, which

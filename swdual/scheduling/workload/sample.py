@@ -152,11 +152,7 @@ def draw_windows(
 
 
 def sample(
-    workload: Workload,
-    jobs: int,
-    *,
-    seed: int | Sequence[int],
-    max_processors: int | None = None,
+    workload: Workload, jobs: int, *, seed: int | Sequence[int], max_processors: int | None = None
 ) -> Workload:
     """Return random jobs, none of them twice, with the submit times that they had.
 

@@ -54,9 +54,7 @@ NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def read_swf(
-    path: str | os.PathLike[str],
-    repairs: Repairs | str = "standard",
-    processors: int | None = None,
+    path: str | os.PathLike[str], repairs: Repairs | str = "standard", processors: int | None = None
 ) -> Workload:
     """Return the workload in a trace; its ``report`` says what was dropped and repaired.
 

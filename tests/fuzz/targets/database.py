@@ -228,7 +228,7 @@ def input_of(file, flags):
 def _database(sequences, alphabet):
     stream = io.BytesIO()
     records = [Sequence(title, alphabet.encode(letters)) for title, letters in sequences]
-    build([batch_of(records)], stream, alphabet, title="seed", writer="swdual", scratch=None)
+    build([batch_of(records)], stream, alphabet, title="seed", scratch=None)
     return stream.getvalue()
 
 
@@ -248,7 +248,7 @@ def seeds():
         (b'"offset":8192', b'"offset":8191'),
         (b'"shortest":6', b'"shortest":0'),
         (b'"blocks":[', b'"blocks":[],"b":['),
-        (b'"writer":"swdual"', b'"writer":17'),
+        (b'"writer":"', b'"writer":17,"was":"'),
         (b'"name":"names"', b'"name":"name"'),
     ]
     damaged = [changed(sound, old, new) for old, new in changes]

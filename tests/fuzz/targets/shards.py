@@ -160,7 +160,6 @@ def _database(sequences, shards):
         streams[0],
         PROTEIN,
         title="seed",
-        writer="swdual",
         scratch=None,
         shards=streams[1:],
     )
