@@ -131,32 +131,26 @@ def make_release_probe() -> Callable[[], str | None]:
 
 
 class WorkerInfo(NamedTuple):
-    """A Dask worker as the scheduler knows it; `number` tells it from others at its address."""
+    """A Dask worker as the scheduler knows it.
 
-    number: str
+    `directory` is its local directory. Dask makes one for each worker process, so it tells a worker
+    from earlier and later ones at its address.
+    """
+
+    directory: str
     name: str
     host: str
-    python: str
     resources: dict[str, float]
 
 
 def list_workers(client: Any) -> dict[str, WorkerInfo]:
     """Return the workers of a cluster by their addresses."""
-
-    def read_workers(dask_scheduler: Any) -> dict[str, tuple[Any, ...]]:
-        return {
-            address: (
-                str(worker.server_id),
-                str(worker.name),
-                worker.host,
-                str(worker.versions["host"]["python"]),
-                dict(worker.resources),
-            )
-            for address, worker in dask_scheduler.workers.items()
-        }
-
-    workers = client.run_on_scheduler(read_workers)
-    return {address: WorkerInfo(*facts) for address, facts in workers.items()}
+    return {
+        address: WorkerInfo(
+            worker["local_directory"], str(worker["name"]), worker["host"], worker["resources"]
+        )
+        for address, worker in client.scheduler_info(n_workers=-1)["workers"].items()
+    }
 
 
 def explain_release_mismatch(release: str | None) -> str | None:

@@ -7,6 +7,7 @@ know: which workers have the same release, what devices they have, and which blo
 from __future__ import annotations
 
 import logging
+import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -58,7 +59,7 @@ class Node:
     ----------
     number
         Its number among all nodes that ever took part.
-    address, server_id
+    address, directory
         Its address, and what tells it from earlier and later workers at that address.
     facts
         Its devices and rates.
@@ -79,7 +80,7 @@ class Node:
 
     number: int
     address: str
-    server_id: str
+    directory: str
     facts: NodeFacts
     remote_search: Future = field(repr=False)
     blocks: set[int] = field(repr=False)
@@ -275,21 +276,37 @@ class Nodes:
         return all(worker.resources.get(name, 0) >= count for name, count in needed.items())
 
     def _meet(self, address: str, worker: WorkerInfo) -> None:
-        """Ask a worker for its release, and set it up if that is the release of this process."""
+        """Ask a worker for its version of Python, then for its release; set it up if both fit.
 
-        def check_release(release: str | None) -> None:
-            why = explain_release_mismatch(release)
-            if why is None:
-                self._introduce(address, worker)
-            else:
-                self._refuse_unlike(address, why)
+        Dask sends the first function by its name, so that any Python can run it.
+        """
+        python = self._submit_to(
+            address,
+            "python",
+            platform.python_version,
+            then=partial(self._check_python, address, worker),
+        )
+        self._coming[address] = worker.directory, python
 
-        why = explain_python_mismatch(worker.python)
+    def _check_python(self, address: str, worker: WorkerInfo, version: str) -> None:
+        why = explain_python_mismatch(version)
         if why is not None:
             self._refuse_unlike(address, why)
             return
-        future = self._submit_to(address, "release", make_release_probe(), then=check_release)
-        self._coming[address] = worker.number, future
+        release = self._submit_to(
+            address,
+            "release",
+            make_release_probe(),
+            then=partial(self._check_release, address, worker),
+        )
+        self._coming[address] = worker.directory, release
+
+    def _check_release(self, address: str, worker: WorkerInfo, release: str | None) -> None:
+        why = explain_release_mismatch(release)
+        if why is None:
+            self._introduce(address, worker)
+        else:
+            self._refuse_unlike(address, why)
 
     def _introduce(self, address: str, worker: WorkerInfo) -> None:
         """Set up the search on a worker, which then joins."""
@@ -303,7 +320,7 @@ class Nodes:
             then=join,
             failed=partial(self._failed, address),
         )
-        self._coming[address] = worker.number, future
+        self._coming[address] = worker.directory, future
 
     def _submit_to(
         self, address: str, what: str, function: Callable[..., Any], *args: object, **options: Any
@@ -341,7 +358,7 @@ class Nodes:
         """Add a node that is ready."""
         del self._coming[address]
         number = self.number(address)
-        node = Node(number, address, worker.number, facts, remote_search, set(facts.blocks))
+        node = Node(number, address, worker.directory, facts, remote_search, set(facts.blocks))
         self._known.append(node)
         if not self._active:
             self._first_seen = time.monotonic()
@@ -360,17 +377,17 @@ class Nodes:
         workers = {k: x for k, x in present.items() if self._is_wanted(k, x)}
         self._looked = time.monotonic()
 
-        def is_gone(address: str, number: str) -> bool:
-            return address not in workers or workers[address].number != number
+        def is_gone(address: str, directory: str) -> bool:
+            return address not in workers or workers[address].directory != directory
 
-        gone = [node for node in self.active if is_gone(node.address, node.server_id)]
+        gone = [node for node in self.active if is_gone(node.address, node.directory)]
         for node in gone:
             del self._active[node.address]
         for node in gone:
             logger.warning("node %s is lost; others do what it had to do", node.address)
             self.on_leave(node)
-        for address, (number, future) in [*self._coming.items()]:
-            if is_gone(address, number):
+        for address, (directory, future) in [*self._coming.items()]:
+            if is_gone(address, directory):
                 del self._coming[address]
                 self.cancel(future)
         new = workers.keys() - {*self._active, *self._coming, *self._refused}

@@ -17,36 +17,26 @@ pytestmark = pytest.mark.cluster
 pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
 ELSEWHERE = """
-    import distributed.versions
     import swdual.version
 
     swdual.version.__version__ = "0.0.1"
-
-    def version(name, real=distributed.versions.version):
-        return "0.0.1" if name == "swdual" else real(name)
-
-    distributed.versions.version = version
 """
 
 WITHOUT = """
-    import importlib.metadata
     import sys
-    import distributed.versions
-
-    missing = importlib.metadata.PackageNotFoundError
-
-    def version(name, real=distributed.versions.version, missing=missing):
-        if name == "swdual":
-            raise missing(name)
-        return real(name)
 
     class Nowhere:
         def find_spec(self, name, *_):
             if name.partition(".")[0] == "swdual":
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    distributed.versions.version = version
     sys.meta_path.insert(0, Nowhere())
+"""
+
+OTHER_PYTHON = """
+    import platform
+
+    platform.python_version = lambda: "2.7.18"
 """
 
 
@@ -66,7 +56,19 @@ def test_a_worker_without_swdual_is_refused(refuses, data, make_cluster):
     refuses(5, words, "search", data / "q.fa", data / "d.db", "--cluster", cluster.address)
 
 
-@pytest.mark.parametrize("text", [ELSEWHERE, WITHOUT], ids=["another release", "without"])
+@pytest.mark.case(number=27)
+def test_a_worker_of_another_python_is_refused(refuses, data, make_cluster):
+    cluster = make_cluster(1)
+    other = cluster.add(program=OTHER_PYTHON)
+    words = [other.address, "runs Python 2.7.18, but here is", "use one everywhere"]
+    refuses(5, words, "search", data / "q.fa", data / "d.db", "--cluster", cluster.address)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [ELSEWHERE, WITHOUT, OTHER_PYTHON],
+    ids=["another release", "without", "another Python"],
+)
 def test_one_that_joins_is_left_out_with_a_warning(
     data, local, make_cluster, many_shares, caplog, monkeypatch, text
 ):
