@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from support.clusters import PATIENCE
+from support.clusters import PATIENCE, held
 
 import swdual
 from swdual.cluster.connection import CONNECT_SECONDS
@@ -76,16 +76,24 @@ def nothing_written(here):
     assert not (here / ".hits.tsv.part").exists()
 
 
-def begun(cluster, words=SEARCH):
-    """Begin a search in a process of its own; return it when it has kept something."""
+@pytest.fixture
+def hold(here):
+    """While there is this file, workers of `begun` end no search."""
+    (here / "hold").touch()
+    return here / "hold"
+
+
+def begun(make_cluster, hold, words=SEARCH):
+    """Begin a search in a process of its own; return both when each worker has done one share."""
+    cluster = make_cluster(2, program=held(hold, free=1))
     command = [sys.executable, "-m", "swdual", *words, "--cluster", cluster.address]
     process = subprocess.Popen(command, stderr=subprocess.PIPE)
     until = time.monotonic() + PATIENCE
-    while not os.path.exists("hits.tsv.journal") or os.path.getsize("hits.tsv.journal") < 9000:
+    while not os.path.exists("hits.tsv.journal") or os.path.getsize("hits.tsv.journal") < 2000:
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < until
         time.sleep(0.02)
-    return process
+    return cluster, process
 
 
 @pytest.mark.case(number=27)
@@ -121,45 +129,46 @@ def test_what_was_begun_here_goes_on_there(run, here, long, pair, after):
 
 @pytest.mark.case(number=27)
 @pytest.mark.parametrize("shards", [None, 3], ids=["whole", "shards"])
-def test_a_client_that_is_killed_goes_on(run, here, long, pair, shards):
+def test_a_client_that_is_killed_goes_on(run, here, long, make_cluster, hold, shards):
     words = SEARCH
     if shards:
         words = [*SEARCH[:2], "parts.db", *SEARCH[3:]]
         swdual.makedb("wide.fa", "parts.db", shards=shards).close()
-    process = begun(pair, words)
+    cluster, process = begun(make_cluster, hold, words)
     process.kill()
     process.communicate()
+    hold.unlink()
     assert not (here / "hits.tsv").exists()
-    outcome = run(*words, "--cluster", pair.address, "--resume")
+    outcome = run(*words, "--cluster", cluster.address, "--resume")
     assert outcome.code == 0, outcome.err
     assert (here / "hits.tsv").read_bytes() == long
     assert sorted(path.name for path in here.glob("*hits*")) == ["hits.tsv"]
 
 
-def test_ctrl_c_frees_the_workers(run, here, long, pair):
+def test_ctrl_c_frees_the_workers(run, here, long, make_cluster, hold):
     """Case 21: at once; the next search finds them idle."""
-    process = begun(pair)
+    cluster, process = begun(make_cluster, hold)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert b"Traceback" not in errors
     assert errors.splitlines()[-1].endswith(b"with --resume goes on from there")
     nothing_written(here)
-    with distributed.Client(pair.address) as client:
+    hold.unlink()
+    with distributed.Client(cluster.address) as client:
         until = time.monotonic() + PATIENCE
         while any(client.processing().values()):
             assert time.monotonic() < until
             time.sleep(0.02)
         assert not client.has_what() or not any(client.has_what().values())
-    outcome = run(*SEARCH, "--cluster", pair.address, "--resume")
+    outcome = run(*SEARCH, "--cluster", cluster.address, "--resume")
     assert outcome.code == 0, outcome.err
     assert (here / "hits.tsv").read_bytes() == long
 
 
 @pytest.mark.parametrize("who", ["workers", "scheduler"])
-def test_ctrl_c_ends_a_search_though_the_cluster_stands_still(here, long, make_cluster, who):
-    cluster = make_cluster(2)
-    process = begun(cluster)
+def test_ctrl_c_ends_a_search_though_the_cluster_stands_still(here, long, make_cluster, hold, who):
+    cluster, process = begun(make_cluster, hold)
     for part in cluster.workers if who == "workers" else [cluster.scheduler]:
         part.signal(signal.SIGSTOP)
     time.sleep(0.5)

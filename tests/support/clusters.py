@@ -29,19 +29,23 @@ def slow(seconds):
     """
 
 
-def held(hold):
+def held(hold, free=0):
     """Return what a worker runs first that begins no share as long as there is a file.
 
-    Such a worker needs a second thread where it must send blocks to others meanwhile.
+    It begins its first `free` shares all the same. Such a worker needs a second thread where it
+    must send blocks to others meanwhile.
     """
     return f"""
         import os
         import time
         import swdual.cluster.remote as node
 
-        def score(*arguments, real=node.score):
-            while os.path.exists({os.fspath(hold)!r}):
+        free = [None] * {free}
+
+        def score(*arguments, real=node.score, free=free):
+            while os.path.exists({os.fspath(hold)!r}) and not free:
                 time.sleep(0.01)
+            del free[:1]
             return real(*arguments)
 
         node.score = score
