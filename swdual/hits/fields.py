@@ -292,9 +292,7 @@ def columns(result: QueryResult, names: Sequence[str]) -> list[Sequence[Any] | N
 
     Parameters
     ----------
-    result
-        The hits.
-    names
-        Names of the fields.
+    result, names
+        The hits, and names of the fields.
     """
     return [FIELDS[name].values(result) for name in names]
