@@ -213,18 +213,8 @@ FIELDS: dict[str, Field] = {
 """Every field, by its name."""
 
 STANDARD = (
-    "qaccver",
-    "saccver",
-    "pident",
-    "length",
-    "mismatch",
-    "gapopen",
-    "qstart",
-    "qend",
-    "sstart",
-    "send",
-    "evalue",
-    "bitscore",
+    *("qaccver", "saccver", "pident", "length", "mismatch", "gapopen"),
+    *("qstart", "qend", "sstart", "send", "evalue", "bitscore"),
 )
 """BLAST's twelve columns, which `std` stands for."""
 
