@@ -4,8 +4,8 @@ Stages, in the order in which a simulation meets them:
 
 ``job``, ``workload``
     What was asked for, and when.
-``platform``, ``processors``
-    Where it may run; sets of processors.
+``platform``, ``processors``, ``penalty``
+    Where it may run; sets of processors; how much longer a job runs on distant ones.
 ``allocator``, ``allocators``
     Which processors a job gets.
 ``policy``, ``policies``
@@ -14,10 +14,10 @@ Stages, in the order in which a simulation meets them:
     Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``, ``reservations``, ``kernels``
     Processors that will be free, by requested times; reserved starts; the compiled parts.
-``engine``
-    Applies events and decisions instant by instant.
-``schedule_data``, ``validation``, ``metrics``, ``reports``, ``schedule``
-    When and where jobs ran; checks, metrics, tables and charts of that; all in one class.
+``engine``, ``recorder``
+    Applies events and decisions instant by instant; notes what becomes of each job.
+``schedule_data``, ``validation``, ``metrics``, ``reports``, ``frames``, ``schedule``
+    When and where jobs ran; checks, metrics, tables, charts and data frames; all in one class.
 ``campaign``
     Simulates a workload under several policies and allocators, each with each.
 ``conformance``
