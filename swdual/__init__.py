@@ -45,19 +45,6 @@ _HOMES = {
     "swdual.alignment.alignment": ("Alignment",),
     "swdual.database.database": ("Database",),
     "swdual.database.makedb": ("makedb",),
-    "swdual.errors": (
-        "ClusterError",
-        "DatabaseError",
-        "DeviceError",
-        "DeviceMemoryError",
-        "EngineError",
-        "InputError",
-        "MatrixError",
-        "MemoryLimitError",
-        "OutputError",
-        "StatisticsUnavailable",
-        "SwdualError",
-    ),
     "swdual.hits.hit": ("Hit",),
     "swdual.hits.query_result": ("QueryResult",),
     "swdual.backend": ("Device",),
@@ -69,6 +56,7 @@ _HOMES = {
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }
+"""The modules of public names; the others are errors."""
 
 __all__ = [
     "Alignment",
@@ -102,10 +90,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used, so that ``import swdual`` costs nothing."""
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(home), name)
-    raise AttributeError(f"module 'swdual' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'swdual' has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names), "swdual.errors")
+    return getattr(importlib.import_module(home), name)
 
 
 def __dir__() -> list[str]:

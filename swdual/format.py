@@ -161,10 +161,8 @@ def make_table(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
 
     Parameters
     ----------
-    results
-        The hits of each query.
-    fields
-        Names of the fields.
+    results, fields
+        The hits of each query, and names of the fields.
     """
     pieces = (piece for found in results for piece in found.pieces())
     return Table(tuple(fields), (columns(piece, fields) for piece in pieces))

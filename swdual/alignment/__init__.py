@@ -1,8 +1,15 @@
 """Alignments of the few hits that are reported.
 
-tile (fill a rectangle of the matrices, walk back through it) -> grid (several targets at once: keep
-some lines, then walk from tile to tile), long (the same for one long target) -> tracer (chooses
-between them) -> tracebacks (the results, as columns) -> alignment (one result, to look at).
+``tracer``
+    Finds the alignments of a query with its targets.
+``grid``, ``long``
+    Several targets at once: keep some lines, then walk from tile to tile; the same for a long one.
+``tile``
+    Fills a rectangle of the matrices, and walks back through it.
+``tracebacks``
+    The results, as columns.
+``alignment``
+    One result, to look at.
 
 **Which alignment.** Several may have the highest score. The one that is returned ends at the
 smallest position in the target, and of these at the smallest in the query. On the way back from

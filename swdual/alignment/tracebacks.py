@@ -15,15 +15,8 @@ LETTERS = "MID"
 """SAM's letters for them."""
 
 COLUMNS = (
-    "query_starts",
-    "query_ends",
-    "target_starts",
-    "target_ends",
-    "lengths",
-    "identities",
-    "positives",
-    "gap_openings",
-    "gaps",
+    *("query_starts", "query_ends", "target_starts", "target_ends"),
+    *("lengths", "identities", "positives", "gap_openings", "gaps"),
 )
 """Positions are 0-based and half-open. `lengths` counts the columns of each alignment, `identities`
 those of equal letters, `positives` those of a positive score, `gaps` those with a gap, and

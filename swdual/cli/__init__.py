@@ -31,17 +31,8 @@ from swdual.version import __version__
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 COMMANDS = (
-    "align",
-    "completion",
-    "convert",
-    "extract",
-    "info",
-    "list",
-    "makedb",
-    "plan",
-    "search",
-    "simulate",
-    "synth",
+    *("align", "completion", "convert", "extract", "info", "list", "makedb", "plan"),
+    *("search", "simulate", "synth"),
 )
 
 ELSEWHERE = {

@@ -43,10 +43,8 @@ def complete_format(ctx: click.Context, param: click.Parameter, word: str) -> li
 
     Parameters
     ----------
-    ctx, param
-        Context and option, from click.
-    word
-        The word so far.
+    ctx, param, word
+        Context and option, from click, and the word so far.
     """
     before, space, last = word.rpartition(" ")
     if not space:
@@ -66,10 +64,8 @@ def complete_files(ctx: click.Context, param: click.Parameter, word: str) -> lis
 
     Parameters
     ----------
-    ctx, param
-        Context and option, from click.
-    word
-        The word so far.
+    ctx, param, word
+        Context and option, from click, and the word so far.
     """
     return [CompletionItem(word, type="file")]
 

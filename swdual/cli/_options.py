@@ -250,10 +250,8 @@ def option_name(parameter: click.Parameter, ctx: click.Context | None) -> str:
 
     Parameters
     ----------
-    parameter
-        The option.
-    ctx
-        The context, or None.
+    parameter, ctx
+        The option, and the context or None.
     """
     written = {} if ctx is None else ctx.meta.get(_WRITTEN, {})
     own = [name for name in parameter.opts if not _ONE_DASH.fullmatch(name)] or parameter.opts

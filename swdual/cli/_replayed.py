@@ -6,6 +6,7 @@ import logging
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -84,29 +85,12 @@ class TracePart(NamedTuple):
         return lines
 
 
-def load(
-    path: str,
-    *,
-    processors: int | None,
-    cluster_size: int | None,
-    platform: str | None,
-    rules: str,
-    repairs: Sequence[str],
-    weeks: int | None,
-    start: float | None,
-    first: int | None,
-    sample: int | None,
-    seed: int,
-    kind: str,
-    offline: bool,
-    clairvoyant: bool,
-) -> tuple[Workload, Platform, TracePart]:
-    """Return the jobs, where they are to run, and which they are: see the command's options.
+@dataclass(frozen=True)
+class ReplayOptions:
+    """The command's options about the jobs of a trace and their platform.
 
     Parameters
     ----------
-    path
-        The trace.
     processors, cluster_size, platform
         Where the jobs run: a size, or a name or file.
     rules, repairs
@@ -115,44 +99,94 @@ def load(
         Which jobs of the trace.
     kind, offline, clairvoyant
         What is made of these jobs.
+
+    Raises
+    ------
+    click.UsageError
+        If a start is given without weeks, or is not a time.
     """
-    if start is not None and weeks is None:
-        raise click.UsageError("--start says where --weeks begin: give both.")
-    if start is not None and not math.isfinite(start):
-        raise click.UsageError(f"--start {start}: write seconds of the trace.")
-    chosen = repair.rules(rules, repairs)
+
+    processors: int | None
+    cluster_size: int | None
+    platform: str | None
+    rules: str
+    repairs: Sequence[str]
+    weeks: int | None
+    start: float | None
+    first: int | None
+    sample: int | None
+    seed: int
+    kind: str
+    offline: bool
+    clairvoyant: bool
+
+    def __post_init__(self) -> None:
+        if self.start is not None and self.weeks is None:
+            raise click.UsageError("--start says where --weeks begin: give both.")
+        if self.start is not None and not math.isfinite(self.start):
+            raise click.UsageError(f"--start {self.start}: write seconds of the trace.")
+
+    @property
+    def drawn_seed(self) -> int | None:
+        """The seed, if jobs or weeks are drawn."""
+        drawn = self.sample is not None or (self.weeks is not None and self.start is None)
+        return self.seed if drawn else None
+
+
+def load(path: str, options: ReplayOptions) -> tuple[Workload, Platform, TracePart]:
+    """Return the jobs, where they are to run, and which they are.
+
+    Parameters
+    ----------
+    path
+        The trace.
+    options
+        Which jobs of it, and what becomes of them.
+
+    Raises
+    ------
+    InputError
+        If the trace or the platform cannot be read, no job is left, or a job does not fit.
+    """
+    chosen = repair.rules(options.rules, options.repairs)
     begin = time.perf_counter()
     trace = read_trace(path)
     spent = time.perf_counter() - begin
     logger.debug("read %s: %s in %.2f s", path, pluralize(len(trace), "job", "jobs"), spent)
-    machine = _find_platform(trace, platform, processors, cluster_size)
+    machine = _find_platform(trace, options)
     # A job that is too wide is an error only if it is among those that are simulated.
     widest = None if chosen.too_wide == "error" else machine.processors
     workload = clean(trace, chosen, widest)
-    all_jobs, window = workload, None
-    if weeks is not None and start is not None:
-        end = start + weeks * samples.WEEK
-        window = samples.Window(start, end, samples.between(workload, start, end))
-    elif weeks is not None:
-        try:
-            window = samples.draw_windows(workload, weeks, 1, seed=seed, shift=False)[0]
-        except InputError as error:
-            raise InputError(f"--weeks {weeks}: {error.message}", file=path) from error
+    all_jobs = workload
+    try:
+        window = _find_weeks(workload, options)
+    except InputError as error:
+        raise InputError(f"--weeks {options.weeks}: {error.message}", file=path) from error
     workload = workload if window is None else window.jobs
-    workload = workload if first is None else workload[:first]
-    if sample is not None:
-        workload = samples.sample(workload, sample, seed=seed)
+    workload = workload if options.first is None else workload[: options.first]
+    if options.sample is not None:
+        workload = samples.sample(workload, options.sample, seed=options.seed)
     if not len(workload):
         raise InputError("no job is left to simulate; choose another part or rules", file=path)
     _check_widths(workload, machine)
-    drawn = sample is not None or (weeks is not None and start is None)
-    part = _describe_part(all_jobs, workload, window, weeks, seed if drawn else None)
+    part = _describe_part(all_jobs, workload, window, options.weeks, options.drawn_seed)
     logger.debug("platform: %s, blocks of %s", machine.name, _format_sizes(machine))
-    if offline:
+    if options.offline:
         workload = workload.offline()
-    elif clairvoyant:
+    elif options.clairvoyant:
         workload = workload.clairvoyant()
-    return *_convert_jobs(kind, workload, machine, seed), part
+    return *_convert_jobs(options.kind, workload, machine, options.seed), part
+
+
+def _find_weeks(workload: Workload, options: ReplayOptions) -> samples.Window | None:
+    """Return the weeks to simulate: from a start, or drawn; None if all of the time."""
+    weeks, start = options.weeks, options.start
+    if weeks is None:
+        return None
+    if start is None:
+        return samples.draw_windows(workload, weeks, 1, seed=options.seed, shift=False)[0]
+    end = start + weeks * samples.WEEK
+    return samples.Window(start, end, samples.between(workload, start, end))
 
 
 def _describe_part(
@@ -198,9 +232,9 @@ def _convert_jobs(
     return workload, machine
 
 
-def _find_platform(
-    trace: Trace, name: str | None, processors: int | None, cluster_size: int | None
-) -> Platform:
+def _find_platform(trace: Trace, options: ReplayOptions) -> Platform:
+    """Return the platform: the one that is named, or of the size that is given."""
+    name, processors, cluster_size = options.platform, options.processors, options.cluster_size
     if name is not None:
         if processors is not None or cluster_size is not None:
             raise click.UsageError("--platform excludes --processors and --cluster-size.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,10 @@ from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
 from swdual.io.progress import progress_bar
 from swdual.io.text import sanitize
+
+if TYPE_CHECKING:
+    from swdual.prediction.cluster_preview import ClusterPreview
+    from swdual.prediction.forecast import Forecast
 
 GROUPS = {
     "Input": "dbtype on_invalid strand max_target_seqs",
@@ -111,20 +115,26 @@ def command(
     Nothing is searched. The plan may be for another machine: give its numbers of CPUs and GPUs,
     and how fast they are. No plan of the same tasks can be shorter than the lower bound.
     """
+    from swdual.planning.gantt import check_path
+
     progress = progress and "-" not in files
     if nodes is not None:
+        from swdual.cli._nodes import show
+
         given = {"--times": times, "--cpus": cpus, "--gpus": gpus, "--rates": rates}
-        _plan_cluster(
-            files, nodes, given, planner, as_json, gantt, force, options, progress=progress
-        )
+        _check_cluster_usage(files, given, planner)
+        if gantt is not None:
+            check_path(gantt)
+        cluster, forecast = _forecast(files, nodes, planner, options, progress=progress)
+        if gantt is not None:
+            forecast.gantt(gantt, force=force)
+        show(cluster, forecast, as_json=as_json)
         return
     if (times is None) != (len(files) == 2) or (times is not None and files):
         raise click.UsageError("Name one file of queries and one database, or --times FILE.")
     if files == ("-", "-"):
         raise click.UsageError("Only one of queries and database can be standard input.")
     from pathlib import Path
-
-    from swdual.planning.gantt import check_path
 
     if gantt is not None:
         check_path(gantt)
@@ -140,12 +150,12 @@ def command(
         )
         facts, lines = {"tasks": len(columns[0])}, [pluralize(len(columns[0]), "task", "tasks")]
     else:
-        from swdual.prediction.preview import Preview
+        from swdual.prediction.preview import Preview, PreviewOptions
 
         queries, database = (name if name == "-" else Path(name) for name in files)
         known = _parse_rates(rates)
         with progress_bar("planning", "", 1, shown=progress):
-            preview = Preview(queries, database, cpus, gpus, known, **options)
+            preview = Preview(queries, database, cpus, gpus, known, PreviewOptions(**options))
             plans, refused = _make_plans(planner, preview.plan)
         facts, lines = _describe_search(preview, given=isinstance(known, dict))
     if gantt is not None:
@@ -182,19 +192,18 @@ def _parse_rates(given: str | None) -> str | dict[str, Any] | None:
     return rates
 
 
-def _plan_cluster(
-    files: tuple[str, ...],
-    nodes: str,
-    others: dict[str, Any],
-    planner: str,
-    as_json: bool,
-    gantt: str | None,
-    force: bool,
-    options: dict[str, Any],
-    *,
-    progress: bool,
-) -> None:
-    """Plan for the nodes that a file describes."""
+def _check_cluster_usage(files: tuple[str, ...], others: dict[str, Any], planner: str) -> None:
+    """Check the options of a plan for the nodes that a file describes.
+
+    Parameters
+    ----------
+    files
+        The arguments of the command.
+    others
+        The values of options that --nodes excludes.
+    planner
+        The value of --planner.
+    """
     for name, value in others.items():
         if value is not None:
             raise click.UsageError(f"--nodes and {name} exclude each other.")
@@ -204,21 +213,21 @@ def _plan_cluster(
         raise click.UsageError("Only one of queries and database can be standard input.")
     if planner == "all":
         raise click.UsageError("--planner all compares plans for one machine, not for --nodes.")
+
+
+def _forecast(
+    files: tuple[str, ...], nodes: str, planner: str, options: dict[str, Any], *, progress: bool
+) -> tuple[ClusterPreview, Forecast]:
+    """Return the search on the nodes that a file describes, and its plan."""
     from pathlib import Path
 
-    from swdual.cli._nodes import show
-    from swdual.planning.gantt import check_path
     from swdual.prediction.cluster_preview import ClusterPreview
+    from swdual.prediction.preview import PreviewOptions
 
-    if gantt is not None:
-        check_path(gantt)
     queries, database = (name if name in ("-", None) else Path(name) for name in (*files, None)[:2])
     with progress_bar("planning", "", 1, shown=progress):
-        preview = ClusterPreview(queries, database, nodes, **options)
-        forecast = preview.forecast(planner)
-    if gantt is not None:
-        forecast.gantt(gantt, force=force)
-    show(preview, forecast, as_json=as_json)
+        preview = ClusterPreview(queries, database, nodes, PreviewOptions(**options))
+        return preview, preview.forecast(planner)
 
 
 def _make_plans(planner: str, make: Any) -> tuple[list[Any], dict[str, str]]:

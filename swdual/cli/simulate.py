@@ -233,7 +233,8 @@ def command(
             "without --json and --explain."
         )
     from swdual.cli import _simulated
-    from swdual.cli._replayed import load
+    from swdual.cli._replayed import ReplayOptions, load
+    from swdual.scheduling.campaign import CampaignOptions
     from swdual.scheduling.metrics import metrics
     from swdual.scheduling.penalty import parse
     from swdual.scheduling.reports.comparison import SHOWN, check_shown
@@ -247,7 +248,7 @@ def command(
     columns = [name.strip() for names in shown for name in names.split(",")]
     measured = metrics(slowdown_bound)
     check_shown(columns, measured)
-    workload, platform, part = load(trace, **chosen)
+    workload, platform, part = load(trace, ReplayOptions(**chosen))
     for line in str(workload.report).splitlines():
         logger.info("%s", line)
     schedules: list[Schedule] = []
@@ -260,13 +261,15 @@ def command(
     outcome = campaign.run(
         workload,
         platform,
-        penalty=cost,
-        shown=columns or SHOWN,
-        metrics=measured,
-        explain=explain,
-        remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},
-        on_schedule=write_schedule,
-        progress=progress,
+        CampaignOptions(
+            penalty=cost,
+            shown=columns or SHOWN,
+            metrics=measured,
+            explain=explain,
+            remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},
+            on_schedule=write_schedule,
+            progress=progress,
+        ),
     )
     files.write_comparison(outcome.comparison, schedules)
     if alone:

@@ -1,6 +1,19 @@
 """Where the targets lie: a file, or one and its shards, that every backend maps into memory.
 
-layout (what stands where) -> writing (blocks to streams) -> build (records to file) -> source
-(files to records) -> storage (which file has which block) -> database (the files as an object) ->
-makedb (files to file).
+``source``
+    The records to build from, and their alphabet.
+``makedb``
+    From these records to a database file.
+``build``, ``memory``, ``_gather``
+    Sorts records by length and cuts them into blocks; in how much memory; its kernels.
+``layout``, ``writing``
+    What stands where in the file; writes blocks to it and to its shards.
+``mapping``, ``storage``
+    Bytes of a file or of memory; which file has which block.
+``validity``, ``_check``
+    Checks before a file is used; the kernel that checks residues.
+``database``
+    The database as an object.
+``lookup``, ``_find``
+    Finds records by their identifiers; its kernel.
 """

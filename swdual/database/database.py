@@ -333,10 +333,8 @@ class Database:
 
         Parameters
         ----------
-        number
-            Number of the block.
-        data
-            Its bytes.
+        number, data
+            Number of the block, and its bytes.
 
         Raises
         ------

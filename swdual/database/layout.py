@@ -285,10 +285,8 @@ def read_manifest(data: memoryview, file: str) -> Manifest:
 
     Parameters
     ----------
-    data
-        The bytes of the file.
-    file
-        Name of the file, for messages.
+    data, file
+        The bytes of the file, and its name for messages.
 
     Raises
     ------

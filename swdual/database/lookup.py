@@ -127,10 +127,8 @@ def is_part(word: str, identifier: str) -> bool:
 
     Parameters
     ----------
-    word
-        The word.
-    identifier
-        The first word of a header line.
+    word, identifier
+        The word, and the first word of a header line.
 
     >>> is_part("P01008", "sp|P01008.1|ANT3_HUMAN"), is_part("P01008.2", "sp|P01008.1|ANT3_HUMAN")
     (True, False)
@@ -143,10 +141,8 @@ def find_records(words: Iterable[str], names: Names) -> dict[str, Matches]:
 
     Parameters
     ----------
-    words
-        Identifiers, or parts of them.
-    names
-        The header lines.
+    words, names
+        Identifiers, or parts of them, and the header lines.
 
     Raises
     ------
@@ -173,10 +169,8 @@ def similar_identifiers(word: str, names: Names) -> list[str]:
 
     Parameters
     ----------
-    word
-        The word.
-    names
-        The header lines.
+    word, names
+        The word, and the header lines.
     """
     matches: list[str] = []
     needle = word.lower().encode(errors="replace")

@@ -97,10 +97,8 @@ def log_type(name: str, alphabet: Alphabet) -> None:
 
     Parameters
     ----------
-    name
-        The file.
-    alphabet
-        The type.
+    name, alphabet
+        The file, and its type.
     """
     if alphabet is PROTEIN:
         logger.debug("%s: read as proteins", name)

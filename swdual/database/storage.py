@@ -304,10 +304,8 @@ def shard_path(database: str | os.PathLike[str], number: int) -> Path:
 
     Parameters
     ----------
-    database
-        Path of the database.
-    number
-        Number of the shard, from 0.
+    database, number
+        Path of the database, and number of the shard, from 0.
     """
     path = Path(database)
     return path.with_name(f"{path.name}.{number:03}")

@@ -135,12 +135,8 @@ class SectionWriter:
 
         Parameters
         ----------
-        name
-            Name of the section.
-        data
-            Its bytes.
-        stream
-            Number of the stream.
+        name, data, stream
+            Name of the section, its bytes, and the number of the stream.
         """
         if len(self._written) >= len(SECTION_TYPES):
             self._written[-len(SECTION_TYPES)].result()
@@ -158,10 +154,8 @@ class SectionWriter:
 
         Parameters
         ----------
-        name
-            Name of the section.
-        spool
-            The file.
+        name, spool
+            Name of the section, and the file.
         """
 
         for written in self._written:

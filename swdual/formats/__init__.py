@@ -1,1 +1,15 @@
-"""How results are shown: one format a file."""
+"""How results are shown: one format a file.
+
+``_header``
+    What formats that are no tables share.
+``tabular``, ``commented``, ``csv``, ``_text``
+    Tables as text; ``_text`` reads them back.
+``pairwise``
+    Lists of hits and their alignments, to read.
+``json``, ``jsonl``, ``_objects``
+    An object for each hit; ``_objects`` makes it.
+``xml``, ``sam``, ``paf``
+    BLAST's XML, and the formats of read mappers.
+``arrow``, ``parquet``, ``xlsx``, ``_arrow``
+    Files with typed columns, and Excel's workbooks; ``_arrow`` makes the columns.
+"""

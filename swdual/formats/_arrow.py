@@ -48,10 +48,8 @@ def add_metadata(
 
     Parameters
     ----------
-    results
-        The hits of each query.
-    fields
-        Names of the fields.
+    results, fields
+        The hits of each query, and names of the fields.
     """
     first, results = peek(results)
     return make_table(results, tuple(dict.fromkeys(fields))), metadata(first)
@@ -100,10 +98,8 @@ def make_batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.Record
 
     Parameters
     ----------
-    table
-        The rows in chunks of columns.
-    kinds
-        The schema.
+    table, kinds
+        The rows in chunks of columns, and the schema.
     """
     pa = import_arrow()
     waiting: list[Any] = []
@@ -170,10 +166,8 @@ def read_batches(
 
     Parameters
     ----------
-    record_batches
-        The batches of the file.
-    kinds
-        Its schema.
+    record_batches, kinds
+        The batches of the file, and its schema.
     name, kind
         Name of the file, and what it should be, for messages.
 

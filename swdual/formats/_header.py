@@ -44,10 +44,8 @@ def format_tags(hit: Hit, alignment: Alignment) -> list[str]:
 
     Parameters
     ----------
-    hit
-        The hit.
-    alignment
-        Its alignment.
+    hit, alignment
+        The hit, and its alignment.
     """
     found = [f"NM:i:{alignment.length - alignment.identities}", f"AS:i:{hit.score}"]
     if hit.bits is not None:

@@ -213,18 +213,8 @@ FIELDS: dict[str, Field] = {
 """Every field, by its name."""
 
 STANDARD = (
-    "qaccver",
-    "saccver",
-    "pident",
-    "length",
-    "mismatch",
-    "gapopen",
-    "qstart",
-    "qend",
-    "sstart",
-    "send",
-    "evalue",
-    "bitscore",
+    *("qaccver", "saccver", "pident", "length", "mismatch", "gapopen"),
+    *("qstart", "qend", "sstart", "send", "evalue", "bitscore"),
 )
 """BLAST's twelve columns, which `std` stands for."""
 
@@ -292,9 +282,7 @@ def columns(result: QueryResult, names: Sequence[str]) -> list[Sequence[Any] | N
 
     Parameters
     ----------
-    result
-        The hits.
-    names
-        Names of the fields.
+    result, names
+        The hits, and names of the fields.
     """
     return [FIELDS[name].values(result) for name in names]

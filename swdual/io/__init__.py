@@ -1,1 +1,13 @@
-"""Files, text and progress bars."""
+"""Files, text and progress bars.
+
+``input``
+    Small text files, and the lines of large ones.
+``journal``
+    A file of records that survives a killed process.
+``output``
+    Files that appear under their name only when they are complete.
+``progress``
+    Progress bars.
+``text``, ``notebook``
+    Text for messages and tables; HTML for notebooks.
+"""

@@ -111,10 +111,8 @@ def table(heads: Sequence[Head], groups: Iterable[Group]) -> Markup:
 
     Parameters
     ----------
-    heads
-        The heads of the columns.
-    groups
-        The rows, in groups.
+    heads, groups
+        The heads of the columns, and the rows in groups.
     """
     head = "".join(f'<th style="{_CELL}{head.align}">{text(head.name)}</th>' for head in heads)
     rows = []

@@ -30,10 +30,8 @@ def sanitize(text: str, tab: str = " ") -> str:
 
     Parameters
     ----------
-    text
-        The text.
-    tab
-        What replaces tabs.
+    text, tab
+        The text, and what replaces tabs.
 
     >>> sanitize("a\tb \x1b[31mred")
     'a b ?[31mred'
@@ -77,10 +75,8 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
     Parameters
     ----------
-    name
-        What the user wrote.
-    names
-        The names that exist.
+    name, names
+        What the user wrote, and the names that exist.
 
     >>> nearest("serch", ["search", "list"]), nearest("blastp", ["search", "list"])
     ('search', None)
@@ -94,10 +90,8 @@ def pluralize(number: int, one: str, many: str) -> str:
 
     Parameters
     ----------
-    number
-        The number.
-    one, many
-        Singular and plural of the noun.
+    number, one, many
+        The number, and singular and plural of the noun.
 
     >>> pluralize(1, "record", "records"), pluralize(2000, "record", "records")
     ('1 record', '2,000 records')

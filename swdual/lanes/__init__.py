@@ -1,5 +1,11 @@
 """One target a lane: what the kernels that score and the kernels that align have in common.
 
-vector (a SIMD type for Numba), cell (the recurrence) -> score widths (numbers of 8, 16, 32 bits) ->
-pack (targets laid into lanes).
+``registers``, ``vector``
+    The vector registers of this machine; a SIMD type for Numba.
+``score_widths``
+    Numbers of 8, 16 and 32 bits.
+``pack``
+    Targets laid into lanes.
+``cell``
+    The recurrence.
 """

@@ -1,4 +1,35 @@
-"""The master: cut a search into tasks, let workers score them, merge what they find.
+"""The master: cuts a search into tasks, lets workers score them, and merges what they find.
 
-queries and targets -> task -> worker -> hits (the best of each query) -> results.
+``search``
+    One search, from its inputs to its results.
+``inputs``
+    Reads queries, database and scoring scheme.
+``weak_queries``
+    Queries that are too short to find anything.
+``setup``, ``devices``, ``worker``, ``compilation``, ``warm_up``
+    Chooses the devices and makes a worker of each; compiles the kernels.
+``memory``
+    How much memory the search needs, and what it is used for.
+``context``
+    What all tasks share; scores one query against one range of targets.
+``checkpoint``, ``completion``
+    What has been found so far, so that another search can go on; which output is complete.
+``pipeline``
+    The stages of a batch of queries, one after the other.
+``executor``, ``threads``
+    The contract of what runs the tasks: threads and Dask fulfil it; the executor on this machine.
+``ranges``, ``cost``, ``partition``
+    Cuts the targets; predicts the seconds of a task; chooses the cut and the plan.
+``task``, ``work_stealing``, ``worker_pool``, ``scoring_stage``
+    Tasks; which of them a worker runs next; the threads of the workers; all of this for a batch.
+``candidates``, ``serialization``
+    The best targets of a query in one task; the same as bytes.
+``merge``
+    Results of tasks become the result of a query.
+``verification``
+    Computes a sample of the scores again, by the definition.
+``execution_log``
+    What each worker did and when; what its rates are.
+``pair``
+    The alignment of one pair.
 """

@@ -24,9 +24,13 @@ from swdual.master.worker import bind
 from swdual.planning.planner import PACKAGE
 from swdual.prediction.forecast import Forecast
 from swdual.prediction.nodes_file import NodeKind, read_cluster
-from swdual.prediction.preview import find_rates, make_default_scheme
+from swdual.prediction.preview import (
+    DEFAULT_OPTIONS,
+    PreviewOptions,
+    find_rates,
+    make_default_scheme,
+)
 from swdual.prediction.synthetic_database import SyntheticDatabase, block_bytes
-from swdual.sequences.validation import OnInvalid
 
 SLOWEST_GCUPS, FASTEST_GCUPS = 1e-3, 1e9
 """Bounds of a worker's speed."""
@@ -58,7 +62,8 @@ def forecast(
     InputError
         If an argument is wrong, or no rates are known for a worker.
     """
-    return ClusterPreview(queries, database, nodes, **options).forecast(planner)
+    preview = ClusterPreview(queries, database, nodes, PreviewOptions(**options))
+    return preview.forecast(planner)
 
 
 class ClusterPreview:
@@ -69,11 +74,7 @@ class ClusterPreview:
         queries: Any,
         database: Any,
         nodes: str | os.PathLike[str],
-        *,
-        strand: str | None = None,
-        dbtype: str = "auto",
-        on_invalid: OnInvalid = "error",
-        max_target_seqs: int = 500,
+        options: PreviewOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.cluster = read_cluster(nodes)
         described = self.cluster.database
@@ -85,18 +86,16 @@ class ClusterPreview:
                 "sequences and longest",
                 file=self.cluster.path,
             )
-        if max_target_seqs < 0:
-            raise InputError(f"max_target_seqs is {max_target_seqs}, but it must be at least 0")
         known = (
-            open_database(database, on_invalid, dbtype)
+            open_database(database, options.on_invalid, options.dbtype)
             if described is None
             else open_database({"described": "A"}, dbtype=described.alphabet.name)
         )
         self.database: Database | SyntheticDatabase = described or known
-        self.strand_count = 2 if choose_strand(known, strand) == "both" else 1
-        sequences = read_queries(queries, known, dbtype, on_invalid)
+        self.strand_count = 2 if choose_strand(known, options.strand) == "both" else 1
+        sequences = read_queries(queries, known, options.dbtype, options.on_invalid)
         self.lengths = [len(query.codes) for query in sequences]
-        self.kept = min(max_target_seqs or len(self.database), len(self.database))
+        self.kept = options.count_hits(len(self.database))
         self._scheme = make_default_scheme(known)
         book = CalibrationCache()
         self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}

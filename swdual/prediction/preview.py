@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -62,7 +63,38 @@ def plan(
     >>> plan("MKVLAW", {"t": "MKVLAW"}, cpus=1, gpus=1, rates={"cpu": 40, "gpu": 800}).kinds
     ('cpu', 'gpu')
     """
-    return Preview(queries, database, cpus, gpus, rates, **options).plan(planner)
+    preview = Preview(queries, database, cpus, gpus, rates, PreviewOptions(**options))
+    return preview.plan(planner)
+
+
+@dataclass(frozen=True)
+class PreviewOptions:
+    """The options of `swdual.search` that a prediction depends on: see there.
+
+    Raises
+    ------
+    InputError
+        If `max_target_seqs` is negative.
+    """
+
+    strand: str | None = None
+    dbtype: str = "auto"
+    on_invalid: OnInvalid = "error"
+    max_target_seqs: int = 500
+
+    def __post_init__(self) -> None:
+        if self.max_target_seqs < 0:
+            raise InputError(
+                f"max_target_seqs is {self.max_target_seqs}, but it must be at least 0"
+            )
+
+    def count_hits(self, targets: int) -> int:
+        """Return the max hits of a query among so many targets."""
+        return min(self.max_target_seqs or targets, targets)
+
+
+DEFAULT_OPTIONS = PreviewOptions()
+"""The options of a search for which none are given."""
 
 
 class Preview:
@@ -75,19 +107,13 @@ class Preview:
         cpus: int | None = None,
         gpus: int | None = None,
         rates: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-        *,
-        strand: str | None = None,
-        dbtype: str = "auto",
-        on_invalid: OnInvalid = "error",
-        max_target_seqs: int = 500,
+        options: PreviewOptions = DEFAULT_OPTIONS,
     ) -> None:
-        self.database = open_database(database, on_invalid, dbtype)
-        if max_target_seqs < 0:
-            raise InputError(f"max_target_seqs is {max_target_seqs}, but it must be at least 0")
-        self.strand_count = 2 if choose_strand(self.database, strand) == "both" else 1
-        sequences = read_queries(queries, self.database, dbtype, on_invalid)
+        self.database = open_database(database, options.on_invalid, options.dbtype)
+        self.strand_count = 2 if choose_strand(self.database, options.strand) == "both" else 1
+        sequences = read_queries(queries, self.database, options.dbtype, options.on_invalid)
         self.lengths = [len(query.codes) for query in sequences]
-        self._kept = min(max_target_seqs or len(self.database), len(self.database))
+        self._kept = options.count_hits(len(self.database))
         self._counts = _count_workers(cpus, gpus)
         self.kinds = [kind for kind, count in self._counts.items() for _ in range(count)]
         if not self.kinds:

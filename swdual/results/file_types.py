@@ -173,10 +173,8 @@ def refuse_double_compression(path: str | os.PathLike[str], name: str) -> None:
 
     Parameters
     ----------
-    path
-        The file.
-    name
-        The format.
+    path, name
+        The file, and its format.
 
     Raises
     ------

@@ -1,1 +1,15 @@
-"""What this process runs on: compiled kernels, the cache folder, memory, optional packages."""
+"""What this process runs on: compiled kernels, the cache folder, memory, optional packages.
+
+``extras``
+    Optional packages, and the commands that install them.
+``memory``
+    How much memory the process may use, and how much it holds.
+``cache``
+    The folder in which compiled kernels and calibrations are kept.
+``jit``
+    Numba with the settings of this project.
+``codegen``, ``native``
+    Compile kernels to native code; load and call it without Numba.
+``keywords``
+    Functions that pass keyword arguments on show them in their help.
+"""

@@ -28,10 +28,8 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
     ----------
     function
         Name of the function, for the message.
-    given
-        Names of the arguments.
-    known
-        Names that the function takes.
+    given, known
+        Names of the arguments, and names that the function takes.
 
     >>> refuse_unknown("filter", ["min_identty"], ["min_identity", "evalue"])
     Traceback (most recent call last):
@@ -117,10 +115,8 @@ def share_help(
 
     Parameters
     ----------
-    function
-        The function to change.
-    signature
-        Its new signature.
+    function, signature
+        The function to change, and its new signature.
     source
         The function whose docstring has the sections from "Parameters" on.
     """

@@ -4,8 +4,8 @@ Stages, in the order in which a simulation meets them:
 
 ``job``, ``workload``
     What was asked for, and when.
-``platform``, ``processors``
-    Where it may run; sets of processors.
+``platform``, ``processors``, ``penalty``
+    Where it may run; sets of processors; how much longer a job runs on distant ones.
 ``allocator``, ``allocators``
     Which processors a job gets.
 ``policy``, ``policies``
@@ -14,10 +14,10 @@ Stages, in the order in which a simulation meets them:
     Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``, ``reservations``, ``kernels``
     Processors that will be free, by requested times; reserved starts; the compiled parts.
-``engine``
-    Applies events and decisions instant by instant.
-``schedule_data``, ``validation``, ``metrics``, ``reports``, ``schedule``
-    When and where jobs ran; checks, metrics, tables and charts of that; all in one class.
+``engine``, ``recorder``
+    Applies events and decisions instant by instant; notes what becomes of each job.
+``schedule_data``, ``validation``, ``metrics``, ``reports``, ``frames``, ``schedule``
+    When and where jobs ran; checks, metrics, tables, charts and data frames; all in one class.
 ``campaign``
     Simulates a workload under several policies and allocators, each with each.
 ``conformance``
@@ -55,35 +55,24 @@ if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
 
 _HOMES = {
-    "DecisionError": "policy",
-    "Job": "job",
-    "METRICS": "metrics",
-    "Option": "policy",
-    "Penalty": "penalty",
-    "Platform": "platform",
-    "Repairs": "workload.repair",
-    "Resize": "policy",
-    "Schedule": "schedule",
-    "Start": "policy",
-    "Stop": "policy",
-    "View": "policy",
-    "Workload": "workload.workload",
-    "campaign": "campaign",
-    "check_policy": "conformance",
-    "cirne": "workload.cirne",
-    "compare": "reports.comparison",
-    "draw_windows": "workload.sample",
-    "lublin": "workload.lublin",
-    "read_swf": "workload.swf",
-    "reason_to_wait": "placing",
-    "sample": "workload.sample",
-    "simulate": "engine",
-    "start_now": "placing",
-    "windows": "workload.sample",
-    "write_swf": "workload.swf",
+    "conformance": ("check_policy",),
+    "engine": ("simulate",),
+    "job": ("Job",),
+    "metrics": ("METRICS",),
+    "penalty": ("Penalty",),
+    "placing": ("reason_to_wait", "start_now"),
+    "platform": ("Platform",),
+    "policy": ("DecisionError", "Option", "Resize", "Start", "Stop", "View"),
+    "reports.comparison": ("compare",),
+    "schedule": ("Schedule",),
+    "workload.repair": ("Repairs",),
+    "workload.sample": ("draw_windows", "sample", "windows"),
+    "workload.swf": ("read_swf", "write_swf"),
+    "workload.workload": ("Workload",),
 }
+"""The modules of public names."""
 
-_MODULES = ("campaign", "cirne", "lublin")
+_MODULES = {"campaign": "campaign", "cirne": "workload.cirne", "lublin": "workload.lublin"}
 
 __all__ = [
     "METRICS",
@@ -117,10 +106,12 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'swdual.scheduling' has no attribute {name!r}")
-    home = importlib.import_module(f"swdual.scheduling.{_HOMES[name]}")
-    return home if name in _MODULES else getattr(home, name)
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

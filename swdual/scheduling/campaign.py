@@ -13,11 +13,17 @@ import logging
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from swdual import registry
 from swdual.errors import InputError, SwdualError
+from swdual.runtime.keywords import (
+    insert_parameters,
+    merge_signatures,
+    refuse_unknown,
+    share_help,
+)
 from swdual.scheduling import plugins
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.engine import simulate
@@ -89,6 +95,50 @@ class Combination(NamedTuple):
         return f"{self.label}, {self.placed_by}"
 
 
+class CampaignKeywords(TypedDict, total=False):
+    """The names and types of `CampaignOptions`, as keyword arguments."""
+
+    penalty: Penalty | None
+    shown: Sequence[str]
+    metrics: Mapping[str, Metric]
+    explain: Sequence[int]
+    remedies: Mapping[str, str] | None
+    on_schedule: Callable[[Combination, Schedule], None] | None
+    progress: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CampaignOptions:
+    """How a campaign is simulated, and what is kept of its schedules.
+
+    Parameters
+    ----------
+    penalty
+        How much longer a job runs on processors further apart than need be; None: no longer.
+    shown
+        Names of the metrics that the comparison shows.
+    metrics
+        What is measured, by name.
+    explain
+        Numbers of jobs to explain.
+    remedies
+        What makes the jobs fit for a policy, by the kind that it needs, a key of
+        `swdual.scheduling.policy.JOB_KINDS`: named in an error instead of the policy's own reason.
+    on_schedule
+        Called with each combination and its schedule, when that is made.
+    progress
+        Draw progress bars.
+    """
+
+    penalty: Penalty | None = None
+    shown: Sequence[str] = SHOWN
+    metrics: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
+    explain: Sequence[int] = ()
+    remedies: Mapping[str, str] | None = None
+    on_schedule: Callable[[Combination, Schedule], None] | None = None
+    progress: bool = False
+
+
 @dataclass(frozen=True)
 class Campaign:
     """The combinations to simulate; `combine` makes it.
@@ -111,25 +161,25 @@ class Campaign:
         self,
         workload: Workload,
         platform: Platform | int,
-        *,
-        penalty: Penalty | None = None,
-        shown: Sequence[str] = SHOWN,
-        metrics: Mapping[str, Metric] = METRICS,
-        explain: Sequence[int] = (),
-        remedies: Mapping[str, str] | None = None,
-        on_schedule: Callable[[Combination, Schedule], None] | None = None,
-        progress: bool = False,
+        options: CampaignOptions = CampaignOptions(),
     ) -> Outcome:
-        """Simulate all combinations, one after the other: see `run`.
+        """Simulate all combinations, one after the other.
 
         Parameters
         ----------
-        workload, platform, penalty, shown, metrics, explain, remedies, on_schedule, progress
+        workload, platform
+            As for `run`.
+        options
+            How they are simulated, and what is kept of the schedules.
+
+        Raises
+        ------
+        InputError
             As for `run`.
         """
         platform = platform if isinstance(platform, Platform) else Platform(platform)
-        check_shown(shown, metrics)
-        for number in explain:
+        check_shown(options.shown, options.metrics)
+        for number in options.explain:
             check_number(workload, number)
         rows: list[Row] = []
         explanations: dict[str, list[str]] = {}
@@ -137,22 +187,22 @@ class Campaign:
         last_error: InputError | None = None
         for combination in self.combinations:
             try:
-                schedule = _simulate(combination, workload, platform, penalty, explain, progress)
+                schedule = _simulate(combination, workload, platform, options)
             except InputError as error:
-                last_error = self._name_remedy(combination.policy, error, remedies or {})
+                last_error = self._name_remedy(combination.policy, error, options.remedies or {})
                 if not self.tolerant:
                     raise last_error from error
                 refused[str(combination)] = last_error.message
                 continue
-            if on_schedule is not None:
-                on_schedule(combination, schedule)
-            lines = [line for number in explain for line in explain_job(schedule, number)]
+            if options.on_schedule is not None:
+                options.on_schedule(combination, schedule)
+            lines = [line for number in options.explain for line in explain_job(schedule, number)]
             if lines:
                 explanations[str(combination)] = lines
-            rows.append(Row.of(schedule, metrics))
+            rows.append(Row.of(schedule, options.metrics))
         if not rows and last_error is not None:
             raise last_error
-        return Outcome(Comparison(rows, metrics, shown), explanations, refused)
+        return Outcome(Comparison(rows, options.metrics, options.shown), explanations, refused)
 
     def _name_remedy(
         self, policy: PolicyPlugin, error: InputError, remedies: Mapping[str, str]
@@ -208,13 +258,7 @@ def run(
     allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
     *,
     options: Mapping[str, Any] | None = None,
-    penalty: Penalty | None = None,
-    shown: Sequence[str] = SHOWN,
-    metrics: Mapping[str, Metric] = METRICS,
-    explain: Sequence[int] = (),
-    remedies: Mapping[str, str] | None = None,
-    on_schedule: Callable[[Combination, Schedule], None] | None = None,
-    progress: bool = False,
+    **others: Unpack[CampaignKeywords],
 ) -> Outcome:
     """Simulate a workload under policies and allocators, each with each, and compare them.
 
@@ -233,21 +277,6 @@ def run(
         Names, paths of Python files, or objects; "all": all allocators.
     options
         Options of all policies that have them. At least one policy has each.
-    penalty
-        How much longer a job runs on processors further apart than need be; None: no longer.
-    shown
-        Names of the metrics that the comparison shows.
-    metrics
-        What is measured, by name.
-    explain
-        Numbers of jobs to explain.
-    remedies
-        What makes the jobs fit for a policy, by the kind that it needs, a key of
-        `swdual.scheduling.policy.JOB_KINDS`: named in an error instead of the policy's own reason.
-    on_schedule
-        Called with each combination and its schedule, when that is made.
-    progress
-        Draw progress bars.
 
     Raises
     ------
@@ -256,17 +285,14 @@ def run(
         to explain does not exist, a policy refuses the workload that was not one of "all", or all
         policies do; or if code in a file of the user's fails: with its line.
     """
-    return combine(policies, allocators, options).run(
-        workload,
-        platform,
-        penalty=penalty,
-        shown=shown,
-        metrics=metrics,
-        explain=explain,
-        remedies=remedies,
-        on_schedule=on_schedule,
-        progress=progress,
-    )
+    refuse_unknown("run", others, CampaignKeywords.__annotations__)
+    campaign = combine(policies, allocators, options)
+    return campaign.run(workload, platform, CampaignOptions(**others))
+
+
+# `help` shows each option of `CampaignOptions`, in the signature and explained.
+insert_parameters(run, CampaignOptions)
+share_help(run, merge_signatures(run, CampaignOptions.__init__), run)
 
 
 def combine(
@@ -354,9 +380,7 @@ def _simulate(
     combination: Combination,
     workload: Workload,
     platform: Platform,
-    penalty: Penalty | None,
-    explain: Sequence[int],
-    progress: bool,
+    options: CampaignOptions,
 ) -> Schedule:
     """Return the schedule of a combination; a defect in a user's file is an error of input."""
     path = combination.policy.file
@@ -368,9 +392,9 @@ def _simulate(
             combination.source,
             combination.allocator.allocator,
             options=combination.options,
-            penalty=penalty,
-            explain=explain,
-            progress=progress,
+            penalty=options.penalty,
+            explain=options.explain,
+            progress=options.progress,
         )
     except DecisionError as error:
         if path is None:

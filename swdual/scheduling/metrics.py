@@ -347,10 +347,8 @@ def table(schedule: ScheduleData, chosen: Mapping[str, Metric] = METRICS) -> dic
 
     Parameters
     ----------
-    schedule
-        The schedule.
-    chosen
-        The metrics by name.
+    schedule, chosen
+        The schedule, and the metrics by name.
     """
     return {name: metric(schedule) for name, metric in chosen.items()}
 

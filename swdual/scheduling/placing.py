@@ -16,10 +16,8 @@ def start_now(
 
     Parameters
     ----------
-    view
-        The present instant.
-    job
-        A waiting job.
+    view, job
+        The present instant, and a waiting job.
     backfilled
         Whether it overtakes a job that was submitted before it.
     width

@@ -189,10 +189,8 @@ def find_line(path: str, error: BaseException) -> int | None:
 
     Parameters
     ----------
-    path
-        The file.
-    error
-        What was raised.
+    path, error
+        The file, and what was raised.
     """
     real = os.path.realpath(path)
     if isinstance(error, SyntaxError) and error.filename == real:

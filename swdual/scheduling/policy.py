@@ -274,10 +274,8 @@ class View(Protocol):
 
         Parameters
         ----------
-        job
-            A waiting job.
-        time
-            Seconds.
+        job, time
+            A waiting job, and seconds.
         """
         ...
 
@@ -286,10 +284,8 @@ class View(Protocol):
 
         Parameters
         ----------
-        job
-            The job.
-        why
-            What is decided, and why.
+        job, why
+            The job, and what is decided about it and why.
         """
         ...
 

@@ -42,10 +42,8 @@ class ScheduleRecorder:
 
         Parameters
         ----------
-        index
-            The job's index.
-        time
-            Seconds.
+        index, time
+            The job's index, and seconds.
         """
         if np.isnan(self._promised[index]):
             self._promised[index] = time

@@ -1,5 +1,17 @@
 """What is compared: letters and their codes, records of a file, and the scores of letter pairs.
 
-alphabet -> fasta -> matrices -> scoring; synthesis makes artificial families for tests and
-benchmarks.
+``alphabet``
+    Letters and their codes.
+``stream``, ``detection``
+    Files as pieces, compressed or not; whether they hold proteins or nucleotides.
+``fasta``, ``_parse``, ``validation``
+    Records of FASTA and FASTQ files; the kernel that reads them; their errors.
+``records``
+    Sequences from the objects that users have.
+``sequence``
+    One sequence, and batches of them.
+``matrices``, ``scoring``
+    Substitution matrices; a matrix with gap penalties.
+``synthesis``
+    Artificial protein families, for tests and benchmarks.
 """

@@ -108,10 +108,8 @@ def read_error(
 
     Parameters
     ----------
-    source
-        The file.
-    compression
-        Its compression, or None.
+    source, compression
+        The file, and its compression or None.
     records
         Number of records that were read before.
     cause
@@ -147,10 +145,8 @@ def chunks(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
 
     Parameters
     ----------
-    parts
-        The bytes of the stream, in order.
-    name
-        Name of the file, for messages.
+    parts, name
+        The bytes of the stream, in order, and the name of the file, for messages.
 
     Raises
     ------
@@ -188,10 +184,8 @@ def bound_lines(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
 
     Parameters
     ----------
-    parts
-        The bytes of the stream, in order.
-    name
-        Name of the file, for messages.
+    parts, name
+        The bytes of the stream, in order, and the name of the file, for messages.
 
     Raises
     ------

@@ -129,10 +129,8 @@ def write_fasta(records: Iterable[tuple[str, str]], stream: Text) -> tuple[int, 
 
     Parameters
     ----------
-    records
-        Headers and sequences.
-    stream
-        Where to write text.
+    records, stream
+        Headers and sequences, and where to write text.
 
     >>> import sys
     >>> write_fasta([("a first", "ACDEF"), ("b", "W" * 61)], sys.stdout)

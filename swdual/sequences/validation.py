@@ -84,10 +84,8 @@ class Validator:
 
         Parameters
         ----------
-        line
-            The line.
-        number
-            Its number in the file.
+        line, number
+            The line, and its number in the file.
         proteins
             Whether the file looks as if it held proteins.
         """

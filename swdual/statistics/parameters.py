@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -70,42 +70,6 @@ class Parameters:
     ungapped: KarlinAltschul
     finite_size: FiniteSize | None = None
     even_scores: bool = False
-
-
-class Supported(NamedTuple):
-    """A matrix, or "reward/penalty", and the gap penalties with tabled parameters.
-
-    ``from_gaps`` are penalties from which on all higher ones are supported, too; None for proteins.
-    """
-
-    name: str
-    gaps: tuple[tuple[int, int], ...]
-    from_gaps: tuple[int, int] | None
-
-
-def supported() -> list[Supported]:
-    """Return the scoring schemes with tabled parameters, proteins' matrices first.
-
-    Multiples of rewards, penalties and gap penalties are supported as well.
-
-    >>> schemes = supported()[2]
-    >>> schemes.name, (11, 1) in schemes.gaps
-    ('BLOSUM62', True)
-    """
-    table = _ncbi()
-    proteins = [
-        Supported(name, tuple((row[0], row[1]) for row in entry["gapped"]), None)
-        for name, entry in table["protein"].items()
-    ]
-    nucleotides = [
-        Supported(
-            name,
-            tuple((row[0], row[1]) for row in entry["gapped"]),
-            (entry["ungapped_from"][0], entry["ungapped_from"][1]),
-        )
-        for name, entry in table["nucleotide"].items()
-    ]
-    return proteins + nucleotides
 
 
 def gapped(scheme: ScoringScheme) -> Parameters:

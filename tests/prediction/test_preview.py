@@ -17,7 +17,7 @@ from swdual.errors import DatabaseError, InputError
 from swdual.master.cost import CostModel
 from swdual.master.ranges import SMALL_EDGE
 from swdual.planning.planner import PACKAGE, Plan
-from swdual.prediction.preview import Preview, plan
+from swdual.prediction.preview import Preview, PreviewOptions, plan
 from swdual.registry import available
 from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
@@ -119,8 +119,8 @@ def test_startup_layout_and_length_count():
 
 def test_nucleotides_have_two_strands():
     """Unless one is named."""
-    both = Preview(BASES, BASES, 1, 0, {"cpu": 1}, dbtype="nucl")
-    plus = Preview(BASES, BASES, 1, 0, {"cpu": 1}, dbtype="nucl", strand="plus")
+    both = Preview(BASES, BASES, 1, 0, {"cpu": 1}, PreviewOptions(dbtype="nucl"))
+    plus = Preview(BASES, BASES, 1, 0, {"cpu": 1}, PreviewOptions(dbtype="nucl", strand="plus"))
     assert (both.cells, plus.cells) == (2 * 80 * 80, 80 * 80)
     assert both.plan("dual").makespan == pytest.approx(2 * plus.plan("dual").makespan)
 
@@ -303,18 +303,19 @@ def test_memory_is_the_sum_of_its_parts(large):
     assert memory.database >= large[1].residues
     assert Preview(*large, 2, 0, RATES).gpu_bytes == 0
     assert preview.min_memory.total < total
-    assert Preview(*large, 2, 0, RATES, max_target_seqs=0).memory.hits > memory.hits
-    assert Preview(*large, 2, 0, RATES, max_target_seqs=10).memory.hits < memory.hits
+    every, ten = PreviewOptions(max_target_seqs=0), PreviewOptions(max_target_seqs=10)
+    assert Preview(*large, 2, 0, RATES, every).memory.hits > memory.hits
+    assert Preview(*large, 2, 0, RATES, ten).memory.hits < memory.hits
     assert Preview(*large, 8, 0, RATES).memory.workers == 4 * memory.workers
 
 
 def test_memory_counts_no_more_hits_than_targets():
     """A small database cannot give 500."""
-    few, many = (
-        Preview(QUERIES, TARGETS, 1, 0, RATES, max_target_seqs=count).memory.hits
-        for count in (3, 500)
+    few, many, every = (
+        Preview(QUERIES, TARGETS, 1, 0, RATES, PreviewOptions(max_target_seqs=count)).memory.hits
+        for count in (3, 500, 0)
     )
-    assert few == many == Preview(QUERIES, TARGETS, 1, 0, RATES, max_target_seqs=0).memory.hits
+    assert few == many == every
 
 
 def test_memory_without_a_gpu_or_a_cpu():

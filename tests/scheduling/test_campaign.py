@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import fields
+from typing import get_type_hints
+
 import pytest
 
 from swdual.errors import InputError
 from swdual.scheduling import Workload, simulate
-from swdual.scheduling.campaign import NameClash, PolicyChoice, combine, run
+from swdual.scheduling.campaign import (
+    CampaignKeywords,
+    CampaignOptions,
+    NameClash,
+    PolicyChoice,
+    combine,
+    run,
+)
 from swdual.scheduling.metrics import METRICS, metrics
 from swdual.scheduling.plugins import allocator_names, policy_names
 from swdual.scheduling.policies import fcfs
@@ -178,3 +189,15 @@ def test_a_mistake_in_a_users_file_is_told_with_its_line(tmp_path):
     with pytest.raises(InputError, match="ZeroDivisionError") as error:
         run(WORKLOAD, 4, [file])
     assert error.value.line == 1 + MINE.splitlines().index("                yield start")
+
+
+def test_help_shows_every_option():
+    """Its name and what it means; type checkers know the same names and types."""
+    names = [each.name for each in fields(CampaignOptions)]
+    assert [*inspect.signature(run).parameters][5:] == names
+    page = inspect.getdoc(run)
+    assert all(f"\n{name}\n    " in page for name in names)
+    assert page.count("Parameters\n") == page.count("Raises\n") == 1
+    assert get_type_hints(CampaignKeywords) == get_type_hints(CampaignOptions)
+    with pytest.raises(TypeError, match=r"run\(\) has no option 'explian'; did you mean explain"):
+        run(WORKLOAD, 4, "fcfs", explian=[3])

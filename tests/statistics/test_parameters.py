@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.matrices import SubstitutionMatrix, load, match_mismatch, names
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.karlin_altschul import ungapped
-from swdual.statistics.parameters import gapped, supported
+from swdual.statistics.parameters import _ncbi, gapped
 
 PREFERRED = [
     ("BLOSUM62", 11, 1, (0.267, 0.041, 0.14, 1.9, -30, 42.6028, 43.6362), (0.7916, 4.96466)),
@@ -23,6 +25,27 @@ PREFERRED = [
     ("PAM250", 15, 2, (0.191, 0.031, 0.087, 2.2, -44, 67.2567, 67.5585), (0.98, 11.7543)),
 ]
 """Rows of NCBI blast_stat.c, copied from the source and not from the package's table."""
+
+
+class Supported(NamedTuple):
+    """A matrix, or "reward/penalty", its tabled gap penalties, and those from which on all are."""
+
+    name: str
+    gaps: list[tuple[int, int]]
+    from_gaps: tuple[int, int] | None
+
+
+def supported():
+    """Return the scoring schemes with tabled parameters, proteins' matrices first."""
+    return [
+        Supported(
+            name,
+            [tuple(row[:2]) for row in entry["gapped"]],
+            entry.get("ungapped_from") and tuple(entry["ungapped_from"][:2]),
+        )
+        for kind in ("protein", "nucleotide")
+        for name, entry in _ncbi()[kind].items()
+    ]
 
 
 def nucleotides(reward, penalty, gap_open, gap_extend):

@@ -21,10 +21,8 @@ def lowest(free: Ranges, count: int) -> Ranges | None:
 
     Parameters
     ----------
-    free
-        (ranges, 2) free processors, ascending, not adjacent.
-    count
-        How many are needed.
+    free, count
+        (ranges, 2) free processors, ascending, not adjacent, and how many are needed.
     """
     return _none_if_empty(lowest_within(free, 0, free[-1, 1], count)) if len(free) else None
 
@@ -34,10 +32,8 @@ def first_range(free: Ranges, count: int) -> Ranges | None:
 
     Parameters
     ----------
-    free
-        (ranges, 2) free processors, ascending, not adjacent.
-    count
-        How many are needed.
+    free, count
+        (ranges, 2) free processors, ascending, not adjacent, and how many are needed.
     """
     return _none_if_empty(_first_range(free, count))
 
@@ -47,10 +43,8 @@ def largest_ranges(free: Ranges, count: int) -> Ranges | None:
 
     Parameters
     ----------
-    free
-        (ranges, 2) free processors, ascending, not adjacent.
-    count
-        How many are needed.
+    free, count
+        (ranges, 2) free processors, ascending, not adjacent, and how many are needed.
     """
     return _none_if_empty(_largest_ranges(free, count))
 

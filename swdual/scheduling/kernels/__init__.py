@@ -1,1 +1,9 @@
-"""Compiled parts of the simulators: availability profiles, compression, insertion into a plan."""
+"""Compiled parts of the simulators.
+
+``profile``, ``partition_profile``
+    How many processors will be free when: of a platform, and of several partitions.
+``compress_by_count``, ``compress_by_set``
+    Move reserved jobs to earlier starts: by numbers of processors, or by the processors themselves.
+``insertion``
+    Inserts a new job into planned starts where that costs least.
+"""

@@ -66,10 +66,8 @@ def list_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
     ----------
     workload
         Its jobs, with their speed-up.
-    job
-        One of them.
-    max_processors
-        The largest size.
+    job, max_processors
+        One of them, and the largest size.
     """
     if workload.speedup is None:
         return Sizes(np.array([job.processors]), np.array([job.requested_time]))

@@ -35,10 +35,8 @@ class Partitions(Protocol):
 
         Parameters
         ----------
-        now
-            Seconds.
-        ended
-            The jobs that have ended since.
+        now, ended
+            Seconds, and the jobs that have ended since.
         """
         ...
 
@@ -47,10 +45,8 @@ class Partitions(Protocol):
 
         Parameters
         ----------
-        job
-            A waiting job.
-        home
-            The index of its partition.
+        job, home
+            A waiting job, and the index of its partition.
         """
         ...
 
@@ -61,10 +57,8 @@ class Partitions(Protocol):
 
         Parameters
         ----------
-        job
-            A waiting job.
-        home
-            The index of its partition.
+        job, home
+            A waiting job, and the index of its partition.
         """
         ...
 
@@ -73,12 +67,8 @@ class Partitions(Protocol):
 
         Parameters
         ----------
-        start_time
-            Seconds.
-        job
-            The job.
-        allocation
-            What it gets.
+        start_time, job, allocation
+            Seconds, the job, and what it gets.
         """
         ...
 
@@ -97,10 +87,8 @@ class Partitions(Protocol):
 
         Parameters
         ----------
-        job
-            The job.
-        allocation
-            What `fits_now` returned for it.
+        job, allocation
+            The job, and what `fits_now` returned for it.
         """
         ...
 

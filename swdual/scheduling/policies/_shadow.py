@@ -32,10 +32,8 @@ def find_shadow_time(
     ----------
     ends
         The running jobs, by ascending ends.
-    processors
-        How many the head needs.
-    free
-        How many are free now.
+    processors, free
+        How many the head needs, and how many are free now.
     now
         The earliest shadow time, in seconds.
     """
@@ -61,10 +59,8 @@ class LatestEnds:
         ----------
         latest_end
             When it will be killed, in seconds.
-        index
-            Its index in the workload.
-        processors
-            How many it holds.
+        index, processors
+            Its index in the workload, and how many processors it holds.
         """
         insort(self._ends, (latest_end, index, processors))
 
@@ -83,9 +79,7 @@ class LatestEnds:
 
         Parameters
         ----------
-        processors
-            How many the head needs.
-        free
-            How many are free now.
+        processors, free
+            How many the head needs, and how many are free now.
         """
         return find_shadow_time(self._ends, processors, free)

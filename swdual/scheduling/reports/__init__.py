@@ -1,1 +1,13 @@
-"""What is reported about schedules."""
+"""What is reported about schedules.
+
+``explanation``
+    Why a job started when it did.
+``summary``
+    The metrics of one schedule as text.
+``comparison``
+    The metrics of several schedules, side by side.
+``jobs_table``
+    All jobs of a schedule as CSV.
+``charts``
+    Drawings of schedules.
+"""

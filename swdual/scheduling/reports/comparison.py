@@ -62,10 +62,8 @@ class Row:
 
         Parameters
         ----------
-        schedule
-            The schedule.
-        chosen
-            The metrics by name.
+        schedule, chosen
+            The schedule, and the metrics by name.
         """
         return cls(
             schedule.workload.name,
@@ -223,10 +221,8 @@ def check_shown(shown: Sequence[str], metrics: Mapping[str, Metric]) -> None:
 
     Parameters
     ----------
-    shown
-        Their names.
-    metrics
-        What is measured, by name.
+    shown, metrics
+        Their names, and what is measured, by name.
 
     Raises
     ------

@@ -22,10 +22,8 @@ def check_number(workload: Workload, number: int) -> None:
 
     Parameters
     ----------
-    workload
-        The jobs.
-    number
-        A number of the trace.
+    workload, number
+        The jobs, and a number of the trace.
 
     Raises
     ------
@@ -53,10 +51,8 @@ def explain_job(schedule: ScheduleData, number: int) -> list[str]:
 
     Parameters
     ----------
-    schedule
-        The schedule.
-    number
-        What the trace calls the job.
+    schedule, number
+        The schedule, and what the trace calls the job.
 
     Raises
     ------

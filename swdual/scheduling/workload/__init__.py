@@ -6,8 +6,8 @@ Stages, in the order in which a file becomes a workload:
     The lines of a file, as they stand there.
 ``swf``
     The Standard Workload Format, read and written.
-``repair``, ``cleaning``
-    Rules about damaged jobs; what they drop and repair is counted.
+``repair``, ``cleaning``, ``report``
+    Rules about damaged jobs; applies them; counts what they drop and repair.
 ``workload``
     Valid jobs, sorted by their submit times, as the engine takes them.
 ``sample``

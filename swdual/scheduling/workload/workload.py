@@ -41,10 +41,8 @@ class Speedup(Protocol):
 
         Parameters
         ----------
-        index
-            The job's index.
-        processors
-            How many it runs on.
+        index, processors
+            The job's index, and how many it runs on.
         """
         ...
 
@@ -53,10 +51,8 @@ class Speedup(Protocol):
 
         Parameters
         ----------
-        index
-            The job's index.
-        max_processors
-            The largest number of processors.
+        index, max_processors
+            The job's index, and the largest number of processors.
         """
         ...
 
@@ -305,10 +301,8 @@ class Workload:
 
         Parameters
         ----------
-        index
-            The job's index.
-        processors
-            How many it runs on.
+        index, processors
+            The job's index, and how many it runs on.
         """
         if self.speedup is None:
             return 1.0
