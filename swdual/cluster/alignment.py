@@ -76,7 +76,15 @@ class AlignmentStage:
         self._supplied: dict[int, dict[int, bytes]] = {}
 
     def add(self, number: int, result: QueryResult) -> None:
-        """Add the hits of a query; those of a block go to a node that has it."""
+        """Add the hits of a query; those of a block go to a node that has it.
+
+        Parameters
+        ----------
+        number
+            The query's number in the batch.
+        result
+            Its hits, all of which are aligned.
+        """
         anywhere = self._dispatcher.anywhere
         for hits in split_hits(result, self._max_range_cost):
             blocks, within = self._database.locate(result.ordinals[hits])

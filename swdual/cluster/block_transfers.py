@@ -65,6 +65,13 @@ class BlockTransfers:
     def request(self, node: Node, block: int, then: Callable[[], None]) -> None:
         """Send a block to a node, unless it is there, and call a function when it has arrived.
 
+        Parameters
+        ----------
+        node, block
+            The node, and the number of the block.
+        then
+            Called at once if the node has the block.
+
         Raises
         ------
         DatabaseError

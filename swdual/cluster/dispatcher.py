@@ -109,7 +109,15 @@ class Dispatcher:
         return all(len(node.blocks) == self._blocks for node in self._nodes.active)
 
     def add(self, remote_task: RemoteTask, node: Node | None = None) -> None:
-        """Submit a task to the node that the plan has chosen, or to any node."""
+        """Submit a task.
+
+        Parameters
+        ----------
+        remote_task
+            The task.
+        node
+            The node that the plan has chosen; by default the one with the least to do.
+        """
         self._open[remote_task] = None
         self._reassign(remote_task, node)
 

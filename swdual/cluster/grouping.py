@@ -29,7 +29,15 @@ class Share(NamedTuple):
 def find_pending(
     queries: int, ranges: Sequence[Range], done: Collection[tuple[int, int]] = ()
 ) -> NDArray[np.bool_]:
-    """Return (ranges, queries) whether a pair is still to be compared."""
+    """Return (ranges, queries) whether a pair is still to be compared.
+
+    Parameters
+    ----------
+    queries, ranges
+        The number of queries, and the ranges of targets.
+    done
+        The pairs that need not be compared: number of the query, number of the range.
+    """
     left = np.ones((len(ranges), queries), np.bool_)
     if done:
         query, range_number = np.array([*done], np.int64).T

@@ -148,7 +148,15 @@ def _exchange(times: NDArray[np.float64], workers: NDArray[np.int64]) -> NDArray
 def compute_loads(
     workers: NDArray[np.int64], seconds: Sequence[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return (nodes,) how long each node computes."""
+    """Return (nodes,) the seconds that each node computes.
+
+    Parameters
+    ----------
+    workers
+        (shares,) the number of the node that has each share.
+    seconds
+        (shares,) for each node what it needs for each share.
+    """
     order = np.argsort(workers, kind="stable")
     cuts = np.searchsorted(workers[order], np.arange(1, len(seconds)))
     mine = np.split(order, cuts)

@@ -344,13 +344,29 @@ def align(
 
 @_name_host_in_errors
 def read_block(remote_search: RemoteSearch, block: int) -> bytes:
-    """Return the bytes of a block, for a node that lacks it."""
+    """Return the bytes of a block, for a node that lacks it.
+
+    Parameters
+    ----------
+    remote_search
+        The search, as the node has it.
+    block
+        The number of a block that is on this node.
+    """
     return bytes(remote_search.state.database.block_bytes(block))
 
 
 @_name_host_in_errors
 def keep_block(remote_search: RemoteSearch, block: int, data: bytes) -> None:
-    """Store a block on this node, unless it is there already."""
+    """Store a block on this node, unless it is there already.
+
+    Parameters
+    ----------
+    remote_search
+        The search, as the node has it.
+    block, data
+        The number of the block, and its bytes.
+    """
     database = remote_search.state.database
     if not database.has_block(block):
         database.put(block, data)

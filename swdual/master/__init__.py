@@ -15,9 +15,9 @@
 ``checkpoint``, ``completion``
     What has been found so far, so that another search can go on; which output is complete.
 ``pipeline``
-    The stages of a batch of queries, one after the other.
+    The whole search on one page: the stages of each batch of queries.
 ``executor``, ``threads``
-    The contract of what runs the tasks: threads and Dask fulfil it; the executor on this machine.
+    The contract of what runs the tasks, which threads and Dask fulfil; the threads of this machine.
 ``ranges``, ``cost``, ``partition``
     Cuts the targets; predicts the seconds of a task; chooses the cut and the plan.
 ``task``, ``work_stealing``, ``worker_pool``, ``scoring_stage``

@@ -44,10 +44,26 @@ class BatchListener(Protocol):
         """Add cells to the progress; 0 only says that the search goes on."""
 
     def add_scores(self, query: int, target_range: Range, scored: Scored) -> None:
-        """Add the result of a scoring task: one query against one range of targets."""
+        """Add the result of a scoring task.
+
+        Parameters
+        ----------
+        query, target_range
+            What was compared.
+        scored
+            The candidates among the targets of the range.
+        """
 
     def add_alignments(self, query: int, traced: Traced) -> None:
-        """Add alignments of some hits of a query."""
+        """Add alignments.
+
+        Parameters
+        ----------
+        query
+            The query.
+        traced
+            Alignments of some of its hits.
+        """
 
 
 class BatchExecution(ABC):
@@ -69,7 +85,15 @@ class BatchExecution(ABC):
 
     @abstractmethod
     def align(self, query: int, result: QueryResult) -> None:
-        """Submit the alignment of all hits of a query."""
+        """Submit the alignments of a query.
+
+        Parameters
+        ----------
+        query
+            The query.
+        result
+            Its hits, all of which are aligned.
+        """
 
     @abstractmethod
     def wait(self) -> None:
@@ -84,7 +108,15 @@ class BatchExecution(ABC):
         """
 
     def supply_targets(self, query: int, result: QueryResult) -> QueryResult:
-        """Return a complete result, with residues of targets that only the executor has."""
+        """Return a result with the residues of its targets, if only the executor has them.
+
+        Parameters
+        ----------
+        query
+            The query.
+        result
+            Its complete result.
+        """
         return result
 
     def __enter__(self) -> Self:

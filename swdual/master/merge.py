@@ -129,7 +129,15 @@ class HitMerger:
         return result if aligned else None
 
     def add_alignments(self, number: int, traced: Traced) -> None:
-        """Add alignments of some hits of a query."""
+        """Add alignments.
+
+        Parameters
+        ----------
+        number
+            The query's number in the batch.
+        traced
+            Alignments of some of its hits.
+        """
         self._hits_left[number] -= len(traced.hit_indices)
         self._traced[number].append(traced)
 

@@ -122,11 +122,14 @@ class QueryBatch:
         self._execution.submit()
 
     def add_cells(self, cells: int) -> None:
-        """Add cells to the progress. See `BatchListener`."""
+        """Add cells to the progress. See `BatchListener.add_cells`."""
         self._counter.add(cells)
 
     def add_scores(self, query: int, target_range: Range, scored: Scored) -> None:
-        """Merge the result of a scoring task; align, if the query has all its scores now."""
+        """Merge the result of a scoring task, and align if the query has all its scores now.
+
+        See `BatchListener.add_scores`.
+        """
         if self._checkpoint is not None:
             self._checkpoint.keep(serialize(self._numbers[query], target_range, scored))
         result = self._merger.add_scores(query, scored)
@@ -134,7 +137,7 @@ class QueryBatch:
             self._execution.align(query, result)
 
     def add_alignments(self, query: int, traced: Traced) -> None:
-        """Merge alignments of some hits of a query. See `BatchListener`."""
+        """Merge alignments. See `BatchListener.add_alignments`."""
         self._merger.add_alignments(query, traced)
 
     def results(self) -> Iterator[QueryResult]:

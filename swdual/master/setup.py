@@ -42,7 +42,14 @@ GPU_CELLS = 20_000_000_000
 
 
 def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
-    """Return the device of each worker, for a search of so many cells.
+    """Return the device of each worker.
+
+    Parameters
+    ----------
+    options
+        The options; `device` names the devices, or is a sequence of them.
+    cells
+        The size of the search. With device "auto" small searches use no GPU.
 
     Raises
     ------
@@ -206,7 +213,15 @@ def estimate_needs(
     options: SearchOptions,
     held: int,
 ) -> Needs:
-    """Return what the memory of a search depends on, without its workers."""
+    """Return what the memory of a search depends on, without its workers.
+
+    Parameters
+    ----------
+    database, lengths, params, options
+        The search; `lengths` are the residues of each query.
+    held
+        Bytes of memory that are taken already.
+    """
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
     together = compute_max_batch_queries(kept, fitted=fitted)
@@ -216,7 +231,15 @@ def estimate_needs(
 
 
 def make_statistics(database: Database, params: SearchParameters) -> TableStatistics | None:
-    """Return the statistics that evaluate all queries alike; None if there are none."""
+    """Return the statistics that evaluate all queries alike; None if there are none.
+
+    Parameters
+    ----------
+    database
+        The targets; their number and residues are the search space.
+    params
+        The kind of statistics, the scoring scheme, and `dbsize`, which replaces the residues.
+    """
     if params.stats != "table":
         return None
     return TableStatistics(params.scheme, params.dbsize or database.residues, len(database))
