@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 import subprocess
 import sys
@@ -19,7 +20,10 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 
 OWNERS = {
     "numba": {"runtime/codegen.py", "runtime/jit.py", "lanes/vector.py", "lanes/cell.py"},
-    "llvmlite": {"runtime/codegen.py", "runtime/native.py", "lanes/vector.py"},
+    "llvmlite": {
+        *("runtime/codegen.py", "runtime/native.py", "runtime/native_code.py"),
+        "lanes/vector.py",
+    },
     "cupy": {"backends/cuda/cupy_card.py"},
     "pandas": {
         *(
@@ -69,15 +73,26 @@ OPTIONAL = ("pandas", "polars", "matplotlib", "pyarrow", "cupy")
 
 
 @cache
-def imported(path):
-    """Return the modules that a file imports, at its top or inside functions."""
+def imported(path, types=True):
+    """Return the modules that a file imports, at its top or inside functions.
+
+    ``from package import module`` counts as an import of the module, too. `types` tells whether
+    imports for types alone count.
+    """
+    tree = ast.parse((PACKAGE / path).read_text())
+    if not types:
+        tree.body = [
+            node
+            for node in tree.body
+            if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+        ]
     modules = set()
-    for node in ast.walk(ast.parse((PACKAGE / path).read_text())):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            modules.add(node.module)
+            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return modules
 
 
@@ -121,6 +136,19 @@ def imported_at_once(path):
         elif isinstance(node, ast.ImportFrom):
             names.add(node.module)
     return names
+
+
+def test_imports_have_no_cycles():
+    """Neither at the top of files nor inside functions; imports for types alone do not count."""
+    names = {path.removesuffix(".py").replace("/", "."): path for path in FILES}
+    modules = {f"swdual.{name}".removesuffix(".__init__"): path for name, path in names.items()}
+    graph = {}
+    for name, path in modules.items():
+        users = imported(path, types=False) & modules.keys()
+        # A module is loaded after its package, whichever names it imports from there.
+        graph[name] = {other for other in users if not f"{name}.".startswith(f"{other}.")}
+    assert graph["swdual.api"]
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("package", OPTIONAL)

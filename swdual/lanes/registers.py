@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from functools import cache
 
-from swdual.runtime.native import target_processor
+from swdual.runtime.native_code import target_processor
 
 TABLE_BYTES = 64
 """A look-up table of 32 bytes, written twice."""

@@ -17,7 +17,7 @@ import xxhash
 
 from swdual.io.progress import COMPILING, REFRESH_SECONDS, compilation, progress_bar
 from swdual.runtime.cache import cache_folder, source_digest
-from swdual.runtime.native import target_processor
+from swdual.runtime.native_code import target_processor
 
 KERNELS = 15
 """How many kernels the common searches use."""

@@ -8,8 +8,8 @@
     The folder in which compiled kernels and calibrations are kept.
 ``jit``
     Numba with the settings of this project.
-``codegen``, ``native``
-    Compile kernels to native code; load and call it without Numba.
+``native_code``, ``codegen``, ``native``
+    Native code of kernels and its cache files; makes it by Numba; calls it without Numba.
 ``keywords``
     Functions that pass keyword arguments on show them in their help.
 """

@@ -12,7 +12,14 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj, numpy_support
 
-from swdual.runtime.native import BOOLEAN, FLOAT, INTEGER, ArgumentType, NativeCode, target_machine
+from swdual.runtime.native_code import (
+    BOOLEAN,
+    FLOAT,
+    INTEGER,
+    ArgumentType,
+    NativeCode,
+    target_machine,
+)
 
 _LIBRARY_FUNCTIONS = {"memset", "memcpy", "memmove"}
 """Library functions that kernels may call: LLVM turns loops into calls of them."""

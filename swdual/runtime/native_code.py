@@ -1,0 +1,82 @@
+"""Native code of kernels: types of arguments, cache files, and the processor to compile for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import xxhash
+
+INTEGER, FLOAT, BOOLEAN = "i", "f", "b"
+"""Types of numbers: int64, float64 and bool; each takes one word."""
+
+ArgumentType = tuple[str, int, str] | str
+"""An array's item type, dimensions and layout ("C", or "A" for any); a number's type, or "(ii)"."""
+
+_DIGEST_BYTES = 8
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """The compiled code of a kernel for one combination of argument types.
+
+    Parameters
+    ----------
+    symbol
+        Name of the function in the object code.
+    results
+        The types of the results, a letter each; empty if there is none.
+    is_tuple
+        Whether the results are a tuple, rather than one number.
+    object_code
+        A relocatable object file.
+    """
+
+    symbol: str
+    results: str
+    is_tuple: bool
+    object_code: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the content of a cache file: a digest, a line of facts, the object code."""
+        facts = f"{self.symbol} {int(self.is_tuple)} {self.results}\n".encode()
+        return xxhash.xxh3_64_digest(facts + self.object_code) + facts + self.object_code
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> NativeCode | None:
+        """Return the code in a cache file, or None if it is damaged."""
+        digest, rest = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+        if xxhash.xxh3_64_digest(rest) != digest:
+            return None
+        facts, _, object_code = rest.partition(b"\n")
+        symbol, is_tuple, results = facts.decode().split(" ")
+        return cls(symbol, results, is_tuple == "1", object_code)
+
+
+def target_processor() -> tuple[str, str]:
+    """Return name and features of the processor to compile for, as LLVM spells them.
+
+    The environment variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES replace those of this machine,
+    as for Numba.
+    """
+    import llvmlite.binding as llvm
+
+    name = os.environ.get("NUMBA_CPU_NAME")
+    features = os.environ.get("NUMBA_CPU_FEATURES")
+    return (
+        llvm.get_host_cpu_name() if name is None else name,
+        llvm.get_host_cpu_features().flatten() if features is None else features,
+    )
+
+
+def target_machine() -> Any:
+    """Return LLVM's description of the machine to compile for."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    name, features = target_processor()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=name, features=features, opt=3, codemodel="jitdefault", jit=True
+    )
