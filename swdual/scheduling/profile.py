@@ -108,10 +108,7 @@ class AvailabilityProfile:
     ) -> tuple[bool, Ranges | None]:
         """Return whether a job can start at the profile's begin, and on which processors.
 
-        Parameters
-        ----------
-        processors, duration, choose
-            As for `find_earliest`.
+        See `AvailabilityProfile.find_earliest`.
         """
         if not self._fits(processors, duration):
             return False, None
@@ -150,13 +147,7 @@ class AvailabilityProfile:
     def release(
         self, start: float, end: float, processors: int, which: Ranges | None = None
     ) -> None:
-        """Release reserved processors in [start, end).
-
-        Parameters
-        ----------
-        start, end, processors, which
-            As for `reserve`.
-        """
+        """Release reserved processors in [start, end). See `AvailabilityProfile.reserve`."""
         self._change(start, end, processors, which)
 
     def next_improvable(
