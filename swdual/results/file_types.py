@@ -113,7 +113,9 @@ def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str |
     ending = _ending(path)
     if ending in OTHER_ENDINGS:
         raise InputError(
-            f"swdual does not {verb} {OTHER_ENDINGS[ending]}; known endings: {_known_endings()}",
+            f"swdual does not {verb} {OTHER_ENDINGS[ending]}; known endings: "
+            f"{' '.join([*ENDINGS, *TEXT_ENDINGS])}, and after those of text "
+            f"{' '.join(COMPRESSIONS)}",
             file=path,
         )
     return ENDINGS.get(ending)
@@ -192,9 +194,3 @@ def refuse_double_compression(path: str | os.PathLike[str], name: str) -> None:
 
 def _ending(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(split_compression(path)[0])[1].lower()
-
-
-def _known_endings() -> str:
-    return (
-        f"{' '.join([*ENDINGS, *TEXT_ENDINGS])}, and after those of text {' '.join(COMPRESSIONS)}"
-    )
