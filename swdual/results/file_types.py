@@ -145,7 +145,8 @@ def choose_format(
     Raises
     ------
     InputError
-        If there is no such format or field, or the name of the file stands for another format.
+        If there is no such format or field, or the name of the file stands for another format, or
+        for a compression of one that compresses already: programs could not read that.
 
     >>> choose_format("hits.csv").header, choose_format("hits.csv", "10").header
     (True, False)
@@ -164,25 +165,6 @@ def choose_format(
             f"{better}" + ("" if by_name is None else f", or the format {by_name}"),
             file=path,
         )
-    refuse_double_compression(path, name)
-    return OutputFormat(
-        name, chosen.format, chosen.fields, word == "csv" if header is None else header
-    )
-
-
-def refuse_double_compression(path: str | os.PathLike[str], name: str) -> None:
-    """Refuse to compress a file whose format compresses already; programs could not read it.
-
-    Parameters
-    ----------
-    path, name
-        The file, and its format.
-
-    Raises
-    ------
-    InputError
-        If the format compresses, and the name ends in .gz or the like.
-    """
     stem, compression = split_compression(path)
     if compression is not None and name in SELF_COMPRESSED:
         raise InputError(
@@ -190,6 +172,9 @@ def refuse_double_compression(path: str | os.PathLike[str], name: str) -> None:
             f"write to {os.path.basename(stem)}",
             file=path,
         )
+    return OutputFormat(
+        name, chosen.format, chosen.fields, word == "csv" if header is None else header
+    )
 
 
 def _ending(path: str | os.PathLike[str]) -> str:
