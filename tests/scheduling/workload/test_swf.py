@@ -112,6 +112,7 @@ def test_the_archived_traces_hold_what_is_known_of_them(name, archived):
     assert trace.name == name
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name", ["KTH-SP2-1996-2", "CTC-SP2-1996-3.1-cln", "NASA-iPSC-1993-3.1-cln", "lublin_256"]
 )
