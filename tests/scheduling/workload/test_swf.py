@@ -97,6 +97,7 @@ def plain_reading(content):
     return rows
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", DAMAGE)
 def test_the_archived_traces_hold_what_is_known_of_them(name, archived):
     """Numbers of jobs and of damaged ones, and the size of the machine."""
