@@ -6,11 +6,13 @@ minute or two; to keep them from session to session, name a folder in ``SWDUAL_T
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
 import site
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,17 @@ def pytest_unconfigure() -> None:
     """Delete the folders of the session."""
     if _folder is not None:
         shutil.rmtree(_folder, ignore_errors=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep what was imported and collected out of garbage collections: it stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -126,6 +126,7 @@ def test_only_its_owners_import_a_package(package):
     assert users <= OWNERS[package]
 
 
+@cache
 def imported_at_once(path):
     """Return the modules that a file imports when it is loaded."""
     tree = ast.parse((PACKAGE / path).read_text())

@@ -274,6 +274,7 @@ def protein_queries() -> list[Sequence]:
 
 
 @needs_shared
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", MATRICES)
 def test_every_hit_of_real_proteins_is_diamonds(name):
     """The seven shortest queries against 19,570 proteins: the same hits with an E-value up to 10,
@@ -334,6 +335,7 @@ def queries_of(table: Table, longest: float = math.inf) -> list[Sequence]:
 
 
 @needs_shared
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("scoring", BASES, ids=str)
 def test_hits_of_real_genes_are_printed_as_blastn_prints_them(scoring, tmp_path):
     """17 genes against 3,206, both strands, N among them: wherever blastn found the optimum, bits

@@ -123,6 +123,7 @@ def test_titin_scores_178965_with_itself(titin):
     assert sum(int(scores[code, code]) for code in query.codes) == 178_965
 
 
+@pytest.mark.exhaustive
 def test_titin_scores_as_parasail_says(titin, parasail_matrix):
     """Against itself, the best other one, one in the middle and the last, in 32 bits."""
     parasail = pytest.importorskip("parasail")

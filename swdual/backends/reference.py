@@ -25,12 +25,7 @@ from swdual.sequences.scoring import ScoringScheme
 def bind(database: Database, scheme: ScoringScheme) -> Scorer:
     """Return a scorer that follows the definition, at about two million cells a second.
 
-    Parameters
-    ----------
-    database
-        Targets.
-    scheme
-        Substitution matrix and gap penalties.
+    See `Backend.bind`.
     """
     return ReferenceScorer(database, scheme)
 

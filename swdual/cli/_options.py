@@ -218,7 +218,8 @@ class Command(click.Command):
                 ctx.fail(f"-{match[1]} is not supported: {answer.reason}.")
             else:
                 near = nearest(name, [each.lstrip("-") for each in known])
-                hint = f" Did you mean {_add_dashes(near, known)}?" if near else ""
+                meant = [each for each in known if each.lstrip("-") == near]
+                hint = f" Did you mean {max(meant, key=len)}?" if near else ""
                 ctx.fail(f"No such option -{match[1]}.{hint}")
 
     def _names(self) -> list[str]:
@@ -256,11 +257,6 @@ def option_name(parameter: click.Parameter, ctx: click.Context | None) -> str:
     written = {} if ctx is None else ctx.meta.get(_WRITTEN, {})
     own = [name for name in parameter.opts if not _ONE_DASH.fullmatch(name)] or parameter.opts
     return str(written.get(parameter.name) or max(own, key=len))
-
-
-def _add_dashes(name: str, known: Sequence[str]) -> str:
-    """Return the option with this name and its dashes."""
-    return max((each for each in known if each.lstrip("-") == name), key=len)
 
 
 class _Option(click.Option):

@@ -170,7 +170,8 @@ def load(path: str, options: ReplayOptions) -> tuple[Workload, Platform, TracePa
         raise InputError("no job is left to simulate; choose another part or rules", file=path)
     _check_widths(workload, machine)
     part = _describe_part(all_jobs, workload, window, options.weeks, options.drawn_seed)
-    logger.debug("platform: %s, blocks of %s", machine.name, _format_sizes(machine))
+    sizes = ", ".join(f"{size:,}" for size in machine.block_sizes)
+    logger.debug("platform: %s, blocks of %s", machine.name, sizes)
     if options.offline:
         workload = workload.offline()
     elif options.clairvoyant:
@@ -212,10 +213,6 @@ def _describe_part(
 
 def _format_date(instant: float) -> str:
     return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def _format_sizes(platform: Platform) -> str:
-    return ", ".join(f"{size:,}" for size in platform.block_sizes)
 
 
 def _convert_jobs(

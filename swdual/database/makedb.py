@@ -1,4 +1,4 @@
-"""From sequence files to a database file."""
+"""From sequences, in files or in memory, to a database file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,33 @@ import logging
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 from swdual.database.build import MAX_RUNS, build, largest_memory_plan
 from swdual.database.database import Database
 from swdual.database.layout import BLOCK_BYTES, MAX_SHARDS, SHARD_MAGIC
 from swdual.database.memory import fit_memory_plan
-from swdual.database.source import read_typed_batches
+from swdual.database.source import (
+    IN_MEMORY,
+    read_typed_batches,
+    read_typed_records,
+    split_sources,
+)
 from swdual.database.storage import shard_path
 from swdual.errors import InputError, OutputError
 from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
+from swdual.runtime.keywords import (
+    insert_parameters,
+    merge_signatures,
+    refuse_unknown,
+    share_help,
+)
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -30,34 +43,29 @@ OTHER_FILES = 64
 """What a process has open besides shards and sorted runs."""
 
 
-def makedb(
-    sources: Source | Iterable[Source],
-    path: Source,
-    *,
-    dbtype: str = "auto",
-    title: str | None = None,
-    on_invalid: OnInvalid = "error",
-    force: bool = False,
-    memory_limit: int | None = None,
-    shards: int | None = None,
-    progress: Callable[[int], None] | bool = False,
-) -> Database:
-    """Write the records of FASTA or FASTQ files to a database file, and return it opened.
+class MakedbKeywords(TypedDict, total=False):
+    """The names and types of `MakedbOptions`, as keyword arguments."""
 
-    The file appears under its name only when complete. By default memory stays below 1 GiB for
-    any input, as long as no single sequence is longer than about 200 million residues.
+    dbtype: str
+    title: str | None
+    on_invalid: OnInvalid
+    force: bool
+    memory_limit: int | None
+    shards: int | None
+    progress: Callable[[int], None] | bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class MakedbOptions:
+    """The options of `makedb`.
 
     Parameters
     ----------
-    sources
-        One path or several; "-" is standard input; plain, gz, bz2, xz or zst.
-    path
-        The database file.
     dbtype
         "prot", "nucl", or "auto": nucleotides if at least 90 % of the letters in the first part of
-        the first file are A, C, G, T, U or N, else proteins.
+        the input are A, C, G, T, U or N, else proteins.
     title
-        What the database is called; by default the name of the first source.
+        What the database is called; by default the name of the first file.
     on_invalid
         What becomes of letters that are none: see `read_batches`.
     force
@@ -75,49 +83,95 @@ def makedb(
     Raises
     ------
     InputError
+        If there are too many shards, or none.
+    """
+
+    dbtype: str = "auto"
+    title: str | None = None
+    on_invalid: OnInvalid = "error"
+    force: bool = False
+    memory_limit: int | None = None
+    shards: int | None = None
+    progress: Callable[[int], None] | bool = False
+
+    def __post_init__(self) -> None:
+        if self.shards is not None and not 1 <= self.shards <= MAX_SHARDS:
+            raise InputError(f"{self.shards} shards, but there may be 1 to {MAX_SHARDS}")
+
+
+def makedb(sources: Any, path: Source, **options: Unpack[MakedbKeywords]) -> Database:
+    """Write sequences to a database file, and return it opened.
+
+    The file appears under its name only when complete. By default memory stays below 1 GiB for
+    any input, as long as no single sequence is longer than about 200 million residues.
+
+    Parameters
+    ----------
+    sources
+        One path or several, of FASTA or FASTQ files; "-" is standard input; plain, gz, bz2, xz or
+        zst. Or sequences, as `swdual.search` takes them: a dictionary of ids to sequences,
+        Biopython records, (id, sequence) pairs in a list, or an iterable of these. Text is a path.
+    path
+        The database file.
+
+    Raises
+    ------
+    InputError
         If a source cannot be read or is not as it should be.
     MemoryLimitError
         If that is too little memory; says what would be enough.
     OutputError
         If the database cannot be written, or exists and `force` is not given.
     """
-    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    if not paths:
-        raise InputError("no input: name at least one FASTA file")
+    refuse_unknown("makedb", options, MakedbKeywords.__annotations__)
+    return _make_database(sources, path, MakedbOptions(**options))
+
+
+# `help` shows each option of `MakedbOptions`, in the signature and explained.
+insert_parameters(makedb, MakedbOptions)
+share_help(makedb, merge_signatures(makedb, MakedbOptions.__init__), makedb)
+
+
+def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Database:
+    paths, records = split_sources(sources)
     target = Path(path)
     if os.fspath(path) == "-":
         raise InputError("a database is a file: it cannot be written to standard output")
-    if shards is not None and not 1 <= shards <= MAX_SHARDS:
-        raise InputError(f"{shards} shards, but there may be 1 to {MAX_SHARDS}")
-    places = [shard_path(target, number) for number in range(shards or 0)]
+    places = [shard_path(target, number) for number in range(options.shards or 0)]
     for place in (target, *places):
         if os.path.exists(place) and not os.path.isfile(place):
             kind = "Is a directory" if os.path.isdir(place) else "Not a regular file"
             raise OutputError(f"{kind}, but a database is a regular file", file=place)
-    allowed = find_allowance(memory_limit)
+    allowed = find_allowance(options.memory_limit)
     logger.debug("memory: at most %s MiB (%s)", f"{allowed.bytes / 2**20:,.0f}", allowed.source)
     room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed)
-    batches, alphabet = read_typed_batches(paths, dbtype, on_invalid)
-    logger.debug("reading %s as %s", pluralize(len(paths), "file", "files"), alphabet.plural)
+    dbtype, on_invalid = options.dbtype, options.on_invalid
+    if paths:
+        batches, alphabet = read_typed_batches(paths, dbtype, on_invalid)
+    else:
+        batches, alphabet = read_typed_records(records, dbtype, on_invalid)
+    name = pluralize(len(paths), "file", "files") if paths else IN_MEMORY
+    logger.debug("reading %s as %s", name, alphabet.plural)
 
     def output(place: Path) -> AbstractContextManager[Output]:
-        return replace_file(place, force=force, inputs=paths)
+        return replace_file(place, force=options.force, inputs=paths)
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
     with _open_files(len(places) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
         from_stdin = any(os.fspath(path) == "-" for path in paths)
         typed = from_stdin and sys.stdin is not None and sys.stdin.isatty()
-        shown = progress is True and not typed
+        shown = options.progress is True and not typed
         bar = files.enter_context(
             progress_bar("building the database", "M residues/s", 1e6, shown=shown)
         )
-        tell = progress if callable(progress) else _counting(bar)
+        tell = options.progress if callable(options.progress) else _counting(bar)
+        default_title = os.fspath(paths[0]) if paths else IN_MEMORY
         stream, *parts = [files.enter_context(output(place)) for place in (target, *places)]
         build(
             batches,
             stream,
             alphabet,
-            title=title if title is not None else os.fspath(paths[0]),
+            title=default_title if options.title is None else options.title,
             scratch=target.parent,
             room=room,
             shards=parts,

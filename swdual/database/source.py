@@ -5,18 +5,23 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from swdual.database.layout import MAGIC
 from swdual.errors import InputError
-from swdual.sequences.alphabet import ALPHABETS, PROTEIN, Alphabet
+from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.detection import AlphabetDetector
 from swdual.sequences.fasta import looks_like_nucleotides, read_batches
-from swdual.sequences.sequence import Batch
-from swdual.sequences.stream import Source, source_name
+from swdual.sequences.records import as_sequences, is_record
+from swdual.sequences.sequence import Batch, Sequence, batch_of
+from swdual.sequences.stream import CHUNK_BYTES, Source, source_name
 from swdual.sequences.validation import OnInvalid
+
+IN_MEMORY = "sequences in memory"
+"""The name of a database that was not built from files."""
 
 logger = logging.getLogger("swdual")
 
@@ -84,6 +89,83 @@ def read_typed_batches(
                 yield batch
 
     return batches(), alphabet
+
+
+def split_sources(sources: Any) -> tuple[list[Source], Any]:
+    """Return the paths, if these are files; else no paths, and the sequences in memory.
+
+    Parameters
+    ----------
+    sources
+        As for `makedb`.
+
+    Raises
+    ------
+    InputError
+        If there are neither files nor sequences, or both.
+    """
+    if isinstance(sources, (str, os.PathLike)):
+        return [sources], None
+    if is_record(sources) or not isinstance(sources, Iterable):
+        return [], sources
+    items = iter(sources)
+    begun = [*islice(items, 1)]
+    if not begun:
+        raise InputError("no input: name at least one FASTA file")
+    if not isinstance(begun[0], (str, os.PathLike)):
+        return [], chain(begun, items)
+    paths = [*begun, *items]
+    for path in paths:
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(
+                f"{type(path).__name__} among files: give either files or sequences in memory"
+            )
+    return paths, None
+
+
+def read_typed_records(
+    source: Any, dbtype: str, on_invalid: OnInvalid
+) -> tuple[Iterator[Batch], Alphabet]:
+    """Return sequences in memory as batches, and their alphabet.
+
+    Parameters
+    ----------
+    source
+        The sequences: see `as_sequences`.
+    dbtype
+        "prot", "nucl", or "auto": then the first batch decides.
+    on_invalid
+        What to do with invalid letters: see `read_batches`.
+
+    Raises
+    ------
+    InputError
+        If the type is unknown, there are no sequences, or they are not as they should be.
+    """
+    check_dbtype(dbtype)
+    alphabet = ALPHABETS.get(dbtype, PROTEIN)
+    records = as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")
+    first = [*_take(records)]
+    if not first:
+        raise InputError("the database has no sequences")
+    records = chain(first, records)
+    if dbtype == "auto" and looks_like_nucleotides(batch_of(first)):
+        alphabet = NUCLEOTIDE
+        texts = ((each.title, PROTEIN.decode(each.codes)) for each in records)
+        records = as_sequences(texts, alphabet, on_invalid=on_invalid)
+        log_type(IN_MEMORY, alphabet)
+    return map(batch_of, iter(lambda: [*_take(records)], [])), alphabet
+
+
+def _take(records: Iterator[Sequence]) -> Iterator[Sequence]:
+    """Yield the next records, of about as many bytes as the batches of a file."""
+    size = 0
+    while size < CHUNK_BYTES:
+        record = next(records, None)
+        if record is None:
+            return
+        size += len(record.title) + len(record.codes)
+        yield record
 
 
 def check_dbtype(dbtype: str) -> None:

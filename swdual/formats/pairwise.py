@@ -69,7 +69,7 @@ def _list(result: QueryResult) -> str:
     """Return the list of hits: titles, scores, E-values."""
     if not len(result):
         return "\n\n***** No hits found *****\n"
-    scores = [_score(hit) for hit in result]
+    scores = [str(hit.score) if hit.bits is None else print_bits(hit.bits) for hit in result]
     evalues = ["" if hit.evalue is None else _evalue(hit.evalue) for hit in result]
     heads = ("Score     E", "(Bits)  Value") if any(evalues) else ("Score", "(Raw)")
     wide = max(len("(Bits)"), *map(len, scores))
@@ -82,17 +82,12 @@ def _list(result: QueryResult) -> str:
         "",
     ]
     for title, score, evalue in zip(result.titles, scores, evalues, strict=True):
-        line = f"{_short(sanitize(title)):{LISTED_TITLE}}  {score:{wide}}"
+        title = sanitize(title)
+        if len(title) > LISTED_TITLE:
+            title = f"{title[: LISTED_TITLE - 3]}..."
+        line = f"{title:{LISTED_TITLE}}  {score:{wide}}"
         lines.append(f"{line}  {evalue:{wider}}" if evalue else line.rstrip())
     return "\n".join(lines) + "\n"
-
-
-def _short(title: str) -> str:
-    return title if len(title) <= LISTED_TITLE else f"{title[: LISTED_TITLE - 3]}..."
-
-
-def _score(hit: Hit) -> str:
-    return str(hit.score) if hit.bits is None else print_bits(hit.bits)
 
 
 def _evalue(evalue: float) -> str:

@@ -53,11 +53,11 @@ def hits_table(results: Iterable[QueryResult], count: int) -> Markup:
         Head("aligned part of the query"),
         Head("title"),
     ]
-    return table(heads, [_group(result, count, evaluated) for result in shown])
-
-
-def _group(result: QueryResult, count: int, evaluated: bool) -> Group:
-    return Group(query_line(result, min(count, len(result))), _rows(result.top(count), evaluated))
+    groups = [
+        Group(query_line(result, min(count, len(result))), _rows(result.top(count), evaluated))
+        for result in shown
+    ]
+    return table(heads, groups)
 
 
 def query_line(result: QueryResult, shown: int) -> Markup:

@@ -7,7 +7,7 @@ import os
 from typing import Any, NamedTuple
 
 from swdual.database.database import Database
-from swdual.database.source import check_dbtype, is_database, log_type
+from swdual.database.source import IN_MEMORY, is_database, read_typed_records
 from swdual.errors import InputError
 from swdual.hits.query_result import SearchParameters
 from swdual.io.progress import progress_bar
@@ -25,8 +25,6 @@ from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
 
 logger = logging.getLogger("swdual")
-
-IN_MEMORY = "sequences in memory"
 
 STRANDS = ("plus", "minus", "both")
 
@@ -126,18 +124,8 @@ def open_database(
                 source, dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
             )
         )
-    check_dbtype(dbtype)
-    alphabet = ALPHABETS.get(dbtype, PROTEIN)
-    targets = [*as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")]
-    batch = batch_of(targets)
-    if dbtype == "auto" and looks_like_nucleotides(batch):
-        alphabet = NUCLEOTIDE
-        texts = ((each.title, PROTEIN.decode(each.codes)) for each in targets)
-        batch = batch_of(as_sequences(texts, alphabet, on_invalid=on_invalid))
-        log_type(IN_MEMORY, alphabet)
-    if len(batch.lengths) == 0:
-        raise InputError("the database has no sequences")
-    return _log_database(Database.from_batches([batch], alphabet, IN_MEMORY))
+    batches, alphabet = read_typed_records(source, dbtype, on_invalid)
+    return _log_database(Database.from_batches(batches, alphabet, IN_MEMORY))
 
 
 def _log_database(database: Database) -> Database:

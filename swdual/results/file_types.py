@@ -113,7 +113,9 @@ def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str |
     ending = _ending(path)
     if ending in OTHER_ENDINGS:
         raise InputError(
-            f"swdual does not {verb} {OTHER_ENDINGS[ending]}; known endings: {_known_endings()}",
+            f"swdual does not {verb} {OTHER_ENDINGS[ending]}; known endings: "
+            f"{' '.join([*ENDINGS, *TEXT_ENDINGS])}, and after those of text "
+            f"{' '.join(COMPRESSIONS)}",
             file=path,
         )
     return ENDINGS.get(ending)
@@ -143,7 +145,8 @@ def choose_format(
     Raises
     ------
     InputError
-        If there is no such format or field, or the name of the file stands for another format.
+        If there is no such format or field, or the name of the file stands for another format, or
+        for a compression of one that compresses already: programs could not read that.
 
     >>> choose_format("hits.csv").header, choose_format("hits.csv", "10").header
     (True, False)
@@ -162,25 +165,6 @@ def choose_format(
             f"{better}" + ("" if by_name is None else f", or the format {by_name}"),
             file=path,
         )
-    refuse_double_compression(path, name)
-    return OutputFormat(
-        name, chosen.format, chosen.fields, word == "csv" if header is None else header
-    )
-
-
-def refuse_double_compression(path: str | os.PathLike[str], name: str) -> None:
-    """Refuse to compress a file whose format compresses already; programs could not read it.
-
-    Parameters
-    ----------
-    path, name
-        The file, and its format.
-
-    Raises
-    ------
-    InputError
-        If the format compresses, and the name ends in .gz or the like.
-    """
     stem, compression = split_compression(path)
     if compression is not None and name in SELF_COMPRESSED:
         raise InputError(
@@ -188,13 +172,10 @@ def refuse_double_compression(path: str | os.PathLike[str], name: str) -> None:
             f"write to {os.path.basename(stem)}",
             file=path,
         )
+    return OutputFormat(
+        name, chosen.format, chosen.fields, word == "csv" if header is None else header
+    )
 
 
 def _ending(path: str | os.PathLike[str]) -> str:
     return os.path.splitext(split_compression(path)[0])[1].lower()
-
-
-def _known_endings() -> str:
-    return (
-        f"{' '.join([*ENDINGS, *TEXT_ENDINGS])}, and after those of text {' '.join(COMPRESSIONS)}"
-    )

@@ -93,9 +93,10 @@ class AvailabilityProfile:
         processors
             (ranges, 2) what was chosen, or None in a profile that counts.
         """
+        profile = self._times, self._counts, self._rows, self._words, self._size
         first = int(np.searchsorted(self._times[: self._size], since))
         while True:
-            first = self._find_start(first, processors, duration)
+            first = int(slices.find_start(*profile, first, processors, duration, self.window))
             if choose is None:
                 return float(self._times[first]), None
             chosen = choose(slices.to_ranges(self.window), processors)
@@ -108,12 +109,10 @@ class AvailabilityProfile:
     ) -> tuple[bool, Ranges | None]:
         """Return whether a job can start at the profile's begin, and on which processors.
 
-        Parameters
-        ----------
-        processors, duration, choose
-            As for `find_earliest`.
+        See `AvailabilityProfile.find_earliest`.
         """
-        if not self._fits(processors, duration):
+        profile = self._times, self._counts, self._rows, self._words, self._size
+        if slices.find_blocking_slice(*profile, 0, processors, duration, self.window) >= 0:
             return False, None
         return self.choose_in_window(processors, choose)
 
@@ -150,13 +149,7 @@ class AvailabilityProfile:
     def release(
         self, start: float, end: float, processors: int, which: Ranges | None = None
     ) -> None:
-        """Release reserved processors in [start, end).
-
-        Parameters
-        ----------
-        start, end, processors, which
-            As for `reserve`.
-        """
+        """Release reserved processors in [start, end). See `AvailabilityProfile.reserve`."""
         self._change(start, end, processors, which)
 
     def next_improvable(
@@ -359,48 +352,11 @@ class AvailabilityProfile:
         """How many words a set of processors takes; none in a profile that counts."""
         return len(self.window)
 
-    def _find_start(self, first: int, processors: int, duration: float) -> int:
-        return int(
-            slices.find_start(
-                self._times,
-                self._counts,
-                self._rows,
-                self._words,
-                self._size,
-                first,
-                processors,
-                duration,
-                self.window,
-            )
-        )
-
-    def _fits(self, processors: int, duration: float) -> bool:
-        blocking = slices.find_blocking_slice(
-            self._times,
-            self._counts,
-            self._rows,
-            self._words,
-            self._size,
-            0,
-            processors,
-            duration,
-            self.window,
-        )
-        return bool(blocking < 0)
-
     def _change(self, start: float, end: float, change: int, which: Ranges | None) -> None:
         self._grow()
-        self._size = slices.change(
-            self._times,
-            self._counts,
-            self._rows,
-            self._words,
-            self._size,
-            start,
-            end,
-            change,
-            NONE if which is None else which,
-        )
+        profile = self._times, self._counts, self._rows, self._words, self._size
+        processors = NONE if which is None else which
+        self._size = slices.change(*profile, start, end, change, processors)
 
     def _grow(self) -> None:
         """Make the arrays long enough for a release and a reservation."""

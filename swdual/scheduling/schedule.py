@@ -57,13 +57,7 @@ class Schedule(ScheduleData):
     def usage(
         self, path: str | os.PathLike[str] | None = None, *, force: bool = False
     ) -> matplotlib.figure.Figure | None:
-        """Draw busy processors and waiting jobs over time: into a file, or return the figure.
-
-        Parameters
-        ----------
-        path, force
-            As for `gantt`.
-        """
+        """Draw busy processors and waiting jobs over time. See `Schedule.gantt`."""
         from swdual.scheduling.reports.charts import usage
 
         return usage(self, path, force=force)

@@ -58,6 +58,16 @@ def as_sequences(
         yield from _encode(title or f"{unnamed}_{number}", residues, alphabet, on_invalid)
 
 
+def is_record(item: Any) -> bool:
+    """Return whether an object is a sequence, or a mapping of ids to sequences.
+
+    Some of these can be iterated, as their letters or keys: they are no iterables of sequences.
+    """
+    kind = type(item).__name__
+    biopython = kind in ("Seq", "MutableSeq") or (hasattr(item, "seq") and hasattr(item, "id"))
+    return biopython or isinstance(item, (bytes, Sequence, Mapping))
+
+
 def _names_a_file(text: str) -> bool:
     if text == "-" or _is_file(text):
         return True

@@ -47,13 +47,7 @@ class TableStatistics:
     def evaluate(
         self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
     ) -> Evaluation:
-        """Return bit scores and E-values of the targets of one query.
-
-        Parameters
-        ----------
-        scores, query_length, target_lengths
-            As for `Statistics.evaluate`.
-        """
+        """Return bit scores and E-values of the targets of one query. See `Statistics.evaluate`."""
         p = self.parameters
         log_k = math.log(p.K)
         raw = np.asarray(scores, np.float64)

@@ -417,6 +417,7 @@ def test_scores_around_the_limits_of_all_widths_are_exact(run, here):
     assert outcome.out.splitlines() == [f"{n}\t{n}" for n in reversed(wanted)]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.case(number=14)
 def test_a_score_beyond_32_bits_is_refused_not_wrong(refuses, here):
     """Exit code 3 and the remedy, instead of a number that is none."""
@@ -506,6 +507,7 @@ def test_where_no_folder_can_be_written_kernels_live_in_memory(here, monkeypatch
 
 @pytest.mark.case(number=30)
 @needs_bytes
+@pytest.mark.sample("values")
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 @pytest.mark.parametrize("name", [b"\xff\xe9", "t\u00e9".encode(), b" two  words "])
 def test_file_names_may_be_any_bytes(spawn, here, name, locale):

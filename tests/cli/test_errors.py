@@ -279,6 +279,7 @@ def test_a_full_disk_behind_standard_output_is_an_output_error(spawn, arguments)
 
 
 @pytest.mark.case(number=24)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("format_", ["6", "csv", "jsonl"])
 def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
     """As with any filter, `| head -1` is no error: exit code 141 and not a word of trouble."""

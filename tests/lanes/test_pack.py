@@ -119,6 +119,7 @@ def test_there_are_no_more_batches_than_targets_over_lanes(lengths, lanes):
     assert len(packed.batch_starts) - 1 <= -(-len(lengths) // lanes)
 
 
+@pytest.mark.sample("values")
 @pytest.mark.parametrize("lanes", [16, 32, 64, 128])
 @pytest.mark.parametrize("long_targets", [[], [34_350], [34_350, 20_000, 18_141]])
 def test_lanes_hardly_idle_where_lengths_are_like_a_proteome(lanes, long_targets):

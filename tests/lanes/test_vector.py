@@ -173,7 +173,6 @@ def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.smoke(1)
 @pytest.mark.parametrize(("name", "lanes"), [("none", 64), ("ssse3", 128), ("avx512", 16)])
 def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name, lanes):
     """Vectors of many registers, or of a part of one, score the same."""

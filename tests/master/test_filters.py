@@ -121,6 +121,7 @@ def test_equal_best_scores_are_all_kept(pair):
     assert [len(result) for result in found] == [2, 2, 2]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "options", [*FILTERS.values(), {"top": 40}, {"top": 40, "min_identity": 50}]
 )

@@ -116,7 +116,7 @@ def test_the_table_has_ties_beyond_every_limit(table):
     assert len(set(map(tuple, table))) == len(QUERIES)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.case(number=19)
 @pytest.mark.parametrize("kept", [0, 1, 3, TARGETS, TARGETS + 10])
 @pytest.mark.parametrize("block_bytes", [64 << 20, 1024, 1])
@@ -235,6 +235,7 @@ def test_nucleotides_are_scored_by_reward_and_penalty():
         }
 
 
+@pytest.mark.sample("pairs")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("backend", ["reference", "simd"])
 @pytest.mark.parametrize("block_bytes", [1024, 64 << 20])

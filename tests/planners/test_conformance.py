@@ -28,7 +28,7 @@ import pytest
 from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from oracles.makespan import check, optimum
-from support.properties import examples
+from support.properties import examples, scaled
 
 from swdual import registry
 from swdual.errors import InputError
@@ -39,10 +39,10 @@ pytestmark = pytest.mark.sample("values")
 
 PLANNERS = registry.available(PACKAGE)
 SMALL = 360
-"""Instances that branch and bound solves."""
+"""Instances that branch and bound solves; like the next two, for `scaled`."""
 
 LARGER = 300
-"""Instances of 10 to 200 tasks; a longer run may set it to thousands."""
+"""Instances of 10 to 200 tasks."""
 
 PLANTED = 100
 """Instances of many tasks whose optimum is known by construction."""
@@ -193,14 +193,14 @@ def drawn(rng, tasks, cpus, gpus, count):
 @cache
 def small_problems():
     """Return problems of up to nine tasks with their optimum and their bound."""
-    problems = drawn(np.random.default_rng(1), (1, 9), (0, 3), (0, 3), SMALL)
+    problems = drawn(np.random.default_rng(1), (1, 9), (0, 3), (0, 3), scaled(SMALL))
     return [(x, optimum(*x[:4]), x.bound) for x in problems]
 
 
 @cache
 def larger_problems():
     """Return problems of up to 200 tasks with their bound."""
-    problems = drawn(np.random.default_rng(2), (10, 200), (0, 16), (0, 8), LARGER)
+    problems = drawn(np.random.default_rng(2), (10, 200), (0, 16), (0, 8), scaled(LARGER))
     return [(x, x.bound) for x in problems]
 
 
@@ -215,7 +215,7 @@ def planted_problems():
     """
     rng = np.random.default_rng(3)
     problems = []
-    for _ in range(PLANTED):
+    for _ in range(scaled(PLANTED)):
         m, k = (int(x) for x in rng.integers(0, 5, 2))
         m += not m + k
         r = rng.uniform(0.5, 10)

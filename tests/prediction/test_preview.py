@@ -68,10 +68,13 @@ def no_gpu(monkeypatch):
 
 @pytest.fixture
 def own_cache(tmp_path, monkeypatch):
-    """A cache folder for the rates of this test; kernels are loaded before, with the user's."""
+    """A cache folder for the rates of this test; the kernels in it are those of all tests."""
     swdual.search("MKVLAW", TARGETS, threads=1)
+    kernels = [path for path in cache_folder().iterdir() if path.name != "rates.json"]
     monkeypatch.setenv("SWDUAL_CACHE_DIR", str(tmp_path / "cache"))
     cache_folder.cache_clear()
+    for path in kernels:
+        (cache_folder() / path.name).symlink_to(path)
     yield tmp_path / "cache"
     cache_folder.cache_clear()
 

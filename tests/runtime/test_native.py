@@ -155,6 +155,7 @@ def test_a_kernel_that_fails_is_an_error(folder):
         fails(2)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_a_search_imports_no_numba_once_kernels_are_compiled(here, spawn, threads):
     """From FASTA and from a file: the second time Numba is not even looked for."""

@@ -19,7 +19,7 @@ from swdual.scheduling.plugins import (
     find_policy,
     policy_names,
 )
-from swdual.scheduling.policies import easy, fcfs_malleable
+from swdual.scheduling.policies import _malleable, easy, fcfs_malleable
 from swdual.scheduling.policy import DecisionError, Option, Start
 
 GOOD = """\
@@ -134,7 +134,7 @@ def test_a_class_of_this_package_keeps_what_its_file_says():
     assert find_policy(easy.Policy).name == "easy"
     derived = find_policy(type("Mine", (fcfs_malleable.Policy,), {}))
     assert derived.traits.malleable
-    assert derived.options == fcfs_malleable.OPTIONS
+    assert derived.options == _malleable.OPTIONS
 
 
 def test_a_file_is_not_called_like_a_policy_that_there_is(write):

@@ -127,23 +127,7 @@ class CudaScorer:
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the scores that reach a score cutoff, and the numbers of their targets.
 
-        The highest come first, equal ones in the order of the database's input.
-
-        Parameters
-        ----------
-        query, block, first, last, progress
-            As for a call, which returns all scores.
-        cutoff
-            The lowest score to return.
-
-        Returns
-        -------
-        (hits,) int32 scores, and (hits,) int64 numbers of targets in the block.
-
-        Raises
-        ------
-        EngineError, DeviceMemoryError, DeviceError
-            As for a call.
+        See `PrefetchingScorer.best`; it raises what a call raises.
         """
         cutoff = max(cutoff, 0)
         results = self._score((query, block, first, last), cutoff, progress)

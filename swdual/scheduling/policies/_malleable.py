@@ -31,6 +31,8 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Decision, Option, Resize, Start, View
 from swdual.scheduling.workload.workload import Workload
 
+MALLEABLE = True
+
 OPTIONS = {
     "order": Option(
         "oldest",

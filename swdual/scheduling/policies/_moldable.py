@@ -20,6 +20,8 @@ from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.workload.workload import Workload
 
+JOBS = "moldable"
+
 BACKFILLING = Option(
     "aggressive",
     "Whether later jobs may start if they do not delay the head of the queue.",

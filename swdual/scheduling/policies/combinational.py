@@ -78,7 +78,8 @@ class Policy:
         while candidates:
             short = [job for job in candidates if view.now + job.requested_time <= shadow]
             beyond = [job for job in candidates if view.now + job.requested_time > shadow]
-            group = find_fullest_group(short, beyond, view.free_count, self._count_extra(shadow))
+            extra = [count for time, count in self._profile.steps if time <= shadow][-1]
+            group = find_fullest_group(short, beyond, view.free_count, extra)
             if not group:
                 break
             refused = set()
@@ -99,10 +100,6 @@ class Policy:
             for job in later:
                 if job.index in view.queue and job is not head:
                     view.note(job, f"not in the group that was backfilled around job {head.number}")
-
-    def _count_extra(self, shadow: float) -> int:
-        """Return how many processors the head leaves at its shadow time."""
-        return [count for time, count in self._profile.steps if time <= shadow][-1]
 
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start | None:
         if job.processors > view.free_count:

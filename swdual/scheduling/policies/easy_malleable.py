@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.scheduling.job import Job
-from swdual.scheduling.policies._malleable import OPTIONS, Malleable, shrunk_size
+from swdual.scheduling.policies._malleable import Malleable, shrunk_size
 from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policy import Decision, View
-
-__all__ = ["MALLEABLE", "OPTIONS", "Policy"]
-
-MALLEABLE = True
 
 
 class Policy(Malleable):

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swdual.scheduling.policies._malleable import OPTIONS, Malleable
+from swdual.scheduling.policies._malleable import Malleable
 from swdual.scheduling.policy import Decision, View
-
-__all__ = ["MALLEABLE", "OPTIONS", "Policy"]
-
-MALLEABLE = True
 
 
 class Policy(Malleable):

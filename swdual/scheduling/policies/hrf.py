@@ -24,8 +24,6 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._moldable import BACKFILLING, JobSize, Moldable, Sizes, list_sizes
 from swdual.scheduling.policy import Option, View
 
-JOBS = "moldable"
-
 OPTIONS = {
     "alpha": Option(
         1.0, "The budget: how many processors all waiting jobs get together, of the platform's."

@@ -103,7 +103,7 @@ class Policy:
         while True:
             if index < len(self._pivots):
                 pivot = self._pivots.pop(index)
-                self._release(pivot)
+                self._partitions.release(pivot.start_time, pivot.job, pivot.allocation)
             else:
                 job = self._next_pivot()
                 if job is None:
@@ -164,9 +164,6 @@ class Policy:
             view.note(job, f"first of queue {self._queue(job) + 1}: reserved at {when}")
         self._partitions.reserve(pivot.start_time, job, pivot.allocation)
         self._pivots.insert(index, pivot)
-
-    def _release(self, pivot: Pivot) -> None:
-        self._partitions.release(pivot.start_time, pivot.job, pivot.allocation)
 
 
 def _parse(limits: str) -> list[float]:

@@ -16,8 +16,6 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._moldable import BACKFILLING, WEIGHT, JobSize, Moldable, Shares
 from swdual.scheduling.policy import View
 
-JOBS = "moldable"
-
 OPTIONS = {"backfilling": BACKFILLING, "weight": WEIGHT}
 
 

@@ -22,8 +22,6 @@ from swdual.scheduling.policies._moldable import (
 )
 from swdual.scheduling.policy import View
 
-JOBS = "moldable"
-
 OPTIONS = {"backfilling": BACKFILLING, "weight": WEIGHT}
 
 

@@ -20,8 +20,6 @@ from swdual.scheduling.policies._moldable import (
 )
 from swdual.scheduling.policy import View
 
-JOBS = "moldable"
-
 OPTIONS = {"backfilling": BACKFILLING}
 
 

@@ -145,6 +145,7 @@ def test_jobs_a_day_and_the_busiest_hour_are_those_of_the_polynomials(pattern):
     assert np.abs(counts - expected).max() < 0.2 * expected.max()
 
 
+@pytest.mark.sample("values")
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize(("start", "reduction"), [(0, 1.0), (50_000, 1.0), (86_399, 0.4)])
 def test_submissions_are_those_of_a_sum_second_by_second(pattern, start, reduction):

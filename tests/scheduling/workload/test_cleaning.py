@@ -186,6 +186,7 @@ def test_other_fields_go_along():
     }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", THESIS)
 def test_the_thesis_rules_give_the_job_counts_of_the_thesis(name, archived):
     """From the raw traces, exactly."""

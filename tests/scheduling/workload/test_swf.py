@@ -97,6 +97,7 @@ def plain_reading(content):
     return rows
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", DAMAGE)
 def test_the_archived_traces_hold_what_is_known_of_them(name, archived):
     """Numbers of jobs and of damaged ones, and the size of the machine."""
@@ -112,6 +113,7 @@ def test_the_archived_traces_hold_what_is_known_of_them(name, archived):
     assert trace.name == name
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "name", ["KTH-SP2-1996-2", "CTC-SP2-1996-3.1-cln", "NASA-iPSC-1993-3.1-cln", "lublin_256"]
 )
