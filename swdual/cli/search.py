@@ -191,11 +191,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     metavar="NAME",
     help="Scheduling algorithm that divides the work; see 'swdual list planners'.",
 )
-@option(
-    "--replan",
-    is_flag=True,
-    help="Plan again if workers are slower or faster than predicted.",
-)
+@option("--replan", is_flag=True, help="Plan again if workers are slower or faster than predicted.")
 @option(
     "--verify",
     type=Count(min=0),
@@ -215,9 +211,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     help="Search on the Dask cluster with this scheduler, such as tcp://host:8786.",
 )
 @option(
-    "--trace",
-    type=click.Path(),
-    help="Write what each worker did in Chrome's trace format (JSON).",
+    "--trace", type=click.Path(), help="Write what each worker did in Chrome's trace format (JSON)."
 )
 @option(
     "--gantt", type=click.Path(), help="Draw the plan and what was done: an SVG, PNG or PDF file."
@@ -339,11 +333,7 @@ def command(
             source,
             db,
             SearchOptions(
-                progress=progress,
-                journal=journal,
-                resume=resume,
-                cluster=cluster,
-                **options,
+                progress=progress, journal=journal, resume=resume, cluster=cluster, **options
             ),
         )
         left = completion.left if resume and completion is not None else None

@@ -18,12 +18,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 from swdual import registry
 from swdual.errors import InputError, SwdualError
-from swdual.runtime.keywords import (
-    insert_parameters,
-    merge_signatures,
-    refuse_unknown,
-    share_help,
-)
+from swdual.runtime.keywords import insert_parameters, merge_signatures, refuse_unknown, share_help
 from swdual.scheduling import plugins
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.engine import simulate
@@ -377,10 +372,7 @@ def _check_options(given: Collection[str], known: Collection[str], names: Sequen
 
 
 def _simulate(
-    combination: Combination,
-    workload: Workload,
-    platform: Platform,
-    options: CampaignOptions,
+    combination: Combination, workload: Workload, platform: Platform, options: CampaignOptions
 ) -> Schedule:
     """Return the schedule of a combination; a defect in a user's file is an error of input."""
     path = combination.policy.file
