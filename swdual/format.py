@@ -1,8 +1,9 @@
 """How results are shown: what every format offers, and how BLAST prints a value.
 
-A module in ``swdual.formats`` has ``write(results, stream, fields, header)`` and `FIELDS`, the
-fields it shows unless others are named (none: its layout is fixed), and is chosen by its name or by
-BLAST's number. One that can be converted also has `write_table` and `read_table`.
+A module in ``swdual.formats`` is chosen by its name or by BLAST's number. It has
+``write(results, stream, fields, *, header)``, and `FIELDS`: the fields it shows unless others are
+named. Empty `FIELDS` stand for a fixed layout, for which alignments are always computed. A format
+that can be converted also has `write_table` and `read_table`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any, Self, TypedDict
 from swdual import registry
 from swdual.backend import Device
 from swdual.errors import InputError
-from swdual.hits.query_result import SearchParameters
+from swdual.hits.query_result import ALIGNMENT_FILTERS, SearchParameters
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
@@ -51,6 +51,7 @@ MINIMA = {
 """The smallest value of each option that is a number, in the order in which they are checked."""
 
 PERCENTAGES = ("min_identity", "min_query_cover", "top")
+"""Options that are at most 100."""
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -233,7 +234,7 @@ class SearchOptions:
     @property
     def finds_alignments(self) -> bool:
         """Whether the search finds alignments: for the output, or for a filter that needs them."""
-        return self.align or self.min_identity > 0 or self.min_query_cover > 0
+        return self.align or any(getattr(self, name) > 0 for name in ALIGNMENT_FILTERS)
 
     def for_nodes(self) -> Self:
         """Return the options as nodes of a cluster need them: without what only the client does."""

@@ -271,17 +271,16 @@ def command(
     from pathlib import Path
 
     from swdual.api import identify_search, prepare_search
+    from swdual.hits.query_result import ALIGNMENT_FILTERS
     from swdual.io.output import replace_file
     from swdual.master.completion import Completion
     from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     chosen = choose_format(out, outfmt, header)
-    filtered = options["min_identity"] > 0 or options["min_query_cover"] > 0
-    if filtered and align == "none":
-        raise click.UsageError(
-            "--min-identity and --min-query-cover need alignments, but --align none finds none."
-        )
+    if align == "none" and any(options[name] > 0 for name in ALIGNMENT_FILTERS):
+        filters = " and ".join(f"--{name.replace('_', '-')}" for name in ALIGNMENT_FILTERS)
+        raise click.UsageError(f"{filters} need alignments, but --align none finds none.")
     if chosen.needs_alignment and align == "none":
         raise click.UsageError(
             f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "

@@ -43,6 +43,10 @@ SHOWN_HITS = 20
 HIT_COLUMNS = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
 
 
+ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
+"""Options that keep a hit for what its alignment is; 0 keeps all. `_passing` computes them."""
+
+
 @dataclass(frozen=True)
 class SearchParameters:
     """The options of a search that its results depend on.
@@ -91,7 +95,7 @@ class SearchParameters:
     @property
     def filters_alignments(self) -> bool:
         """Whether a hit's alignment decides if it is reported."""
-        return self.min_identity > 0 or self.min_query_cover > 0
+        return any(getattr(self, name) > 0 for name in ALIGNMENT_FILTERS)
 
     @property
     def max_candidates(self) -> int:
@@ -381,12 +385,11 @@ class QueryResult(SequenceOf[Hit]):
     def select_hits(self) -> QueryResult:
         """Return a result with the hits that pass the search's filters on alignments.
 
-        These are `min_identity` and `min_query_cover`; of the hits that pass them, `top` and
-        `max_target_seqs`. Missing alignments are computed, those of the best hits first, until
-        there are enough hits.
+        These are `ALIGNMENT_FILTERS`; of the hits that pass them, `top` and `max_target_seqs`.
+        Missing alignments are computed, those of the best hits first, until there are enough hits.
         """
         params = self.params
-        limits = {"min_identity": params.min_identity, "min_query_cover": params.min_query_cover}
+        limits = {name: getattr(params, name) for name in ALIGNMENT_FILTERS}
         parts: list[NDArray[np.int64]] = []
         first = count = cutoff = 0
         for piece in self.pieces():

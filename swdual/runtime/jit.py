@@ -26,7 +26,7 @@ def kernel(function: Function) -> Function:
     """Return a function as a kernel that Numba compiles at its first call.
 
     For kernels that allocate arrays, or are called so often that every microsecond counts. Others
-    use `swdual.runtime.native.native`, which does not import Numba once they are compiled.
+    use `swdual.runtime.native.native`, which needs no Numba once they are compiled.
     """
     folder = numba_folder()
     with _DECORATING, _numba_cache(folder):

@@ -9,6 +9,7 @@ import unicodedata
 from xml.etree import ElementTree
 
 import pytest
+from support.formats import TEXT
 
 from swdual.database.database import Database
 from swdual.sequences.alphabet import PROTEIN
@@ -43,7 +44,7 @@ def hostile(here):
     return here
 
 
-@pytest.mark.parametrize("name", ["0", "5", "6", "7", "10", "17", "paf", "jsonl"])
+@pytest.mark.parametrize("name", ["0", "5", "6", "7", "10", "17", *TEXT])
 def test_no_format_of_text_passes_control_characters_on(run, hostile, name):
     """Neither of a query nor of a target."""
     outcome = run("search", "h.fa", "t.db", "-f", name)

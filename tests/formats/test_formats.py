@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import pytest
+from support.formats import FIXED, FORMATS
 
 from swdual import registry
 from swdual.api import search
@@ -45,7 +46,7 @@ ALL_FIELDS = (
 )
 """Fields that a hit tells without alignment and statistics, and that every format prints alike."""
 
-FORMATS = registry.available("swdual.formats")
+
 LINES = ("tabular", "csv", "jsonl")
 """The formats that have one line a hit and nothing else."""
 
@@ -251,7 +252,7 @@ def test_a_format_is_chosen_by_name_or_by_blasts_number():
         assert parse_format(name)[1] == DATA
 
 
-@pytest.mark.parametrize("name", ["0", "5", "sam", "paf"])
+@pytest.mark.parametrize("name", ["0", "5", *FIXED])
 def test_a_format_of_fixed_layout_takes_no_fields(name):
     """Fields given to it are refused, not overlooked."""
     assert parse_format(name)[1] == ()
@@ -261,7 +262,7 @@ def test_a_format_of_fixed_layout_takes_no_fields(name):
 
 def test_a_format_says_whether_it_needs_alignments():
     """Formats of a fixed layout do, tables where a field does."""
-    for text in ("0", "5", "sam", "paf", "6", "7", "csv", "jsonl", "6 score qstart", "arrow btop"):
+    for text in ("0", "5", *FIXED, "6", "7", "csv", "jsonl", "6 score qstart", "arrow btop"):
         assert parse_format(text).needs_alignment, text
     for text in ("6 score", "csv qseqid sseqid evalue bitscore", "jsonl stitle slen snum"):
         assert not parse_format(text).needs_alignment, text

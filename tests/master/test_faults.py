@@ -24,7 +24,7 @@ from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
-pytestmark = pytest.mark.sample("values")
+pytestmark = [pytest.mark.sample("values"), pytest.mark.usefixtures("no_thread_is_left")]
 
 PLANNERS = registry.available(PACKAGE)
 CPU, GPU = Device("cpu"), Device("gpu", "simd", {"lanes": 16})
@@ -36,13 +36,6 @@ CREWS = {f"{count} cpus": [CPU] * count for count in range(1, 6)} | {
     "gpus": [GPU] * 2,
 }
 FORMATS = "6 std qlen slen rank", "10", "0"
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    before = {*threading.enumerate()}
-    yield
-    assert {*threading.enumerate()} <= before
 
 
 @pytest.fixture(autouse=True)

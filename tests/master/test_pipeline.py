@@ -23,15 +23,10 @@ from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Sequence, batch_of
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
+
 COMPLEMENT = dict(zip("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN", strict=True))
 """IUPAC's complements, written down anew."""
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    before = {*threading.enumerate()}
-    yield
-    assert {*threading.enumerate()} <= before
 
 
 def other_strand(text):

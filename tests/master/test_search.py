@@ -26,6 +26,8 @@ from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
+
 BLOSUM62 = matrices.load("BLOSUM62").scores
 FORMAT, FIELDS = parse_format("6 qseqid sseqid score qlen slen qnum snum rank stitle")
 TARGETS = 90
@@ -74,13 +76,6 @@ def table():
         [local_score_gotoh(list(PROTEIN.encode(q)), t, BLOSUM62, 11, 1) for t in encoded]
         for q in QUERIES
     ]
-
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    before = {*threading.enumerate()}
-    yield
-    assert {*threading.enumerate()} <= before
 
 
 def expected(table, kept, least=1):
@@ -263,7 +258,9 @@ def test_progress_rises_to_the_cells_of_the_search(monkeypatch, threads, backend
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_an_interrupt_in_the_progress_callback_ends_the_search(monkeypatch, database, threads):
+def test_an_interrupt_in_the_progress_callback_ends_the_search(
+    monkeypatch, database, threads, no_thread_is_left
+):
     """Ctrl-C arrives in the caller's thread: it comes out, and no worker goes on."""
     monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
 
@@ -271,10 +268,9 @@ def test_an_interrupt_in_the_progress_callback_ends_the_search(monkeypatch, data
         raise KeyboardInterrupt
 
     for whole in (search, lambda *args, **options: list(iter_search(*args, **options))):
-        before = {*threading.enumerate()}
         with pytest.raises(KeyboardInterrupt):
             whole(NAMED, database, threads=threads, progress=interrupt)
-        assert {*threading.enumerate()} <= before
+        no_thread_is_left()
 
 
 def test_an_interrupt_stops_a_worker_between_calls_of_the_kernel(monkeypatch, database):
@@ -302,25 +298,23 @@ def test_an_interrupt_stops_a_worker_between_calls_of_the_kernel(monkeypatch, da
 
 
 @pytest.mark.parametrize("taken", [0, 1, 2])
-def test_a_closed_generator_leaves_no_thread(monkeypatch, database, taken):
+def test_a_closed_generator_leaves_no_thread(monkeypatch, database, taken, no_thread_is_left):
     """Whoever stops after some results and closes the generator has ended the search."""
     monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
-    before = {*threading.enumerate()}
     found = iter_search(NAMED, database, threads=3)
     for _ in range(taken):
         next(found)
     found.close()
-    assert {*threading.enumerate()} <= before
+    no_thread_is_left()
 
 
-def test_a_generator_that_is_dropped_leaves_no_thread(monkeypatch, database):
+def test_a_generator_that_is_dropped_leaves_no_thread(monkeypatch, database, no_thread_is_left):
     """Leaving a loop early ends the search as soon as the generator is gone."""
     monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 100)
-    before = {*threading.enumerate()}
     for result in iter_search(NAMED, database, threads=3):
         assert result.number == 0
         break
-    assert {*threading.enumerate()} <= before
+    no_thread_is_left()
 
 
 def test_a_search_can_be_made_again_with_the_same_database(database, table):

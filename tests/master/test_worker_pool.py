@@ -17,12 +17,7 @@ from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import Worker
 from swdual.master.worker_pool import AttemptReport, WorkerPool
 
-
-@pytest.fixture(autouse=True)
-def no_thread_is_left():
-    before = {*threading.enumerate()}
-    yield
-    assert {*threading.enumerate()} <= before
+pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 
 
 def crew_of(*queues, common=()):

@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 import click
 from fuzz.target import folder, pick, unshown
+from support.formats import TEXT
 
 from swdual import cli
 
@@ -71,10 +72,7 @@ WORDS = (
         "7",
         "10",
         "17",
-        "jsonl",
-        "csv",
-        "paf",
-        "tabular",
+        *TEXT,
         "6 std cigar qtitle stitle",
     ),
     *("easy", "fcfs,easy", "easy:reserve_depth=2", "conservative", "first_fit", "basic", "reserve"),

@@ -1,0 +1,14 @@
+"""The output formats by what they have in common, so that tests find a new one by themselves."""
+
+from __future__ import annotations
+
+from swdual import registry
+from swdual.results.file_types import SELF_COMPRESSED
+
+FORMATS = registry.available("swdual.formats")
+
+FIXED = [name for name in FORMATS if not registry.load("swdual.formats", name).FIELDS]
+"""Formats of a fixed layout: no fields can be chosen."""
+
+TEXT = [name for name in FORMATS if name not in SELF_COMPRESSED]
+"""Formats that people read, or programs line by line."""
