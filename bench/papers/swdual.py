@@ -23,10 +23,10 @@ the rates that two workers had here after their runs, and are called so. What th
 stands beside it. GCUPS come from wall times of whole searches, but in tables by number of workers
 from makespans, since no more than these is predicted.
 
-Two things to know of table2.5. Each planner chooses its own division into tasks, as in the
-product, so only makespans are compared. The lower bound is that of the division that `dual`
+Two things to know of table2.5. Each planner chooses its own partition into tasks, as in the
+product, so only makespans are compared. The lower bound is that of the partition that `dual`
 chose, from times measured in each round: each worker scores every task while the other is kept
-busy too, and no schedule of these tasks could have ended sooner. Another division may, by a
+busy too, and no schedule of these tasks could have ended sooner. Another partition may, by a
 little; and with one worker, as in `cpu_only` and `gpu_only`, the other is idle and slows no one.
 Ratios are medians of those within a round.
 """
@@ -60,7 +60,7 @@ from swdual.backend import Device
 from swdual.master.cost import CostModel
 from swdual.master.devices import available_threads, list_gpus
 from swdual.master.inputs import open_database
-from swdual.master.partition import Division, PartitionInput, divide
+from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.search import Search
 from swdual.master.setup import SMALL_CELLS
 from swdual.master.worker import Worker
@@ -238,11 +238,11 @@ def division_of(
     queries: list[Sequence],
     kinds: list[str],
     rates: Mapping[str, CostModel],
-) -> Division:
+) -> Partition:
     """Return how `dual` divides a search among these workers."""
     lengths = [len(query.codes) for query in queries]
     given = PartitionInput(lengths, database, kinds, [rates[kind] for kind in kinds], "dual")
-    return divide(given)
+    return partition_tasks(given)
 
 
 def predicted(
@@ -303,13 +303,13 @@ def _planner_row(runs: list[Found], of_dual: list[Found], bounds: list[float]) -
 
 
 class TaskTimes:
-    """The times of all tasks of dual's division, measured whenever it is called."""
+    """The times of all tasks of dual's partition, measured whenever it is called."""
 
     def __init__(self, bench: Bench, queries: list[Sequence]) -> None:
         self._bench = bench
         self._queries = queries
         rates = {worker.device.kind: worker.rates for worker in self._workers()}
-        self._division = division_of(bench.database, queries, ["cpu", "gpu"], rates)
+        self._partition = division_of(bench.database, queries, ["cpu", "gpu"], rates)
         self._rounds: list[NDArray[np.float64]] = []
         self._known: list[float] = []
         self.bounds: list[float] = []
@@ -325,7 +325,7 @@ class TaskTimes:
 
     def __call__(self) -> None:
         """Measure, and compute the lower bound."""
-        cpu, gpu = task_times(self._division, self._queries, self._workers())
+        cpu, gpu = task_times(self._partition, self._queries, self._workers())
         self.bounds.append(lower_bound(Instance(cpu, gpu, np.ones(1), np.ones(1))))
         self._known.append(make_plan(cpu, gpu, cpus=1, gpus=1).makespan / self.bounds[-1])
         self._rounds.append(np.array([cpu, gpu]))
@@ -345,29 +345,29 @@ class TaskTimes:
 
 
 def task_times(
-    division: Division, queries: list[Sequence], workers: list[Worker]
+    partition: Partition, queries: list[Sequence], workers: list[Worker]
 ) -> NDArray[np.float64]:
     """Return (workers, tasks) seconds, measured while all workers compute.
 
     Who has measured all goes on, unrecorded, until everybody has.
     """
-    seconds = np.zeros((len(workers), len(division.task_ids)))
+    seconds = np.zeros((len(workers), len(partition.task_ids)))
     measuring = {worker.number for worker in workers}
 
     def score(worker: Worker, number: int) -> float:
-        query, place = division.task_ids[number]
-        block, first, last, *_ = division.ranges[place]
+        query, place = partition.task_ids[number]
+        block, first, last, *_ = partition.ranges[place]
         started = time.perf_counter()
         worker.scorer(queries[query].codes, block, first, last, lambda cells: None)
         return time.perf_counter() - started
 
     def work(worker: Worker) -> None:
         try:
-            for number in range(len(division.task_ids)):
+            for number in range(len(partition.task_ids)):
                 seconds[worker.number, number] = score(worker, number)
         finally:
             measuring.discard(worker.number)
-        for number in itertools.cycle(range(len(division.task_ids))):
+        for number in itertools.cycle(range(len(partition.task_ids))):
             if not measuring:
                 return
             score(worker, number)

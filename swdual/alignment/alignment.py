@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swdual.alignment.tracebacks import LETTERS, PAIR, QUERY_ONLY, Tracebacks
+from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
 from swdual.io import notebook
 from swdual.io.text import pluralize
 from swdual.sequences.scoring import ScoringScheme
@@ -26,11 +26,13 @@ WIDTH = 60
 NAME_WIDTH, TITLE_WIDTH = 24, 70
 """Letters of an identifier before the rows, and of a title, that a notebook shows."""
 
-_NUMBERS = (
-    *("query_start", "query_end", "target_start", "target_end"),
-    *("length", "identities", "positives", "gap_openings", "gaps"),
-)
-"""Fields of an `Alignment`, in the order of the columns of `Tracebacks`."""
+_NUMBERS = {
+    **{"query_start": "query_starts", "query_end": "query_ends"},
+    **{"target_start": "target_starts", "target_end": "target_ends"},
+    **{"length": "lengths", "identities": "identities", "positives": "positives"},
+    **{"gap_openings": "gap_openings", "gaps": "gaps"},
+}
+"""Attributes of an `Alignment`, and the columns of `Tracebacks` that they come from."""
 
 _KINDS = {"=": "identical", "+": "positive", " ": "different", "-": "gap"}
 
@@ -112,7 +114,8 @@ class Alignment:
         tracebacks, k
             The alignments of the query as columns, and which of them.
         """
-        numbers = dict(zip(_NUMBERS, tracebacks.numbers[:, k].tolist(), strict=True))
+        columns = dict(zip(COLUMNS, tracebacks.numbers[:, k].tolist(), strict=True))
+        numbers = {name: columns[column] for name, column in _NUMBERS.items()}
         runs = tuple(tracebacks.runs_of(k).tolist())
         return cls(query, target, scheme, score, strand=strand, runs=runs, **numbers)
 

@@ -26,8 +26,8 @@ CELL_SECONDS = 2e-10
 class _Bundle:
     """The hits that one remote task aligns.
 
-    For each request `owners` has the query's number, the indices of its hits, and the positions of
-    their targets in the input.
+    For each request `owners` has the query, counted from the first of the batch, the indices of its
+    hits, and the positions of their targets in the input.
     """
 
     requests: list[AlignmentRequest] = field(default_factory=list)
@@ -50,9 +50,9 @@ class AlignmentStage:
     priority
         The priority of all its tasks.
     take
-        Called with a query's number and some of its alignments.
+        Called with a query, counted from the first of the batch, and some of its alignments.
     note
-        Called with the number of a query and the result of each task.
+        Called with the first query of each task and the result of the task.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class AlignmentStage:
         self._bundles: dict[int, _Bundle] = {}
         self._supplied: dict[int, dict[int, bytes]] = {}
 
-    def add(self, number: int, result: QueryResult) -> None:
+    def add(self, query: int, result: QueryResult) -> None:
         """Add the hits of a query; those of a block go to a node that has it.
 
         Parameters
         ----------
-        number
-            The query's number in the batch.
+        query
+            The query, counted from the first of the batch.
         result
             Its hits, all of which are aligned.
         """
@@ -102,7 +102,7 @@ class AlignmentStage:
                 )
                 bundle = self._bundles.setdefault(key, _Bundle())
                 bundle.requests.append(request)
-                bundle.owners.append((number, chosen, result.ordinals[chosen].tolist()))
+                bundle.owners.append((query, chosen, result.ordinals[chosen].tolist()))
                 bundle.blocks |= {*own_blocks.tolist()}
                 residues = int(result.target_lengths[chosen].sum())
                 bundle.cells += residues * len(result.query.codes)
@@ -114,9 +114,9 @@ class AlignmentStage:
         while self._bundles:
             self._send(self._bundles.popitem()[1])
 
-    def supplied(self, number: int) -> dict[int, bytes] | None:
+    def supplied(self, query: int) -> dict[int, bytes] | None:
         """Remove and return the residue codes of a query's targets, if nodes have sent them."""
-        return self._supplied.pop(number, None)
+        return self._supplied.pop(query, None)
 
     def _send(self, bundle: _Bundle) -> None:
         self._dispatcher.add(
@@ -134,8 +134,8 @@ class AlignmentStage:
     def _take_result(self, bundle: _Bundle, result: Alignments) -> None:
         """Pass on the alignments of each query, and keep the residues that came with them."""
         self._note(bundle.owners[0][0], result)
-        for index, (number, hits, ordinals) in enumerate(bundle.owners):
+        for index, (query, hits, ordinals) in enumerate(bundle.owners):
             if result.codes is not None:
-                supplied = self._supplied.setdefault(number, {})
+                supplied = self._supplied.setdefault(query, {})
                 supplied |= zip(ordinals, result.codes[index], strict=True)
-            self._take(number, Traced(hits, result.tracebacks[index]))
+            self._take(query, Traced(hits, result.tracebacks[index]))

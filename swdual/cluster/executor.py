@@ -45,7 +45,7 @@ BATCH_SECONDS = 60.0
 """How long one batch of queries should keep all nodes busy."""
 
 BATCH_PRIORITY = 1_000_000
-"""Distance between the priorities of two batches: more than twice the shares of a batch.
+"""Distance between the priorities of two batches; half of it is for the shares of a batch.
 
 The alignments of a batch run after its shares, as on one machine, and before those of the next
 batch. So the plan can be compared with what happened.
@@ -55,7 +55,8 @@ batch. So the plan can be compared with what happened.
 class DaskExecutor(Executor):
     """Runs the tasks of a search on the nodes of a Dask cluster.
 
-    The next batch is submitted before the last has ended, so that no node waits for the client.
+    The next batch is submitted before the previous one has ended, so that no node waits for the
+    client.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ class DaskBatch(BatchExecution):
         self._alignments = AlignmentStage(
             context.database,
             dispatcher,
-            context.memory.share,
+            context.memory.max_alignment_cost,
             self._priority - BATCH_PRIORITY // 2,
             listener.add_alignments,
             self._log_alignments,

@@ -1,4 +1,4 @@
-"""What runs on a node: a Dask worker, with a scheduler over its own threads and GPUs."""
+"""What runs on a node: a Dask worker, with a `WorkerPool` of its own CPUs and GPUs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The checkpoint: what a search has found so far, kept in a journal, so that another can go on.
 
-The journal's first record says which search it is. Then comes, for each stretch of queries that
+The journal's first record says which search it is. Then comes, for each batch of queries that
 are searched together, into which ranges the targets are cut, and for each task that is done, what
 came out of it. Records of tasks begin with `TASK`, the others are JSON. Where a complete output
 cannot tell by itself which search wrote it, one record takes the place of all: see completion.py.
@@ -103,7 +103,7 @@ class Checkpoint:
         self._journal = journal = Journal(path)
         self._database = database
         self._fitted = identity["stats"] == "fit"
-        self._stretches: list[tuple[int, int, list[Range]]] = []
+        self._batches: list[tuple[int, int, list[Range]]] = []
         self._tasks: dict[int, dict[tuple[int, int, int], int]] = {}
         try:
             if read_completion(journal) is not None:
@@ -158,17 +158,17 @@ class Checkpoint:
             begin, end, *bounds = json.loads(record)
             if not (isinstance(begin, int) and isinstance(end, int)):
                 raise TypeError
-            self._stretches.append((begin, end, restore_ranges(self._database, bounds)))
+            self._batches.append((begin, end, restore_ranges(self._database, bounds)))
 
-    def stretch(self, query: int) -> tuple[int, list[Range]] | None:
-        """Return the stretch that a query was begun in: where it ends, and its ranges."""
-        for begin, end, ranges in reversed(self._stretches):
+    def find_batch(self, query: int) -> tuple[int, list[Range]] | None:
+        """Return the batch that a query was begun in: where it ends, and its ranges."""
+        for begin, end, ranges in reversed(self._batches):
             if begin <= query < end:
                 return end, ranges
         return None
 
     def begin(self, first: int, end: int, ranges: Sequence[Range]) -> None:
-        """Record into which ranges the targets are cut for a stretch of queries.
+        """Record into which ranges the targets are cut for a batch of queries.
 
         Parameters
         ----------
@@ -182,14 +182,14 @@ class Checkpoint:
         OutputError
             If the journal cannot be written.
         """
-        stretch = (first, end, list(ranges))
-        if stretch not in self._stretches:
+        batch = (first, end, list(ranges))
+        if batch not in self._batches:
             record = [first, end, *(each[:3] for each in ranges)]
             self._journal.append(json.dumps(record).encode())
-            self._stretches.append(stretch)
+            self._batches.append(batch)
 
     def done(self, first: int, end: int, ranges: Sequence[Range]) -> dict[TaskId, int]:
-        """Return the tasks of a stretch that are done, each with the number that `read` takes.
+        """Return the tasks of a batch that are done, each with the number that `read` takes.
 
         Parameters
         ----------

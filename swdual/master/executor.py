@@ -10,10 +10,10 @@ machine, `swdual.cluster.executor.DaskExecutor` on the nodes of a Dask cluster.
     --------                          --------
     build_context(inputs)        ->   workers or nodes get ready              once a search
     begin(queries, ...)          ->   cuts targets into ranges, plans tasks   once a batch
-      execution.submit()         ->   runs the scoring tasks
+      execution.submit()         ->   takes the scoring tasks, to run them in time
       execution.wait()           ->   results of some tasks come back:
         listener.add_scores(...)      <-
-      execution.align(hits)      ->   runs the alignment tasks
+      execution.align(hits)      ->   takes the alignment tasks; may collect some first
         listener.add_alignments(...)  <-
     close()                      ->   workers or nodes are free again
 
@@ -81,11 +81,11 @@ class BatchExecution(ABC):
 
     @abstractmethod
     def submit(self) -> None:
-        """Submit all scoring tasks, as planned."""
+        """Take all scoring tasks, as planned; they run at the latest in the ``with`` block."""
 
     @abstractmethod
     def align(self, query: int, result: QueryResult) -> None:
-        """Submit the alignments of a query.
+        """Take the hits of a query, to align them; the executor may collect some before it begins.
 
         Parameters
         ----------

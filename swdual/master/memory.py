@@ -153,7 +153,7 @@ class Memory:
         Max tasks of a batch, unless `max_range_cost` demands more.
     max_completed
         Max hits of a query whose alignments are found at once.
-    share
+    max_alignment_cost
         Max cost of the targets of an alignment task.
     grid
         Bytes of the lines of an alignment task.
@@ -170,7 +170,7 @@ class Memory:
     batch_queries: int
     max_tasks: int
     max_completed: int
-    share: int
+    max_alignment_cost: int
     grid: int
 
     @property
@@ -311,7 +311,7 @@ def _memory(needs: Needs, part: float) -> Memory:
         batch_queries=batch_queries,
         max_tasks=max_tasks,
         max_completed=max_completed,
-        share=share,
+        max_alignment_cost=share,
         grid=grid,
     )
     missing = index_bytes(held) - memory.total if held else 0

@@ -25,7 +25,7 @@ MAX_PARTS = 16
 """Parts of one query that wait before they are merged."""
 
 TRACE_CELLS = 500_000_000
-"""Cells of the alignments that one job finds."""
+"""Cells of the alignments that one task finds."""
 
 
 class Traced(NamedTuple):
@@ -71,7 +71,7 @@ class HitMerger:
         self.ranges: list[Range] | None = None
         self.done: dict[TaskId, int] = {}
         checkpoint = context.checkpoint
-        begun = None if checkpoint is None else checkpoint.stretch(first_number)
+        begun = None if checkpoint is None else checkpoint.find_batch(first_number)
         if checkpoint is not None and begun is not None:
             self.ranges = begun[1]
             self.done = checkpoint.done(first_number, first_number + len(queries), begun[1])

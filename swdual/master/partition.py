@@ -25,7 +25,7 @@ logger = logging.getLogger("swdual")
 GOOD_ENOUGH = 1.005
 """A makespan within this factor of the lower bound is not improved further.
 
-Finer divisions are tried only while each shortens it by at least this factor.
+Finer partitions are tried only while each shortens it by at least this factor.
 """
 
 TASKS_PER_WORKER = 24
@@ -35,7 +35,7 @@ UNSURE = 0.2
 """Part of its predicted time by which a task may take longer."""
 
 PATIENCE = 2
-"""Number of finer divisions without gain after which the search for better ones ends."""
+"""Number of finer partitions without gain after which the search for better ones ends."""
 
 DRIFT = 1.1
 """Ratio by which the relative speeds of workers may change before tasks are planned again."""
@@ -84,7 +84,7 @@ class PartitionInput:
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class Partition:
     """The tasks of a batch, and the plan for the workers.
 
     Parameters
@@ -112,7 +112,7 @@ class Division:
     divisible: float
 
 
-def divide(
+def partition_tasks(
     given: PartitionInput,
     *,
     failed_workers: Collection[int] = (),
@@ -121,8 +121,8 @@ def divide(
     max_range_cost: int | None = None,
     max_tasks: int = MAX_TASKS,
     within: Range | None = None,
-) -> Division:
-    """Return the division with the shortest predicted makespan, among ever finer ones.
+) -> Partition:
+    """Return the partition with the shortest predicted makespan, among ever finer ones.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def divide(
     if ranges is not None:
         return _add_failed_workers(_plan_ranges(able, ranges, done), present, kinds)
 
-    def attempt(parts: int) -> Division:
+    def attempt(parts: int) -> Partition:
         ranges = cut(
             able.database,
             parts,
@@ -163,9 +163,9 @@ def divide(
 
 
 def _best(
-    attempt: Callable[[int], Division], queries: int, workers: int, max_tasks: int
-) -> Division:
-    """Return the best of ever finer divisions, or of coarser ones."""
+    attempt: Callable[[int], Partition], queries: int, workers: int, max_tasks: int
+) -> Partition:
+    """Return the best of ever finer partitions, or of coarser ones."""
     if workers == 1 or not queries:
         return attempt(1)
     start = -(-TASKS_PER_WORKER * workers // queries)
@@ -194,31 +194,33 @@ def _best(
     return best
 
 
-def _add_failed_workers(division: Division, present: list[int], kinds: Sequence[str]) -> Division:
-    """Return the division with the failed workers in it, who can do nothing."""
-    seconds = np.full((len(kinds), len(division.task_ids)), np.inf)
-    seconds[present] = division.seconds
+def _add_failed_workers(
+    partition: Partition, present: list[int], kinds: Sequence[str]
+) -> Partition:
+    """Return the partition with the failed workers in it, who can do nothing."""
+    seconds = np.full((len(kinds), len(partition.task_ids)), np.inf)
+    seconds[present] = partition.seconds
     overhead = np.zeros(seconds.shape)
-    overhead[present] = division.overhead
-    workers = np.array(present, np.int64)[division.plan.workers]
-    plan = replace(division.plan, kinds=tuple(kinds), workers=workers)
-    return replace(division, seconds=seconds, overhead=overhead, plan=plan)
+    overhead[present] = partition.overhead
+    workers = np.array(present, np.int64)[partition.plan.workers]
+    plan = replace(partition.plan, kinds=tuple(kinds), workers=workers)
+    return replace(partition, seconds=seconds, overhead=overhead, plan=plan)
 
 
-def _estimate_makespan(division: Division, queries: int) -> float:
+def _estimate_makespan(partition: Partition, queries: int) -> float:
     """Return the predicted makespan, and how much later the longest task may make it.
 
     The ranges of a single query are large first and small last, which evens errors out.
     """
-    plan = division.plan
+    plan = partition.plan
     longest = float((plan.ends - plan.starts).max(initial=0.0))
     return plan.makespan + (UNSURE * longest if queries > 1 else 0.0)
 
 
 def _plan_ranges(
     given: PartitionInput, ranges: list[Range], done: Collection[TaskId] = ()
-) -> Division:
-    """Return the division into every query against each of these ranges, without what is done."""
+) -> Partition:
+    """Return the partition into every query against each of these ranges, without what is done."""
     lengths, kinds, strand_count = given.lengths, given.kinds, given.strand_count
     task_ids = [task_id for task_id in list_task_ids(lengths, ranges) if task_id not in done]
     queries, range_numbers = (
@@ -244,7 +246,7 @@ def _plan_ranges(
     cells = query_lengths * residues[range_numbers] * strand_count
     if len(kinds) == 1 and given.planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
-        return Division(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)
+        return Partition(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)
     from swdual.planning.instance import divisible_bound
 
     only = getattr(registry.load(PACKAGE, given.planner), "KIND", None)
@@ -254,7 +256,7 @@ def _plan_ranges(
     plan = plan_instance(instance, given.planner)
     if not plan.on_demand:
         plan = _order_by_range(plan, range_numbers, residues)
-    return Division(ranges, task_ids, cells, seconds, overhead, plan, divisible_bound(instance))
+    return Partition(ranges, task_ids, cells, seconds, overhead, plan, divisible_bound(instance))
 
 
 def _plan_one_worker(
@@ -353,17 +355,17 @@ class Replanning:
 
     Parameters
     ----------
-    division
+    partition
         The tasks and the plan so far.
     tasks
-        The task of each entry of the division.
+        The task of each entry of the partition.
     """
 
-    def __init__(self, division: Division, tasks: Sequence[Task]) -> None:
-        self._division = division
+    def __init__(self, partition: Partition, tasks: Sequence[Task]) -> None:
+        self._partition = partition
         self._numbers = {id(task): number for number, task in enumerate(tasks)}
         self._tasks = tasks
-        self._slowdowns = np.ones(len(division.plan.kinds))
+        self._slowdowns = np.ones(len(partition.plan.kinds))
         self.plans = 0
 
     def update(self, scheduler: WorkStealingScheduler) -> None:
@@ -378,9 +380,9 @@ class Replanning:
         self._slowdowns = slowdowns
         self.plans += 1
         numbers = np.sort(waiting)
-        seconds = self._division.seconds[:, numbers] * slowdowns[:, None]
+        seconds = self._partition.seconds[:, numbers] * slowdowns[:, None]
         able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
-        kinds = self._division.plan.kinds
+        kinds = self._partition.plan.kinds
         plan = plan_instance(instance_of(seconds[able], [kinds[worker] for worker in able]), DUAL)
         logger.info(
             "plan %d, of the %d tasks left: workers take %s of the predicted time",

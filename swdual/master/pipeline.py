@@ -69,7 +69,7 @@ def run_pipeline(
         The error of a task, if no other worker could do better.
     """
     size = context.memory.batch_queries
-    if len(queries) > size:  # then so many batches are held at a time
+    if len(queries) > size:  # several batches are held at once: each gets its part
         size = max(1, size // (1 + executor.batches_ahead))
     batches: deque[QueryBatch] = deque()
     for start, end in split_batches(len(queries), size, context.checkpoint):
@@ -118,7 +118,7 @@ class QueryBatch:
         counter.skip(merger.begin(self._execution.ranges))
         for query, result in merger.restore_known():
             self._execution.align(query, result)
-        # Submit.
+        # Submit. The hits that were restored are aligned before.
         self._execution.submit()
 
     def add_cells(self, cells: int) -> None:
@@ -174,7 +174,7 @@ def split_batches(
     start = 0
     while start < count:
         end = min(start + max_queries, count)
-        begun = None if checkpoint is None else checkpoint.stretch(start)
+        begun = None if checkpoint is None else checkpoint.find_batch(start)
         if begun is not None:
             end = min(end, begun[0])
         yield start, end

@@ -13,7 +13,7 @@ import numpy as np
 from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
-from swdual.master.partition import Division, PartitionInput, Replanning, divide
+from swdual.master.partition import Partition, PartitionInput, Replanning, partition_tasks
 from swdual.master.ranges import Range, TaskId
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -70,7 +70,7 @@ class ScoringStage:
             context.planner,
             context.params.strand_count,
         )
-        self.division: Division = divide(
+        self.partition: Partition = partition_tasks(
             given,
             failed_workers=context.failed_workers,
             ranges=ranges,
@@ -81,14 +81,14 @@ class ScoringStage:
         )
         logger.debug(
             "plan (%s): %s in %s of targets, predicted %.3g s, lower bound %.3g s",
-            self.division.plan.planner,
-            pluralize(len(self.division.task_ids), "task", "tasks"),
-            pluralize(len(self.division.ranges), "range", "ranges"),
-            self.division.plan.makespan,
-            self.division.plan.lower_bound,
+            self.partition.plan.planner,
+            pluralize(len(self.partition.task_ids), "task", "tasks"),
+            pluralize(len(self.partition.ranges), "range", "ranges"),
+            self.partition.plan.makespan,
+            self.partition.plan.lower_bound,
         )
-        tasks = [self._make_task(number) for number in range(len(self.division.task_ids))]
-        plan = self.division.plan
+        tasks = [self._make_task(number) for number in range(len(self.partition.task_ids))]
+        plan = self.partition.plan
         queues = [[tasks[k] for k in each] for each in plan.queues]
         common: list[Task] = []
         if plan.on_demand:
@@ -96,27 +96,27 @@ class ScoringStage:
             queues = [[] for _ in workers]
         self.scheduler = WorkStealingScheduler(workers, queues, common, context.failed_workers)
         self._pool = WorkerPool(workers, self.scheduler)
-        self._replanning = Replanning(self.division, tasks) if context.replan else None
+        self._replanning = Replanning(self.partition, tasks) if context.replan else None
 
     def _make_task(self, number: int) -> Task:
         """Return the task for entry `number` of the partition."""
-        division, context = self.division, self._context
-        query, range_number = division.task_ids[number]
-        codes, target_range = self._queries[query].codes, division.ranges[range_number]
+        partition, context = self.partition, self._context
+        query, range_number = partition.task_ids[number]
+        codes, target_range = self._queries[query].codes, partition.ranges[range_number]
         return Task(
             query,
             self._queries[query].id,
             target_range,
             partial(context.score, self._queries[query], self._numbers[query], target_range),
-            int(division.cells[number]),
-            division.seconds[:, number],
+            int(partition.cells[number]),
+            partition.seconds[:, number],
             tuple((strand, *target_range[:3]) for _, strand in context.list_strands(codes)),
-            division.overhead[:, number],
+            partition.overhead[:, number],
         )
 
     def __enter__(self) -> Self:
-        queries = [self._numbers[task_id.query] for task_id in self.division.task_ids]
-        self._context.execution_log.begin(self.division.plan, queries)
+        queries = [self._numbers[task_id.query] for task_id in self.partition.task_ids]
+        self._context.execution_log.begin(self.partition.plan, queries)
         self._pool.__enter__()
         return self
 
@@ -186,7 +186,7 @@ def score_range(
     """
     parts: list[list[Scored]] = [[] for _ in queries]
     with ScoringStage(queries, numbers, context, within=target_range) as scoring:
-        left = len(scoring.division.task_ids)
+        left = len(scoring.partition.task_ids)
         while left:
             report = scoring.next_report(progress)
             if report is not None:

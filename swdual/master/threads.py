@@ -99,16 +99,16 @@ class ThreadBatch(BatchExecution):
         self._context = context
         self._listener = listener
         self._cells_reported = 0
-        self.ranges = stage.division.ranges
+        self.ranges = stage.partition.ranges
 
     def submit(self) -> None:
         """Do nothing: the stage has queued the tasks, and the ``with`` block starts the threads."""
 
     def align(self, query: int, result: QueryResult) -> None:
         """Add background tasks that align the hits of a query. See `BatchExecution.align`."""
-        for hit_indices in split_hits(result, self._context.memory.share):
+        for hit_indices in split_hits(result, self._context.memory.max_alignment_cost):
             run = partial(align_hits, result, hit_indices, self._context)
-            self._stage.scheduler.add(Task(query, result.query.id, None, run))
+            self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
 
     def wait(self) -> None:
         """Pass on the next report of a worker thread. See `BatchExecution.wait`."""

@@ -18,7 +18,7 @@ from swdual.master.cost import CalibrationCache, CostModel, calibrate, choose_cl
 from swdual.master.devices import available_threads, device_mix, list_gpus
 from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
-from swdual.master.partition import Division, PartitionInput, divide
+from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
@@ -128,11 +128,11 @@ class Preview:
         """Cells of all queries against all targets."""
         return sum(self.lengths) * self.database.residues * self.strand_count
 
-    def divide(self, planner: str) -> Division:
+    def partition(self, planner: str) -> Partition:
         """Return the tasks and the plan."""
         registry.load(PACKAGE, planner)
         rates = [self.rates[kind] for kind in self.kinds]
-        return divide(
+        return partition_tasks(
             PartitionInput(
                 self.lengths, self.database, self.kinds, rates, planner, self.strand_count
             )
@@ -140,7 +140,7 @@ class Preview:
 
     def plan(self, planner: str) -> Plan:
         """Return the plan."""
-        return self.divide(planner).plan
+        return self.partition(planner).plan
 
     @cached_property
     def _needs(self) -> Needs:

@@ -18,6 +18,7 @@ from support.properties import examples
 from support.traced import oracle, score_in
 
 from swdual.alignment import long, tracer
+from swdual.alignment.tracebacks import COLUMNS
 from swdual.alignment.tracer import Tracer
 from swdual.errors import EngineError
 from swdual.lanes.score_widths import score_widths
@@ -306,13 +307,13 @@ def test_score_0_is_the_empty_alignment():
     scores = agree(query, targets, ScoringScheme(MATRICES["BLOSUM62"]))
     assert scores.tolist() == [0, 22, 0, 11, 0]
     found = Tracer(HARD)(query, targets[:1], np.zeros(1, np.int64), np.ones(1, np.int8))
-    assert (found.numbers.ravel().tolist(), found.runs.tolist()) == ([0] * 9, [])
+    assert (found.numbers.ravel().tolist(), found.runs.tolist()) == ([0] * len(COLUMNS), [])
 
 
 def test_no_targets_have_no_alignments():
     """An empty call is answered with empty columns."""
     found = Tracer(HARD)(b"\x00", [], np.empty(0, np.int64), np.empty(0, np.int8))
-    assert found.numbers.shape == (9, 0)
+    assert found.numbers.shape == (len(COLUMNS), 0)
     assert found.run_starts.tolist() == [0]
 
 

@@ -102,9 +102,9 @@ def test_what_was_kept_is_read_again(path, database, ranges, fitted):
     first.close()
     again = Checkpoint(path, {"stats": "fit" if fitted else "table"}, database, True)
     assert again.tasks == len(kept)
-    assert again.stretch(3) is None
-    assert again.stretch(4) == again.stretch(8) == (9, ranges)
-    assert again.stretch(9) is None
+    assert again.find_batch(3) is None
+    assert again.find_batch(4) == again.stretch(8) == (9, ranges)
+    assert again.find_batch(9) is None
     done = again.done(4, 9, ranges)
     assert done.keys() == {TaskId(query - 4, place) for query, place in kept}
     for (query, place), number in done.items():

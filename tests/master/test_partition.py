@@ -17,7 +17,7 @@ from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master import partition, ranges
 from swdual.master.cost import CostModel
-from swdual.master.partition import DRIFT, MAX_TASKS, PartitionInput, Replanning, divide
+from swdual.master.partition import DRIFT, MAX_TASKS, PartitionInput, Replanning, partition_tasks
 from swdual.master.ranges import EDGE, SMALL_EDGE, Range, compute_columns
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -62,7 +62,7 @@ def kinds(pool):
 
 def divided(lengths, database, pool, planner="dual", strand_count=1, failed_workers=()):
     given = PartitionInput(lengths, database, kinds(pool), pool, planner, strand_count)
-    return divide(given, failed_workers=failed_workers)
+    return partition_tasks(given, failed_workers=failed_workers)
 
 
 def check(found, lengths, database, pool, strand_count=1, only=None):
@@ -266,7 +266,7 @@ def board_of(count=24, workers=3, gpus=0):
     names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
     seconds = np.ones((workers, count))
     plan = plan_instance(partition.instance_of(seconds, names), "dual")
-    found = partition.Division([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
+    found = partition.Partition([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
     tasks = [
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
@@ -379,7 +379,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
     plan = plan_instance(partition.instance_of(found.seconds, found.plan.kinds), "cpu_only")
-    found = partition.Division([], [], found.cells, found.seconds, found.overhead, plan, 0.0)
+    found = partition.Partition([], [], found.cells, found.seconds, found.overhead, plan, 0.0)
     tasks = [
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))
@@ -404,9 +404,9 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
 def test_one_worker_has_the_plan_of_the_planner(monkeypatch, small, kind, lengths):
     """The same tasks in the same order at the same times, without asking the planner."""
     given = PartitionInput(lengths, small, [kind], [CPU], "dual")
-    found = divide(given, max_range_cost=50_000)
+    found = partition_tasks(given, max_range_cost=50_000)
     monkeypatch.setattr(partition, "DUAL", "")
-    same = divide(given, max_range_cost=50_000)
+    same = partition_tasks(given, max_range_cost=50_000)
     assert len(found.ranges) > 10
     assert (found.ranges, found.task_ids) == (same.ranges, same.task_ids)
     assert found.cells.tolist() == same.cells.tolist()
@@ -425,13 +425,13 @@ def test_one_worker_loads_no_planner():
         "import sys, numpy as np\n"
         "from swdual.database.database import Database\n"
         "from swdual.master.cost import CostModel\n"
-        "from swdual.master.partition import PartitionInput, divide\n"
+        "from swdual.master.partition import PartitionInput, partition_tasks\n"
         "from swdual.sequences.alphabet import PROTEIN\n"
         "from swdual.sequences.sequence import Sequence, batch_of\n"
         "batch = batch_of([Sequence('t', bytes(9))])\n"
         "database = Database.from_batches([batch], PROTEIN, 'none')\n"
         "given = PartitionInput([9], database, ['cpu'], [CostModel.from_dict(1)], 'dual')\n"
-        "found = divide(given)\n"
+        "found = partition_tasks(given)\n"
         "assert found.plan.makespan > 0\n"
         "unwanted = 'swdual.planners.', 'swdual.planning.instance'\n"
         "loaded = [x for x in sys.modules if x.startswith(unwanted)]\n"

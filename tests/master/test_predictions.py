@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from swdual.master.cost import CalibrationCache, CostModel, interpolate_columns
-from swdual.master.partition import PartitionInput, divide
+from swdual.master.partition import PartitionInput, partition_tasks
 from swdual.master.ranges import Range, compute_columns
 from swdual.runtime.cache import cache_folder
 
@@ -36,7 +36,7 @@ MAX_CELLS = 3e12
 
 
 class Targets:
-    """A recorded database: what `divide` asks of it, and what its tasks take."""
+    """A recorded database: what `partition_tasks` asks of it, and what its tasks take."""
 
     def __init__(self, facts):
         count = facts["targets"]
@@ -79,19 +79,19 @@ class Machine:
         self.together = together
         self.kinds = ["cpu"] * together
 
-    def seconds(self, lengths, database, division):
+    def seconds(self, lengths, database, partition):
         """Return the seconds of each task of a search on the idle machine."""
         width = FACTS["rates"]["1"]["width"]
         whole = float(compute_columns(database, database.whole, width))
-        parts = [float(compute_columns(database, each, width)) / whole for each in division.ranges]
+        parts = [float(compute_columns(database, each, width)) / whole for each in partition.ranges]
         laid_out = set()
         found = []
-        for query, place in division.task_ids:
+        for query, place in partition.task_ids:
             cells = database.seconds(lengths[query], self.together) - STARTUP
             seconds = STARTUP + max(cells, 0.0) * parts[place]
             if place not in laid_out:
                 laid_out.add(place)
-                part = division.ranges[place].residues / database.residues
+                part = partition.ranges[place].residues / database.residues
                 seconds += database.layout(self.together) * part
             found.append(seconds)
         return np.array(found)
@@ -167,9 +167,9 @@ def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together
         book = CalibrationCache()
         rates = book.find("simd", f"{together} simd", lambda: calibration)
         given = PartitionInput(lengths, database, machine.kinds, [rates] * together, "dual")
-        division = divide(given)
-        idle = machine.seconds(lengths, database, division)
-        predicted, measured = division.plan.makespan, machine.makespan(idle, division.plan)
+        partition = partition_tasks(given)
+        idle = machine.seconds(lengths, database, partition)
+        predicted, measured = partition.plan.makespan, machine.makespan(idle, partition.plan)
         near, not_far = is_true(predicted, measured)
         assert not_far, (number, lengths, predicted, measured)
         beyond += not near
@@ -178,8 +178,8 @@ def test_no_sequence_of_searches_makes_predictions_untrue(folder, kind, together
         slower = 2.0 if busy else 1.0
         busy = max(0, busy - 1)
         observed = idle * slower * rng.lognormal(0.0, 0.05, len(idle))
-        queries = np.array([lengths[task_id.query] for task_id in division.task_ids])
-        rates.learn(queries, division.seconds[0], division.overhead[0], observed)
+        queries = np.array([lengths[task_id.query] for task_id in partition.task_ids])
+        rates.learn(queries, partition.seconds[0], partition.overhead[0], observed)
         book.keep("simd", f"{together} simd", rates)
         book.save()
         check_everything(machine, CalibrationCache().find("simd", f"{together} simd", None))

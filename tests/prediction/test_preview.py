@@ -132,14 +132,14 @@ def test_nucleotides_have_two_strands():
 def test_every_planner_plans_a_search(large, planner):
     """All cells are done by somebody, no two tasks of a worker at once."""
     preview = Preview(*large, 3, 2, RATES)
-    division = preview.divide(planner)
-    found = division.plan
+    partition = preview.partition(planner)
+    found = partition.plan
     assert isinstance(found, Plan)
     assert found.planner == planner
-    assert division.cells.sum() == preview.cells
-    assert sorted(np.concatenate(found.queues)) == [*range(len(division.task_ids))]
+    assert partition.cells.sum() == preview.cells
+    assert sorted(np.concatenate(found.queues)) == [*range(len(partition.task_ids))]
     for worker, queue in enumerate(found.queues):
-        seconds = division.seconds[worker][queue]
+        seconds = partition.seconds[worker][queue]
         assert (found.ends - found.starts)[queue] == pytest.approx(seconds)
         assert (found.starts[queue][1:] >= found.ends[queue][:-1] - 1e-12).all()
     assert found.lower_bound <= found.makespan * (1 + 1e-9)
