@@ -103,7 +103,7 @@ def test_what_was_kept_is_read_again(path, database, ranges, fitted):
     again = Checkpoint(path, {"stats": "fit" if fitted else "table"}, database, True)
     assert again.tasks == len(kept)
     assert again.find_batch(3) is None
-    assert again.find_batch(4) == again.stretch(8) == (9, ranges)
+    assert again.find_batch(4) == again.find_batch(8) == (9, ranges)
     assert again.find_batch(9) is None
     done = again.done(4, 9, ranges)
     assert done.keys() == {TaskId(query - 4, place) for query, place in kept}

@@ -103,6 +103,7 @@ def facts(results):
     ]
 
 
+@pytest.mark.sample("pairs")
 @pytest.mark.parametrize("kept", [0, 4])
 @pytest.mark.parametrize("block_bytes", [64 << 20, 1024])
 def test_hits_and_alignments_are_the_same_for_any_threads_ranges_and_shares(
@@ -235,6 +236,7 @@ def test_what_an_alignment_raises_ends_the_search(monkeypatch, kind, database, e
     assert error in (caught.value, caught.value.__cause__)
 
 
+@pytest.mark.sample("values")
 @pytest.mark.parametrize("strand", ["plus", "minus", "both"])
 @pytest.mark.parametrize("backend", ["simd", "reference"])
 def test_the_better_strand_of_a_nucleotide_query_is_kept(monkeypatch, strand, backend):
