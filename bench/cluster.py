@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _report import in_turn, run, save, table
 
 SEARCH = re.compile(r"Gcells in ([\d.]+) s")
-SCORES = re.compile(r"scores took ([\d.e+-]+) s, planned ([\d.e+-]+) s")
+SCORES = re.compile(r"scoring took ([\d.e+-]+) s, ([\d.e+-]+) s were predicted")
 
 LOOPBACK = "lo"
 
@@ -74,7 +74,7 @@ def passed() -> int:
 @click.option("--keep", is_flag=True, help="Write bench/results.")
 def main(queries: Path, db: Path, workers: int, hits: int, repeats: int, keep: bool) -> None:
     search = [sys.executable, "-m", "swdual", "search", str(queries.absolute()), str(db.absolute())]
-    search += ["-k", str(hits), "--force", "-o"]
+    search += ["-k", str(hits), "--force", "--verbose", "-o"]
     count = sum(line.startswith(b">") for line in queries.read_bytes().splitlines())
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
