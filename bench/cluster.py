@@ -111,7 +111,7 @@ def main(queries: Path, db: Path, workers: int, hits: int, repeats: int, keep: b
     }
     table(
         [
-            ("whole search", "seconds", "least", "most", "without start", "prediction off"),
+            ("swdual, whole search", "seconds", "least", "most", "without start", "prediction off"),
             *(
                 (
                     label,

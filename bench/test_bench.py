@@ -31,6 +31,10 @@ TRACES = FOLDER.parent / ".." / "shared" / "traces"
             *("--db", str(DATA / "proteins.fasta")),
         ],
         ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
+        [
+            *("cluster.py", "--queries", str(DATA / "queries.fasta"), "--repeats", "1"),
+            *("--db", str(DATA / "proteins.fasta")),
+        ],
         ["plan_nodes.py", "--nodes", "3", "--queries", "50", "--residues", "3000000"],
         [
             *("predictions.py", str(DATA / "proteins.fasta")),
