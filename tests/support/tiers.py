@@ -104,6 +104,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if marker and marker.args and hasattr(item, "callspec") and not is_slow(item):
                 tests[item.parent, item.originalname].append(item)
         for cases in tests.values():
+            cases.sort(key=_place)  # a plugin may have shuffled them
             (keep,) = cases[0].get_closest_marker(name).args
             # Cases that share a value share the object.
             values = [{k: id(v) for k, v in case.callspec.params.items()} for case in cases]
@@ -111,6 +112,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             for case in (cases[index] for index in set(range(len(cases))) - chosen):
                 case.add_marker("exhaustive")
                 case.own_markers = [mark for mark in case.own_markers if mark.name != "smoke"]
+
+
+def _place(case: pytest.Function) -> tuple[int, ...]:
+    """Return the place of a case among those of its test: the index of each of its values."""
+    return tuple(case.callspec.indices.values())
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
