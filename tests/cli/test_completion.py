@@ -113,7 +113,7 @@ def test_fish_is_offered_the_names(shell):
 
 def test_zsh_is_offered_the_names(shell):
     """The script is one that zsh can read, and its function gets word, kind and help."""
-    assert shell("swdual completion zsh > s.zsh; zsh -n s.zsh; echo $?") == "0\n"
+    assert shell("swdual completion zsh > s.zsh; zsh -n s.zsh; echo $?", "zsh") == "0\n"
     for line in ("swdual search -f pa", "swdual simulate t --policy fcfs,eas"):
         asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words_of(line)) - 1)}
         found = shell("_SWDUAL_COMPLETE=zsh_complete swdual", "zsh", **asked).splitlines()
