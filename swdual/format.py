@@ -264,4 +264,5 @@ _PRINTED: dict[str, Callable[[float], str]] = {
     "qcovhsp": print_coverage,
     "qcovs": print_coverage,
     "scovhsp": "{:.1f}".format,
+    "lambda_ratio": "{:.4f}".format,
 }

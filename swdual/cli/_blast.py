@@ -53,9 +53,6 @@ ANSWERS: dict[str, Accepted | Refused] = {
     "seg": _NOT_MASKED,
     "dust": _NOT_MASKED,
     "soft-masking": _NOT_MASKED,
-    "comp-based-stats": Accepted(
-        "scores are not adjusted for composition", ("0", "F", "f"), "use blastp for that"
-    ),
     "use-sw-tback": Accepted("alignments are those of Smith-Waterman"),
     "culling-limit": Accepted("no hit is left out for another", ("0",), "filter the table"),
     "use-index": Accepted("an exact search needs no index", ("false", "F", "f")),

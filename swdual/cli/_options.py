@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 from click.types import OptionHelpExtra
@@ -49,6 +49,22 @@ class Real(click.FloatRange):
     """A number; messages call it so."""
 
     name = "number"
+
+
+class CompositionMode(click.ParamType):
+    """A mode of composition-based statistics: a number, or one of BLAST's letters."""
+
+    name = "mode"
+    LETTERS: ClassVar = {"F": 0, "T": 2, "D": 2}
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Return the number of the mode. See `ParamType.convert` of click."""
+        text = str(value).upper()
+        if text not in ("0", "1", "2", "3", *self.LETTERS):
+            self.fail(f"{value!r} must be 0, 1, 2 or 3 (or BLAST's F, T or D).", param, ctx)
+        return self.LETTERS[text] if text in self.LETTERS else int(text)
 
 
 class Command(click.Command):

@@ -16,6 +16,7 @@ from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_format, complete_names
 from swdual.cli._options import (
     Command,
+    CompositionMode,
     Count,
     Real,
     limit_threads,
@@ -43,9 +44,10 @@ GROUPS = {
     "Input": "query db dbtype on_invalid",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
+    "dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
-    "Advanced": "align planner replan verify backend trace gantt",
+    "Advanced": "align adjust planner replan verify backend trace gantt",
 }
 
 EXAMPLES = """
@@ -150,6 +152,21 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     default="table",
     show_default=True,
     help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.",
+)
+@option(
+    "--comp-based-stats",
+    blast="-comp-based-stats",
+    type=CompositionMode(),
+    metavar="MODE",
+    help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, 3.  "
+    "[default: 0]",
+)
+@option(
+    "--adjust",
+    type=click.Choice(["candidates", "all"]),
+    default="candidates",
+    show_default=True,
+    help="Targets whose scores --comp-based-stats adjusts: those that could become hits, or all.",
 )
 @option(
     "--dbsize",

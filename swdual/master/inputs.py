@@ -6,6 +6,7 @@ import logging
 import os
 from typing import Any, NamedTuple
 
+from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
 from swdual.errors import InputError
@@ -88,6 +89,8 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         options.stats,
     )
     params = options.parameters(scheme, strand)
+    if params.adjusts:
+        find_tables(scheme)  # raises: there are frequencies for some schemes only
     cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
     return SearchInputs(database, queries, params, cells)
 
