@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
-from swdual.composition.adjust import adjust_matrices
+from swdual.composition.adjust import adjust
 from swdual.composition.near_identical import find_score_floor, is_near_identical
-from swdual.composition.rescore import score_targets
+from swdual.composition.rescore import rescore
 from swdual.composition.tables import SCALE, find_tables
-from swdual.composition.targets import Targets, mask_targets, unmask_targets
-from swdual.composition.trace import trace_targets
+from swdual.composition.targets import mask_targets
+from swdual.composition.trace import trace
 from swdual.sequences.scoring import ScoringScheme
 
 UNMASKED = 4
@@ -131,16 +131,15 @@ class Adjuster:
         progress
             Called with 0 now and then; may raise to stop the work.
         """
-        masked = mask_targets(targets)
-        identical = self._find_near_identical(query, targets, scores, masked, progress)
-        unmask_targets(masked, identical, targets)
+        masked, changed = mask_targets(targets)
+        identical = self._find_near_identical(query, targets, scores, changed, progress)
+        for k in identical.tolist():
+            masked[k] = targets[k]
+        matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
         progress(0)
-        matrices = adjust_matrices(query, masked, self._tables, self._mode)
-        progress(0)
-        scaled = score_targets(query, masked, matrices.matrices, self._scheme)
-        kinds = matrices.kinds.copy()
-        kinds[identical] += UNMASKED
-        return Adjusted(AdjustedScores(scaled, kinds, matrices.ratios), matrices.matrices)
+        scaled = self._score(query, masked, matrices)
+        kinds[identical] |= UNMASKED
+        return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices)
 
     def trace(
         self,
@@ -160,12 +159,8 @@ class Adjuster:
         progress
             Called with 0 now and then; may raise to stop the work.
         """
-        masked = mask_targets(targets)
-        unmasked = np.flatnonzero(adjusted.scores.adjustments & UNMASKED)
-        unmask_targets(masked, unmasked, targets)
-        return trace_targets(
-            query, targets, masked, adjusted.matrices, adjusted.scores.scaled, self._scheme, progress
-        )
+        masked = self._mask_again(targets, adjusted.scores.adjustments)
+        return self._trace(query, targets, masked, *adjusted, progress)
 
     def align(
         self, query: bytes, targets: Sequence[bytes], adjustments: NDArray[np.int8]
@@ -179,27 +174,50 @@ class Adjuster:
         adjustments
             (targets,) how they were adjusted.
         """
-        masked = mask_targets(targets)
-        unmask_targets(masked, np.flatnonzero(adjustments & UNMASKED), targets)
-        matrices = adjust_matrices(query, masked, self._tables, self._mode)
-        scaled = score_targets(query, masked, matrices.matrices, self._scheme)
-        return trace_targets(query, targets, masked, matrices.matrices, scaled, self._scheme)
+        masked = self._mask_again(targets, adjustments)
+        matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
+        scores = AdjustedScores(self._score(query, masked, matrices), kinds, ratios)
+        return self._trace(query, targets, masked, scores, matrices, lambda cells: None)
+
+    def _score(
+        self, query: bytes, masked: Sequence[bytes], matrices: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        tables = self._tables
+        return rescore(query, masked, matrices, tables.gap_open, tables.gap_extend)
+
+    def _trace(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        masked: Sequence[bytes],
+        scores: AdjustedScores,
+        matrices: NDArray[np.int32],
+        progress: Progress,
+    ) -> Tracebacks:
+        raise NotImplementedError
+
+    @staticmethod
+    def _mask_again(targets: Sequence[bytes], adjustments: NDArray[np.int8]) -> list[bytes]:
+        """Return targets as they were masked when they got their adjustments."""
+        masked, _ = mask_targets(targets)
+        for k in np.flatnonzero(adjustments & UNMASKED).tolist():
+            masked[k] = targets[k]
+        return masked
 
     def _find_near_identical(
         self,
         query: bytes,
         targets: Sequence[bytes],
         scores: NDArray[np.int64],
-        masked: Targets,
+        changed: NDArray[np.bool_],
         progress: Progress,
     ) -> NDArray[np.int64]:
         """Return indices of the targets with masked letters that are nearly identical."""
         floor = find_score_floor(len(query), self._tables)
-        asked = np.flatnonzero(masked.has_mask & (scores >= floor))
+        asked = np.flatnonzero(changed & (scores >= floor))
         chosen = [targets[k] for k in asked.tolist()]
-        traced = self._tracer(
-            query, chosen, scores[asked], np.ones(len(asked), np.int8), progress
-        )
+        strands = np.ones(len(asked), np.int8)
+        traced = self._tracer(query, chosen, scores[asked], strands, progress)
         passing = [
             is_near_identical(query, target, traced, k, int(scores[asked[k]]), self._tables)
             for k, target in enumerate(chosen)

@@ -90,9 +90,27 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     params = options.parameters(scheme, strand)
     if params.adjusts:
-        find_tables(scheme)  # raises: there are frequencies for some schemes only
+        _require_composition(database, params)
     cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
     return SearchInputs(database, queries, params, cells)
+
+
+def _require_composition(database: Database, params: SearchParameters) -> None:
+    """Check that scores can be adjusted for composition.
+
+    Raises
+    ------
+    InputError
+        If the database holds nucleotides.
+    StatisticsUnavailable
+        If there are no residue pair frequencies for the matrix.
+    """
+    if database.alphabet is not PROTEIN:
+        raise InputError(
+            f"`comp_based_stats={params.comp_based_stats}` is for proteins, but {database.name} "
+            "holds nucleotides; use `comp_based_stats=0`"
+        )
+    find_tables(params.scheme)
 
 
 def open_database(
