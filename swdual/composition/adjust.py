@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.composition.logarithm import take_logarithms
 from swdual.composition.optimize import PAIRS, WORK_SIZE, optimize_joint
+from swdual.composition.sequences import join_targets
 from swdual.composition.tables import AMINO_ACIDS, SCALE, CompositionTables
 from swdual.runtime.native import native
 from swdual.sequences.alphabet import CODES, PROTEIN
@@ -116,14 +117,6 @@ def adjust(
         *adjusted,
     )
     return adjusted
-
-
-def join_targets(
-    targets: Sequence[bytes],
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Return sequences as one array, with the start and the length of each."""
-    lengths = np.array([len(codes) for codes in targets], np.int64)
-    return np.frombuffer(b"".join(targets), np.uint8), np.cumsum(lengths) - lengths, lengths
 
 
 @native
@@ -304,7 +297,7 @@ def find_ratio(
     logs = work[LOGS : LOGS + 1]
     logs[0] = y
     take_logarithms(logs, 1, work[SPARE : SPARE + 1], bits[SPARE : SPARE + 1], logs)
-    return min(1.0, max(MIN_RATIO, logs[0] / lambda_))
+    return min(1.0, max(MIN_RATIO, float(logs[0]) / lambda_))
 
 
 @native

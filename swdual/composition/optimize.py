@@ -209,8 +209,7 @@ def optimize_joint(
                 total = work[RESIDUAL + at + j] + work[STEP_COLUMN + j] + step
                 change = inverse * (total + step_eta * work[GRADIENT + at + j])
                 work[TERMS + at + j] = work[X + at + j] * change
-                if -change > work[LARGEST + j]:
-                    work[LARGEST + j] = -change
+                work[LARGEST + j] = max(work[LARGEST + j], -change)
         most = DAMPING
         for j in range(AMINO_ACIDS):
             most = max(most, work[LARGEST + j])
