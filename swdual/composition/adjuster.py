@@ -12,12 +12,13 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjust import adjust
-from swdual.composition.near_identical import find_score_floor, is_near_identical
+from swdual.composition.near_identical import find_min_score, is_near_identical
 from swdual.composition.rescore import rescore
 from swdual.composition.tables import SCALE, find_tables
 from swdual.composition.targets import mask_targets
 from swdual.composition.trace import trace
 from swdual.sequences.scoring import ScoringScheme
+from swdual.statistics.parameters import gapped
 
 UNMASKED = 4
 """Added to a kind of adjustment: the target was not masked, because it is nearly identical."""
@@ -106,6 +107,7 @@ class Adjuster:
         self._mode = mode
         self._scheme = scheme
         self._tables = find_tables(scheme)
+        self._lambda = gapped(scheme).lambda_
         self._tracer = Tracer(scheme)
 
     @staticmethod
@@ -194,7 +196,7 @@ class Adjuster:
         matrices: NDArray[np.int32],
         progress: Progress,
     ) -> Tracebacks:
-        raise NotImplementedError
+        return trace(query, masked, targets, matrices, scores.scaled, self._scheme, progress)
 
     @staticmethod
     def _mask_again(targets: Sequence[bytes], adjustments: NDArray[np.int8]) -> list[bytes]:
@@ -213,13 +215,15 @@ class Adjuster:
         progress: Progress,
     ) -> NDArray[np.int64]:
         """Return indices of the targets with masked letters that are nearly identical."""
-        floor = find_score_floor(len(query), self._tables)
+        floor = find_min_score(len(query), self._scheme, self._lambda)
         asked = np.flatnonzero(changed & (scores >= floor))
         chosen = [targets[k] for k in asked.tolist()]
         strands = np.ones(len(asked), np.int8)
         traced = self._tracer(query, chosen, scores[asked], strands, progress)
         passing = [
-            is_near_identical(query, target, traced, k, int(scores[asked[k]]), self._tables)
+            is_near_identical(
+                query, target, traced.numbers[:, k], int(scores[asked[k]]), self._lambda
+            )
             for k, target in enumerate(chosen)
         ]
         return asked[np.array(passing, bool)]
