@@ -391,11 +391,9 @@ def _log_probability(
 @native
 def _log_factorial(n: int, factorials: NDArray[np.float64]) -> float:
     """Return ln(n!) as NCBI computes it."""
-    value: float
-    if n <= _MAX_TABLE:
-        value = factorials[n]
-    else:
-        value = (n + 0.5) * math.log(n) - n + 0.9189385332
+    if n > _MAX_TABLE:
+        return (n + 0.5) * math.log(n) - n + 0.9189385332
+    value: float = factorials[n]
     return value
 
 
