@@ -55,8 +55,8 @@ swdual mask genomes.fasta.gz --method tantan -f bed -o repeats.bed
     type=click.Choice(["fasta", "interval", "bed"]),
     default="fasta",
     show_default=True,
-    help="What to write. fasta: the sequences; interval: first and last masked letters from 0, as NCBI's "
-    "segmasker prints them; bed: a table of intervals.",
+    help="What to write. fasta: the sequences; interval: first and last masked letters from 0, as "
+    "NCBI's segmasker prints them; bed: a table of intervals.",
 )
 @option(
     "-w",

@@ -108,7 +108,7 @@ def find_dust(
         pairs += around[kind]
         around[kind] += 1
         # A run cannot have more pairs than there are, so 10 * pairs > level * (l - 1).
-        stop = min(start + longest, start + (10 * pairs - 1) // level + 2, last + 1)
+        stop = min(start + longest, start + (10 * pairs - 1) // level + 1, last + 1)
         score = 0
         end = start
         masked = -1
