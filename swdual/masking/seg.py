@@ -26,8 +26,8 @@ MAX_VOID = 2
 MAX_TRIM = 50
 """Letters that are trimmed off a segment, at most."""
 
-LETTERS = 20
-"""The amino acids: codes 0 to 19 of proteins."""
+AMINO_ACIDS = 20
+"""The letters that count: codes 0 to 19 of proteins."""
 
 _LOG_TENTHS = (
     *(-2.30258509, -1.60943791, -1.203982804, -0.91629073, -0.6931478),
@@ -81,7 +81,7 @@ def entropy_terms(window: int) -> NDArray[np.float64]:
 
 def count_work(length: int) -> int:
     """Return the length of the work space that `find_seg` needs for a sequence."""
-    return 2 * length + 3 * LETTERS + 1
+    return 2 * length + 3 * AMINO_ACIDS + 1
 
 
 def find_low_complexity(
@@ -145,9 +145,9 @@ def find_seg(
     # A window is known by the index of its letter `below`: `below` letters of it are to the left.
     below = (window + 1) // 2 - 1
     above = window - below
-    small = work[: 3 * LETTERS]
-    levels = work[3 * LETTERS : 3 * LETTERS + length]
-    classes = work[3 * LETTERS + length :]
+    small = work[: 3 * AMINO_ACIDS]
+    levels = work[3 * AMINO_ACIDS : 3 * AMINO_ACIDS + length]
+    classes = work[3 * AMINO_ACIDS + length :]
     _grade_windows(codes, (window, locut, hicut), terms, small, levels)
     first = below
     while True:
@@ -194,7 +194,7 @@ def _grade_windows(
     window, locut, hicut = parameters
     below = (window + 1) // 2 - 1
     products = terms[MAX_VOID + 1]
-    counts = small[:LETTERS]
+    counts = small[:AMINO_ACIDS]
     counts[:] = 0
     levels[:] = _HIGH
     void = 0
@@ -202,14 +202,14 @@ def _grade_windows(
     for end in range(1, len(codes) + 1):
         if end > window:
             code = codes[end - 1 - window]
-            if code < LETTERS:
+            if code < AMINO_ACIDS:
                 count = counts[code]
                 counts[code] = count - 1
                 total += products[count - 1] - products[count]
             else:
                 void -= 1
         code = codes[end - 1]
-        if code < LETTERS:
+        if code < AMINO_ACIDS:
             count = counts[code]
             counts[code] = count + 1
             total += products[count + 1] - products[count]
@@ -220,10 +220,10 @@ def _grade_windows(
         counted = max(window - void, 1)
         entropy = (products[counted] - total) / counted
         if abs(entropy - locut) < _NEAR or abs(entropy - hicut) < _NEAR:
-            _sort_counts(counts, small[LETTERS : 2 * LETTERS])
+            _sort_counts(counts, small[AMINO_ACIDS : 2 * AMINO_ACIDS])
             entropy = 0.0
-            for k in range(LETTERS):
-                entropy += terms[void, small[LETTERS + k]]
+            for k in range(AMINO_ACIDS):
+                entropy += terms[void, small[AMINO_ACIDS + k]]
             entropy = abs(entropy / counted)
         if entropy <= hicut:
             levels[end - window + below] = _TRIGGER if entropy <= locut else _LOW
@@ -290,25 +290,25 @@ def _trim(
     # and over the classes (how many letters have the same count). It is kept up from part to part;
     # near the smallest one it is computed once more, as NCBI does.
     length = len(codes)
-    heads = small[:LETTERS]  # the counts of the first `size` letters
-    counts = small[LETTERS : 2 * LETTERS]
-    ordered = small[2 * LETTERS : 3 * LETTERS]
+    heads = small[:AMINO_ACIDS]  # the counts of the first `size` letters
+    counts = small[AMINO_ACIDS : 2 * AMINO_ACIDS]
+    ordered = small[2 * AMINO_ACIDS : 3 * AMINO_ACIDS]
     heads[:] = 0
     counts[:] = 0
     classes[: length + 1] = 0
     for k in range(length):
-        if codes[k] < LETTERS:
+        if codes[k] < AMINO_ACIDS:
             heads[codes[k]] += 1
     best = 1.0
     left = 0
     right = length
     for size in range(length, max(1, length - MAX_TRIM), -1):
-        for letter in range(LETTERS):
+        for letter in range(AMINO_ACIDS):
             classes[counts[letter]] = 0
-        fixed = _log_factorial(LETTERS, factorials) + _log_factorial(size, factorials)
+        fixed = _log_factorial(AMINO_ACIDS, factorials) + _log_factorial(size, factorials)
         fixed -= size * _LOG_LETTERS
         total = 0.0
-        for letter in range(LETTERS):
+        for letter in range(AMINO_ACIDS):
             count = heads[letter]
             counts[letter] = count
             classes[count] += 1
@@ -320,11 +320,11 @@ def _trim(
                 gone = codes[start - 1]
                 code = codes[start + size - 1]
                 if gone != code:
-                    if gone < LETTERS:
+                    if gone < AMINO_ACIDS:
                         count = counts[gone]
                         counts[gone] = count - 1
                         total += _change(count, count - 1, classes, factorials)
-                    if code < LETTERS:
+                    if code < AMINO_ACIDS:
                         count = counts[code]
                         counts[code] = count + 1
                         total += _change(count, count + 1, classes, factorials)
@@ -336,7 +336,7 @@ def _trim(
                     left = start
                     right = start + size
         code = codes[size - 1]
-        if code < LETTERS:
+        if code < AMINO_ACIDS:
             heads[code] -= 1
     return left, right
 
@@ -371,18 +371,18 @@ def _log_probability(
     factorials
         ``log_factorials()``.
     """
-    states: float = factorials[LETTERS]
+    states: float = factorials[AMINO_ACIDS]
     same = 1
-    for k in range(1, LETTERS + 1):
+    for k in range(1, AMINO_ACIDS + 1):
         if ordered[0] == 0:
             break  # no letter counts: NCBI leaves out that all letters are in one class
-        if k < LETTERS and ordered[k] == ordered[k - 1]:
+        if k < AMINO_ACIDS and ordered[k] == ordered[k - 1]:
             same += 1
         else:
             states -= factorials[same]
             same = 1
     orders = _log_factorial(size, factorials)
-    for k in range(LETTERS):
+    for k in range(AMINO_ACIDS):
         if ordered[k] > 0:
             orders -= _log_factorial(ordered[k], factorials)
     return states + orders - size * _LOG_LETTERS
@@ -391,18 +391,16 @@ def _log_probability(
 @native
 def _log_factorial(n: int, factorials: NDArray[np.float64]) -> float:
     """Return ln(n!) as NCBI computes it."""
-    value: float
-    if n <= _MAX_TABLE:
-        value = factorials[n]
-    else:
-        value = (n + 0.5) * math.log(n) - n + 0.9189385332
+    if n > _MAX_TABLE:
+        return (n + 0.5) * math.log(n) - n + 0.9189385332
+    value: float = factorials[n]
     return value
 
 
 @native
 def _sort_counts(counts: NDArray[np.int64], ordered: NDArray[np.int64]) -> None:
     """Write the counts of the amino acids, largest first."""
-    for k in range(LETTERS):
+    for k in range(AMINO_ACIDS):
         count = counts[k]
         at = k
         while at > 0 and ordered[at - 1] < count:

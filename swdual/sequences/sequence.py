@@ -69,9 +69,7 @@ class Sequence:
         MKVL
         AW
         """
-        letters = self.letters
-        lines = (letters[first : first + width] for first in range(0, len(letters), width))
-        return "\n".join((f">{self.title}", *lines, ""))
+        return format_fasta(self.title, self.letters, width)
 
 
 class Batch(NamedTuple):
@@ -120,6 +118,16 @@ def batch_of(sequences: Iterable[Sequence]) -> Batch:
         np.frombuffer(b"".join(parts), np.uint8),
         np.array(lengths, np.int64),
     )
+
+
+def format_fasta(title: str, letters: str, width: int) -> str:
+    """Return a header line, then lines of `width` letters.
+
+    >>> format_fasta("s1 a test", "MKVlaw", 4)
+    '>s1 a test\\nMKVl\\naw\\n'
+    """
+    lines = (letters[first : first + width] for first in range(0, len(letters), width))
+    return "\n".join((f">{title}", *lines, ""))
 
 
 def first_word(title: str) -> str:

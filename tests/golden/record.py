@@ -4,8 +4,8 @@ Usage::
 
     python tests/golden/record.py FOLDER [--only NAME ...] [--into FOLDER] [--threads N]
 
-``FOLDER`` holds the sequence sets (``queries20.fasta.gz`` and so on).  DIAMOND, BLAST+ and the
-FASTA programs must be on the path; their versions are printed and written into every table.
+``FOLDER`` holds the sequence sets (``queries20.fasta.gz`` and so on).  DIAMOND, BLAST+, tantan
+and the FASTA programs must be on the path; their versions are printed and written into every table.
 Nothing of swdual is imported, and no row is chosen by what it says: a table has every row that
 its command prints.
 """
@@ -13,6 +13,7 @@ its command prints.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import re
 import subprocess
@@ -48,6 +49,13 @@ PROTEIN_SCORINGS = [
     ("PAM70", 10, 1),
     ("PAM250", 15, 2),
 ]
+SEG = [(12, 2.2, 2.5), (10, 1.8, 2.1), (25, 3.0, 3.3), (7, 1.0, 2.0), (2, 0.0, 1.0), (1, 0.5, 0.5)]
+DUST = [(20, 64, 1), (20, 64, 5), (30, 64, 1), (10, 30, 1), (5, 8, 1), (64, 64, 32)]
+THRESHOLDS = [(0.5,), (0.9,)]
+MASK_NOTES = [
+    "options are the values of FIRST, SECOND and THIRD; start and end count from 0, and end is the",
+    "letter behind the last one; the program's last letters were raised by 1 for that",
+]
 NUCLEOTIDE_SCORINGS = [(2, -3, 5, 2), (1, -2, 2, 2), (1, -1, 3, 2)]
 
 Record = tuple[str, str]
@@ -75,6 +83,11 @@ class Recorder:
             "blastp": said("blastp", "-version").splitlines()[0],
             "blastn": said("blastn", "-version").splitlines()[0],
             "ssearch36": "ssearch36 " + re.search(r"version: (.*)", said("ssearch36", "-h"))[1],
+            "segmasker": "segmasker "
+            + re.search(r"blast ([0-9.]+)", said("segmasker", "-version"))[1],
+            "dustmasker": "dustmasker "
+            + re.search(r"blast ([0-9.]+)", said("dustmasker", "-version"))[1],
+            "tantan": said("tantan", "--version"),
         }
 
     def run(self, shown: list[str], hidden: dict[str, Path], extra: list[str]) -> str:
@@ -163,6 +176,20 @@ class Recorder:
         columns = words("matrix qseqid sseqid score")
         self.write(name, "blastp", [*shown, "-matrix", "MATRIX"], [note], columns, rows)
 
+    def masks(
+        self, name: str, command: list[str], values: list[tuple], sequences: Path, note: str
+    ) -> None:
+        """Record what a program masks, for several values of its options."""
+        rows = []
+        for each in values:
+            options = dict(zip(words("FIRST SECOND THIRD"), map(str, each), strict=False))
+            text = self.run(
+                [options.get(word, word) for word in command], {"QUERIES": sequences}, []
+            )
+            rows += [["_".join(options.values()), *row] for row in intervals(text)]
+        columns = words("options qseqid start end")
+        self.write(name, command[0], command, [note, *MASK_NOTES], columns, rows)
+
     def blastn(
         self, name: str, scoring: tuple, queries: Path, targets: Path, notes: list[str]
     ) -> None:
@@ -218,6 +245,19 @@ def quoted(word: str) -> str:
 def tabular(text: str) -> list[list[str]]:
     """Return the rows of tabular output."""
     return [line.split("\t") for line in text.splitlines()]
+
+
+def intervals(text: str) -> Iterator[list[str]]:
+    """Yield the rows of BED, and of NCBI's intervals, whose ends are the last letters."""
+    name = ""
+    for line in text.splitlines():
+        if line.startswith(">"):
+            name = line[1:].split()[0]
+        elif "\t" in line:
+            yield line.split("\t")
+        else:
+            start, end = line.split(" - ")
+            yield [name, start, str(int(end) + 1)]
 
 
 def ssearch_rows(text: str) -> Iterator[list[str]]:
@@ -317,6 +357,30 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
 
     note = "QUERIES is letters.fasta beside this table"
     yield "letters_blastp.tsv", lambda name: recorder.letters(name, HERE / "letters.fasta", note)
+
+    for kind, program, command, values in (
+        ("proteins", "segmasker", "-window FIRST -locut SECOND -hicut THIRD -in QUERIES", SEG),
+        ("proteins", "tantan", "-p -f3 -s FIRST QUERIES", THRESHOLDS),
+        (
+            "nucleotides",
+            "dustmasker",
+            "-level FIRST -window SECOND -linker THIRD -in QUERIES",
+            DUST,
+        ),
+        ("nucleotides", "tantan", "-f3 -s FIRST QUERIES", THRESHOLDS),
+    ):
+        biased = recorder.fasta(f"{kind}.fasta", records(HERE / f"biased_{kind}.fasta.gz"))
+        note = f"QUERIES is biased_{kind}.fasta.gz beside this table"
+        yield (
+            f"masks_{kind}_{program}.tsv.gz",
+            functools.partial(
+                recorder.masks,
+                command=[program, *words(command)],
+                values=values,
+                sequences=biased,
+                note=note,
+            ),
+        )
 
     twenty = records(sets / "queries20.fasta.gz")
     ten = recorder.fasta("queries10.fasta", twenty[::2])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
+
+import numpy as np
 
 AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYV"
 
@@ -100,3 +103,84 @@ def union(intervals):
         else:
             joined.append((start, end))
     return joined
+
+
+def triplet_score(text):
+    """Return the pairs of equal triplets of a run, divided by its triplets less one."""
+    triplets = [text[k : k + 3] for k in range(len(text) - 2)]
+    pairs = sum(count * (count - 1) // 2 for count in Counter(triplets).values())
+    return Fraction(pairs, len(triplets) - 1) if len(triplets) > 1 else Fraction(0)
+
+
+def dust_runs(text, level, window):
+    """Return the perfect runs: above the threshold, and with no run inside that scores higher."""
+    best = {}  # the best score of a run and of all runs inside it
+    perfect = []
+    for size in range(3, window + 1):
+        for start in range(len(text) - size + 1):
+            end = start + size
+            score = Fraction(0) if "N" in text[start:end] else triplet_score(text[start:end])
+            inside = max(best.get((start, end - 1), 0), best.get((start + 1, end), 0))
+            if score > Fraction(level, 10) and score >= inside:
+                perfect.append((start, end))
+            best[start, end] = max(score, inside)
+    return perfect
+
+
+def linked(intervals, linker):
+    """Return sorted intervals, joined where fewer letters than `linker` are between them."""
+    joined = []
+    for start, end in sorted(intervals):
+        if joined and start - joined[-1][1] < linker:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def implied_scale(scores):
+    """Return the lambda for which frequencies exist that make exp(lambda * scores) odds ratios.
+
+    Then the numbers of the inverse matrix have the sum 1; below lambda their sum is larger. See
+    Yu, Wootton and Altschul 2003.
+    """
+    low, high = 0.05, 2.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        if np.linalg.inv(np.exp(middle * np.asarray(scores, float))).sum() > 1:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def repeat_probabilities(codes, ratios, longest):
+    """Return how probably each letter belongs to a repeat: forward-backward, with whole matrices.
+
+    State 0 is the background; state k repeats the letter k places before.
+    """
+    steps = np.zeros((longest + 1, longest + 1))
+    decay = 0.9 ** np.arange(longest)
+    steps[0, 0], steps[0, 1:] = 0.995, 0.005 * decay / decay.sum()
+    steps[1:, 0] = 0.05
+    steps[range(1, longest + 1), range(1, longest + 1)] = 0.95
+    emitted = np.zeros((len(codes), longest + 1))
+    emitted[:, 0] = 1
+    for i, code in enumerate(codes):
+        for k in range(1, min(i, longest) + 1):
+            emitted[i, k] = ratios[code, codes[i - k]]
+    forward = np.zeros(longest + 1)
+    forward[0] = 1
+    before = []
+    for row in emitted:
+        forward = forward @ steps * row
+        forward = forward / forward.sum()
+        before.append(forward)
+    backward = steps[:, 0]  # the sequence ends in the background
+    inside = []
+    for row, forward in zip(emitted[::-1], before[::-1], strict=True):
+        both = forward * backward
+        inside.append(1 - both[0] / both.sum())
+        backward = steps @ (row * backward)
+        backward = backward / backward.sum()
+    return inside[::-1]
