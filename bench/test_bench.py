@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytestmark = pytest.mark.bench
 
@@ -77,3 +81,54 @@ def test_script_prints_its_table(arguments: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "swdual" in done.stdout
+
+
+def _write_domains(path: Path) -> None:
+    """Write four folds of two superfamilies of two families of three domains, gzip'ed FASTA."""
+    random = np.random.default_rng(1)
+    letters = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", np.uint8)
+
+    def changed(sequence: NDArray[np.uint8], share: float) -> NDArray[np.uint8]:
+        other = random.choice(letters, len(sequence))
+        return np.where(random.random(len(sequence)) < share, other, sequence)
+
+    with gzip.open(path, "wt") as stream:
+        for fold in range(4):
+            for superfamily in range(2):
+                ancestor = random.choice(letters, 80)
+                for family in range(2):
+                    parent = changed(ancestor, 0.5)
+                    for member in range(3):
+                        text = changed(parent, 0.2).tobytes().decode()
+                        name = f"d{fold}{superfamily}{family}{member}"
+                        stream.write(f">{name} a.{fold}.{superfamily}.{family}\n{text}\n")
+
+
+def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
+    """All members of a family are found before the first error; kept tables judge the same."""
+    _write_domains(tmp_path / "domains.fasta.gz")
+
+    def printed(*more: str) -> str:
+        done = subprocess.run(
+            [
+                *(sys.executable, FOLDER / "sensitivity.py", "--resamples", "20"),
+                *("--domains", tmp_path / "domains.fasta.gz", "--queries", "12"),
+                *("--tables", tmp_path / "tables", *more),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    methods = "--method", "swdual", "--method", "swdual --stats fit", "--out", str(tmp_path)
+    first = printed(*methods)
+    rows = [line for line in first.splitlines() if line.lstrip().startswith("swdual")]
+    assert [row.split()[-17] for row in rows] == ["1", "1"]
+    assert len(list((tmp_path / "tables").iterdir())) == 2
+    assert printed(*methods) == first
+    assert (tmp_path / "sensitivity.svg").exists()
+    figures = json.loads((tmp_path / "sensitivity.json").read_text())
+    assert figures["methods"]["swdual"]["SCOPe"]["differences"] == {}
+    assert "## SCOPe: errors per query at E-value" in (tmp_path / "sensitivity.md").read_text()
