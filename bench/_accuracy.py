@@ -98,7 +98,7 @@ def judge(
     queries = queries[truth.groups[queries, 0] >= 0]
     query, target = pairs
     kept = (query != target) & (truth.groups[target, 0] >= 0) & np.isin(query, queries)
-    order = np.argsort(evalues[kept], kind="stable")
+    order = np.argsort(evalues[kept])
     query, target = query[kept][order], target[kept][order]
     return Found(
         np.searchsorted(queries, query),

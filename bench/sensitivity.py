@@ -11,7 +11,8 @@ or that fail, are skipped.
 The measures, each with a 95 % interval from a bootstrap over queries:
 
 - the share of its family, superfamily and fold that a query finds before its first false pair
-- the share of all true pairs at so many false ones per query, all pairs ranked by E-value
+- the share of all true pairs at so many false ones per query, all pairs ranked by E-value; all that
+  a search reports if it has fewer false ones
 - false pairs per query up to an E-value, which should be equal to it
 
 They are computed for the classes of SCOPe, and for superfamilies that were curated. `_accuracy.py`
@@ -38,6 +39,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from _accuracy import (
+    FALSE,
     FAMILY,
     LEVELS,
     SUPERFAMILY,
@@ -82,9 +84,6 @@ ERRORS = np.array([0.001, 0.01, 0.1, 1, 10])
 
 CLAIMS = np.array([0.001, 0.01, 0.1, 1, 10, 100])
 """E-values at which errors are counted."""
-
-CURVE = np.logspace(-3, 1, 41)
-"""Errors per query of the curve that is drawn."""
 
 SWDUAL = [sys.executable, "-m", "swdual"]
 
@@ -257,16 +256,16 @@ def _collect(
             targets, evalues = found.setdefault(query, (array("q"), array("d")))
             targets.append(numbers[target])
             evalues.append(float(evalue))
-    parts: list[tuple[Integers, Integers, Floats]] = []
-    for query, columns in found.items():
-        targets_, evalues_ = (np.frombuffer(x, x.typecode) for x in columns)
-        order = np.lexsort((evalues_, targets_))
-        first = order[np.flatnonzero(np.diff(targets_[order], prepend=-1))]
-        first = first[evalues_[first] <= limit]
-        parts.append((np.full(len(first), numbers[query]), targets_[first], evalues_[first]))
     empty = np.empty(0, np.int64)
-    queries, targets__, evalues__ = zip((empty, empty, np.empty(0)), *parts, strict=True)
-    return np.concatenate(queries), np.concatenate(targets__), np.concatenate(evalues__)
+    columns: list[tuple[Integers, Integers, Floats]] = [(empty, empty, np.empty(0))]
+    for query, (targets, evalues) in found.items():
+        target, evalue = np.array(targets), np.array(evalues)
+        order = np.lexsort((evalue, target))
+        best = order[np.diff(target[order], prepend=-1) > 0]
+        best = best[evalue[best] <= limit]
+        columns.append((np.full(len(best), numbers[query]), target[best], evalue[best]))
+    query_, target_, evalue_ = map(np.concatenate, zip(*columns, strict=True))
+    return query_, target_, evalue_
 
 
 def kept_or_new(tables: Path | None, about: dict[str, Any], find: Callable[[], Table]) -> Table:
@@ -281,7 +280,9 @@ def kept_or_new(tables: Path | None, about: dict[str, Any], find: Callable[[], T
                 return Table(*(stored[field] for field in Table._fields))
     found = find()
     tables.mkdir(parents=True, exist_ok=True)
-    np.savez(path, about=description, **found._asdict())
+    part = path.with_suffix(".part.npz")
+    np.savez(part, about=description, **found._asdict())
+    part.rename(path)
     return found
 
 
@@ -384,14 +385,18 @@ def figure_of(curves: dict[str, dict[str, list[float]]]) -> Any:
 
 
 def _curve(found: Found, limit: float) -> dict[str, list[float]]:
-    """Return what is drawn of a method, from all queries."""
-    once = resamples(len(found.members), 0, 0)
+    """Return what is drawn of a method, from all queries: from one error to all that it has."""
+    queries = len(found.members)
+    once = resamples(queries, 0, 0)
     claims = np.logspace(-3, np.log10(limit), 61)
+    most = (found.relations == FALSE).sum() / queries
+    errors = np.logspace(-3, 1, 41)
+    errors = errors[(errors >= 1 / queries) & (errors <= most)]
     return {
         "claimed": claims.tolist(),
         "observed": observed_errors(found, once, claims)[0].tolist(),
-        "errors": CURVE.tolist(),
-        "share": sensitivities(found, once, SUPERFAMILY, CURVE)[0].tolist(),
+        "errors": errors.tolist(),
+        "share": sensitivities(found, once, SUPERFAMILY, errors)[0].tolist() if len(errors) else [],
     }
 
 
@@ -409,7 +414,7 @@ def _curve(found: Found, limit: float) -> dict[str, list[float]]:
 @click.option("--lookup", type=click.Path(path_type=Path, exists=True),
               help="Curated classes: name and class, gzip'ed.")  # fmt: skip
 @click.option("--tables", type=click.Path(path_type=Path),
-              help="Folder for what was found, to judge it again without a search.")  # fmt: skip
+              help="Folder for what is found, and not searched for again.")  # fmt: skip
 @click.option("--name", default="sensitivity", help="Name of the results.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write the results to.")
 @click.option("--keep", is_flag=True, help="Write them to bench/results.")

@@ -141,3 +141,72 @@ def test_measures_equal_their_definitions(seed: int) -> None:
             accuracy.observed_errors(found, weights, np.array(claims))[row],
             [oracle.errors_per_query(pairs, classes, sample, x) for x in claims],
         )
+
+
+def test_a_query_that_is_drawn_often_needs_more_pairs() -> None:
+    """The first query's pairs come after those of the others, and are needed where it is alone."""
+    random = np.random.default_rng(3)
+    domains = [f"d{k}" for k in range(800)]
+    classes = {name: f"a.{random.integers(8)}.1.{random.integers(3)}" for name in domains}
+    queries = domains[:4]
+    evalues = random.permutation(4 * len(domains)).reshape(4, -1) / 1000
+    evalues[0] += 10
+    pairs = [
+        oracle.Pair(q, t, float(e))
+        for q, row in zip(queries, evalues, strict=True)
+        for t, e in zip(domains, row, strict=True)
+    ]
+    found = judged(pairs, classes, domains, queries)
+    weights = np.array([[1, 1, 1, 1], [4, 0, 0, 0], [0, 1, 1, 1]])
+    errors = [0, 30, 60, 690, 10_000]
+    mine = judged([p for p in pairs if p.query == "d0"], classes, domains, ["d0"])
+    alone = accuracy.sensitivities(mine, once(1), SUPERFAMILY, np.array(errors))[0]
+    expected = [
+        [oracle.share_at(pairs, classes, queries, "superfamily", x) for x in errors],
+        alone,
+        [oracle.share_at(pairs, classes, queries[1:], "superfamily", x) for x in errors],
+    ]
+    for size in (2, len(errors)):  # the more errors, the more pairs are looked at from the start
+        shares = accuracy.sensitivities(found, weights, SUPERFAMILY, np.array(errors[:size]))
+        np.testing.assert_allclose(shares, [row[:size] for row in expected])
+
+
+def test_29_errors_of_100_queries_are_no_fraction_less() -> None:
+    """0.29 times 100 is 28.999999999999996 in floating point."""
+    domains = [f"d{k}" for k in range(101)]
+    classes = {name: f"a.{max(k, 1)}.1.1" for k, name in enumerate(domains)}
+    pairs = [oracle.Pair(f"d{k}", f"d{k + 1}", k) for k in range(1, 100)]
+    pairs.append(oracle.Pair("d0", "d1", 29.5))
+    found = judged(pairs, classes, domains, domains[:100])
+    shares = accuracy.sensitivities(found, once(100), FAMILY, np.array([0.28, 0.29]))
+    np.testing.assert_allclose(shares, [[0, 0.5]])
+
+
+def test_means_of_samples_count_queries_as_often_as_drawn() -> None:
+    """A query without a share is not in the mean."""
+    shares = np.array([[0.5, 0, 1], [np.nan] * 3, [0.2, 0.6, 0]])
+    weights = np.array([[1, 1, 1], [3, 2, 1]])
+    np.testing.assert_allclose(
+        accuracy.mean_areas(shares, weights), [[0.35, 0.3, 0.5], [0.425, 0.15, 0.75]]
+    )
+
+
+def test_resamples_are_draws_with_replacement() -> None:
+    """The first row is the queries themselves; the others have as many draws, evenly spread."""
+    weights = accuracy.resamples(50, 2000, seed=1)
+    assert weights.shape == (2001, 50)
+    assert (weights[0] == 1).all()
+    assert (weights.sum(axis=1) == 50).all()
+    assert weights[1:].mean(axis=0) == pytest.approx(np.ones(50), abs=0.12)
+    assert weights[1:].var() == pytest.approx(1 - 1 / 50, abs=0.02)
+    np.testing.assert_array_equal(weights, accuracy.resamples(50, 2000, seed=1))
+
+
+def test_an_interval_covers_the_mean_as_often_as_it_says() -> None:
+    """The bootstrap of a mean of 100 normal values has about its textbook interval."""
+    values = np.random.default_rng(2).normal(size=100)
+    weights = accuracy.resamples(100, 4000, seed=2)
+    value, least, most = accuracy.interval((weights @ values / 100)[:, None])[0]
+    half = 1.96 * values.std() / 10
+    assert value == pytest.approx(values.mean())
+    assert [least, most] == pytest.approx([value - half, value + half], abs=0.02)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -104,31 +105,45 @@ def _write_domains(path: Path) -> None:
                         stream.write(f">{name} a.{fold}.{superfamily}.{family}\n{text}\n")
 
 
+def _sensitivity(folder: Path, *more: str) -> str:
+    """Return what the script prints about twelve of the domains."""
+    if not (folder / "domains.fasta.gz").exists():
+        _write_domains(folder / "domains.fasta.gz")
+    command = [sys.executable, FOLDER / "sensitivity.py", "--resamples", "20", "--queries", "12"]
+    command += ["--domains", folder / "domains.fasta.gz", "--out", folder, *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "failed" not in done.stderr
+    return done.stdout
+
+
 def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
     """All members of a family are found before the first error; kept tables judge the same."""
-    _write_domains(tmp_path / "domains.fasta.gz")
-
-    def printed(*more: str) -> str:
-        done = subprocess.run(
-            [
-                *(sys.executable, FOLDER / "sensitivity.py", "--resamples", "20"),
-                *("--domains", tmp_path / "domains.fasta.gz", "--queries", "12"),
-                *("--tables", tmp_path / "tables", *more),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    methods = "--method", "swdual", "--method", "swdual --stats fit", "--out", str(tmp_path)
-    first = printed(*methods)
-    rows = [line for line in first.splitlines() if line.lstrip().startswith("swdual")]
-    assert [row.split()[-17] for row in rows] == ["1", "1"]
-    assert len(list((tmp_path / "tables").iterdir())) == 2
-    assert printed(*methods) == first
+    methods = "--method", "swdual", "--method", "swdual --stats fit"
+    first = _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods)
+    tables = list((tmp_path / "tables").iterdir())
+    times = [table.stat().st_mtime_ns for table in tables]
+    assert len(tables) == 2
+    assert _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods) == first
+    assert [table.stat().st_mtime_ns for table in tables] == times
     assert (tmp_path / "sensitivity.svg").exists()
-    figures = json.loads((tmp_path / "sensitivity.json").read_text())
-    assert figures["methods"]["swdual"]["SCOPe"]["differences"] == {}
+    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    for method in figures.values():
+        assert method["SCOPe"]["measures"]["share before the first error"]["family"] == [1, 1, 1]
+    assert figures["swdual"]["SCOPe"]["differences"] == {}
     assert "## SCOPe: errors per query at E-value" in (tmp_path / "sensitivity.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["blastp", "psiblast -num_iterations 2", "ssearch36", "diamond --swipe", "mmseqs", "phmmer"],
+)
+def test_sensitivity_of_another_program(tmp_path: Path, method: str) -> None:
+    """The command of each program works, and its table is understood."""
+    program = method.partition(" ")[0]
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    _sensitivity(tmp_path, "--method", method, "--evalue", "10")
+    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    shares = figures[method]["SCOPe"]["measures"]["share before the first error"]
+    assert shares["family"][0] > 0.9
