@@ -114,10 +114,10 @@ class Table(NamedTuple):
 
 
 class Program(NamedTuple):
-    """How to run a program in a folder with ``q.fasta`` and ``db.fasta``."""
+    """How to run a program in a folder with ``q.fasta``, ``one.fasta`` and ``db.fasta``."""
 
     preparations: list[list[str]]
-    """Commands that make its database."""
+    """Commands that make its database, and what else it needs only once."""
 
     command: Callable[[str, str, str, list[str]], list[str]]
     """Returns its command, from threads, largest E-value, number of targets, and options."""
@@ -169,7 +169,8 @@ def _blast(program: str, n: str, e: str, k: str) -> list[str]:
 
 PROGRAMS = {
     "swdual": Program(
-        [[*SWDUAL, "makedb", "db.fasta", "db.swdual"]],
+        [[*SWDUAL, "makedb", "db.fasta", "db.swdual"],
+         [*SWDUAL, "search", "one.fasta", "db.swdual", "-o", "one"]],  # compiles the kernels
         lambda n, e, k, more: [*SWDUAL, "search", "-p", n, "-e", e, "-k", k, "-o", "out",
                                "-f", "6 qseqid sseqid evalue", *more, "q.fasta", "db.swdual"],
         "out", _tabular,
@@ -232,8 +233,10 @@ def search(method: str, domains: list[Domain], queries: Integers, evalue: float,
     program = PROGRAMS[name]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for file, chosen in ("db.fasta", domains), ("q.fasta", [domains[k] for k in queries]):
-            (folder / file).write_text("".join(f">{x.name}\n{x.sequence}\n" for x in chosen))
+        chosen = [domains[k] for k in queries]
+        for file, part in {"db": domains, "q": chosen, "one": chosen[:1]}.items():
+            text = "".join(f">{x.name}\n{x.sequence}\n" for x in part)
+            (folder / f"{file}.fasta").write_text(text)
         for command in program.preparations:
             run(command, folder)
         k = str(len(domains))
