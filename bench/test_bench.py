@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 pytestmark = pytest.mark.bench
 
@@ -77,3 +82,68 @@ def test_script_prints_its_table(arguments: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "swdual" in done.stdout
+
+
+def _write_domains(path: Path) -> None:
+    """Write four folds of two superfamilies of two families of three domains, gzip'ed FASTA."""
+    random = np.random.default_rng(1)
+    letters = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", np.uint8)
+
+    def changed(sequence: NDArray[np.uint8], share: float) -> NDArray[np.uint8]:
+        other = random.choice(letters, len(sequence))
+        return np.where(random.random(len(sequence)) < share, other, sequence)
+
+    with gzip.open(path, "wt") as stream:
+        for fold in range(4):
+            for superfamily in range(2):
+                ancestor = random.choice(letters, 80)
+                for family in range(2):
+                    parent = changed(ancestor, 0.5)
+                    for member in range(3):
+                        text = changed(parent, 0.2).tobytes().decode()
+                        name = f"d{fold}{superfamily}{family}{member}"
+                        stream.write(f">{name} a.{fold}.{superfamily}.{family}\n{text}\n")
+
+
+def _sensitivity(folder: Path, *more: str) -> str:
+    """Return what the script prints about twelve of the domains."""
+    if not (folder / "domains.fasta.gz").exists():
+        _write_domains(folder / "domains.fasta.gz")
+    command = [sys.executable, FOLDER / "sensitivity.py", "--resamples", "20", "--queries", "12"]
+    command += ["--domains", folder / "domains.fasta.gz", "--out", folder, *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "failed" not in done.stderr
+    return done.stdout
+
+
+def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
+    """All members of a family are found before the first error; kept tables judge the same."""
+    methods = "--method", "swdual", "--method", "swdual --stats fit"
+    first = _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods)
+    tables = list((tmp_path / "tables").iterdir())
+    times = [table.stat().st_mtime_ns for table in tables]
+    assert len(tables) == 2
+    assert _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods) == first
+    assert [table.stat().st_mtime_ns for table in tables] == times
+    assert (tmp_path / "sensitivity.svg").exists()
+    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    for method in figures.values():
+        assert method["SCOPe"]["measures"]["share before the first error"]["family"] == [1, 1, 1]
+    assert figures["swdual"]["SCOPe"]["differences"] == {}
+    assert "## SCOPe: errors per query at E-value" in (tmp_path / "sensitivity.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["blastp", "psiblast -num_iterations 2", "ssearch36", "diamond --swipe", "mmseqs", "phmmer"],
+)
+def test_sensitivity_of_another_program(tmp_path: Path, method: str) -> None:
+    """The command of each program works, and its table is understood."""
+    program = method.partition(" ")[0]
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    _sensitivity(tmp_path, "--method", method, "--evalue", "10")
+    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    shares = figures[method]["SCOPe"]["measures"]["share before the first error"]
+    assert shares["family"][0] > 0.9
