@@ -13,7 +13,7 @@ from swdual.composition.logarithm import take_logarithms
 def logarithms(values):
     values = np.array(values, float)
     spare = np.empty(len(values))
-    take_logarithms(values, len(values), spare, spare.view(np.int64), values)
+    take_logarithms(values, spare, spare.view(np.int64), values)
     return values.tolist()
 
 
