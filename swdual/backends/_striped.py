@@ -174,9 +174,9 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
             if reaches(best, end):
                 break
         store(lane_best, 0, best)
-        number = np.int64(lane_best[0])
+        number = int(lane_best[0])
         for lane in range(1, LANES):
-            number = max(number, np.int64(lane_best[lane]))
+            number = max(number, int(lane_best[lane]))
         return number, position - first
 
     return fill_columns

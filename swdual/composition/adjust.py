@@ -194,7 +194,7 @@ def measure_divergence(
         for k in range(AMINO_ACIDS):
             value = a[k] if part == 0 else b[k] if part == 1 else 0.5 * (a[k] + b[k])
             logs[k] = max(value, 1e-300)
-        take_logarithms(logs, AMINO_ACIDS, spare, bits, logs)
+        take_logarithms(logs, spare, bits, logs)
         for k in range(AMINO_ACIDS):
             weight = 0.5 * a[k] if part == 0 else 0.5 * b[k] if part == 1 else -0.5 * (a[k] + b[k])
             total += weight * logs[k]
@@ -296,7 +296,7 @@ def find_ratio(
         y = following
     logs = work[LOGS : LOGS + 1]
     logs[0] = y
-    take_logarithms(logs, 1, work[SPARE : SPARE + 1], bits[SPARE : SPARE + 1], logs)
+    take_logarithms(logs, work[SPARE : SPARE + 1], bits[SPARE : SPARE + 1], logs)
     return min(1.0, max(MIN_RATIO, float(logs[0]) / lambda_))
 
 
@@ -457,7 +457,7 @@ def adjust_matrices(
             )
         if optimised:
             extend_joint(work, rows, columns, extended)
-            take_logarithms(extended, size, spare, spare_bits, extended)
+            take_logarithms(extended, spare, spare_bits, extended)
             kinds[target] = OPTIMIZED
             write_matrix(extended, PAIRED, SCALE / lambda_, rows, columns, logs, matrices[target])
         else:

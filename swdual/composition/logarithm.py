@@ -19,7 +19,6 @@ LN2_LOW = 1.90821492927058770002e-10
 @native
 def take_logarithms(
     values: NDArray[np.float64],
-    count: int,
     mantissas: NDArray[np.float64],
     bits: NDArray[np.int64],
     out: NDArray[np.float64],
@@ -28,16 +27,17 @@ def take_logarithms(
 
     Parameters
     ----------
-    values, count
-        The numbers, positive and not subnormal, and how many of them to take.
+    values
+        Numbers that are positive and not subnormal, as many as `out` has room for at least.
     mantissas, bits
-        Work space of `count` numbers: the same memory as float64 and as int64.
+        Work space of as many numbers: the same memory as float64 and as int64.
     out
-        Receives `count` logarithms; may be `values`.
+        Receives the logarithms; may be `values`.
     """
     # value = m * 2**e with m between the square roots of 1/2 and 2. With s = (m - 1) / (m + 1),
     # |s| < 0.172, ln m is 2 artanh s, whose series is cut off after s**23 / 23: the next term is
     # below 2e-17 of the sum.
+    count = len(out)
     for k in range(count):
         mantissas[k] = values[k]
     for k in range(count):

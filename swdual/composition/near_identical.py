@@ -23,8 +23,8 @@ MIN_SPAN = 50
 MIN_BITS = 1.74
 """Bits of score for each letter of the shorter part."""
 
-MAX_OTHER = 0.95
-"""More than this part of the shorter part is identical."""
+MIN_IDENTITY = 0.96
+"""More than this share of the shorter part is identical, in BLAST 2.12.0."""
 
 MAX_BREAK = 7
 """Letters that a walk may pass over at a break."""
@@ -85,7 +85,7 @@ def is_near_identical(
         prepare_query(query)[query_start:query_end],
         np.frombuffer(target, np.uint8)[target_start:target_end],
     )
-    return identities / shorter > MAX_OTHER
+    return bool(identities / shorter > MIN_IDENTITY)
 
 
 @native

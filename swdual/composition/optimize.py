@@ -48,15 +48,6 @@ def sum_row(values: NDArray[np.float64], start: int) -> float:
 
 
 @native
-def sum_pairs(values: NDArray[np.float64], start: int) -> float:
-    """Return the sum of the 400 numbers from `start` on."""
-    total = 0.0
-    for k in range(start, start + PAIRS, AMINO_ACIDS):
-        total += sum_row(values, k)
-    return total
-
-
-@native
 def optimize_joint(
     joint: NDArray[np.float64],
     rows: NDArray[np.float64],
@@ -88,10 +79,12 @@ def optimize_joint(
     # In J d J' the part of the column sums is diagonal. It is eliminated; what remains are 20
     # equations for 19 rows and the entropy. Row 0 of the 20 x 20 system stands for the entropy,
     # since the first row of the probabilities has no equation.
+    # For two loops that LLVM would unroll before it vectorises them, were their count a constant.
+    size = len(rows)
     spare, spare_bits = work[SPARE : SPARE + PAIRS], bits[SPARE : SPARE + PAIRS]
-    take_logarithms(joint, PAIRS, spare, spare_bits, work[LOG_Q : LOG_Q + PAIRS])
-    take_logarithms(rows, AMINO_ACIDS, spare, spare_bits, work[LOG_ROW : LOG_ROW + AMINO_ACIDS])
-    take_logarithms(columns, AMINO_ACIDS, spare, spare_bits, work[LOG_COLUMN : LOG_COLUMN + 20])
+    take_logarithms(joint, spare, spare_bits, work[LOG_Q : LOG_Q + PAIRS])
+    take_logarithms(rows, spare, spare_bits, work[LOG_ROW : LOG_ROW + AMINO_ACIDS])
+    take_logarithms(columns, spare, spare_bits, work[LOG_COLUMN : LOG_COLUMN + 20])
     for k in range(PAIRS):
         work[X + k] = joint[k]
     for k in range(AMINO_ACIDS):
@@ -99,10 +92,9 @@ def optimize_joint(
         work[COLUMN + k] = columns[k]
         work[Z_ROW + k] = 0.0
         work[Z_COLUMN + k] = 0.0
-    size = len(rows)  # a loop of a constant count would be unrolled before it is vectorised
     eta = 0.0
     for iteration in range(MAX_ITERATIONS + 1):
-        take_logarithms(work, PAIRS, spare, spare_bits, work[GRADIENT : GRADIENT + PAIRS])
+        take_logarithms(work, spare, spare_bits, work[GRADIENT : GRADIENT + PAIRS])
         # Residuals, and the sums over columns that the equations need.
         for j in range(AMINO_ACIDS):
             work[SUMS + j] = 0.0
@@ -126,8 +118,12 @@ def optimize_joint(
                 work[COLUMN_G + j] += x * gradient
                 work[ENTROPIES + j] += x * information
                 work[SQUARES + j] += residual * residual
-        r_entropy = RELATIVE_ENTROPY - sum_row(work, ENTROPIES)
-        square = sum_row(work, SQUARES) + r_entropy * r_entropy
+        r_entropy = RELATIVE_ENTROPY
+        square = 0.0
+        for j in range(AMINO_ACIDS):
+            r_entropy -= work[ENTROPIES + j]
+            square += work[SQUARES + j]
+        square += r_entropy * r_entropy
         for j in range(AMINO_ACIDS):
             square += (work[COLUMN + j] - work[SUMS + j]) ** 2
         for i in range(1, AMINO_ACIDS):
@@ -148,8 +144,11 @@ def optimize_joint(
             work[TILTED + k] = work[TERMS + k] * work[GRADIENT + k]
             work[SPARE + k] = work[TERMS + k] * work[RESIDUAL + k]
             work[TERMS + k] = work[X + k] * work[RESIDUAL + k]
-        work[SYSTEM] = sum_pairs(work, TILTED)
-        work[RIGHT] = slack * r_entropy - sum_pairs(work, SPARE)
+        work[SYSTEM] = 0.0
+        work[RIGHT] = slack * r_entropy
+        for i in range(AMINO_ACIDS):
+            work[SYSTEM] += sum_row(work, TILTED + i * AMINO_ACIDS)
+            work[RIGHT] -= sum_row(work, SPARE + i * AMINO_ACIDS)
         for i in range(1, AMINO_ACIDS):
             r_row = work[STEP_ROW + i]
             work[RIGHT + i] = slack * r_row - sum_row(work, TERMS + i * AMINO_ACIDS)
@@ -191,16 +190,18 @@ def optimize_joint(
             work[STEP_ROW + k] = value
             for i in range(AMINO_ACIDS):  # below row k it subtracts from what is no longer needed
                 work[RIGHT + i] -= work[SYSTEM + i * AMINO_ACIDS + k] * value
-        for j in range(AMINO_ACIDS):
-            for i in range(AMINO_ACIDS):
-                work[TERMS + i] = work[TILTED + j * AMINO_ACIDS + i] * work[STEP_ROW + i]
-            value = work[COLUMN_R + j] - sum_row(work, TERMS)
-            work[STEP_COLUMN + j] = value / work[SUMS + j]
         # The step of x, and how far it may go.
         step_eta = work[STEP_ROW]
         work[STEP_ROW] = 0.0
         for j in range(AMINO_ACIDS):
+            work[COLUMN_R + j] -= work[COLUMN_G + j] * step_eta
             work[LARGEST + j] = DAMPING
+        for i in range(1, AMINO_ACIDS):
+            step = work[STEP_ROW + i]
+            for j in range(AMINO_ACIDS):
+                work[COLUMN_R + j] -= work[X + i * AMINO_ACIDS + j] * step
+        for j in range(AMINO_ACIDS):
+            work[STEP_COLUMN + j] = work[COLUMN_R + j] / work[SUMS + j]
         inverse = 1.0 / slack
         for i in range(AMINO_ACIDS):
             at = i * AMINO_ACIDS

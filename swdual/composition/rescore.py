@@ -45,7 +45,7 @@ def rescore(
     query, targets
         Residue codes; masked residues are X.
     matrices
-        (targets, 32, 32) scores of query codes with target codes, at most 32,767 in size.
+        (targets, 32, 32) scores of query codes with target codes, at most 2**29 in size.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the scores.
     lanes

@@ -192,7 +192,7 @@ def walk_columns(
         diagonal = zero
         if row > 0:
             above = row - 1
-            diagonal = np.int64(H[(column - 1) * size + above % rows * lanes + above // rows])
+            diagonal = int(H[(column - 1) * size + above % rows * lanes + above // rows])
         kind, length = PAIR, 0
         if diagonal + matrix[query[row], target[column - 1]] == h:
             length = 1
@@ -284,7 +284,7 @@ def trace_kernel(lanes: int) -> Callable[..., int]:
         size = len(striped)
         used = 0
         for number in range(len(chosen)):
-            k = chosen[number]
+            k = int(chosen[number])
             first = starts[number]
             last = first + lengths[number]
             goal = scores[k] + numbers[0]

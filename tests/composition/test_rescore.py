@@ -1,0 +1,104 @@
+"""Scores of targets with a matrix each are those of the obvious recurrence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles.smith_waterman import local_score_gotoh
+from support.compositions import USUAL, draw, relative
+from support.properties import seeds
+
+from swdual.composition.adjust import adjust
+from swdual.composition.rescore import MAX_GAP_PRICE, rescore
+from swdual.composition.tables import SCALE, find_tables
+from swdual.errors import EngineError
+from swdual.sequences.alphabet import CODES, PAD, PROTEIN
+from swdual.sequences.scoring import MAX_GAP_COST
+
+TABLES = find_tables(USUAL)
+
+PRICES = [(352, 32), (0, 0), (0, 50), (70, 0), (5, 3), (SCALE * MAX_GAP_COST, SCALE * MAX_GAP_COST)]
+"""Usual, free, linear, flat, cheap, forbidden."""
+
+
+def random_matrices(rng, count, size):
+    """Return matrices without symmetry, a little in favour of equal letters."""
+    matrices = rng.integers(-size, size + 1, (count, CODES, CODES)).astype(np.int32)
+    matrices += (size * np.eye(CODES)).astype(np.int32)
+    matrices[:, PAD] = matrices[:, :, PAD] = -size
+    return matrices
+
+
+def expected(query, targets, matrices, prices):
+    return [
+        local_score_gotoh(list(query), list(target), matrix, *prices)
+        for target, matrix in zip(targets, matrices, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize("seed", seeds(3))
+def test_scores_are_the_oracles(seed, lanes, prices):
+    """Any matrix at any gap price, in vectors of any size, for queries around their sizes."""
+    rng = np.random.default_rng([seed, lanes])
+    for rows in (1, lanes - 1, lanes, lanes + 1, 70):
+        query = bytes(rng.integers(0, 4, rows).tolist())
+        targets = [bytes(rng.integers(0, 4, int(n)).tolist()) for n in (0, 1, 2, 40, 90)]
+        targets.append(query + query)
+        matrices = random_matrices(rng, len(targets), 60)
+        found = rescore(query, targets, matrices, *prices, lanes=lanes)
+        assert found.tolist() == expected(query, targets, matrices, prices), rows
+
+
+@pytest.mark.parametrize("mode", [1, 2])
+def test_scores_under_adjusted_matrices_are_the_oracles(mode):
+    """Relatives, strangers, masked letters and rare ones."""
+    rng = np.random.default_rng(mode)
+    query = draw(rng, 150, 40.0)
+    targets = [relative(rng, query, n) for n in (0, 20, 60, 150)]
+    targets += [draw(rng, 200, 20.0, letters=len(PROTEIN.letters)) for _ in range(4)]
+    targets.append(targets[0].replace(PROTEIN.encode("L"), PROTEIN.encode("X")))
+    matrices = adjust(query, targets, TABLES, mode).matrices
+    found = rescore(query, targets, matrices, TABLES.gap_open, TABLES.gap_extend)
+    prices = TABLES.gap_open, TABLES.gap_extend
+    assert found.tolist() == expected(query, targets, matrices, prices)
+
+
+def test_u_of_a_query_scores_as_c():
+    """Also with ``*``, whose scores with U may differ from those with C."""
+    rng = np.random.default_rng(1)
+    matrices = random_matrices(rng, 1, 60)
+    target = bytes(rng.integers(0, 27, 50).tolist())
+    c, u = PROTEIN.encode("CCWC"), PROTEIN.encode("UUWC")
+    assert rescore(u, [target], matrices, 11, 1) == rescore(c, [target], matrices, 11, 1)
+
+
+def test_scores_up_to_two_to_the_31_are_exact():
+    """A larger one is an error, never another number."""
+    half = 1 << 29
+    matrices = np.full((1, CODES, CODES), -half, np.int32)
+    matrices[0, 0, 0], matrices[0, 1, 1] = half, 1
+    for letters, score in ((b"\0\0\0", 3 * half), (b"\0\0\0\0", 1 << 31)):
+        assert rescore(letters, [letters], matrices, 5, 1).tolist() == [score]
+    for letters in (b"\1\0\0\0\0", b"\0\0\0\0\0", b"\0" * 40):
+        with pytest.raises(EngineError, match="is above 2,147,483,648"):
+            rescore(letters, [letters], matrices, 5, 1)
+
+
+def test_forbidden_gaps_limit_scores():
+    """A gap dearer than the price of a forbidden one never pays below the limit."""
+    matrices = np.full((1, CODES, CODES), -(1 << 29), np.int32)
+    matrices[0, 0, 0] = MAX_GAP_PRICE // 4
+    prices = MAX_GAP_PRICE, 1
+    assert rescore(b"\0" * 4, [b"\0\0\1\0\0"], matrices, *prices).tolist() == [MAX_GAP_PRICE // 2]
+    assert rescore(b"\0" * 4, [b"\0" * 4], matrices, *prices).tolist() == [MAX_GAP_PRICE]
+    with pytest.raises(EngineError, match="is above"):
+        rescore(b"\0" * 5, [b"\0" * 5], matrices, *prices)
+
+
+def test_nothing_to_score():
+    """No target, or no query."""
+    matrices = np.zeros((1, CODES, CODES), np.int32)
+    assert rescore(b"\0", [], matrices[:0], 11, 1).tolist() == []
+    assert rescore(b"", [b"\0"], matrices, 11, 1).tolist() == [0]
