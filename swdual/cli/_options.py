@@ -57,9 +57,7 @@ class CompositionMode(click.ParamType):
     name = "mode"
     LETTERS: ClassVar = {"F": 0, "T": 2, "D": 2}
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number of the mode. See `ParamType.convert` of click."""
         text = str(value).upper()
         if text not in ("0", "1", "2", "3", *self.LETTERS):

@@ -214,9 +214,7 @@ FIELDS: dict[str, Field] = {
         "rank among the hits of the query, from 1",
         lambda result: result.before + np.arange(1, len(result) + 1),
     ),
-    "adjustment": Field(
-        "text", "how the matrix was adjusted for composition", _name_adjustments
-    ),
+    "adjustment": Field("text", "how the matrix was adjusted for composition", _name_adjustments),
     "lambda_ratio": Field(
         "real", "ratio by which the matrix was scaled", lambda result: result.lambda_ratios
     ),

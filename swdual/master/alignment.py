@@ -1,4 +1,4 @@
-"""The work of an alignment task: adjust the scores of some candidates, and align those that pass."""
+"""The work of an alignment task: adjusts the scores of candidates, and aligns those that pass."""
 
 from __future__ import annotations
 

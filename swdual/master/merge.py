@@ -175,7 +175,9 @@ class HitMerger:
         result = candidates.subset(
             np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)])
         )
-        adjusted = AdjustedScores.concatenate([part.adjusted for part in parts if part.adjusted is not None])
+        adjusted = AdjustedScores.concatenate(
+            [part.adjusted for part in parts if part.adjusted is not None]
+        )
         raw, lengths = adjusted.raw, result.target_lengths
         query_length = len(result.query.codes)
         bits, _ = evaluate_scores(statistics, raw, query_length, lengths)

@@ -7,7 +7,7 @@
 4. Merge: `HitMerger` collects the candidates of each query, and keeps its best hits. The journal
    gets the result of each task.
 5. Align: the hits of a query become tasks, too, as soon as all its scores are there. With
-   composition-based statistics these tasks first adjust the scores: what was merged were candidates.
+   composition-based statistics these tasks adjust the scores of candidates first.
 6. Yield: results leave in the order of the queries.
 
 The executor runs tasks on threads of this machine or on the nodes of a cluster: see `executor`.

@@ -37,6 +37,9 @@ COMMON = words(
 DIAMOND = [*COMMON, "nident", "gaps", "qcovhsp"]
 BLASTP = [*COMMON, *words("btop nident positive gaps ppos qcovhsp qframe sframe")]
 BLASTN = [*COMMON, *words("sstrand qframe sframe qcovhsp btop")]
+ADJUSTED = words(
+    "qseqid sseqid score bitscore evalue nident positive length qstart qend sstart send"
+)
 SSEARCH = words("qseqid sseqid score qstart qend sstart send strand pident length cigar")
 
 PROTEIN_SCORINGS = [
@@ -55,6 +58,12 @@ THRESHOLDS = [(0.5,), (0.9,)]
 MASK_NOTES = [
     "options are the values of FIRST, SECOND and THIRD; start and end count from 0, and end is the",
     "letter behind the last one; the program's last letters were raised by 1 for that",
+]
+ADJUSTED_SCORINGS = [
+    ("BLOSUM45", 14, 2),
+    ("BLOSUM50", 13, 2),
+    ("BLOSUM80", 10, 1),
+    ("PAM70", 10, 1),
 ]
 NUCLEOTIDE_SCORINGS = [(2, -3, 5, 2), (1, -2, 2, 2), (1, -1, 3, 2)]
 
@@ -157,6 +166,49 @@ class Recorder:
         hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "prot")}
         text = self.run(command, hidden, ["-num_threads", str(self.threads)])
         self.write(name, "blastp", command, [note], BLASTP, tabular(text))
+
+    def adjusted(
+        self, name: str, mode: int, scoring: tuple, evalue: int, files: list[Path], note: str
+    ) -> None:
+        """Record blastp's composition-based statistics; it aligns by Smith-Waterman.
+
+        Which targets it aligns is still decided by its heuristic.
+        """
+        matrix, gap_open, gap_extend = map(str, scoring)
+        command = [
+            *words(f"blastp -use_sw_tback -comp_based_stats {mode} -seg no -evalue {evalue}"),
+            *words(f"-matrix {matrix} -gapopen {gap_open} -gapextend {gap_extend}"),
+            *words("-max_hsps 1 -max_target_seqs 5000 -query QUERIES -db TARGETS -outfmt"),
+            "6 " + " ".join(ADJUSTED),
+        ]
+        hidden = {"QUERIES": files[0], "TARGETS": self.blast_database(files[1], "prot")}
+        text = self.run(command, hidden, ["-num_threads", str(self.threads)])
+        self.write(name, "blastp", command, [note], ADJUSTED, tabular(text))
+
+    def default(self, name: str, queries: Path, targets: Path, note: str) -> None:
+        """Record blastp with no option but the columns."""
+        command = [*words("blastp -query QUERIES -db TARGETS -outfmt"), "6 " + " ".join(ADJUSTED)]
+        hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "prot")}
+        self.write(
+            name, "blastp", command, [note], ADJUSTED, tabular(self.run(command, hidden, []))
+        )
+
+    def adjusted_letters(self, name: str, sequences: Path, note: str) -> None:
+        """Record the composition-based statistics of rare letters in all modes."""
+        shown = [
+            *words("blastp -use_sw_tback -seg no -max_hsps 1 -evalue 10"),
+            *words("-query QUERIES -db QUERIES -outfmt"),
+            "6 " + " ".join(ADJUSTED),
+        ]
+        hidden = {"QUERIES": sequences}
+        database = self.blast_database(sequences, "prot")
+        rows = []
+        for mode in "123":
+            command = [*shown, "-comp_based_stats", mode]
+            command[command.index("-db") + 1] = str(database)
+            rows += [[mode, *row] for row in tabular(self.run(command, hidden, []))]
+        command = [*shown, "-comp_based_stats", "MODE"]
+        self.write(name, "blastp", command, [note], ["mode", *ADJUSTED], rows)
 
     def letters(self, name: str, sequences: Path, note: str) -> None:
         """Record blastp's scores of rare letters under every matrix at its own gap prices.
@@ -358,6 +410,12 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     note = "QUERIES is letters.fasta beside this table"
     yield "letters_blastp.tsv", lambda name: recorder.letters(name, HERE / "letters.fasta", note)
 
+    yield (
+        "letters_adjusted.tsv.gz",
+        lambda name: recorder.adjusted_letters(name, HERE / "letters.fasta", note),
+    )
+    yield from adjusted_tables(recorder, sample)
+
     for kind, program, command, values in (
         ("proteins", "segmasker", "-window FIRST -locut SECOND -hicut THIRD -in QUERIES", SEG),
         ("proteins", "tantan", "-p -f3 -s FIRST QUERIES", THRESHOLDS),
@@ -423,6 +481,31 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
             name, options, six, resfinder, [*notes_of_ssearch, *short_said]
         ),
     )
+
+
+def adjusted_tables(
+    recorder: Recorder, sample: list[Path]
+) -> Iterator[tuple[str, Callable[[str], None]]]:
+    """Yield the tables of composition-based statistics, and what records each."""
+    made = [records(HERE / f"biased_{kind}.fasta") for kind in ("queries", "targets")]
+    both = [
+        recorder.fasta(f"adjusted_{ours.name}", records(ours) + more)
+        for ours, more in zip(sample, made, strict=True)
+    ]
+    note = "QUERIES and TARGETS are those of data/ followed by biased_queries and biased_targets"
+    blosum62 = PROTEIN_SCORINGS[0]
+    for mode in (1, 2, 3):
+        name = f"adjusted_{mode}_BLOSUM62_11_1.tsv.gz"
+        yield name, lambda name, m=mode: recorder.adjusted(name, m, blosum62, 100, both, note)
+    yield "adjusted_default.tsv.gz", lambda name: recorder.default(name, *both, note)
+    few = [recorder.fasta("biased.fasta", made[0]), both[1]]
+    note_of_few = "QUERIES is biased_queries; TARGETS is data/proteins.fasta and biased_targets"
+    for scoring in ADJUSTED_SCORINGS:
+        name = "adjusted_2_{}_{}_{}.tsv.gz".format(*scoring)
+        yield (
+            name,
+            lambda name, s=scoring: recorder.adjusted(name, 2, s, 10, few, note_of_few),
+        )
 
 
 if __name__ == "__main__":

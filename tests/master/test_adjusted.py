@@ -23,8 +23,10 @@ from swdual.statistics import parameters
 
 LETTERS = "ARNDCQEGHILKMFPSTWYV"
 STANDARD = np.array(
-    [78.05, 51.29, 44.87, 53.64, 19.25, 42.64, 62.95, 73.77, 21.99, 51.42, 90.19, 57.44, 22.43]
-    + [38.56, 52.03, 71.20, 58.41, 13.30, 32.16, 64.41]
+    [
+        *(78.05, 51.29, 44.87, 53.64, 19.25, 42.64, 62.95, 73.77, 21.99, 51.42),
+        *(90.19, 57.44, 22.43, 38.56, 52.03, 71.20, 58.41, 13.30, 32.16, 64.41),
+    ]
 )
 """Amino acids in a thousand residues (Robinson and Robinson 1991), in the order of `LETTERS`."""
 
@@ -227,7 +229,11 @@ def test_fields_tell_what_was_done(records):
         ({"adjust": "some"}, InputError, r"`adjust` is 'some', but it must be candidates or all"),
         ({"comp_based_stats": 2, "stats": "fit"}, InputError, r"needs .*`stats='table'`"),
         ({"comp_based_stats": 2, "stats": "none"}, InputError, r"needs .*`stats='table'`"),
-        ({"comp_based_stats": 1, "dbtype": "nucl"}, InputError, r"is for proteins, but .* nucleotides"),
+        (
+            {"comp_based_stats": 1, "dbtype": "nucl"},
+            InputError,
+            r"is for proteins, but .* nucleotides",
+        ),
     ],
     ids=str,
 )
