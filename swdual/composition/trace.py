@@ -108,8 +108,8 @@ def _trace_small(
     codes = stripe_query(letters.astype(np.int64), lanes)
     residues, starts, lengths = join_targets([targets[k] for k in chosen.tolist()])
     prices, _ = price_gaps(SCALE * scheme.gap_open, SCALE * scheme.gap_extend)
-    # Runs of pairs and of gaps take turns, and two gaps may meet.
-    room = int((3 * np.minimum(lengths, len(query)) + 1).sum())
+    # Each run takes a letter at least. What is not written takes no memory.
+    room = int(lengths.sum()) + len(chosen) * len(query)
     buffer = np.empty(room, np.uint32)
     run_starts = np.zeros(len(chosen) + 1, np.int64)
     bounds = np.zeros((4, len(chosen)), np.int64)
