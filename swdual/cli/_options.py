@@ -51,7 +51,7 @@ class Real(click.FloatRange):
     name = "number"
 
 
-class CompositionMode(click.ParamType):
+class CompositionMode(click.ParamType[int]):
     """A mode of composition-based statistics: a number, or one of BLAST's letters."""
 
     name = "mode"

@@ -160,7 +160,7 @@ class WorkerState:
         held = measure_held_bytes()
         lengths = spec.lengths.tolist()
         if options.backend == "simd":
-            compile_kernels()
+            compile_kernels(adjusts=spec.params.adjusts)
         self.context: SearchContext = build_context(
             self.database, lengths, spec.params, options, held, book
         )

@@ -1,5 +1,9 @@
 """Composition-based statistics: a substitution matrix for each pair of query and target.
 
+``adjuster``
+    Adjusts the scores of the candidates of a query, and aligns them.
+``targets``
+    Targets with their regions of low complexity masked.
 ``near_identical``
     Tells which targets keep their low-complexity regions.
 ``adjust``

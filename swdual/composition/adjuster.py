@@ -61,14 +61,18 @@ class AdjustedScores(NamedTuple):
 
     def take(self, indices: NDArray[np.int64]) -> Self:
         """Return the scores of some of the targets."""
-        return type(self)(*(column[indices] for column in self))
+        return type(self)(
+            self.scaled[indices], self.adjustments[indices], self.lambda_ratios[indices]
+        )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Return the scores of several parts after each other."""
-        empty = cls(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0))
-        columns = zip(empty, *parts, strict=True)
-        return cls(*(np.concatenate(column) for column in columns))
+        return cls(
+            np.concatenate([np.empty(0, np.int64), *(part.scaled for part in parts)]),
+            np.concatenate([np.empty(0, np.int8), *(part.adjustments for part in parts)]),
+            np.concatenate([np.empty(0), *(part.lambda_ratios for part in parts)]),
+        )
 
 
 class Adjusted(NamedTuple):
@@ -215,7 +219,7 @@ class Adjuster:
         progress: Progress,
     ) -> NDArray[np.int64]:
         """Return indices of the targets with masked letters that are nearly identical."""
-        floor = find_min_score(len(query), self._scheme, self._lambda)
+        floor = find_min_score(query, self._scheme, self._lambda)
         asked = np.flatnonzero(changed & (scores >= floor))
         chosen = [targets[k] for k in asked.tolist()]
         strands = np.ones(len(asked), np.int8)
@@ -226,4 +230,5 @@ class Adjuster:
             )
             for k, target in enumerate(chosen)
         ]
-        return asked[np.array(passing, bool)]
+        identical: NDArray[np.int64] = asked[np.array(passing, bool)]
+        return identical

@@ -33,29 +33,31 @@ WORD = 8
 """Letters of the words from which a walk starts between the ends."""
 
 
-def find_min_score(query_length: int, scheme: ScoringScheme, lambda_: float) -> int:
+def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
     """Return a score below which no target is nearly identical to a query.
 
     Parameters
     ----------
-    query_length
-        Residues of the query.
+    query
+        Residue codes.
     scheme
         The plain matrix and the gap penalties.
     lambda_
         Nats in one unit of the score, of alignments with gaps.
     """
-    # An alignment with q residues of the query and t of the target scores at most
-    # best * q - gap_open - gap_extend * (t - q) if q < t, and must score `least` for each of the
-    # fewer of both. So q cannot be much smaller than t, which has a smallest value.
+    # Let q and t be the residues of both that are aligned; t is at least `span`. The score is at
+    # least `least` for each of the fewer ones: at least least * span, unless q < span. Then it is
+    # at most the best sum of q consecutive letters of the query less the price of a gap of t - q
+    # residues, and this bound reaches least * q only from some q on.
     least = MIN_BITS * math.log(2) / lambda_
-    span = max(1, min(query_length, MIN_SPAN) - 1)
-    best = int(scheme.matrix.scores.max())
-    slope = best + scheme.gap_extend - least
-    if slope <= 0:
-        return math.ceil(least)
-    fewest = (scheme.gap_open + scheme.gap_extend * span) / slope
-    return math.ceil(least * max(1.0, min(span, fewest)))
+    span = max(1, min(len(query), MIN_SPAN) - 1)
+    best = scheme.matrix.scores.max(axis=1)[np.frombuffer(query, np.uint8)].astype(np.int64)
+    sums = np.concatenate(([0], np.cumsum(best)))
+    for count in range(1, span):
+        bound = int((sums[count:] - sums[:-count]).max())
+        if bound - scheme.gap_open - scheme.gap_extend * (span - count) >= least * count:
+            return math.ceil(least * count)
+    return math.ceil(least * span)
 
 
 def is_near_identical(

@@ -49,11 +49,11 @@ HIT_COLUMNS = (
 ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
 """Options that keep a hit for what its alignment is; 0 keeps all. `_passing` computes them."""
 
-CANDIDATE_FACTOR = 100.0
+CANDIDATE_FACTOR = 10.0
 """Targets whose plain E-value is at most so many times the limit are adjusted."""
 
-MIN_MAX_CANDIDATES, CANDIDATES_PER_HIT = 10_000, 20
-"""Max targets of a query that are adjusted: at least so many, and so many for each hit wanted."""
+MIN_CANDIDATES, CANDIDATES_PER_HIT = 10_000, 20
+"""The best so many of these are adjusted, or so many for each hit that is wanted, if more."""
 
 
 @dataclass(frozen=True)
@@ -125,20 +125,20 @@ class SearchParameters:
             return wanted
         if self.adjust == "all":
             return 0
-        return max(MIN_MAX_CANDIDATES, CANDIDATES_PER_HIT * wanted)
+        return max(MIN_CANDIDATES, CANDIDATES_PER_HIT * wanted)
 
     @property
     def candidate_evalue(self) -> float:
         """Largest plain E-value of a target that can be a hit.
 
         Adjusted scores may be higher than plain ones. So the limit is wider where scores are
-        adjusted, and chance alone gives about ``2 * max_target_seqs + 50`` targets that reach it.
+        adjusted.
         """
         if not self.adjusts:
             return self.evalue
         if self.adjust == "all":
             return math.inf
-        return max(CANDIDATE_FACTOR * self.evalue, 2.0 * self.max_target_seqs + 50)
+        return CANDIDATE_FACTOR * self.evalue
 
     @property
     def candidate_raw_score(self) -> int:

@@ -18,7 +18,7 @@ class Traced(NamedTuple):
 
     Parameters
     ----------
-    count
+    examined
         The candidates of the task.
     hit_indices
         (hits,) indices, in the result of the query, of those that are still hits.
@@ -28,7 +28,7 @@ class Traced(NamedTuple):
         Their adjusted scores; None in mode 0, where all candidates are hits.
     """
 
-    count: int
+    examined: int
     hit_indices: NDArray[np.int64]
     tracebacks: Tracebacks | None
     adjusted: AdjustedScores | None

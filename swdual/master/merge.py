@@ -140,7 +140,7 @@ class HitMerger:
         traced
             Alignments of some of its hits.
         """
-        self._hits_left[number] -= traced.count
+        self._hits_left[number] -= traced.examined
         self._traced[number].append(traced)
 
     def is_complete(self, number: int) -> bool:

@@ -54,7 +54,7 @@ class ThreadExecutor(Executor):
             if not database.has_block(block):
                 database.block(block)  # raises: a missing file must not end the search hours later
         if self._compiles_first and options.backend == "simd":
-            compile_kernels(shown=shown)
+            compile_kernels(adjusts=inputs.params.adjusts, shown=shown)
         lengths = [len(query.codes) for query in inputs.queries]
         with progress_bar("measuring the workers", "", 1, shown=shown):
             return build_context(database, lengths, inputs.params, options, held_bytes)

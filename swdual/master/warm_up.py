@@ -11,6 +11,7 @@ import numpy as np
 
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
+from swdual.composition.adjuster import Adjuster
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
 from swdual.options import SearchOptions
@@ -48,6 +49,17 @@ def compile_alignments() -> None:
     scores = [int(matrix.scores[[*codes], [*codes]].sum()) for codes in targets]
     strands = np.ones(len(targets), np.int8)
     Tracer(ScoringScheme(matrix))(targets[-1], targets, np.array(scores), strands)
+
+
+def compile_adjustments() -> None:
+    """Compile what adjusts scores for composition, and aligns with the adjusted matrices."""
+    gc.disable()
+    scheme = ScoringScheme(matrices.load("BLOSUM62"))
+    adjuster = Adjuster(scheme, 2)
+    protein = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
+    query = PROTEIN.encode(f"{protein}{'Q' * 30}")  # part of it is masked
+    score = int(scheme.matrix.scores[[*query], [*query]].sum())
+    adjuster.trace(query, [query], adjuster.adjust(query, [query], np.array([score])))
 
 
 def _random_protein(generator: np.random.Generator, residues: int) -> str:
