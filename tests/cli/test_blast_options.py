@@ -105,6 +105,8 @@ def test_an_option_is_called_as_it_was_written(refuses, option, words):
         (["-task", "megablast"], "task 'megablast' is not supported"),
         (["-task", "blastn"], "-task blastn compares nucleotides, but t.fa holds proteins"),
         (["-reward", "1"], "-reward and --penalty score nucleotides"),
+        (["-comp_based_stats", "4"], "'4' must be 0, 1, 2 or 3 (or BLAST's F, T or D)"),
+        (["-comp_based_stats", "2", "--stats", "fit"], "-comp_based_stats 2 needs the parameters"),
     ],
 )
 def test_an_error_of_the_library_names_options(refuses, arguments, words):
@@ -121,6 +123,14 @@ def test_the_hits_that_are_shown_are_the_hits_that_are_kept(run, refuses, option
     refuses(1, ["-max_target_seqs"], *pair, option, "0")
     words = ["every hit is shown"]
     refuses(1, words, *pair, "-num_alignments", "1", "-num_descriptions", "2")
+
+
+def test_blasts_letters_of_composition_modes_are_taken(run):
+    """As blastp: D and T are mode 2, F is none."""
+    pair = ("search", "q.fa", "t.fa", "-f", "6 std adjustment")
+    for letter, mode in (("D", "2"), ("t", "2"), ("F", "0")):
+        expected = run(*pair, "--comp-based-stats", mode)
+        assert run(*pair, "-comp_based_stats", letter).out == expected.out != ""
 
 
 def test_blasts_help_and_version_are_given(run):
