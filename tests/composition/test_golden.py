@@ -70,7 +70,7 @@ def describe(hit):
 
 
 def compare(rows, hits):
-    """Return in how many rows the score, bits or E-value differ, and in how many each place does."""
+    """Return in how many rows the score, bits or E-value differ, and each of the other columns."""
     found = Counter()
     for row in rows:
         ours = describe(hits[row["qseqid"], row["sseqid"]])
@@ -100,7 +100,7 @@ def test_scores_and_alignments_are_those_of_blastp(mode, matrix, gap_open, gap_e
 
 
 def test_rare_letters_score_as_in_blastp():
-    """B, J, Z, X, U, O and `*`, in all modes. blastp counts pairs of these as positive otherwise."""
+    """B, J, Z, X, U, O and `*`. blastp counts other pairs of these as positive."""
     rows = read_rows("letters_adjusted.tsv.gz")
     letters = GOLDEN / "letters.fasta"
     for mode in (1, 2, 3):

@@ -117,6 +117,7 @@ def expected(number, rank, query, ordinal, target, scheme, strand):
         "qnum": number + 1,
         "snum": ordinal + 1,
         "rank": rank,
+        "adjustment": "none",
     }
 
 
@@ -149,7 +150,7 @@ def truth(case):
     ]
 
 
-TOLD = ("bitscore", "evalue", "log10_evalue", "device")
+TOLD = ("bitscore", "evalue", "log10_evalue", "device", "lambda_ratio")
 """Fields that do not follow from the letters."""
 
 
