@@ -19,7 +19,7 @@ from swdual.io.progress import COMPILING, REFRESH_SECONDS, compilation, progress
 from swdual.runtime.cache import cache_folder, source_digest
 from swdual.runtime.native_code import target_processor
 
-KERNELS = 15
+KERNELS = 16
 """How many kernels the common searches use."""
 
 FILES = (
@@ -28,6 +28,7 @@ FILES = (
     "backends/_striped.py",
     "alignment/grid.py",
     "alignment/tile.py",
+    "masking/seg.py",
 )
 """Where most of them are: what every search loads, and so takes the digest of."""
 
