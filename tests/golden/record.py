@@ -186,7 +186,7 @@ class Recorder:
         self.write(name, "blastp", command, [note], ADJUSTED, tabular(text))
 
     def masked(self, name: str, queries: Path, targets: Path, note: str) -> None:
-        """Record blastp with masked queries; it aligns by Smith-Waterman what its heuristic finds."""
+        """Record blastp with masked queries; it aligns by Smith-Waterman."""
         command = [
             *words("blastp -use_sw_tback -seg yes -comp_based_stats 0 -evalue 10 -max_hsps 1"),
             *words("-max_target_seqs 5000 -query QUERIES -db TARGETS -outfmt"),
