@@ -232,10 +232,12 @@ def read_queries(
     """
     alphabet = database.alphabet
     mask.require(alphabet, "mask")
+    masks = lcase_masking or mask.name != "none"
     read_as = alphabet.cased if lcase_masking else alphabet
     found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
-    masked = (_mask_letters(query, mask, alphabet) for query in found)
-    queries = list(limit_to_memory(masked, database.held_bytes, find_allowance(memory_limit)))
+    if masks:
+        found = (_mask_letters(query, mask, alphabet) for query in found)
+    queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
     if dbtype != "prot":
         _refuse_other_type(queries, database, source)
     residues = sum(len(query.codes) for query in queries)
@@ -244,7 +246,7 @@ def read_queries(
         pluralize(len(queries), "query", "queries"),
         pluralize(residues, "residue", "residues"),
     )
-    if lcase_masking or mask.name != "none":
+    if masks:
         logger.debug(
             "masked by %s: letters of %s",
             " and ".join([str(mask)] * (mask.name != "none") + ["lower case"] * lcase_masking),
