@@ -251,8 +251,12 @@ def print_bits(bits: float) -> str:
 
 
 def print_coverage(percent: float) -> str:
-    """Return a coverage as in BLAST: the nearest whole number, but 100 only for all of it."""
-    return f"{min(percent, 99.4):.0f}" if percent < 100 else "100"
+    """Return a coverage as in BLAST: the nearest whole number, but 100 only for all of it.
+
+    >>> print_coverage(42.5), print_coverage(99.9)
+    ('43', '99')
+    """
+    return str(int(min(percent, 99.0) + 0.5)) if percent < 100 else "100"
 
 
 _PRINTED: dict[str, Callable[[float], str]] = {

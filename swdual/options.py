@@ -17,6 +17,7 @@ from swdual import registry
 from swdual.backend import Device
 from swdual.errors import InputError
 from swdual.hits.query_result import ALIGNMENT_FILTERS, SearchParameters
+from swdual.masking.mask import parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
@@ -81,6 +82,8 @@ class SearchKeywords(TypedDict, total=False):
     adjust: str
     dbsize: int | None
     strand: str | None
+    mask: str
+    lcase_masking: bool
     align: bool
     threads: int | None
     device: str | Iterable[Device]
@@ -144,6 +147,12 @@ class SearchOptions:
     strand
         "both", "plus" or "minus": which strand of a nucleotide query is compared. Of both, the
         better is kept for each target, plus where they are equal.
+    mask
+        What finds regions of low complexity or repeats in the queries: "seg" (proteins), "dust"
+        (nucleotides) or "tantan", alone or with numbers, as in "seg:12,2.2,2.5"; or "none".
+        Masked letters score as X (or N).
+    lcase_masking
+        Mask letters of queries in lower case, too.
     align
         Find the alignments during the search; otherwise each is found when it is looked at.
     threads
@@ -208,6 +217,8 @@ class SearchOptions:
     adjust: str = "candidates"
     dbsize: int | None = None
     strand: str | None = None
+    mask: str = "none"
+    lcase_masking: bool = False
     align: bool = True
     threads: int | None = None
     device: str | Iterable[Device] = "auto"
@@ -239,6 +250,11 @@ class SearchOptions:
                 f"`stats` is {self.stats!r}, but it must be {', '.join(STATS[:2])} or none"
             )
         self._check_composition()
+        if not isinstance(self.mask, str):
+            raise InputError(
+                f"`mask` is {self.mask!r}, but it must be text, such as 'seg' or 'none'"
+            )
+        parse_mask(self.mask, "mask")
         if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
             raise InputError(
                 "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
@@ -294,6 +310,7 @@ class SearchOptions:
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,
             "comp_based_stats": self.comp_based_stats or 0,
+            "mask": str(parse_mask(self.mask, "mask")),
         }
         names = (field.name for field in fields(SearchParameters))
         others = {name: getattr(self, name) for name in names if name not in own}

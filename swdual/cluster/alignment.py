@@ -101,7 +101,7 @@ class AlignmentStage:
                 )
                 chosen = hits[here]
                 request = AlignmentRequest(
-                    result.query.codes,
+                    result.query,
                     chosen,
                     [*positions],
                     result.scores[chosen],

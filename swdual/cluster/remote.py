@@ -108,12 +108,12 @@ class Scores(NamedTuple):
 class AlignmentRequest(NamedTuple):
     """Hits of one query that a node is to adjust and align.
 
-    The query's codes; (targets,) the indices of the hits in its result; the targets, of each block
+    The query; (targets,) the indices of the hits in its result; the targets, of each block
     in turn their places in it; (targets,) their scores and strands as the search found them; and
     whether their alignments are wanted now.
     """
 
-    query: bytes
+    query: Query
     hit_indices: NDArray[np.int64]
     positions: list[tuple[int, NDArray[np.int64]]]
     scores: NDArray[np.int64]

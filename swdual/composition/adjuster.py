@@ -18,6 +18,7 @@ from swdual.composition.tables import SCALE, find_tables
 from swdual.composition.targets import mask_targets
 from swdual.composition.trace import trace
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.parameters import gapped
 
 UNMASKED = 4
@@ -149,7 +150,7 @@ class Adjuster:
 
     def trace(
         self,
-        query: bytes,
+        query: Query,
         targets: Sequence[bytes],
         adjusted: Adjusted,
         progress: Progress = lambda cells: None,
@@ -158,7 +159,9 @@ class Adjuster:
 
         Parameters
         ----------
-        query, targets
+        query
+            The query.
+        targets
             Residue codes.
         adjusted
             The result of `adjust` for these targets.
@@ -169,20 +172,22 @@ class Adjuster:
         return self._trace(query, targets, masked, *adjusted, progress)
 
     def align(
-        self, query: bytes, targets: Sequence[bytes], adjustments: NDArray[np.int8]
+        self, query: Query, targets: Sequence[bytes], adjustments: NDArray[np.int8]
     ) -> Tracebacks:
         """Return the alignments of hits whose matrices are not at hand.
 
         Parameters
         ----------
-        query, targets
+        query
+            The query.
+        targets
             Residue codes.
         adjustments
             (targets,) how they were adjusted.
         """
         masked = self._mask_again(targets, adjustments)
-        matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
-        scores = AdjustedScores(self._score(query, masked, matrices), kinds, ratios)
+        matrices, kinds, ratios = adjust(query.codes, masked, self._tables, self._mode)
+        scores = AdjustedScores(self._score(query.codes, masked, matrices), kinds, ratios)
         return self._trace(query, targets, masked, scores, matrices, lambda cells: None)
 
     def _score(
@@ -193,14 +198,23 @@ class Adjuster:
 
     def _trace(
         self,
-        query: bytes,
+        query: Query,
         targets: Sequence[bytes],
         masked: Sequence[bytes],
         scores: AdjustedScores,
         matrices: NDArray[np.int32],
         progress: Progress,
     ) -> Tracebacks:
-        return trace(query, masked, targets, matrices, scores.scaled, self._scheme, progress)
+        return trace(
+            query.codes,
+            masked,
+            query.unmasked,
+            targets,
+            matrices,
+            scores.scaled,
+            self._scheme,
+            progress,
+        )
 
     @staticmethod
     def _mask_again(targets: Sequence[bytes], adjustments: NDArray[np.int8]) -> list[bytes]:

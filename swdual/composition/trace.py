@@ -31,6 +31,7 @@ from swdual.sequences.scoring import ScoringScheme
 def trace(
     query: bytes,
     targets: Sequence[bytes],
+    unmasked_query: bytes,
     unmasked: Sequence[bytes],
     matrices: NDArray[np.int32],
     scores: NDArray[np.int64],
@@ -39,15 +40,15 @@ def trace(
 ) -> Tracebacks:
     """Return the alignments of a query with some targets.
 
-    Identities and positives are counted as BLAST does: with the letters of the targets as they
+    Identities and positives are counted as BLAST does: with the letters of the sequences as they
     were before they were masked, and with the plain matrix.
 
     Parameters
     ----------
     query, targets
         Residue codes; masked residues are X.
-    unmasked
-        The targets without masking.
+    unmasked_query, unmasked
+        The query and the targets without masking.
     matrices
         (targets, 32, 32) scores of query codes with target codes, in units of ``1 / SCALE``.
     scores
@@ -84,7 +85,7 @@ def trace(
         numbers[:4, k] = walk.row + 1, query_end, walk.column + 1, target_end
         runs[k] = walk.runs[: walk.count][::-1].copy()
     plain = scheme.matrix.scores.astype(np.int64)
-    codes = np.frombuffer(query, np.uint8)
+    codes = np.frombuffer(unmasked_query, np.uint8)
     for k, operations in enumerate(runs):
         letters = np.frombuffer(unmasked[k], np.uint8)
         here, there = codes[numbers[0, k] :], letters[numbers[2, k] :]

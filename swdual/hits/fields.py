@@ -180,9 +180,7 @@ FIELDS: dict[str, Field] = {
     "sseq": _TARGET_ROW,
     "qseq_gapped": _QUERY_ROW,
     "sseq_gapped": _TARGET_ROW,
-    "full_qseq": Field(
-        "text", "the whole query", _repeat(lambda result: _decode(result, result.query.codes))
-    ),
+    "full_qseq": Field("text", "the whole query", _repeat(lambda result: result.query.letters)),
     "full_sseq": Field(
         "text",
         "the whole target",

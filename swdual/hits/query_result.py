@@ -86,6 +86,10 @@ class SearchParameters:
         The mode of composition-based statistics, from 0 (none) to 3.
     adjust
         Which targets get adjusted scores: "candidates" or "all".
+    mask
+        What masked the queries, with its numbers, such as "seg:12,2.2,2.5"; or "none".
+    lcase_masking
+        Whether letters of queries in lower case were masked.
     """
 
     scheme: ScoringScheme
@@ -101,6 +105,8 @@ class SearchParameters:
     top: float | None = None
     comp_based_stats: int = 0
     adjust: str = "candidates"
+    mask: str = "none"
+    lcase_masking: bool = False
 
     @property
     def strand_count(self) -> int:
@@ -290,11 +296,17 @@ class QueryResult(SequenceOf[Hit]):
             from swdual.composition.adjuster import Adjuster
 
             adjuster = Adjuster(self.params.scheme, self.params.comp_based_stats)
-            return adjuster.align(self.query.codes, self.target_codes, self.adjustments)
+            return adjuster.align(self.query, self.target_codes, self.adjustments)
         from swdual.alignment.tracer import Tracer
 
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
-        return tracer(self.query.codes, self.target_codes, self.scores, self.strands)
+        return tracer(
+            self.query.codes,
+            self.target_codes,
+            self.scores,
+            self.strands,
+            unmasked=self.query.unmasked,
+        )
 
     def name_hits(
         self, clean: Callable[[str], str] = lambda text: text

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.composition.adjuster import AdjustedScores
 from swdual.master.context import SearchContext, evaluate_scores, take_log
+from swdual.sequences.sequence import Sequence as Query
 
 
 class Traced(NamedTuple):
@@ -35,7 +36,7 @@ class Traced(NamedTuple):
 
 
 def align_candidates(
-    query: bytes,
+    query: Query,
     targets: Sequence[bytes],
     hit_indices: NDArray[np.int64],
     scores: NDArray[np.int64],
@@ -48,7 +49,9 @@ def align_candidates(
 
     Parameters
     ----------
-    query, targets
+    query
+        The query.
+    targets
         Residue codes.
     hit_indices
         (targets,) indices of the candidates in the result of the query.
@@ -64,10 +67,10 @@ def align_candidates(
     count, tracer, adjuster = len(targets), context.tracer, context.adjuster
     if adjuster is None:
         assert tracer is not None
-        found = tracer(query, targets, scores, strands, progress)
+        found = tracer(query.codes, targets, scores, strands, progress, query.unmasked)
         return Traced(count, hit_indices, found, None)
     assert context.statistics is not None
-    adjusted = adjuster.adjust(query, targets, scores, progress)
+    adjusted = adjuster.adjust(query.codes, targets, scores, progress)
     lengths = np.array([len(codes) for codes in targets], np.int64)
     raw = adjuster.unscale(adjusted.scores.scaled)
     _, log_evalues = evaluate_scores(context.statistics, raw, len(query), lengths)

@@ -40,13 +40,14 @@ class KernelSet(NamedTuple):
 
 
 COMMON = KernelSet(
-    15,
+    16,
     (
         "lanes/pack.py",
         "backends/_gotoh.py",
         "backends/_striped.py",
         "alignment/grid.py",
         "alignment/tile.py",
+        "masking/seg.py",
     ),
     ("scores", "alignments"),
 )
@@ -54,7 +55,7 @@ COMMON = KernelSet(
 
 COMPOSITION = KernelSet(
     5,
-    ("composition/adjust.py", "composition/rescore.py", "composition/trace.py", "masking/seg.py"),
+    ("composition/adjust.py", "composition/rescore.py", "composition/trace.py"),
     ("adjustments",),
 )
 """What searches with composition-based statistics use besides."""

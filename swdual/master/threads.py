@@ -167,7 +167,7 @@ def align_hits(
     """
     targets = result.targets.codes(result.ordinals[hit_indices])
     return align_candidates(
-        result.query.codes,
+        result.query,
         targets,
         hit_indices,
         result.scores[hit_indices],

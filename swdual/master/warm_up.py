@@ -12,6 +12,7 @@ import numpy as np
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.composition.adjuster import Adjuster
+from swdual.masking.seg import find_low_complexity
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
 from swdual.options import SearchOptions
@@ -41,7 +42,7 @@ def compile_scores() -> None:
 
 
 def compile_alignments() -> None:
-    """Compile what aligns a query with targets, in 8 bits and in 16."""
+    """Compile what aligns a query with targets, in 8 bits and in 16, and what masks proteins."""
     gc.disable()
     matrix = matrices.load("BLOSUM62")
     query = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
@@ -49,6 +50,7 @@ def compile_alignments() -> None:
     scores = [int(matrix.scores[[*codes], [*codes]].sum()) for codes in targets]
     strands = np.ones(len(targets), np.int8)
     Tracer(ScoringScheme(matrix))(targets[-1], targets, np.array(scores), strands)
+    find_low_complexity(targets[-1])
 
 
 def compile_adjustments() -> None:

@@ -34,6 +34,8 @@ PROTEINS = {
     "top": ["--top", "60", "-e", "1e6"],
     "composition": ["--comp-based-stats", "2", "-f", "0", "-e", "1e3"],
     "composition, not aligned": ["--comp-based-stats", "3", "-e", "1e3", *SCORES],
+    "masked": ["--mask", "tantan:0.01", "-f", "6 std qseq nident positive", "-e", "1e6"],
+    "masked, adjusted": ["--mask", "tantan:0.01", "--comp-based-stats", "2", "-e", "1e3"],
     "top of filtered": ["--top", "40", "--min-identity", "25", "-e", "1e6"],
 }
 
