@@ -19,6 +19,7 @@ from swdual.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence
 
 QUERY_RESIDUES = 300
 """The query's score with itself needs 16 bits, that with a tenth of itself needs 8."""
@@ -59,9 +60,10 @@ def compile_adjustments() -> None:
     scheme = ScoringScheme(matrices.load("BLOSUM62"))
     adjuster = Adjuster(scheme, 2)
     protein = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
-    query = PROTEIN.encode(f"{protein}{'Q' * 30}")  # part of it is masked
-    score = int(scheme.matrix.scores[[*query], [*query]].sum())
-    adjuster.trace(query, [query], adjuster.adjust(query, [query], np.array([score])))
+    codes = PROTEIN.encode(f"{protein}{'Q' * 30}")  # part of it is masked
+    score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
+    adjusted = adjuster.adjust(codes, [codes], np.array([score]))
+    adjuster.trace(Sequence("query", codes), [codes], adjusted)
 
 
 def _random_protein(generator: np.random.Generator, residues: int) -> str:
