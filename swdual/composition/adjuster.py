@@ -208,12 +208,12 @@ class Adjuster:
         return trace(
             query.codes,
             masked,
-            query.unmasked,
             targets,
             matrices,
             scores.scaled,
             self._scheme,
             progress,
+            query.unmasked,
         )
 
     @staticmethod

@@ -31,12 +31,12 @@ from swdual.sequences.scoring import ScoringScheme
 def trace(
     query: bytes,
     targets: Sequence[bytes],
-    unmasked_query: bytes,
     unmasked: Sequence[bytes],
     matrices: NDArray[np.int32],
     scores: NDArray[np.int64],
     scheme: ScoringScheme,
     progress: Progress = lambda cells: None,
+    unmasked_query: bytes | None = None,
 ) -> Tracebacks:
     """Return the alignments of a query with some targets.
 
@@ -47,8 +47,8 @@ def trace(
     ----------
     query, targets
         Residue codes; masked residues are X.
-    unmasked_query, unmasked
-        The query and the targets without masking.
+    unmasked
+        The targets without masking.
     matrices
         (targets, 32, 32) scores of query codes with target codes, in units of ``1 / SCALE``.
     scores
@@ -57,6 +57,8 @@ def trace(
         The plain matrix, and gap penalties in its units.
     progress
         Called with 0 now and then; may raise to stop the work.
+    unmasked_query
+        The query without masking; by default `query`.
 
     Raises
     ------
@@ -85,7 +87,7 @@ def trace(
         numbers[:4, k] = walk.row + 1, query_end, walk.column + 1, target_end
         runs[k] = walk.runs[: walk.count][::-1].copy()
     plain = scheme.matrix.scores.astype(np.int64)
-    codes = np.frombuffer(unmasked_query, np.uint8)
+    codes = np.frombuffer(query if unmasked_query is None else unmasked_query, np.uint8)
     for k, operations in enumerate(runs):
         letters = np.frombuffer(unmasked[k], np.uint8)
         here, there = codes[numbers[0, k] :], letters[numbers[2, k] :]
