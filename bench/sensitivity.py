@@ -25,12 +25,8 @@ import gzip
 import hashlib
 import json
 import re
-import shlex
-import shutil
 import sys
-import tempfile
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,9 +41,7 @@ from _accuracy import (
     SUPERFAMILY,
     Floats,
     Found,
-    Integers,
     areas,
-    interval,
     judge,
     mean_areas,
     observed_errors,
@@ -55,9 +49,9 @@ from _accuracy import (
     resamples,
     sensitivities,
 )
-from _report import RESULTS, machine, run, table
+from _report import RESULTS, cell, limits, markdown_table, table, write_report
+from _searches import Table, attempt, search
 
-from swdual.planning.gantt import encode_figure
 from swdual.version import __version__
 
 PROTEINS = Path(__file__).resolve().parents[1] / ".." / "shared" / "proteins"
@@ -85,11 +79,6 @@ ERRORS = np.array([0.001, 0.01, 0.1, 1, 10])
 CLAIMS = np.array([0.001, 0.01, 0.1, 1, 10, 100])
 """E-values at which errors are counted."""
 
-SWDUAL = [sys.executable, "-m", "swdual"]
-
-BLAST = [["makeblastdb", "-in", "db.fasta", "-dbtype", "prot", "-blastdb_version", "4", "-out",
-          "db"]]  # fmt: skip
-
 
 class Domain(NamedTuple):
     """A domain of known structure."""
@@ -101,113 +90,6 @@ class Domain(NamedTuple):
 
     curated: str | None
     """The same with the superfamily as curated, if there is one."""
-
-
-class Table(NamedTuple):
-    """What a method found: pairs of domains and E-values, and what it cost."""
-
-    queries: Integers
-    targets: Integers
-    evalues: Floats
-    seconds: float
-    cpu_seconds: float
-
-
-class Program(NamedTuple):
-    """How to run a program in a folder with ``q.fasta``, ``one.fasta`` and ``db.fasta``."""
-
-    preparations: list[list[str]]
-    """Commands that make its database, and what else it needs only once."""
-
-    command: Callable[[str, str, str, list[str]], list[str]]
-    """Returns its command, from threads, largest E-value, number of targets, and options."""
-
-    output: str
-    """The file that the command writes."""
-
-    read: Callable[[Iterable[str]], Iterator[tuple[str, str, str]]]
-    """Yields query, target and E-value from the lines of the output."""
-
-
-def _tabular(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Read tables with query, target and E-value; "# Query: NAME" begins another try at a query."""
-    for line in lines:
-        if line.startswith("# Query: "):
-            yield line.split()[2], "", ""
-        elif "\t" in line and line[0] != "#":
-            query, target, evalue = line.split("\t")
-            yield query, target, evalue
-
-
-def _listing(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Read the lists of best scores that ssearch36 prints."""
-    query, listed = "", False
-    for line in lines:
-        words = line.split()
-        if start := re.match(r" *\d+>>>(\S+)", line):
-            query, listed = start[1], False
-        elif line.startswith("The best scores are:"):
-            listed = True
-        elif not words:
-            listed = False
-        elif listed:
-            yield query, words[0], words[-1]
-
-
-def _hmmer(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Read the table of targets that HMMER writes."""
-    for words in (line.split() for line in lines if line[0] != "#"):
-        yield words[2], words[0], words[4]
-
-
-def _blast(program: str, n: str, e: str, k: str) -> list[str]:
-    return [
-        *(program, "-query", "q.fasta", "-db", "db", "-out", "out", "-num_threads", n),
-        *("-outfmt", "7 qseqid sseqid evalue", "-evalue", e, "-max_target_seqs", k),
-    ]
-
-
-PROGRAMS = {
-    "swdual": Program(
-        [[*SWDUAL, "makedb", "db.fasta", "db.swdual"],
-         [*SWDUAL, "search", "one.fasta", "db.swdual", "-o", "one"]],  # compiles the kernels
-        lambda n, e, k, more: [*SWDUAL, "search", "-p", n, "-e", e, "-k", k, "-o", "out",
-                               "-f", "6 qseqid sseqid evalue", *more, "q.fasta", "db.swdual"],
-        "out", _tabular,
-    ),
-    "blastp": Program(
-        BLAST, lambda n, e, k, more: [*_blast("blastp", n, e, k), *more], "out", _tabular
-    ),
-    "psiblast": Program(
-        BLAST, lambda n, e, k, more: [*_blast("psiblast", n, e, k), *more], "out", _tabular
-    ),
-    "ssearch36": Program(
-        [],
-        lambda n, e, k, more: ["ssearch36", "-q", "-T", n, "-E", e, "-b", f"={k}", "-d", "0",
-                               *more, "q.fasta", "db.fasta"],
-        "messages", _listing,
-    ),
-    "diamond": Program(
-        [["diamond", "makedb", "--in", "db.fasta", "-d", "db.dmnd"]],
-        lambda n, e, k, more: ["diamond", "blastp", "-q", "q.fasta", "-d", "db.dmnd", "-p", n,
-                               "-e", e, "-k", k, "-f", "6", "qseqid", "sseqid", "evalue",
-                               "-o", "out", *more],
-        "out", _tabular,
-    ),
-    "mmseqs": Program(
-        [["mmseqs", "createdb", "db.fasta", "mm"]],
-        lambda n, e, k, more: ["mmseqs", "easy-search", "q.fasta", "mm", "out", "mtmp",
-                               "--threads", n, "-e", e, "--max-seqs", k,
-                               "--format-output", "query,target,evalue", *more],
-        "out", _tabular,
-    ),
-    "phmmer": Program(
-        [],
-        lambda n, e, k, more: ["phmmer", "--cpu", n, "-E", e, "--noali", "--tblout", "out",
-                               *more, "q.fasta", "db.fasta"],
-        "out", _hmmer,
-    ),
-}  # fmt: skip
 
 
 def read_domains(fasta: Path, lookup: Path | None) -> list[Domain]:
@@ -223,52 +105,6 @@ def read_domains(fasta: Path, lookup: Path | None) -> list[Domain]:
         name, scope, *_ = header.split()
         domains.append(Domain(name, "".join(letters.split()), scope, curated.get(name)))
     return domains
-
-
-def search(method: str, domains: list[Domain], queries: Integers, evalue: float,
-           threads: int) -> Table:  # fmt: skip
-    """Run a method and return what it found."""
-    name, *options = shlex.split(method)
-    options = [str(Path(x).absolute()) if Path(x).is_file() else x for x in options]
-    program = PROGRAMS[name]
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        chosen = [domains[k] for k in queries]
-        for file, part in {"db": domains, "q": chosen, "one": chosen[:1]}.items():
-            text = "".join(f">{x.name}\n{x.sequence}\n" for x in part)
-            (folder / f"{file}.fasta").write_text(text)
-        for command in program.preparations:
-            run(command, folder)
-        k = str(len(domains))
-        done = run(program.command(str(threads), f"{evalue:g}", k, options), folder)
-        with (folder / program.output).open(errors="replace") as lines:
-            found = _collect(program.read(lines), [x.name for x in domains], evalue)
-    return Table(*found, done.seconds, done.cpu_seconds)
-
-
-def _collect(
-    rows: Iterable[tuple[str, str, str]], names: Sequence[str], limit: float
-) -> tuple[Integers, Integers, Floats]:
-    """Return queries, targets and the smallest E-value of each pair, up to a limit."""
-    numbers = {name: k for k, name in enumerate(names)}
-    found: dict[str, tuple[array[int], array[float]]] = {}
-    for query, target, evalue in rows:
-        if not target:  # psiblast: the next iteration replaces what the one before found
-            found.pop(query, None)
-        else:
-            targets, evalues = found.setdefault(query, (array("q"), array("d")))
-            targets.append(numbers[target])
-            evalues.append(float(evalue))
-    empty = np.empty(0, np.int64)
-    columns: list[tuple[Integers, Integers, Floats]] = [(empty, empty, np.empty(0))]
-    for query, (targets, evalues) in found.items():
-        target, evalue = np.array(targets), np.array(evalues)
-        order = np.lexsort((evalue, target))
-        best = order[np.diff(target[order], prepend=-1) > 0]
-        best = best[evalue[best] <= limit]
-        columns.append((np.full(len(best), numbers[query]), target[best], evalue[best]))
-    query_, target_, evalue_ = map(np.concatenate, zip(*columns, strict=True))
-    return query_, target_, evalue_
 
 
 def kept_or_new(tables: Path | None, about: dict[str, Any], find: Callable[[], Table]) -> Table:
@@ -306,13 +142,10 @@ def measure(found: Found, samples: int, seed: int) -> dict[str, dict[str, Floats
     }
 
 
-def _limits(measures: dict[str, dict[str, Floats]]) -> dict[str, dict[str, list[float | None]]]:
-    """Return [value, least, most] for each point of each measure; None where there is no value."""
+def _rounded(measures: dict[str, dict[str, Floats]]) -> dict[str, dict[str, list[float | None]]]:
+    """Return the `limits` of each point of each measure."""
     return {
-        name: {
-            point: [None if np.isnan(x) else float(f"{x:.4g}") for x in interval(values)]
-            for point, values in points.items()
-        }
+        name: {point: limits(values) for point, values in points.items()}
         for name, points in measures.items()
     }
 
@@ -330,7 +163,7 @@ def markdown(figures: dict[str, Any]) -> str:
         [name, f"{x['seconds']:.1f}", f"{x['cpu_seconds']:.1f}", str(x["pairs"])]
         for name, x in methods.items()
     ]
-    text.append(_markdown_table(rows))
+    text.append(markdown_table(rows))
     for truth in figures["truths"]:
         for part in ("measures", "differences"):
             for title in next(iter(methods.values()))[truth]["measures"]:
@@ -338,22 +171,12 @@ def markdown(figures: dict[str, Any]) -> str:
                 text.append(f"\n## {truth}: {title}{more}\n\n")
                 rows = [["method", *methods[against][truth]["measures"][title]]]
                 rows += [
-                    [name, *map(_cell, x[truth][part][title].values())]
+                    [name, *map(cell, x[truth][part][title].values())]
                     for name, x in methods.items()
                     if part == "measures" or name != against
                 ]
-                text.append(_markdown_table(rows))
+                text.append(markdown_table(rows))
     return "".join(text)
-
-
-def _cell(limits: list[float | None]) -> str:
-    value, least, most = ("-" if x is None else f"{x:.3g}" for x in limits)
-    return f"{value} ({least} to {most})"
-
-
-def _markdown_table(rows: list[list[str]]) -> str:
-    lines = [rows[0], ["---", *["---:"] * (len(rows[0]) - 1)], *rows[1:]]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def figure_of(curves: dict[str, dict[str, list[float]]]) -> Any:
@@ -450,24 +273,21 @@ def main(
     about = {"evalue": evalue, "queries": len(chosen), "seed": seed,
              "domains": digest.hexdigest()}  # fmt: skip
 
+    sequences = [(x.name, x.sequence) for x in domains]
+    everything = np.arange(len(domains))
     found: dict[str, Any] = {}
     values: dict[str, dict[str, Any]] = {}
     curves = {}
     for method in methods or METHODS:
-        program = shlex.split(method)[0]
-        if program not in PROGRAMS:
-            raise click.ClickException(f"unknown program {program}; known: {', '.join(PROGRAMS)}")
-        if program != "swdual" and not shutil.which(program):
-            click.echo(f"skipped: {method}: {program} is not on PATH", err=True)
-            continue
-        try:
-            result = kept_or_new(
+        result = attempt(
+            method,
+            lambda method=method: kept_or_new(  # type: ignore[misc]
                 tables,
                 {"method": method, **about},
-                lambda method=method: search(method, domains, chosen, evalue, threads),  # type: ignore[misc]
-            )
-        except click.ClickException as error:
-            click.echo(f"skipped: {method}: {error.message.strip()}", err=True)
+                lambda: search(method, sequences, chosen, everything, evalue, threads),
+            ),
+        )
+        if result is None:
             continue
         pairs = result.queries, result.targets
         judged = {key: judge(truth, chosen, pairs, result.evalues) for key, truth in truths.items()}
@@ -475,7 +295,6 @@ def main(
         curves[method] = _curve(judged["SCOPe"], evalue)
         costs = {"seconds": float(result.seconds), "cpu_seconds": float(result.cpu_seconds)}
         found[method] = {**costs, "pairs": len(result.evalues)}
-        click.echo(f"{method}: {costs['seconds']:.1f} s", err=True)
 
     if not values:
         raise click.ClickException("no method ran")
@@ -487,20 +306,15 @@ def main(
                 for title, points in measures.items()
             }
             found[method][truth] = {
-                "measures": _limits(measures),
-                "differences": _limits(differences) if method != base else {},
+                "measures": _rounded(measures),
+                "differences": _rounded(differences) if method != base else {},
             }
     figures = {**about, "domains": len(domains), "threads": threads, "resamples": samples,
                "truths": list(truths), "against": base, "methods": found}  # fmt: skip
     _print(found)
     if folder := RESULTS / __version__ if keep else out:
-        folder.mkdir(parents=True, exist_ok=True)
-        everything = {"machine": machine(), **figures, "curves": curves}
-        (folder / f"{name}.json").write_text(json.dumps(everything, indent=1) + "\n")
-        (folder / f"{name}.md").write_text(markdown(figures))
-        path = folder / f"{name}.svg"
-        path.write_bytes(encode_figure(lambda: figure_of(curves), path))
-        click.echo(f"written to {folder / name}.json, .md and .svg")
+        write_report(folder, name, {**figures, "curves": curves}, markdown(figures),
+                     lambda: figure_of(curves))  # fmt: skip
 
 
 def _print(found: dict[str, Any]) -> None:

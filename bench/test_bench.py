@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from swdual.statistics.karlin_altschul import ROBINSON
+
 pytestmark = pytest.mark.bench
 
 FOLDER = Path(__file__).parent
@@ -147,3 +149,43 @@ def test_sensitivity_of_another_program(tmp_path: Path, method: str) -> None:
     figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
     shares = figures[method]["SCOPe"]["measures"]["share before the first error"]
     assert shares["family"][0] > 0.9
+
+
+def _write_proteins(path: Path) -> None:
+    """Write 100 random proteins of 100 to 200 residues, a fifth of them biased, gzip'ed FASTA."""
+    random = np.random.default_rng(2)
+    letters = np.frombuffer("".join(ROBINSON).encode(), np.uint8)
+    ordinary = np.array([*ROBINSON.values()]) / sum(ROBINSON.values())
+    biased = 0.7 * ordinary + 0.3 * (letters == ord("N"))
+    with gzip.open(path, "wt") as stream:
+        for k, length in enumerate(random.integers(100, 201, 100)):
+            shares = ordinary if k % 5 else biased
+            protein = random.choice(letters, length, p=shares).tobytes().decode()
+            stream.write(f">p{k}\n{protein}\n")
+
+
+def test_calibration_of_synthetic_proteins(tmp_path: Path) -> None:
+    """Random queries have as many errors as claimed; biased ones too, where scores are adjusted."""
+    _write_proteins(tmp_path / "proteins.fasta.gz")
+    command = [sys.executable, FOLDER / "calibration.py", "--resamples", "50", "--queries", "30"]
+    command += ["--targets", "100", "--longest", "200", "--out", tmp_path]
+    command += ["--proteins", tmp_path / "proteins.fasta.gz"]
+    methods = ["swdual --comp-based-stats 0", "swdual --comp-based-stats 2"]
+    command += [word for method in methods for word in ("--method", method)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((tmp_path / "calibration.json").read_text())
+    ratios = {}
+    for method in methods:
+        for name, x in figures["methods"][method]["sets"].items():
+            errors, (ratio, least, most) = x["errors"][-1], x["ratios"][-1]
+            assert ratio == pytest.approx(errors / (30 * 10.5), rel=1e-3)
+            assert least <= ratio <= most
+            ratios[name, method[-1]] = ratio
+    assert 0.7 < ratios["random", "0"] < 1.3
+    assert 0.7 < ratios["random", "2"] < 1.3
+    assert 0.7 < ratios["biased", "2"] < 1.3
+    assert ratios["biased", "0"] > 1.5
+    assert figures["bits"]["biased"] > figures["bits"]["ordinary"] > 0
+    assert "| biased | swdual --comp-based-stats 2 |" in (tmp_path / "calibration.md").read_text()
+    assert (tmp_path / "calibration.svg").exists()

@@ -1,4 +1,4 @@
-"""How `bench/sensitivity.py` reads the tables of programs; `test_bench.py` runs the script."""
+"""How `_searches.py` reads the tables of programs; `test_bench.py` runs the programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from sensitivity import _collect, _hmmer, _listing, _tabular
+from _searches import _collect, _hmmer, _listing, _tabular
 
 ITERATIONS = """\
 # PSIBLAST 2.12.0+
