@@ -25,8 +25,8 @@ from swdual.errors import EngineError
 from swdual.runtime.native import native, native_family
 from swdual.sequences.scoring import ScoringScheme
 
-MAX_KEPT = 1 << 22
-"""Numbers that are kept for the way back; an alignment that needs more is found by `Walk`."""
+MAX_KEPT_BYTES = 1 << 24
+"""Size of the columns kept for the way back; an alignment that needs more is found by `Walk`."""
 
 
 def trace(
@@ -72,9 +72,10 @@ def trace(
     for width in find_widths(letters, join_targets(targets)[0], matrices, *prices):
         fitting = left[scores[left] <= width.limit]
         left = left[scores[left] > width.limit]
-        aligner = _Aligner(letters, width) if len(fitting) else None
+        if len(fitting) == 0:
+            continue
+        aligner = _Aligner(letters, width)
         for k in fitting.tolist():
-            assert aligner is not None
             progress(0)
             target, score = np.frombuffer(targets[k], np.uint8), int(scores[k])
             box = aligner.find_box(target, matrices[k], score)
@@ -118,7 +119,8 @@ class _Aligner:
         self._lanes = count_lanes(width.bits)
         size = -(-len(query) // self._lanes) * self._lanes
         self._striped = self._stripe(query)
-        self._space = width.work_space(size, self._lanes, MAX_KEPT // size)
+        columns = MAX_KEPT_BYTES * 8 // (width.bits * size)
+        self._space = width.work_space(size, self._lanes, columns)
 
     def _stripe(self, query: NDArray[np.uint8]) -> NDArray[np.uint8]:
         return stripe_query(query.astype(np.int64), self._lanes)
@@ -159,14 +161,14 @@ class _Aligner:
         target, matrix, score
             As for `find_box`.
         box
-            The result of `find_box`. The result is None if its columns are above `MAX_KEPT`.
+            The result of `find_box`. The result is None if it does not fit `MAX_KEPT_BYTES`.
         """
-        # Why the path is that of the whole matrices. H in the box is at most the whole H. Both are
-        # equal in cells from which the end is reached without loss: an alignment that scores the
-        # whole H there can be continued to one of the best score, so it begins in the box. All
-        # cells of the path are of this kind, and so is each cell for which a test of
-        # `walk_columns` holds, in the box or in the whole: so the same tests hold in both. Left of
-        # the box, H of such a cell is 0, as in the column of zeros.
+        # Why the path is that of the whole matrices: H in the box is nowhere above the whole H.
+        # Take a cell on some alignment of the best score that ends at this end. The alignment that
+        # scores the whole H of this cell, continued to this end, has the best score too. So it
+        # begins in the box, and both H are equal. All cells of the path are of this kind, and so
+        # is the cell that a test of `walk_columns` names if it holds, with either H: the same
+        # tests hold with both. Left of the box such a cell has H 0, as the column of zeros says.
         rows, first, last = box
         striped = self._stripe(self._query[:rows])
         inner = target[first:last]

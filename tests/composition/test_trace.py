@@ -57,7 +57,7 @@ def agree(query, targets, unmasked, matrices, scheme):
 def way(request, monkeypatch):
     """Every test runs with the kernel that keeps all columns, and with the one for long pairs."""
     if request.param == "long":
-        monkeypatch.setattr(module, "MAX_KEPT", 0)
+        monkeypatch.setattr(module, "MAX_KEPT_BYTES", 0)
 
 
 @pytest.mark.parametrize("prices", [(11, 1), (1, 0), (0, 1), (0, 0), (2, 1), (1, 3)], ids=str)
