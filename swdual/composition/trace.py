@@ -81,9 +81,7 @@ def trace(
             box = aligner.find_box(target, matrices[k], score)
             rows, first, last = box
             if rows == 0:
-                raise EngineError(
-                    f"the best alignment of target {k} does not have the score {score}"
-                )
+                raise _score_error(k, score)
             walked = aligner.walk_box(target, matrices[k], score, box)
             if walked is None:
                 table = matrices[k].astype(np.int64)
@@ -92,6 +90,8 @@ def trace(
                 operations = walk.runs[: walk.count][::-1].copy()
                 walked = walk.row + 1, first + walk.column + 1, operations
             query_start, target_start, runs[k] = walked
+            if len(runs[k]) == 0:
+                raise _score_error(k, score)
             numbers[:4, k] = query_start, rows, target_start, last
     plain = scheme.matrix.scores.astype(np.int64)
     codes = np.frombuffer(query, np.uint8)
@@ -100,6 +100,10 @@ def trace(
         here, there = codes[numbers[0, k] :], letters[numbers[2, k] :]
         numbers[4:, k] = tally(here, there, operations, plain)
     return Tracebacks.of(numbers, runs)
+
+
+def _score_error(k: int, score: int) -> EngineError:
+    return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
 class _Aligner:
@@ -250,7 +254,8 @@ def walk_columns(
 
     Returns
     -------
-    Where the parts of the query and of the target begin, and the number of operations.
+    Where the parts of the query and of the target begin, and the number of operations: 0 if the
+    columns hold no alignment of this score.
     """
     # Tests in the order of the rule: a pair, a gap in the query, a gap in the target; the shortest
     # gap first. A longer gap than `(goal - h) / ge` would need an H above the goal.
@@ -288,6 +293,8 @@ def walk_columns(
                 else:
                     higher += ge
                     k += 1
+            if length == 0:
+                return 0, 0, 0
             h = higher
         if kind != TARGET_ONLY:
             row -= length
