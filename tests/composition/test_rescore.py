@@ -144,6 +144,12 @@ def test_only_scores_beyond_16_bits_are_computed_in_32(scored):
     scores = rescore(query, targets, np.stack([matrix] * 6), *PLAIN).tolist()
     assert scores == [*(width.limit + n for n in (-2, -1, 0, 1, 2)), 40 * largest]
     assert scored == [(16, [0, 1, 2, 3, 4, 5]), (32, [3, 4])]
+    # The same, and then the largest score of a pair: the 16-bit number would wrap.
+    query = b"\1\1\1\1" + tail + b"\0" * (whole + 1)
+    targets = [query[4 - more :] for more in (0, 1, 2, 3, 4)]
+    scores = rescore(query, targets, np.stack([matrix] * 5), *PLAIN).tolist()
+    assert scores == [width.limit + largest + n for n in (-2, -1, 0, 1, 2)]
+    assert scored[2:] == [(16, [0, 1, 2, 3, 4]), (32, [0, 1, 2, 3, 4])]
 
 
 @pytest.mark.parametrize("largest", [1 << 14, 1 << 15])
