@@ -93,6 +93,8 @@ def trace(
             if len(runs[k]) == 0:
                 raise _score_error(k, score)
             numbers[:4, k] = query_start, rows, target_start, last
+    if len(left):
+        raise _score_error(int(left[0]), int(scores[left[0]]))
     plain = scheme.matrix.scores.astype(np.int64)
     codes = np.frombuffer(query, np.uint8)
     for k, operations in enumerate(runs):
