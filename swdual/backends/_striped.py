@@ -82,12 +82,13 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
         size: int,
         numbers: tuple[int, int, int],
         goal: int,
+        stops: bool,
         H: NDArray[np.signedinteger],
         step: int,
         E: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
     ) -> tuple[int, int]:
-        """Fill column after column, until one holds the goal.
+        """Fill column after column: all, or until one reaches the goal.
 
         Parameters
         ----------
@@ -99,8 +100,8 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
             Codes of the query in striped order: see `stripe_query`.
         numbers
             What stands for score 0, the first and each further gap residue's cost.
-        goal
-            The number to stop at.
+        goal, stops
+            A number, and whether the first column that reaches it is the last to be filled.
         H
             Receives H of column c (from 1) at ``H[c * step]``, and zeros at ``H[0]``: `size`
             numbers each. With step 0 there is one column, the last.
@@ -111,7 +112,7 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
 
         Returns
         -------
-        The largest number, and the columns that were filled.
+        The largest number, and the last column (from 1) that reaches the goal, or 0.
         """
         zero_number, gx_number, ge_number = numbers
         zero = splat(zero_number, BITS, LANES)
@@ -132,7 +133,7 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
             store(H, v, zero)
             store(E, v, zero)
         best = zero
-        left = 0
+        reaching = left = 0
         position = first
         while position < last:
             at = np.int64(residues[position]) * size
@@ -140,7 +141,7 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
             position += 1
             # Pass 1: F runs down inside each lane, starting from nothing.
             diagonal = shift_lanes(load(H, left + size - LANES, LANES), zero)
-            f = zero
+            f = highest = zero
             for v in range(0, size, LANES):
                 e = load(E, v, LANES)
                 pair = maximum(add(diagonal, load(profile, at + v, LANES)), zero)
@@ -150,7 +151,7 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
                 diagonal = load(H, left + v, LANES)
                 store(H, here + v, h)
                 store(E, v, maximum(subtract(e, ge), h))
-                best = maximum(best, h)
+                highest = maximum(highest, h)
             # Pass 2 ("lazy F"): hand F to the lane above, at most once for each lane. It stops
             # where f - ge <= h in all lanes: pass 1 gave the next row an F of at least h. It also
             # stops where f - gx <= zero: such an F raises no H, nor do those that follow from it.
@@ -171,13 +172,16 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
                 if v < size:
                     break
             left = here
-            if reaches(best, end):
-                break
+            best = maximum(best, highest)
+            if reaches(highest, end):
+                reaching = position - first
+                if stops:
+                    break
         store(lane_best, 0, best)
         number = int(lane_best[0])
         for lane in range(1, LANES):
             number = max(number, int(lane_best[lane]))
-        return number, position - first
+        return number, reaching
 
     return fill_columns
 
@@ -249,6 +253,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
                 size,
                 (zero, gx, ge),
                 HIGHEST,
+                True,
                 H,
                 0,
                 E,

@@ -1,9 +1,9 @@
 """Alignments of a query with targets that have a matrix each.
 
 The alignment is the one that `swdual.alignment` names. The kernel of `swdual.composition.rescore`
-fills the columns again up to the first that holds the score, and keeps them. Every step of the
-way back follows from H alone: a gap of k residues is optimal where the H at its other end exceeds
-this H by its price.
+finds where it ends, then the first column where one as good begins; at last it fills the columns
+between these, and keeps them. Every step of the way back follows from H alone: a gap of k residues
+is optimal where the H at its other end exceeds this H by its price.
 """
 
 from __future__ import annotations
@@ -13,19 +13,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.long import SMALL_CELLS, Walk
+from swdual.alignment.long import Walk
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, PAIR, QUERY_ONLY, TARGET_ONLY, Tracebacks
 from swdual.backend import Progress
 from swdual.backends._striped import stripe_query, striped_kernel
-from swdual.composition.rescore import BITS, KIND, count_lanes, price_gaps, set_profile
+from swdual.composition.rescore import Width, count_lanes, find_widths, profile_kernel
 from swdual.composition.sequences import join_targets, prepare_query
 from swdual.composition.tables import SCALE
 from swdual.errors import EngineError
-from swdual.lanes.score_widths import allocate_aligned
 from swdual.runtime.native import native, native_family
-from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
+
+MAX_KEPT_BYTES = 1 << 24
+"""Size of the columns kept for the way back; an alignment that needs more is found by `Walk`."""
 
 
 def trace(
@@ -67,25 +68,36 @@ def trace(
     """
     numbers = np.zeros((len(COLUMNS), len(targets)), np.int64)
     runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(targets)
-    cells = np.array([len(codes) for codes in targets], np.int64) * len(query)
-    small = np.flatnonzero((scores > 0) & (cells <= SMALL_CELLS))
+    letters = prepare_query(query)
+    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    left = np.flatnonzero(scores > 0)
     progress(0)
-    if len(small):
-        _trace_small(query, targets, matrices, scores, scheme, small, numbers, runs)
-    for k in np.flatnonzero((scores > 0) & (cells > SMALL_CELLS)).tolist():
-        walk = Walk(
-            prepare_query(query),
-            np.frombuffer(targets[k], np.uint8),
-            matrices[k].astype(np.int64),
-            SCALE * scheme.gap_open,
-            SCALE * scheme.gap_extend,
-            progress,
-        )
-        query_end, target_end = walk.walk_best(int(scores[k]))
-        if query_end == 0:
-            raise _score_error(k, scores)
-        numbers[:4, k] = walk.row + 1, query_end, walk.column + 1, target_end
-        runs[k] = walk.runs[: walk.count][::-1].copy()
+    for width in find_widths(letters, join_targets(targets)[0], matrices, *prices):
+        fitting = left[scores[left] <= width.limit]
+        left = left[scores[left] > width.limit]
+        if len(fitting) == 0:
+            continue
+        aligner = _Aligner(letters, width)
+        for k in fitting.tolist():
+            progress(0)
+            target, score = np.frombuffer(targets[k], np.uint8), int(scores[k])
+            box = aligner.find_box(target, matrices[k], score)
+            rows, first, last = box
+            if rows == 0:
+                raise _score_error(k, score)
+            walked = aligner.walk_box(target, matrices[k], score, box)
+            if walked is None:
+                table = matrices[k].astype(np.int64)
+                walk = Walk(letters[:rows], target[first:last], table, *prices, progress)
+                walk.walk_best(score)
+                operations = walk.runs[: walk.count][::-1].copy()
+                walked = walk.row + 1, first + walk.column + 1, operations
+            query_start, target_start, runs[k] = walked
+            if len(runs[k]) == 0:
+                raise _score_error(k, score)
+            numbers[:4, k] = query_start, rows, target_start, last
+    if len(left):
+        raise _score_error(int(left[0]), int(scores[left[0]]))
     plain = scheme.matrix.scores.astype(np.int64)
     codes = np.frombuffer(query if unmasked_query is None else unmasked_query, np.uint8)
     for k, operations in enumerate(runs):
@@ -95,54 +107,126 @@ def trace(
     return Tracebacks.of(numbers, runs)
 
 
-def _trace_small(
-    query: bytes,
-    targets: Sequence[bytes],
-    matrices: NDArray[np.int32],
-    scores: NDArray[np.int64],
-    scheme: ScoringScheme,
-    chosen: NDArray[np.int64],
-    numbers: NDArray[np.int64],
-    runs: list[NDArray[np.uint32]],
-) -> None:
-    """Align the query with the chosen targets, whose columns fit into memory together."""
-    lanes = count_lanes(None)
-    letters = prepare_query(query)
-    codes = stripe_query(letters.astype(np.int64), lanes)
-    residues, starts, lengths = join_targets([targets[k] for k in chosen.tolist()])
-    prices, _ = price_gaps(SCALE * scheme.gap_open, SCALE * scheme.gap_extend)
-    # Each run takes a letter at least. What is not written takes no memory.
-    room = int(lengths.sum()) + len(chosen) * len(query)
-    buffer = np.empty(room, np.uint32)
-    run_starts = np.zeros(len(chosen) + 1, np.int64)
-    bounds = np.zeros((4, len(chosen)), np.int64)
-    failed = trace_kernel(lanes)(
-        residues,
-        starts,
-        lengths,
-        letters,
-        codes,
-        matrices,
-        chosen,
-        prices,
-        scores,
-        allocate_aligned((int(lengths.max()) + 1) * len(codes), KIND),
-        allocate_aligned(len(codes), KIND),
-        allocate_aligned(CODES * len(codes), KIND),
-        allocate_aligned(lanes, KIND),
-        bounds,
-        run_starts,
-        buffer,
-    )
-    if failed >= 0:
-        raise _score_error(failed, scores)
-    numbers[:4, chosen] = bounds
-    for number, k in enumerate(chosen.tolist()):
-        runs[k] = buffer[run_starts[number] : run_starts[number + 1]]
+def _score_error(k: int, score: int) -> EngineError:
+    return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
-def _score_error(k: int, scores: NDArray[np.int64]) -> EngineError:
-    return EngineError(f"the best alignment of target {k} does not have the score {scores[k]}")
+class _Aligner:
+    """Aligns one query with targets, in numbers of one width.
+
+    Parameters
+    ----------
+    query
+        Residue codes.
+    width
+        The numbers; they can hold the scores of the targets.
+    """
+
+    def __init__(self, query: NDArray[np.uint8], width: Width) -> None:
+        self._query = query
+        self._width = width
+        self._lanes = count_lanes(width.bits)
+        size = -(-len(query) // self._lanes) * self._lanes
+        self._striped = self._stripe(query)
+        columns = MAX_KEPT_BYTES * 8 // (width.bits * size)
+        self._space = width.work_space(size, self._lanes, columns)
+
+    def _stripe(self, query: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return stripe_query(query.astype(np.int64), self._lanes)
+
+    def find_box(
+        self, target: NDArray[np.uint8], matrix: NDArray[np.int32], score: int
+    ) -> tuple[int, int, int]:
+        """Return a rectangle that holds the alignment, and all others of this score that end there.
+
+        The result is the rows (from the query's first), the first column, and the last column
+        (exclusive) of the rectangle; the alignment ends in its last row and column. It is
+        (0, 0, 0) if the best alignment has another score.
+        """
+        # The alignment ends in the first column that holds the score, in the first such row of it.
+        # Within the rows and columns up to there, all alignments of this score end in that cell.
+        # So the matrices of both prefixes, reversed, hold the score where one of them begins: the
+        # last such column is the first where any begins.
+        number, last = self._fill(target, self._striped, matrix, score, stops=True)
+        if number != score:
+            return 0, 0, 0
+        column = self._space[0][: len(self._striped)].reshape(-1, self._lanes).T.ravel()
+        rows = int(np.argmax(column[: len(self._query)] == score + self._width.prices[0])) + 1
+        backwards = self._stripe(self._query[:rows][::-1])
+        _, columns = self._fill(target[:last][::-1].copy(), backwards, matrix, score, stops=False)
+        return rows, last - columns, last
+
+    def walk_box(
+        self,
+        target: NDArray[np.uint8],
+        matrix: NDArray[np.int32],
+        score: int,
+        box: tuple[int, int, int],
+    ) -> tuple[int, int, NDArray[np.uint32]] | None:
+        """Return where the alignment begins in the query and in the target, and its operations.
+
+        Parameters
+        ----------
+        target, matrix, score
+            As for `find_box`.
+        box
+            The result of `find_box`. The result is None if it does not fit `MAX_KEPT_BYTES`.
+        """
+        # Why the path is that of the whole matrices: H in the box is nowhere above the whole H.
+        # Take a cell on some alignment of the best score that ends at this end. The alignment that
+        # scores the whole H of this cell, continued to this end, has the best score too. So it
+        # begins in the box, and both H are equal. All cells of the path are of this kind, and so
+        # is the cell that a test of `walk_columns` names if it holds, with either H: the same
+        # tests hold with both. Left of the box such a cell has H 0, as the column of zeros says.
+        rows, first, last = box
+        striped = self._stripe(self._query[:rows])
+        inner = target[first:last]
+        if (len(inner) + 1) * len(striped) > len(self._space[0]):
+            return None
+        self._fill(inner, striped, matrix, score, stops=True, step=len(striped))
+        runs = np.empty(rows + len(inner), np.uint32)
+        row, column, count = walk_columns(
+            self._space[0],
+            self._lanes,
+            len(striped),
+            self._query[:rows],
+            inner,
+            matrix,
+            self._width.prices,
+            score + self._width.prices[0],
+            runs,
+        )
+        return row, first + column, runs[:count][::-1].copy()
+
+    def _fill(
+        self,
+        target: NDArray[np.uint8],
+        striped: NDArray[np.uint8],
+        matrix: NDArray[np.int32],
+        score: int,
+        stops: bool,
+        step: int = 0,
+    ) -> tuple[int, int]:
+        """Return the best score, and the last column (from 1) that reaches the given one."""
+        H, E, profile, lane_best, low, high = self._space
+        zero = self._width.prices[0]
+        number, column = fill_kernel(self._width.bits, self._lanes)(
+            target,
+            striped,
+            matrix,
+            self._width.prices,
+            self._width.floor,
+            zero + score,
+            stops,
+            H,
+            step,
+            E,
+            profile,
+            lane_best,
+            low,
+            high,
+        )
+        return number - zero, column
 
 
 @native
@@ -156,9 +240,8 @@ def walk_columns(
     numbers: tuple[int, int, int],
     goal: int,
     runs: NDArray[np.uint32],
-    count: int,
-) -> tuple[int, int, int, int]:
-    """Walk back from the first goal in the last column to the beginning of the alignment.
+) -> tuple[int, int, int]:
+    """Walk back from the last row and column to the beginning of the alignment.
 
     Parameters
     ----------
@@ -170,26 +253,21 @@ def walk_columns(
     numbers
         What stands for score 0, the first and each further gap residue's cost.
     goal
-        The number to begin at.
-    runs, count
-        Operations, and how many of them there are: further ones are added, last first.
+        The number that stands in the last row and column: the largest.
+    runs
+        Receives the operations, last first: see `Tracebacks`.
 
     Returns
     -------
-    Beginning and end of the query's part, beginning of the target's, and the new count; the end is
-    0 if the walk fails.
+    Where the parts of the query and of the target begin, and the number of operations: 0 if the
+    columns hold no alignment of this score.
     """
     # Tests in the order of the rule: a pair, a gap in the query, a gap in the target; the shortest
     # gap first. A longer gap than `(goal - h) / ge` would need an H above the goal.
     zero, gx, ge = numbers
     rows = size // lanes
-    column = len(target)
-    row = 0
-    while row < len(query) and H[column * size + row % rows * lanes + row // rows] != goal:
-        row += 1
-    if row == len(query):
-        return 0, 0, 0, count
-    end = row + 1
+    row, column = len(query) - 1, len(target)
+    count = 0
     h = goal
     while h > zero:
         diagonal = zero
@@ -221,7 +299,7 @@ def walk_columns(
                     higher += ge
                     k += 1
             if length == 0:
-                return 0, 0, 0, count
+                return 0, 0, 0
             h = higher
         if kind != TARGET_ONLY:
             row -= length
@@ -232,94 +310,60 @@ def walk_columns(
         else:
             runs[count] = length << 4 | kind
             count += 1
-    return row + 1, end, column, count
+    return row + 1, column, count
 
 
 @native_family
-def trace_kernel(lanes: int) -> Callable[..., int]:
-    """Return the kernel that aligns targets with a matrix each.
+def fill_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
+    """Return the kernel that fills the matrices of one target.
 
     Parameters
     ----------
+    bits
+        Bits of a score: 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
     """
-    fill_columns = striped_kernel(BITS, lanes)
+    fill_columns = striped_kernel(bits, lanes)
+    set_profile = profile_kernel(bits, lanes)
 
-    def trace_targets(
-        residues: NDArray[np.uint8],
-        starts: NDArray[np.int64],
-        lengths: NDArray[np.int64],
+    def fill_target(
+        target: NDArray[np.uint8],
         query: NDArray[np.uint8],
-        striped: NDArray[np.uint8],
-        matrices: NDArray[np.int32],
-        chosen: NDArray[np.int64],
-        numbers: tuple[int, int, int],
-        scores: NDArray[np.int64],
+        matrix: NDArray[np.int32],
+        prices: tuple[int, int, int],
+        floor: int,
+        goal: int,
+        stops: bool,
         H: NDArray[np.signedinteger],
+        step: int,
         E: NDArray[np.signedinteger],
         profile: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
-        bounds: NDArray[np.int64],
-        run_starts: NDArray[np.int64],
-        runs: NDArray[np.uint32],
-    ) -> int:
-        """Align a query with some targets; return -1, or the first that has another score.
+        low: NDArray[np.int8],
+        high: NDArray[np.int8],
+    ) -> tuple[int, int]:
+        """Fill the columns of one target; parameters and results are those of `striped_kernel`.
 
         Parameters
         ----------
-        residues, starts, lengths
-            Codes of the chosen targets, and where each begins and how long it is.
-        query, striped
-            Codes of the query, and what `stripe_query` returned for them.
-        matrices, chosen, scores
-            Matrices and scores of all targets, and which of them are chosen.
-        numbers
-            What stands for score 0, the first and each further gap residue's cost.
-        H, E, profile, lane_best
-            Work space: len(striped) numbers for each column of the longest target and one more;
-            len(striped) numbers; 32 times as many; one vector.
-        bounds
-            (4, targets) receives where the query's part begins and ends, and the target's part.
-        run_starts, runs
-            Receive the operations of the targets, one after the other: see `Tracebacks`.
+        target
+            Residue codes.
+        query
+            What `stripe_query` returned.
+        matrix
+            (32, 32) scores of query codes with target codes.
+        prices, floor
+            See `Width`.
+        goal, stops, H, step
+            See `striped_kernel`.
+        E, profile, lane_best, low, high
+            Work space: see `Width.work_space`.
         """
-        size = len(striped)
-        used = 0
-        for number in range(len(chosen)):
-            k = int(chosen[number])
-            first = starts[number]
-            last = first + lengths[number]
-            goal = scores[k] + numbers[0]
-            set_profile(residues, first, last, striped, matrices[k], profile)
-            best, columns = fill_columns(
-                residues, first, last, profile, size, numbers, goal, H, size, E, lane_best
-            )
-            if best != goal:
-                return k
-            query_start, query_end, target_start, count = walk_columns(
-                H,
-                lanes,
-                size,
-                query,
-                residues[first : first + columns],
-                matrices[k],
-                numbers,
-                goal,
-                runs[used:],
-                0,
-            )
-            if query_end == 0:
-                return k
-            for other in range(count // 2):
-                mirrored = used + count - 1 - other
-                runs[used + other], runs[mirrored] = runs[mirrored], runs[used + other]
-            bounds[0, number] = query_start
-            bounds[1, number] = query_end
-            bounds[2, number] = target_start
-            bounds[3, number] = columns
-            used += count
-            run_starts[number + 1] = used
-        return -1
+        size, last = len(query), len(target)
+        set_profile(target, 0, last, query, matrix, floor, profile, low, high)
+        return fill_columns(
+            target, 0, last, profile, size, prices, goal, stops, H, step, E, lane_best
+        )
 
-    return trace_targets
+    return fill_target

@@ -8,8 +8,9 @@ from oracles.smith_waterman import local_score_gotoh
 from support.compositions import USUAL, draw, relative
 from support.properties import seeds
 
+from swdual.composition import rescore as module
 from swdual.composition.adjust import adjust
-from swdual.composition.rescore import MAX_GAP_PRICE, rescore
+from swdual.composition.rescore import MAX_GAP_PRICE, find_widths, rescore, rescore_kernel
 from swdual.composition.tables import SCALE, find_tables
 from swdual.errors import EngineError
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
@@ -102,3 +103,77 @@ def test_nothing_to_score():
     matrices = np.zeros((1, CODES, CODES), np.int32)
     assert rescore(b"\0", [], matrices[:0], 11, 1).tolist() == []
     assert rescore(b"", [b"\0"], matrices, 11, 1).tolist() == [0]
+
+
+PLAIN = (352, 32)
+"""The usual gap prices in units of an adjusted score."""
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """Return the list of (bits, targets) that kernels score from now on."""
+    calls = []
+
+    def family(bits, lanes):
+        kernel = rescore_kernel(bits, lanes)
+
+        def call(residues, starts, lengths, targets, *others):
+            calls.append((bits, targets.tolist()))
+            kernel(residues, starts, lengths, targets, *others)
+
+        return call
+
+    monkeypatch.setattr(module, "rescore_kernel", family)
+    return calls
+
+
+def test_only_scores_beyond_16_bits_are_computed_in_32(scored):
+    """Up to the limit, which is 2,000 units of the plain matrix at least, and not above it."""
+    largest = 300
+    matrix = np.full((CODES, CODES), -largest, np.int32)
+    for code, score in enumerate((largest, 1, 10, 100)):
+        matrix[code, code] = score
+    query = b"\0" * 230
+    target = np.frombuffer(query, np.uint8)
+    width = next(find_widths(target, target, matrix[np.newaxis], *PLAIN))
+    assert width.limit >= 2000 * SCALE
+    whole, rest = divmod(width.limit - 2, largest)
+    tail = b"\3" * (rest // 100) + b"\2" * (rest % 100 // 10) + b"\1" * (rest % 10)
+    query = b"\0" * whole + tail + b"\1\1\1\1"
+    targets = [query[:-4] + b"\1" * more for more in (0, 1, 2, 3, 4)] + [b"\0" * 40]
+    scores = rescore(query, targets, np.stack([matrix] * 6), *PLAIN).tolist()
+    assert scores == [*(width.limit + n for n in (-2, -1, 0, 1, 2)), 40 * largest]
+    assert scored == [(16, [0, 1, 2, 3, 4, 5]), (32, [3, 4])]
+    # The same, and then the largest score of a pair: the 16-bit number would wrap.
+    query = b"\1\1\1\1" + tail + b"\0" * (whole + 1)
+    targets = [query[4 - more :] for more in (0, 1, 2, 3, 4)]
+    scores = rescore(query, targets, np.stack([matrix] * 5), *PLAIN).tolist()
+    assert scores == [width.limit + largest + n for n in (-2, -1, 0, 1, 2)]
+    assert scored[2:] == [(16, [0, 1, 2, 3, 4]), (32, [0, 1, 2, 3, 4])]
+
+
+@pytest.mark.parametrize("largest", [1 << 14, 1 << 15])
+def test_scores_of_pairs_beyond_16_bits_are_computed_in_32(largest, scored):
+    """Also where one pair would fit, but none above it."""
+    matrices = np.full((1, CODES, CODES), -3, np.int32)
+    matrices[0, 0, 0] = largest
+    assert rescore(b"\0" * 5, [b"\0" * 5], matrices, *PLAIN).tolist() == [5 * largest]
+    assert scored[-1] == (32, [0])
+
+
+COSTS = [31_900, 32_150, 32_267, 32_268, 32_269, 32_350, 32_767, 32_768, 40_000]
+"""Around half the numbers of 16 bits, from where a gap or a pair that costs this is cut."""
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_costs_near_half_of_16_bits_are_the_oracles(cost):
+    """A gap, and a pair, between two blocks that score as much, a little less and a little more."""
+    for score in (cost - 400, cost - 1, cost, cost + 1, cost + 400):
+        matrices = np.full((1, CODES, CODES), -cost, np.int32)
+        matrices[0, 0, 0], matrices[0, 1, 1], matrices[0, 2, 2] = 1000, 1, score % 1000
+        block = b"\0" * (score // 1000) + b"\2"
+        for gap_open, between in ((cost - 1, b"\1"), (1 << 20, b"\1\3")):
+            query = block + b"\3" * (len(between) - 1) + block
+            targets = [block + between[:1] + block]
+            found = rescore(query, targets, matrices, gap_open, 1)
+            assert found.tolist() == expected(query, targets, matrices, (gap_open, 1)), score

@@ -57,7 +57,7 @@ def agree(query, targets, unmasked, matrices, scheme):
 def way(request, monkeypatch):
     """Every test runs with the kernel that keeps all columns, and with the one for long pairs."""
     if request.param == "long":
-        monkeypatch.setattr(module, "SMALL_CELLS", 0)
+        monkeypatch.setattr(module, "MAX_KEPT_BYTES", 0)
 
 
 @pytest.mark.parametrize("prices", [(11, 1), (1, 0), (0, 1), (0, 0), (2, 1), (1, 3)], ids=str)
@@ -94,8 +94,9 @@ def test_another_score_is_an_error():
     targets = [relative(rng, query, n) for n in (5, 10)]
     matrices = adjust(query, targets, TABLES, 2).matrices
     scores = rescore(query, targets, matrices, TABLES.gap_open, TABLES.gap_extend)
-    with pytest.raises(EngineError, match="target 1 does not have the score"):
-        trace(query, targets, targets, matrices, scores + np.arange(2), USUAL)
+    for more in (1, 1 << 40):
+        with pytest.raises(EngineError, match="target 1 does not have the score"):
+            trace(query, targets, targets, matrices, scores + more * np.arange(2), USUAL)
 
 
 def test_progress_may_stop_the_work():
