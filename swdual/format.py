@@ -256,7 +256,9 @@ def print_coverage(percent: float) -> str:
     >>> print_coverage(42.5), print_coverage(99.9)
     ('43', '99')
     """
-    return str(int(min(percent, 99.0) + 0.5)) if percent < 100 else "100"
+    if not 0 <= percent < 100:  # only of tables that others wrote
+        return f"{min(percent, 100.0):.0f}"
+    return str(int(min(percent, 99.0) + 0.5))
 
 
 _PRINTED: dict[str, Callable[[float], str]] = {

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.composition.adjust import SCALED
-from swdual.composition.adjuster import UNMASKED, describe_adjustment
+from swdual.composition.adjuster import describe_adjustment
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.registry import unknown
@@ -84,12 +83,6 @@ def _decode(result: QueryResult, codes: bytes) -> str:
 def _name_adjustments(result: QueryResult) -> list[str]:
     """Return how each score was adjusted for composition, in words."""
     return [describe_adjustment(kind) for kind in result.adjustments.tolist()]
-
-
-def _list_ratios(result: QueryResult) -> NDArray[np.float64]:
-    """Return the ratio of each matrix that was scaled; not-a-number for others."""
-    scaled = (result.adjustments & ~UNMASKED) == SCALED
-    return np.where(scaled, result.lambda_ratios, np.nan)
 
 
 _QUERY_ID = Field("text", "identifier of the query", _repeat(lambda result: result.query.id))
@@ -220,7 +213,9 @@ FIELDS: dict[str, Field] = {
         lambda result: result.before + np.arange(1, len(result) + 1),
     ),
     "adjustment": Field("text", "how the matrix was adjusted for composition", _name_adjustments),
-    "lambda_ratio": Field("real", "ratio by which the matrix was scaled", _list_ratios),
+    "lambda_ratio": Field(
+        "real", "ratio by which the matrix was scaled, or 1", lambda result: result.lambda_ratios
+    ),
     "device": Field("text", "what computed the score", _repeat(lambda result: result.device)),
 }
 """Every field, by its name."""

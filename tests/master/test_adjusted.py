@@ -130,7 +130,6 @@ OPTIONS = {
     "reference": {"backend": "reference"},
     "other kind": {"device": [Device("gpu", "simd", {"lanes": 16}), Device()]},
     "planner": {"planner": "self_scheduling"},
-    "memory": {"memory_limit": 512 << 20},
 }
 
 
