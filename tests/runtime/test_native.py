@@ -202,7 +202,7 @@ for lanes in map(int, sys.argv[1:]):
     assert simd.bind(database, scheme, lanes=lanes)(*call).tolist() == expected
 """
     environment = {**os.environ, "SWDUAL_CACHE_DIR": str(tmp_path)}
-    for lanes in (["128"], ["32"], ["128", "32"], ["32", "128"]):
+    for lanes in (["16"], ["128"], ["32"], ["128", "32"]):
         command = [sys.executable, "-c", program, *lanes]
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=300, check=False
