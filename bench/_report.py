@@ -8,6 +8,7 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Any, NamedTuple
 import click
 import numba
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
 from _accuracy import Floats, interval
 
 from swdual.planning.gantt import encode_figure

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import click
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
 from _accuracy import Floats, Integers
 from _report import run
 
