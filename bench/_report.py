@@ -8,6 +8,7 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,6 +18,10 @@ import click
 import numba
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parent))
+from _accuracy import Floats, interval
+
+from swdual.planning.gantt import encode_figure
 from swdual.version import __version__
 
 RESULTS = Path(__file__).parent / "results"
@@ -136,3 +141,33 @@ def table(rows: Iterable[Iterable[object]]) -> None:
     widths = [max(map(len, column)) for column in zip(*text, strict=True)]
     for row in text:
         click.echo("  ".join(x.rjust(w) for x, w in zip(row, widths, strict=True)))
+
+
+def limits(values: Floats) -> list[float | None]:
+    """Return a value with the limits of its `interval`, rounded; None where there is no value."""
+    return [None if np.isnan(x) else float(f"{x:.4g}") for x in interval(values)]
+
+
+def cell(limits: list[float | None]) -> str:
+    """Return a value and its limits as text."""
+    value, least, most = ("-" if x is None else f"{x:.3g}" for x in limits)
+    return f"{value} ({least} to {most})"
+
+
+def markdown_table(rows: list[list[str]]) -> str:
+    """Return rows as a table in Markdown; the first row has the titles."""
+    lines = [rows[0], ["---", *["---:"] * (len(rows[0]) - 1)], *rows[1:]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def write_report(
+    folder: Path, name: str, figures: dict[str, Any], text: str, draw: Callable[[], Any]
+) -> None:
+    """Write figures as JSON, their tables as Markdown, and what `draw` returns as SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    everything = {"machine": machine(), **figures}
+    (folder / f"{name}.json").write_text(json.dumps(everything, indent=1) + "\n")
+    (folder / f"{name}.md").write_text(text)
+    path = folder / f"{name}.svg"
+    path.write_bytes(encode_figure(draw, path))
+    click.echo(f"written to {folder / name}.json, .md and .svg")

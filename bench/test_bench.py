@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from swdual.statistics.karlin_altschul import ROBINSON
 
 pytestmark = pytest.mark.bench
 
@@ -77,3 +84,108 @@ def test_script_prints_its_table(arguments: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "swdual" in done.stdout
+
+
+def _write_domains(path: Path) -> None:
+    """Write four folds of two superfamilies of two families of three domains, gzip'ed FASTA."""
+    random = np.random.default_rng(1)
+    letters = np.frombuffer(b"ARNDCQEGHILKMFPSTWYV", np.uint8)
+
+    def changed(sequence: NDArray[np.uint8], share: float) -> NDArray[np.uint8]:
+        other = random.choice(letters, len(sequence))
+        return np.where(random.random(len(sequence)) < share, other, sequence)
+
+    with gzip.open(path, "wt") as stream:
+        for fold in range(4):
+            for superfamily in range(2):
+                ancestor = random.choice(letters, 80)
+                for family in range(2):
+                    parent = changed(ancestor, 0.5)
+                    for member in range(3):
+                        text = changed(parent, 0.2).tobytes().decode()
+                        name = f"d{fold}{superfamily}{family}{member}"
+                        stream.write(f">{name} a.{fold}.{superfamily}.{family}\n{text}\n")
+
+
+def _sensitivity(folder: Path, *more: str) -> str:
+    """Return what the script prints about twelve of the domains."""
+    if not (folder / "domains.fasta.gz").exists():
+        _write_domains(folder / "domains.fasta.gz")
+    command = [sys.executable, FOLDER / "sensitivity.py", "--resamples", "20", "--queries", "12"]
+    command += ["--domains", folder / "domains.fasta.gz", "--out", folder, *more]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "failed" not in done.stderr
+    return done.stdout
+
+
+def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
+    """All members of a family are found before the first error; kept tables judge the same."""
+    methods = "--method", "swdual", "--method", "swdual --stats fit"
+    first = _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods)
+    tables = list((tmp_path / "tables").iterdir())
+    times = [table.stat().st_mtime_ns for table in tables]
+    assert len(tables) == 2
+    assert _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods) == first
+    assert [table.stat().st_mtime_ns for table in tables] == times
+    assert (tmp_path / "sensitivity.svg").exists()
+    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    for method in figures.values():
+        assert method["SCOPe"]["measures"]["share before the first error"]["family"] == [1, 1, 1]
+    assert figures["swdual"]["SCOPe"]["differences"] == {}
+    assert "## SCOPe: errors per query at E-value" in (tmp_path / "sensitivity.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["blastp", "psiblast -num_iterations 2", "ssearch36", "diamond --swipe", "mmseqs", "phmmer"],
+)
+def test_sensitivity_of_another_program(tmp_path: Path, method: str) -> None:
+    """The command of each program works, and its table is understood."""
+    program = method.partition(" ")[0]
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    _sensitivity(tmp_path, "--method", method, "--evalue", "10")
+    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    shares = figures[method]["SCOPe"]["measures"]["share before the first error"]
+    assert shares["family"][0] > 0.9
+
+
+def _write_proteins(path: Path) -> None:
+    """Write 100 random proteins of 100 to 200 residues, a fifth of them biased, gzip'ed FASTA."""
+    random = np.random.default_rng(2)
+    letters = np.frombuffer("".join(ROBINSON).encode(), np.uint8)
+    ordinary = np.array([*ROBINSON.values()]) / sum(ROBINSON.values())
+    biased = 0.7 * ordinary + 0.3 * (letters == ord("N"))
+    with gzip.open(path, "wt") as stream:
+        for k, length in enumerate(random.integers(100, 201, 100)):
+            shares = ordinary if k % 5 else biased
+            protein = random.choice(letters, length, p=shares).tobytes().decode()
+            stream.write(f">p{k}\n{protein}\n")
+
+
+def test_calibration_of_synthetic_proteins(tmp_path: Path) -> None:
+    """Random queries have as many errors as claimed; biased ones too, where scores are adjusted."""
+    _write_proteins(tmp_path / "proteins.fasta.gz")
+    command = [sys.executable, FOLDER / "calibration.py", "--resamples", "50", "--queries", "30"]
+    command += ["--targets", "100", "--longest", "200", "--out", tmp_path]
+    command += ["--proteins", tmp_path / "proteins.fasta.gz"]
+    methods = ["swdual --comp-based-stats 0", "swdual --comp-based-stats 2"]
+    command += [word for method in methods for word in ("--method", method)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    figures = json.loads((tmp_path / "calibration.json").read_text())
+    ratios = {}
+    for method in methods:
+        for name, x in figures["methods"][method]["sets"].items():
+            errors, (ratio, least, most) = x["errors"][-1], x["ratios"][-1]
+            assert ratio == pytest.approx(errors / (30 * 10.5), rel=1e-3)
+            assert least <= ratio <= most
+            ratios[name, method[-1]] = ratio
+    assert 0.7 < ratios["random", "0"] < 1.3
+    assert 0.7 < ratios["random", "2"] < 1.3
+    assert 0.7 < ratios["biased", "2"] < 1.3
+    assert ratios["biased", "0"] > 1.5
+    assert figures["bits"]["biased"] > figures["bits"]["ordinary"] > 0
+    assert "| biased | swdual --comp-based-stats 2 |" in (tmp_path / "calibration.md").read_text()
+    assert (tmp_path / "calibration.svg").exists()

@@ -251,8 +251,14 @@ def print_bits(bits: float) -> str:
 
 
 def print_coverage(percent: float) -> str:
-    """Return a coverage as in BLAST: the nearest whole number, but 100 only for all of it."""
-    return f"{min(percent, 99.4):.0f}" if percent < 100 else "100"
+    """Return a coverage as in BLAST: the nearest whole number, but 100 only for all of it.
+
+    >>> print_coverage(42.5), print_coverage(99.9)
+    ('43', '99')
+    """
+    if not 0 <= percent < 100:  # only of tables that others wrote
+        return f"{min(percent, 100.0):.0f}"
+    return str(int(min(percent, 99.0) + 0.5))
 
 
 _PRINTED: dict[str, Callable[[float], str]] = {
@@ -264,4 +270,5 @@ _PRINTED: dict[str, Callable[[float], str]] = {
     "qcovhsp": print_coverage,
     "qcovs": print_coverage,
     "scovhsp": "{:.1f}".format,
+    "lambda_ratio": "{:.4f}".format,
 }

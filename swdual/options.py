@@ -17,6 +17,7 @@ from swdual import registry
 from swdual.backend import Device
 from swdual.errors import InputError
 from swdual.hits.query_result import ALIGNMENT_FILTERS, SearchParameters
+from swdual.masking.mask import parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
@@ -33,6 +34,12 @@ MAX_EVALUE = 10.0
 """Default of `evalue`."""
 
 STATS = ("table", "fit", "none")
+
+COMPOSITION_MODES = (0, 1, 2, 3)
+"""Values of `comp_based_stats`."""
+
+ADJUST = ("candidates", "all")
+"""Values of `adjust`."""
 
 MINIMA = {
     "max_target_seqs": 0,
@@ -71,8 +78,12 @@ class SearchKeywords(TypedDict, total=False):
     min_query_cover: float
     top: float | None
     stats: str
+    comp_based_stats: int | None
+    adjust: str
     dbsize: int | None
     strand: str | None
+    mask: str
+    lcase_masking: bool
     align: bool
     threads: int | None
     device: str | Iterable[Device]
@@ -124,11 +135,24 @@ class SearchOptions:
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
         scores of the query, for any scheme; "none": no E-values and bit scores.
+    comp_based_stats
+        Composition-based statistics of proteins, as BLAST's option of this name: 0 is none, 1
+        scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
+        always adjusts it. Low-complexity regions of targets are masked. By default 0.
+    adjust
+        With composition-based statistics, the targets whose scores are adjusted: "candidates", or
+        "all", which takes far longer.
     dbsize
         Residues to compute E-values with, instead of the database's own.
     strand
         "both", "plus" or "minus": which strand of a nucleotide query is compared. Of both, the
         better is kept for each target, plus where they are equal.
+    mask
+        What finds regions of low complexity or repeats in the queries: "seg" (proteins), "dust"
+        (nucleotides) or "tantan", alone or with numbers, as in "seg:12,2.2,2.5"; or "none".
+        Masked letters score as X (or N).
+    lcase_masking
+        Mask letters of queries in lower case, too.
     align
         Find the alignments during the search; otherwise each is found when it is looked at.
     threads
@@ -189,8 +213,12 @@ class SearchOptions:
     min_query_cover: float = 0.0
     top: float | None = None
     stats: str = "table"
+    comp_based_stats: int | None = None
+    adjust: str = "candidates"
     dbsize: int | None = None
     strand: str | None = None
+    mask: str = "none"
+    lcase_masking: bool = False
     align: bool = True
     threads: int | None = None
     device: str | Iterable[Device] = "auto"
@@ -221,6 +249,12 @@ class SearchOptions:
             raise InputError(
                 f"`stats` is {self.stats!r}, but it must be {', '.join(STATS[:2])} or none"
             )
+        self._check_composition()
+        if not isinstance(self.mask, str):
+            raise InputError(
+                f"`mask` is {self.mask!r}, but it must be text, such as 'seg' or 'none'"
+            )
+        parse_mask(self.mask, "mask")
         if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
             raise InputError(
                 "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
@@ -230,6 +264,19 @@ class SearchOptions:
         registry.require(planners, self.planner)
         if not isinstance(self.device, str):  # an iterator could be read only once
             object.__setattr__(self, "device", tuple(self.device))
+
+    def _check_composition(self) -> None:
+        """Check the options of composition-based statistics."""
+        mode = self.comp_based_stats
+        if mode not in (None, *COMPOSITION_MODES):
+            raise InputError(f"`comp_based_stats` is {mode!r}, but it must be 0, 1, 2 or 3")
+        if self.adjust not in ADJUST:
+            raise InputError(f"`adjust` is {self.adjust!r}, but it must be {' or '.join(ADJUST)}")
+        if mode and self.stats != "table":
+            raise InputError(
+                f"`comp_based_stats={mode}` needs the parameters of `stats='table'`, but "
+                f"`stats={self.stats!r}` was given; use `comp_based_stats=0`"
+            )
 
     @property
     def finds_alignments(self) -> bool:
@@ -262,6 +309,8 @@ class SearchOptions:
             "strand": strand,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,
+            "comp_based_stats": self.comp_based_stats or 0,
+            "mask": str(parse_mask(self.mask, "mask")),
         }
         names = (field.name for field in fields(SearchParameters))
         others = {name: getattr(self, name) for name in names if name not in own}

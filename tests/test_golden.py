@@ -211,6 +211,16 @@ def test_the_sample_is_printed_as_blastp_prints_it(sample, tmp_path):
     other_paths_are_as_good(pairs)
 
 
+def test_masked_queries_are_printed_as_blastp_prints_them(tmp_path):
+    """199 rows with the optimum; of one the alignment is another one of the same score."""
+    table = read_table("masked_blastp.tsv.gz")
+    paths = GOLDEN / "biased_queries.fasta", GOLDEN / "biased_targets.fasta"
+    results = search(*paths, mask="seg", max_target_seqs=0)
+    pairs = same_score(compared(table, results))
+    assert sum(result.query.letters != result.query.letters.upper() for result in results) >= 12
+    assert texts_agree(table, pairs, results, tmp_path) == (199, 198)
+
+
 def ssearch_agrees(table: Table, results: SearchResults, listed: int) -> None:
     """The first scores of each query are those listed, and each CIGAR has its score."""
     pairs = compared(table, results)

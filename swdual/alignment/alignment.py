@@ -133,15 +133,18 @@ class Alignment:
     def rows(self) -> tuple[str, str, str]:
         """The query's row, the row between, the target's row, with '-' where there is a gap.
 
-        The row between shows equal letters (bases as '|') and '+' for a positive score.
+        The row between shows equal letters (bases as '|') and '+' for a positive score. Masked
+        letters of the query are in lower case; the row between shows them as if they were not
+        masked, as in BLAST.
         """
         alphabet = self.scheme.matrix.alphabet
         bases = bool(alphabet.complements)
-        query = self.query.codes[self.query_start : self.query_end]
+        part = slice(self.query_start, self.query_end)
+        query, query_letters = self.query.unmasked[part], self.query.letters[part]
         target = self.target.codes[self.target_start : self.target_end]
         if self.strand < 0:
             target = alphabet.reverse_complement(target)
-        query_letters, target_letters = alphabet.decode(query), alphabet.decode(target)
+        target_letters = alphabet.decode(target)
         scores = self.scheme.matrix.scores
         if self.strand < 0:  # scored as the other strand of both
             other = list(alphabet.reverse_complement(bytes(range(len(alphabet.letters))))[::-1])
@@ -160,7 +163,9 @@ class Alignment:
                 ]
                 middles += [
                     ("|" if bases else a) if a == b else "+" if plus > 0 else " "
-                    for a, b, plus in zip(query_run, target_run, positive.tolist(), strict=True)
+                    for a, b, plus in zip(
+                        query_run.upper(), target_run, positive.tolist(), strict=True
+                    )
                 ]
                 i += count
                 j += count
@@ -182,7 +187,7 @@ class Alignment:
         parts: list[str] = []
         same = 0
         query, _, target = self.rows
-        for a, b in zip(query, target, strict=True):
+        for a, b in zip(query.upper(), target, strict=True):
             if a == b:
                 same += 1
                 continue
@@ -304,7 +309,7 @@ class Alignment:
         for a, b, query, middle, target, c, d in self.lines():
             kinds = [
                 "-" if "-" in (x, y) else "=" if x == y else "+" if z == "+" else " "
-                for x, z, y in zip(query, middle, target, strict=True)
+                for x, z, y in zip(query.upper(), middle, target, strict=True)
             ]
             rows = [
                 notebook.join(
@@ -331,9 +336,8 @@ class Alignment:
         from Bio.Seq import Seq
         from Bio.SeqRecord import SeqRecord
 
-        alphabet = self.scheme.matrix.alphabet
         target, query = (
-            SeqRecord(Seq(alphabet.decode(x.codes)), id=x.id, description=x.title)
+            SeqRecord(Seq(x.letters), id=x.id, description=x.title)
             for x in (self.target, self.query)
         )
         path = [(0, 0)]

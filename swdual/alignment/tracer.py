@@ -54,6 +54,7 @@ class Tracer:
         scores: NDArray[np.int64],
         strands: NDArray[np.int8],
         progress: Progress = lambda cells: None,
+        unmasked: bytes | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets, in their order.
 
@@ -67,12 +68,16 @@ class Tracer:
             (targets,) 1, or -1 where it is the query's other strand that has the score.
         progress
             Called with 0 now and then; may raise to stop the work.
+        unmasked
+            The residue codes of the query in which equal letters and positive scores are counted;
+            by default `query`.
 
         Raises
         ------
         EngineError
             If the best alignment of a target has another score than given.
         """
+        unmasked = query if unmasked is None else unmasked
         parts, indices = [], []
         for strand in (1, -1):
             here = np.flatnonzero((strands == strand) & (scores > 0))
@@ -80,10 +85,12 @@ class Tracer:
             here = here[np.argsort(-lengths, kind="stable")]
             block = _make_block([targets[k] for k in here.tolist()])
             if strand > 0:
-                parts.append(self._one_strand(query, block, scores[here], progress))
+                parts.append(self._one_strand(query, unmasked, block, scores[here], progress))
             elif len(here):
-                reverse = self._scheme.matrix.alphabet.reverse_complement(query)
-                traced = self._one_strand(reverse, block, scores[here], progress)
+                reverse = self._scheme.matrix.alphabet.reverse_complement
+                traced = self._one_strand(
+                    reverse(query), reverse(unmasked), block, scores[here], progress
+                )
                 parts.append(traced.reverse_strand(len(query)))
             indices.append(here)
         empty = np.flatnonzero(scores <= 0)
@@ -93,7 +100,12 @@ class Tracer:
         return Tracebacks.concatenate(parts).take(np.argsort(np.concatenate(indices)))
 
     def _one_strand(
-        self, query: bytes, targets: Block, scores: NDArray[np.int64], progress: Progress
+        self,
+        query: bytes,
+        unmasked: bytes,
+        targets: Block,
+        scores: NDArray[np.int64],
+        progress: Progress,
     ) -> Tracebacks:
         """Return the alignments of a query with targets in descending length."""
         codes = np.frombuffer(query, np.uint8)
@@ -112,8 +124,9 @@ class Tracer:
                 self._grids(codes, targets, chosen, scores, score_width, ends, runs, progress)
         for k in np.flatnonzero(long_targets | left).tolist():
             self._align_long(codes, targets, k, int(scores[k]), ends, runs, progress)
+        letters = np.frombuffer(unmasked, np.uint8)
         for k, operations in enumerate(runs):
-            here, there = codes[ends[0, k] :], _residues(targets, k)[ends[2, k] :]
+            here, there = letters[ends[0, k] :], _residues(targets, k)[ends[2, k] :]
             numbers[4:, k] = tally(here, there, operations, self._score_widths[-1].table)
         return Tracebacks.of(numbers, runs)
 

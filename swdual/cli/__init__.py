@@ -31,8 +31,8 @@ from swdual.version import __version__
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 COMMANDS = (
-    *("align", "completion", "convert", "extract", "info", "list", "makedb", "plan"),
-    *("search", "simulate", "synth"),
+    *("align", "completion", "convert", "extract", "info", "list", "makedb", "mask"),
+    *("plan", "search", "simulate", "synth"),
 )
 
 ELSEWHERE = {
@@ -40,10 +40,13 @@ ELSEWHERE = {
     "blastn": "'swdual search' compares nucleotides, and takes blastn's options",
     "makeblastdb": "'swdual makedb' builds a database, and takes makeblastdb's options",
     "blastdbcmd": "'swdual extract' gives sequences of a database, and takes blastdbcmd's options",
+    "segmasker": "'swdual mask' masks proteins and nucleotides",
+    "dustmasker": "'swdual mask' masks proteins and nucleotides",
+    "tantan": "'swdual mask --method tantan' masks proteins and nucleotides",
     "blastx": "swdual does not translate; translate the queries, then use 'swdual search'",
     "tblastn": "swdual does not translate; translate the database, then use 'swdual search'",
 }
-"""BLAST's programs, and what stands for them here."""
+"""Other programs, and what stands for them here."""
 
 
 class Terminated(BaseException):

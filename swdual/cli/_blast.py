@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 _ONE_HIT = "swdual reports one hit per target"
-_NO_MASK = "swdual masks nothing"
 _EXACT = "an exact search has no word hits to look for or to extend"
-_MASK_FIRST = f"{_NO_MASK}; write X (or N) for the letters to be masked before the search"
+_MASK_FIRST = "only queries are masked; write X (or N) for letters of the database to be masked"
+_NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "a search compares all sequences of the database; build one of those that you want"
 _NO_TAXONOMY = "a swdual database has no taxonomy; build one of the sequences that you want"
 _NO_TRANSLATION = "swdual does not translate; translate the sequences first"
@@ -40,8 +40,6 @@ class Refused(NamedTuple):
     reason: str
 
 
-_NOT_MASKED = Accepted(_NO_MASK, ("no", "false", "F", "f"), "mask the sequences first")
-
 ANSWERS: dict[str, Accepted | Refused] = {
     # Asks for what is done anyway.
     "max-hsps": Accepted(_ONE_HIT, ("1",)),
@@ -50,11 +48,8 @@ ANSWERS: dict[str, Accepted | Refused] = {
     "sorthits": Accepted(
         "hits are ordered by score", ("1", "2"), "sort the table, or the results in Python"
     ),
-    "seg": _NOT_MASKED,
-    "dust": _NOT_MASKED,
-    "soft-masking": _NOT_MASKED,
-    "comp-based-stats": Accepted(
-        "scores are not adjusted for composition", ("0", "F", "f"), "use blastp for that"
+    "soft-masking": Accepted(
+        "masked letters score as X (or N)", ("false", "F", "f"), "choose what is masked with --mask"
     ),
     "use-sw-tback": Accepted("alignments are those of Smith-Waterman"),
     "culling-limit": Accepted("no hit is left out for another", ("0",), "filter the table"),
@@ -97,14 +92,11 @@ ANSWERS: dict[str, Accepted | Refused] = {
     "remote": Refused("the search runs on this machine, or with --cluster on yours"),
     "in-pssm": Refused("queries are sequences; swdual searches with no profiles"),
     # Masks.
-    "lcase-masking": Refused(
-        "lower-case letters are compared like others; write X (or N) for those to be masked"
-    ),
     "db-soft-mask": Refused(_MASK_FIRST),
     "db-hard-mask": Refused(_MASK_FIRST),
-    "filtering-db": Refused(_MASK_FIRST),
-    "window-masker-db": Refused(_MASK_FIRST),
-    "window-masker-taxid": Refused(_MASK_FIRST),
+    "filtering-db": Refused(_NO_FILTER),
+    "window-masker-db": Refused(_NO_FILTER),
+    "window-masker-taxid": Refused(_NO_FILTER),
     "mask-data": Refused(_MASK_FIRST),
     "mask-id": Refused(_MASK_FIRST),
     "mask-desc": Refused(_MASK_FIRST),

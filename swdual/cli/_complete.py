@@ -16,7 +16,7 @@ def complete_names(kind: str, *more: str, files: bool = False, several: bool = F
     Parameters
     ----------
     kind
-        What the names stand for: a package of plug-ins such as "planners", or "matrices",
+        What the names stand for: a package of plug-ins such as "planners", or "matrices", "masks",
         "platforms", "metrics" or "devices".
     more
         Other names that the option takes.
@@ -73,6 +73,10 @@ def complete_files(ctx: click.Context, param: click.Parameter, word: str) -> lis
 def _names(kind: str) -> Iterable[str]:
     if kind == "devices":
         return ("auto", "cpu", "cuda", "hybrid")
+    if kind == "masks":
+        from swdual.masking.mask import METHODS
+
+        return METHODS
     if kind == "matrices":
         from swdual.sequences import matrices
 

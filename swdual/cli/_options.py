@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 from click.types import OptionHelpExtra
@@ -49,6 +49,20 @@ class Real(click.FloatRange):
     """A number; messages call it so."""
 
     name = "number"
+
+
+class CompositionMode(click.ParamType[int]):
+    """A mode of composition-based statistics: a number, or one of BLAST's letters."""
+
+    name = "mode"
+    LETTERS: ClassVar = {"F": 0, "T": 2, "D": 2}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of the mode. See `ParamType.convert` of click."""
+        text = str(value).upper()
+        if text not in ("0", "1", "2", "3", *self.LETTERS):
+            self.fail(f"{value!r} must be 0, 1, 2 or 3 (or BLAST's F, T or D).", param, ctx)
+        return self.LETTERS[text] if text in self.LETTERS else int(text)
 
 
 class Command(click.Command):
@@ -257,6 +271,12 @@ def option_name(parameter: click.Parameter, ctx: click.Context | None) -> str:
     written = {} if ctx is None else ctx.meta.get(_WRITTEN, {})
     own = [name for name in parameter.opts if not _ONE_DASH.fullmatch(name)] or parameter.opts
     return str(written.get(parameter.name) or max(own, key=len))
+
+
+def written_option(name: str) -> str:
+    """Return how the user wrote the option of a parameter; "" if it was not written."""
+    written: dict[str, str] = click.get_current_context().meta[_WRITTEN]
+    return written.get(name, "")
 
 
 class _Option(click.Option):

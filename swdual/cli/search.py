@@ -16,12 +16,14 @@ from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_format, complete_names
 from swdual.cli._options import (
     Command,
+    CompositionMode,
     Count,
     Real,
     limit_threads,
     option,
     output_options,
     scheme_options,
+    written_option,
 )
 from swdual.cli._size import Size
 from swdual.io.text import duration
@@ -40,12 +42,13 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 
 
 GROUPS = {
-    "Input": "query db dbtype on_invalid",
+    "Input": "query db dbtype on_invalid mask lcase_masking",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats dbsize",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
+    "dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
-    "Advanced": "align planner replan verify backend trace gantt",
+    "Advanced": "align adjust planner replan verify backend trace gantt",
 }
 
 EXAMPLES = """
@@ -152,11 +155,42 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.",
 )
 @option(
+    "--comp-based-stats",
+    blast="-comp-based-stats",
+    type=CompositionMode(),
+    metavar="MODE",
+    help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, 3.  "
+    "[default: 0]",
+)
+@option(
+    "--adjust",
+    type=click.Choice(["candidates", "all"]),
+    default="candidates",
+    show_default=True,
+    help="Targets whose scores --comp-based-stats adjusts: those that could become hits, or all.",
+)
+@option(
     "--dbsize",
     blast="-dbsize",
     type=Count(min=1),
     metavar="RESIDUES",
     help="Size of the database for E-values.  [default: its residues]",
+)
+@option(
+    "--mask",
+    blast="-seg -dust",
+    shell_complete=complete_names("masks"),
+    default="none",
+    show_default=True,
+    metavar="METHOD",
+    help="What finds low complexity in queries, to be scored as X (or N): seg (proteins), dust "
+    "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5.",
+)
+@option(
+    "--lcase-masking",
+    blast="-lcase-masking",
+    is_flag=True,
+    help="Mask letters of queries in lower case, too.",
 )
 @option(
     "--align",
@@ -240,6 +274,7 @@ def command(
     trace: str | None,
     gantt: str | None,
     progress: bool,
+    mask: str,
     **options: Any,
 ) -> None:
     """Find the best hits of each query in a database by exact Smith-Waterman alignment.
@@ -273,6 +308,7 @@ def command(
     from swdual.api import identify_search, prepare_search
     from swdual.hits.query_result import ALIGNMENT_FILTERS
     from swdual.io.output import replace_file
+    from swdual.masking.mask import METHODS, parse_mask
     from swdual.master.completion import Completion
     from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
@@ -291,6 +327,8 @@ def command(
     if resume and completion is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
     source = query if query == "-" else Path(query)
+    method = written_option("mask").lstrip("-")
+    options["mask"] = str(parse_mask(mask, "mask", method if method in METHODS else None))
     options["align"] = chosen.needs_alignment or align == "all"
     if resume and completion is not None and not force and completion.has_output():
         completion.require(identify_search(source, db, SearchOptions(**options)))

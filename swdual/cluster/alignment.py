@@ -13,7 +13,8 @@ from swdual.cluster.dispatcher import Dispatcher, RemoteTask
 from swdual.cluster.remote import AlignmentRequest, Alignments, align
 from swdual.database.database import Database
 from swdual.hits.query_result import QueryResult
-from swdual.master.merge import Traced, split_hits
+from swdual.master.alignment import Traced
+from swdual.master.merge import split_hits
 
 REMOTE_TASK_CELLS = 500_000_000
 """Cells of the alignments in one remote task, if there are so many: about 0.05 s."""
@@ -26,12 +27,12 @@ CELL_SECONDS = 2e-10
 class _Bundle:
     """The hits that one remote task aligns.
 
-    For each request `owners` has the query, counted from the first of the batch, the indices of its
-    hits, and the positions of their targets in the input.
+    For each request `owners` has the query, counted from the first of the batch, and the numbers of
+    all its candidates in the database's input.
     """
 
     requests: list[AlignmentRequest] = field(default_factory=list)
-    owners: list[tuple[int, NDArray[np.int64], list[int]]] = field(default_factory=list)
+    owners: list[tuple[int, NDArray[np.int64]]] = field(default_factory=list)
     blocks: set[int] = field(default_factory=set)
     cells: int = 0
 
@@ -75,7 +76,7 @@ class AlignmentStage:
         self._bundles: dict[int, _Bundle] = {}
         self._supplied: dict[int, dict[int, bytes]] = {}
 
-    def add(self, query: int, result: QueryResult) -> None:
+    def add(self, query: int, result: QueryResult, *, traced: bool) -> None:
         """Add the hits of a query; those of a block go to a node that has it.
 
         Parameters
@@ -83,7 +84,9 @@ class AlignmentStage:
         query
             The query, counted from the first of the batch.
         result
-            Its hits, all of which are aligned.
+            Its hits, all of which are adjusted or aligned.
+        traced
+            Whether their alignments are wanted now.
         """
         anywhere = self._dispatcher.anywhere
         for hits in split_hits(result, self._max_range_cost):
@@ -98,11 +101,16 @@ class AlignmentStage:
                 )
                 chosen = hits[here]
                 request = AlignmentRequest(
-                    result.query.codes, [*positions], result.scores[chosen], result.strands[chosen]
+                    result.query,
+                    chosen,
+                    [*positions],
+                    result.scores[chosen],
+                    result.strands[chosen],
+                    traced,
                 )
                 bundle = self._bundles.setdefault(key, _Bundle())
                 bundle.requests.append(request)
-                bundle.owners.append((query, chosen, result.ordinals[chosen].tolist()))
+                bundle.owners.append((query, result.ordinals))
                 bundle.blocks |= {*own_blocks.tolist()}
                 residues = int(result.target_lengths[chosen].sum())
                 bundle.cells += residues * len(result.query.codes)
@@ -134,8 +142,10 @@ class AlignmentStage:
     def _take_result(self, bundle: _Bundle, result: Alignments) -> None:
         """Pass on the alignments of each query, and keep the residues that came with them."""
         self._note(bundle.owners[0][0], result)
-        for index, (query, hits, ordinals) in enumerate(bundle.owners):
+        for index, (query, ordinals) in enumerate(bundle.owners):
+            traced = result.traced[index]
             if result.codes is not None:
                 supplied = self._supplied.setdefault(query, {})
-                supplied |= zip(ordinals, result.codes[index], strict=True)
-            self._take(query, Traced(hits, result.tracebacks[index]))
+                own = ordinals[traced.hit_indices].tolist()
+                supplied |= zip(own, result.codes[index], strict=True)
+            self._take(query, traced)

@@ -248,8 +248,9 @@ class DaskBatch(BatchExecution):
 
     def align(self, query: int, result: QueryResult) -> None:
         """Add the hits of a query to the alignment tasks. See `BatchExecution.align`."""
+        traced = self._context.aligns_now(len(result))
         with self._nodes.explain_lost_scheduler():
-            self._alignments.add(query, result)
+            self._alignments.add(query, result, traced=traced)
 
     def wait(self) -> None:
         """Handle the next event of the cluster. See `BatchExecution.wait`."""

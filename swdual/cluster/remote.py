@@ -17,11 +17,11 @@ from distributed import Worker, get_worker
 from distributed.utils import sync
 from numpy.typing import NDArray
 
-from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import SearchParameters
+from swdual.master.alignment import Traced, align_candidates
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, CostModel
@@ -106,27 +106,30 @@ class Scores(NamedTuple):
 
 
 class AlignmentRequest(NamedTuple):
-    """Hits of one query that a node is to align.
+    """Hits of one query that a node is to adjust and align.
 
-    The query's codes; the targets, of each block in turn their places in it; and (targets,) their
-    scores and strands as the search found them.
+    The query; (targets,) the indices of the hits in its result; the targets, of each block
+    in turn their places in it; (targets,) their scores and strands as the search found them; and
+    whether their alignments are wanted now.
     """
 
-    query: bytes
+    query: Query
+    hit_indices: NDArray[np.int64]
     positions: list[tuple[int, NDArray[np.int64]]]
     scores: NDArray[np.int64]
     strands: NDArray[np.int8]
+    traced: bool
 
 
 class Alignments(NamedTuple):
-    """The result of an alignment task: the node's address, its seconds, and the tracebacks.
+    """The result of an alignment task: the node's address, its seconds, and the hits.
 
-    If the client asked for them, also the residue codes of the targets.
+    If the client asked for them, also the residue codes of the hits' targets.
     """
 
     address: str
     seconds: float
-    tracebacks: list[Tracebacks]
+    traced: list[Traced]
     codes: list[list[bytes]] | None
 
 
@@ -157,7 +160,7 @@ class WorkerState:
         held = measure_held_bytes()
         lengths = spec.lengths.tolist()
         if options.backend == "simd":
-            compile_kernels()
+            compile_kernels(adjusts=spec.params.adjusts)
         self.context: SearchContext = build_context(
             self.database, lengths, spec.params, options, held, book
         )
@@ -311,7 +314,7 @@ def score(
 def align(
     remote_search: RemoteSearch, requests: Sequence[AlignmentRequest], with_codes: bool
 ) -> Alignments | BlockMissing:
-    """Align hits, in one thread of a node.
+    """Adjust and align hits, in one thread of a node.
 
     Parameters
     ----------
@@ -324,22 +327,32 @@ def align(
     """
     started = time.perf_counter()
     state, worker = remote_search.state, get_worker()
-    database, tracer = state.database, state.context.tracer
-    assert tracer is not None
+    database = state.database
     for block in {block for request in requests for block, _ in request.positions}:
         if not database.has_block(block):
             return BlockMissing(worker.address, block)
     check = _make_cancel_check(worker)
-    tracebacks, codes = [], []
+    traced, codes = [], []
     for request in requests:
         targets = [
             x for block, within in request.positions for x in database.codes_at(block, within)
         ]
-        tracebacks.append(tracer(request.query, targets, request.scores, request.strands, check))
+        found = align_candidates(
+            request.query,
+            targets,
+            request.hit_indices,
+            request.scores,
+            request.strands,
+            request.traced,
+            state.context,
+            check,
+        )
+        traced.append(found)
         if with_codes:
-            codes.append(targets)
+            places = np.flatnonzero(np.isin(request.hit_indices, found.hit_indices))
+            codes.append([targets[k] for k in places.tolist()])
     seconds = time.perf_counter() - started
-    return Alignments(worker.address, seconds, tracebacks, codes if with_codes else None)
+    return Alignments(worker.address, seconds, traced, codes if with_codes else None)
 
 
 @_name_host_in_errors

@@ -66,6 +66,8 @@ NAMES = {
     "qnum": "query number",
     "snum": "subject number",
     "rank": "rank",
+    "adjustment": "adjustment",
+    "lambda_ratio": "lambda ratio",
     "device": "device",
 }
 """What '# Fields:' calls each field: BLAST's words, and the like for the fields it lacks."""

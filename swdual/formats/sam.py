@@ -55,12 +55,12 @@ def write(
                 text.write(_line(name, hit, alignment, secondary))
                 secondary = SECONDARY
         if not secondary:
-            letters = _letters(result, result.query.codes)
+            letters = _letters(result, result.query.unmasked)
             text.write(f"{name}\t{UNMAPPED}\t*\t0\t0\t*\t*\t0\t0\t{letters}\t*\n")
 
 
 def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
-    codes = hit.query.codes
+    codes = hit.query.unmasked
     if alignment.strand < 0:
         codes = hit.result.targets.alphabet.reverse_complement(codes)
     values = [

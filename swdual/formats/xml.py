@@ -97,7 +97,7 @@ def _parameters(result: QueryResult) -> dict[str, object]:
         **_matrix(scheme, expect),
         "gap-open": scheme.gap_open,
         "gap-extend": scheme.gap_extend,
-        "filter": "F",
+        "filter": "F" if result.params.mask == "none" else "L;",
     }
 
 

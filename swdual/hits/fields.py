@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
+from swdual.composition.adjuster import describe_adjustment
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.registry import unknown
@@ -77,6 +78,11 @@ def _repeat(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list
 
 def _decode(result: QueryResult, codes: bytes) -> str:
     return result.targets.alphabet.decode(codes)
+
+
+def _name_adjustments(result: QueryResult) -> list[str]:
+    """Return how each score was adjusted for composition, in words."""
+    return [describe_adjustment(kind) for kind in result.adjustments.tolist()]
 
 
 _QUERY_ID = Field("text", "identifier of the query", _repeat(lambda result: result.query.id))
@@ -167,9 +173,7 @@ FIELDS: dict[str, Field] = {
     "sseq": _TARGET_ROW,
     "qseq_gapped": _QUERY_ROW,
     "sseq_gapped": _TARGET_ROW,
-    "full_qseq": Field(
-        "text", "the whole query", _repeat(lambda result: _decode(result, result.query.codes))
-    ),
+    "full_qseq": Field("text", "the whole query", _repeat(lambda result: result.query.letters)),
     "full_sseq": Field(
         "text",
         "the whole target",
@@ -207,6 +211,10 @@ FIELDS: dict[str, Field] = {
         "whole",
         "rank among the hits of the query, from 1",
         lambda result: result.before + np.arange(1, len(result) + 1),
+    ),
+    "adjustment": Field("text", "how the matrix was adjusted for composition", _name_adjustments),
+    "lambda_ratio": Field(
+        "real", "ratio by which the matrix was scaled, or 1", lambda result: result.lambda_ratios
     ),
     "device": Field("text", "what computed the score", _repeat(lambda result: result.device)),
 }

@@ -40,11 +40,20 @@ LATE_GRID_BYTES = 16 << 20
 SHOWN_HITS = 20
 """Hits of a query that a notebook shows."""
 
-HIT_COLUMNS = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues")
+HIT_COLUMNS = (
+    *("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues"),
+    *("adjustments", "lambda_ratios"),
+)
 
 
 ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
 """Options that keep a hit for what its alignment is; 0 keeps all. `_passing` computes them."""
+
+CANDIDATE_FACTOR = 10.0
+"""Targets whose plain E-value is at most so many times the limit are adjusted."""
+
+MIN_CANDIDATES, CANDIDATES_PER_HIT = 10_000, 20
+"""The best so many of these are adjusted, or so many for each hit that is wanted, if more."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,14 @@ class SearchParameters:
         Smallest percentage of equal letters in the alignment, and of the query that it covers.
     top
         A hit may score at most this percentage below its query's best; None sets no limit.
+    comp_based_stats
+        The mode of composition-based statistics, from 0 (none) to 3.
+    adjust
+        Which targets get adjusted scores: "candidates" or "all".
+    mask
+        What masked the queries, with its numbers, such as "seg:12,2.2,2.5"; or "none".
+    lcase_masking
+        Whether letters of queries in lower case were masked.
     """
 
     scheme: ScoringScheme
@@ -86,6 +103,10 @@ class SearchParameters:
     min_identity: float = 0.0
     min_query_cover: float = 0.0
     top: float | None = None
+    comp_based_stats: int = 0
+    adjust: str = "candidates"
+    mask: str = "none"
+    lcase_masking: bool = False
 
     @property
     def strand_count(self) -> int:
@@ -98,9 +119,37 @@ class SearchParameters:
         return any(getattr(self, name) > 0 for name in ALIGNMENT_FILTERS)
 
     @property
+    def adjusts(self) -> bool:
+        """Whether the scores of candidates are adjusted for composition before hits are chosen."""
+        return self.comp_based_stats > 0
+
+    @property
     def max_candidates(self) -> int:
-        """Number of a query's best targets that can be hits; 0 sets no limit."""
-        return 0 if self.filters_alignments else self.max_target_seqs
+        """Number of a query's best targets, by plain score, that can be hits; 0 sets no limit."""
+        wanted = 0 if self.filters_alignments else self.max_target_seqs
+        if not self.adjusts or not wanted:
+            return wanted
+        if self.adjust == "all":
+            return 0
+        return max(MIN_CANDIDATES, CANDIDATES_PER_HIT * wanted)
+
+    @property
+    def candidate_evalue(self) -> float:
+        """Largest plain E-value of a target that can be a hit.
+
+        Adjusted scores may be higher than plain ones. So the limit is wider where scores are
+        adjusted.
+        """
+        if not self.adjusts:
+            return self.evalue
+        if self.adjust == "all":
+            return math.inf
+        return CANDIDATE_FACTOR * self.evalue
+
+    @property
+    def candidate_raw_score(self) -> int:
+        """Smallest plain score of a target that can be a hit."""
+        return 0 if self.adjusts else self.min_raw_score
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +170,9 @@ class QueryResult(SequenceOf[Hit]):
         (hits,) 1, or -1 if the query hits with its other strand.
     bits, log_evalues
         (hits,) bit scores, and natural logarithms of the E-values; not-a-number without statistics.
+    adjustments, lambda_ratios
+        (hits,) how the scores were adjusted for composition (see `swdual.composition`), and the
+        ratio by which mode 1 scales the matrix; 0 and 1 without adjustment.
     statistics
         The statistics of the E-values, or None.
     params
@@ -143,6 +195,8 @@ class QueryResult(SequenceOf[Hit]):
     strands: NDArray[np.int8]
     bits: NDArray[np.float64]
     log_evalues: NDArray[np.float64]
+    adjustments: NDArray[np.int8]
+    lambda_ratios: NDArray[np.float64]
     statistics: Statistics | None
     params: SearchParameters
     targets: TargetRecords = field(repr=False)
@@ -238,10 +292,21 @@ class QueryResult(SequenceOf[Hit]):
         """The alignments, as columns."""
         if self.traced is not None:
             return self.traced
+        if self.params.adjusts:
+            from swdual.composition.adjuster import Adjuster
+
+            adjuster = Adjuster(self.params.scheme, self.params.comp_based_stats)
+            return adjuster.align(self.query, self.target_codes, self.adjustments)
         from swdual.alignment.tracer import Tracer
 
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
-        return tracer(self.query.codes, self.target_codes, self.scores, self.strands)
+        return tracer(
+            self.query.codes,
+            self.target_codes,
+            self.scores,
+            self.strands,
+            unmasked=self.query.unmasked,
+        )
 
     def name_hits(
         self, clean: Callable[[str], str] = lambda text: text

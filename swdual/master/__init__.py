@@ -12,6 +12,8 @@
     How much memory the search needs, and what it is used for.
 ``context``
     What all tasks share; scores one query against one range of targets.
+``alignment``
+    Adjusts the scores of some candidates, and aligns those that are still hits.
 ``checkpoint``, ``completion``
     What has been found so far, so that another search can go on; which output is complete.
 ``pipeline``

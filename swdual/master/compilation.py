@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import xxhash
 
@@ -19,29 +20,51 @@ from swdual.io.progress import COMPILING, REFRESH_SECONDS, compilation, progress
 from swdual.runtime.cache import cache_folder, source_digest
 from swdual.runtime.native_code import target_processor
 
-KERNELS = 15
-"""How many kernels the common searches use."""
 
-FILES = (
-    "lanes/pack.py",
-    "backends/_gotoh.py",
-    "backends/_striped.py",
-    "alignment/grid.py",
-    "alignment/tile.py",
+class KernelSet(NamedTuple):
+    """Kernels that some searches use.
+
+    Parameters
+    ----------
+    kernels
+        How many there are.
+    files
+        Where most of them are: what these searches load, and so takes the digest of.
+    parts
+        Functions of `warm_up`, each run by a process of its own; they take about as long.
+    """
+
+    kernels: int
+    files: tuple[str, ...]
+    parts: tuple[str, ...]
+
+
+COMMON = KernelSet(
+    16,
+    (
+        "lanes/pack.py",
+        "backends/_gotoh.py",
+        "backends/_striped.py",
+        "alignment/grid.py",
+        "alignment/tile.py",
+        "masking/seg.py",
+    ),
+    ("scores", "alignments"),
 )
-"""Where most of them are: what every search loads, and so takes the digest of."""
+"""What every search uses."""
 
-PROGRAMS = [
-    f"from swdual.master import warm_up; warm_up.compile_{part}()"
-    for part in ("scores", "alignments")
-]
-"""What the two processes run; each takes half of the time."""
+COMPOSITION = KernelSet(
+    5,
+    ("composition/adjust.py", "composition/rescore.py", "composition/trace.py"),
+    ("adjustments",),
+)
+"""What searches with composition-based statistics use besides."""
 
 _PACKAGE = Path(__file__).parents[1]
 
 
-def compile_kernels(*, shown: bool = False) -> None:
-    """Compile the kernels of the common searches, unless this was done on this machine.
+def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
+    """Compile the kernels of the usual searches, unless this was done on this machine.
 
     A file in the cache folder, named after the processor and what the kernels are made from, tells
     that it was done: looking for it takes no time. Rarer kernels, such as those for scores above
@@ -50,28 +73,40 @@ def compile_kernels(*, shown: bool = False) -> None:
 
     Parameters
     ----------
+    adjusts
+        Compile also those of composition-based statistics.
     shown
         Draw a progress bar.
     """
     folder = cache_folder()
     if folder is None:
         return
-    state = [target_processor(), *(source_digest(str(_PACKAGE / file)) for file in FILES)]
-    mark = folder / f"compiled-{xxhash.xxh3_64_hexdigest(repr(state).encode())}"
-    if mark.exists():
+    sets = (COMMON, COMPOSITION) if adjusts else (COMMON,)
+    marks = {_find_mark(folder, each): each for each in sets}
+    missing = {mark: each for mark, each in marks.items() if not mark.exists()}
+    if not missing:
         return
-    before = _count_kernels(folder)
+    before, count = _count_kernels(folder), sum(each.kernels for each in missing.values())
     with progress_bar(COMPILING, "", 1, shown=shown) as bar, ExitStack() as running:
         compilation.announce()
-        processes = [running.enter_context(_python(program)) for program in PROGRAMS]
+        parts = [part for each in missing.values() for part in each.parts]
+        processes = [running.enter_context(_python(part)) for part in parts]
         for process in processes:
             while process.poll() is None:
-                bar(min(_count_kernels(folder) - before, KERNELS), KERNELS)
+                bar(min(_count_kernels(folder) - before, count), count)
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(REFRESH_SECONDS)
     if not any(process.returncode for process in processes):
         with suppress(OSError):
-            mark.touch()
+            for mark in missing:
+                mark.touch()
+
+
+def _find_mark(folder: Path, kernel_set: KernelSet) -> Path:
+    """Return the file that tells that kernels were compiled."""
+    digests = (source_digest(str(_PACKAGE / file)) for file in kernel_set.files)
+    state = [target_processor(), *digests]
+    return folder / f"compiled-{xxhash.xxh3_64_hexdigest(repr(state).encode())}"
 
 
 def _count_kernels(folder: Path) -> int:
@@ -79,10 +114,10 @@ def _count_kernels(folder: Path) -> int:
 
 
 @contextmanager
-def _python(program: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program by the same Python, with the same swdual, until the block is left."""
+def _python(part: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a function of `warm_up` by the same Python, with the same swdual, in the block."""
     process = subprocess.Popen(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", f"from swdual.master import warm_up; warm_up.compile_{part}()"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([os.fspath(_PACKAGE.parent), *sys.path])},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

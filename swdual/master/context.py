@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tracer import Tracer
 from swdual.backend import MAX_SCORE, PrefetchingScorer, Scorer
+from swdual.composition.adjuster import Adjuster
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters, score_cutoff
 from swdual.master.candidates import Candidates, Scored, select_best
@@ -56,6 +57,8 @@ class SearchContext:
         that are fitted, and a scorer for it.
     tracer
         Finds alignments; None if none are wanted.
+    adjuster
+        Adjusts scores for composition; None in mode 0.
     planner, replan
         The options of these names.
     device
@@ -80,6 +83,7 @@ class SearchContext:
     statistics: Statistics | None
     shuffled: tuple[Database, Scorer] | None
     tracer: Tracer | None
+    adjuster: Adjuster | None
     planner: str
     replan: bool
     device: str
@@ -89,6 +93,13 @@ class SearchContext:
     checkpoint: Checkpoint | None = None
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[int, int] = field(default_factory=dict)
+
+    def aligns_now(self, hits: int) -> bool:
+        """Return whether alignments of so many hits are found during the search.
+
+        Those of very many hits are found when they are first used.
+        """
+        return self.tracer is not None and hits <= self.memory.max_completed
 
     def list_strands(self, codes: bytes) -> list[tuple[int, bytes]]:
         """Return the strands of a query to compare: 1 or -1, and the residue codes of each."""
@@ -162,7 +173,7 @@ class SearchContext:
         candidates = Candidates(
             scores, block.ordinals[positions], block.lengths[positions], strands
         )
-        if self.statistics is not None and math.isfinite(self.params.evalue):
+        if self.statistics is not None and math.isfinite(self.params.candidate_evalue):
             candidates = self._select_significant(candidates, len(codes), self.statistics)
         cutoff = max(cutoff, self._top_cutoff(candidates))
         return Scored(select_best(candidates, self.params.max_candidates, cutoff), counts)
@@ -178,25 +189,26 @@ class SearchContext:
         scores = candidates.scores.astype(np.int64)
         lengths = candidates.lengths.astype(np.int64)
         _, log_evalues = evaluate_scores(statistics, scores, query_length, lengths)
-        passing = log_evalues <= take_log(self.params.evalue)
+        passing = log_evalues <= take_log(self.params.candidate_evalue)
         return Candidates(*(column[passing] for column in candidates))
 
     def _top_cutoff(self, candidates: Candidates) -> int:
         """Return a score below which ``--top`` leaves no hit, whatever other ranges have; else 0.
 
         The best score of the query is at least the best one here, provided that the best one here
-        is a hit. With fitted statistics or filters of alignments that is not known yet.
+        is a hit. With fitted statistics, filters of alignments or adjusted scores that is not known
+        yet.
         """
         params = self.params
-        is_final = params.stats != "fit" and not params.filters_alignments
+        is_final = not (params.stats == "fit" or params.filters_alignments or params.adjusts)
         if params.top is None or not is_final or not len(candidates.scores):
             return 0
         return score_cutoff(int(candidates.scores.max()), params.top)
 
     def _cutoff(self, query_length: int) -> int:
         """Return the score cutoff of a query: no target below it can become a hit."""
-        cutoff = self.params.min_raw_score
-        if self.statistics is None or not math.isfinite(self.params.evalue):
+        cutoff = self.params.candidate_raw_score
+        if self.statistics is None or not math.isfinite(self.params.candidate_evalue):
             return cutoff
         if query_length not in self.cutoffs:
             self.cutoffs[query_length] = self._find_cutoff(query_length, self.statistics)
@@ -216,7 +228,8 @@ class SearchContext:
         def passes(score: int) -> bool:
             scores = np.full(len(lengths), score)
             _, log_evalues = statistics.evaluate(scores, query_length, lengths)
-            return bool(log_evalues.min() <= take_log(self.params.evalue) + CUTOFF_MARGIN)
+            limit = take_log(self.params.candidate_evalue)
+            return bool(log_evalues.min() <= limit + CUTOFF_MARGIN)
 
         # Invariant: scores below `low` do not pass; `high` passes or is the largest score. Most
         # cutoffs are small and an evaluation takes 0.1 ms, so double first, then bisect.
@@ -302,7 +315,10 @@ class SearchContext:
 
 
 def evaluate_scores(
-    statistics: Statistics, scores: NDArray[np.int64], query_length: int, lengths: NDArray[np.int64]
+    statistics: Statistics,
+    scores: NDArray[np.int64] | NDArray[np.float64],
+    query_length: int,
+    lengths: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (targets,) bit scores and (targets,) natural logarithms of E-values.
 

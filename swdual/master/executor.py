@@ -28,10 +28,10 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from swdual.hits.query_result import QueryResult
+from swdual.master.alignment import Traced
 from swdual.master.candidates import Scored
 from swdual.master.context import SearchContext
 from swdual.master.inputs import SearchInputs
-from swdual.master.merge import Traced
 from swdual.master.ranges import Range, TaskId
 from swdual.options import SearchOptions
 from swdual.sequences.sequence import Sequence as Query

@@ -6,17 +6,21 @@ import logging
 import os
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
 from swdual.errors import InputError
 from swdual.hits.query_result import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
+from swdual.masking.mask import Mask, parse_mask
 from swdual.master.memory import limit_to_memory
 from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
-from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
+from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.fasta import looks_like_nucleotides
 from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
@@ -25,6 +29,8 @@ from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
 
 logger = logging.getLogger("swdual")
+
+NO_MASK = Mask("none")
 
 STRANDS = ("plus", "minus", "both")
 
@@ -68,7 +74,15 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
         database = open_database(database_source, on_invalid, dbtype, limit)
         strand = choose_strand(database, options.strand)
-        queries = read_queries(query_source, database, dbtype, on_invalid, limit)
+        queries = read_queries(
+            query_source,
+            database,
+            dbtype,
+            on_invalid,
+            limit,
+            parse_mask(options.mask, "mask"),
+            options.lcase_masking,
+        )
     scheme = make_scoring_scheme(
         database,
         options.matrix,
@@ -88,8 +102,28 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         options.stats,
     )
     params = options.parameters(scheme, strand)
+    if params.adjusts:
+        _require_composition(database, params)
     cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
     return SearchInputs(database, queries, params, cells)
+
+
+def _require_composition(database: Database, params: SearchParameters) -> None:
+    """Check that scores can be adjusted for composition.
+
+    Raises
+    ------
+    InputError
+        If the database holds nucleotides.
+    StatisticsUnavailable
+        If there are no residue pair frequencies for the matrix.
+    """
+    if database.alphabet is not PROTEIN:
+        raise InputError(
+            f"`comp_based_stats={params.comp_based_stats}` is for proteins, but {database.name} "
+            "holds nucleotides; use `comp_based_stats=0`"
+        )
+    find_tables(params.scheme)
 
 
 def open_database(
@@ -172,8 +206,10 @@ def read_queries(
     dbtype: str,
     on_invalid: OnInvalid,
     memory_limit: int | None = None,
+    mask: Mask = NO_MASK,
+    lcase_masking: bool = False,
 ) -> list[Sequence]:
-    """Return the queries, in their order.
+    """Return the queries, in their order, with their masked letters.
 
     Parameters
     ----------
@@ -183,15 +219,24 @@ def read_queries(
         What is searched; the queries are read in its alphabet.
     dbtype, on_invalid, memory_limit
         As the options of `swdual.search`; with "prot", queries that look like nucleotides pass.
+    mask, lcase_masking
+        What is masked.
 
     Raises
     ------
     InputError
-        If they cannot be read, or look like nucleotides but the database holds proteins.
+        If they cannot be read, look like nucleotides but the database holds proteins, or the mask
+        is for others.
     MemoryLimitError
         If they do not fit into memory beside the database.
     """
-    found = as_sequences(source, database.alphabet, on_invalid=on_invalid, unnamed="query")
+    alphabet = database.alphabet
+    mask.require(alphabet, "mask")
+    masks = lcase_masking or mask.name != "none"
+    read_as = alphabet.cased if lcase_masking else alphabet
+    found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
+    if masks:
+        found = (_mask_letters(query, mask, alphabet) for query in found)
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
     if dbtype != "prot":
         _refuse_other_type(queries, database, source)
@@ -201,11 +246,41 @@ def read_queries(
         pluralize(len(queries), "query", "queries"),
         pluralize(residues, "residue", "residues"),
     )
+    if masks:
+        logger.debug(
+            "masked by %s: letters of %s",
+            " and ".join([str(mask)] * (mask.name != "none") + ["lower case"] * lcase_masking),
+            pluralize(sum(bool(query.shown) for query in queries), "query", "queries"),
+        )
     return queries
 
 
+def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:
+    """Return a query with its masked letters.
+
+    Parameters
+    ----------
+    query
+        The query; letters to be masked have codes with `LOWER`.
+    mask
+        What finds further letters.
+    alphabet
+        Of the result.
+    """
+    cased = np.frombuffer(query.codes, np.uint8).copy()
+    codes = cased & (LOWER - 1)
+    for start, end in mask.find(codes.tobytes(), alphabet).tolist():
+        cased[start:end] |= LOWER
+    masked = cased >= LOWER
+    if not masked.any():
+        return Sequence(query.title, codes.tobytes(), alphabet)
+    codes[masked] = alphabet.letters.index(alphabet.wildcard)
+    return Sequence(query.title, codes.tobytes(), alphabet, alphabet.cased.decode(cased.tobytes()))
+
+
 def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:
-    if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(queries)):
+    unmasked = (Sequence(query.title, query.unmasked) for query in queries)
+    if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(unmasked)):
         raise InputError(
             f"the queries look like nucleotides, but {database.name} holds proteins; swdual does "
             "not translate (as blastx does): translate the queries first, search a database of "

@@ -67,6 +67,12 @@ MIN_GRID, MIN_SHARE, MAX_SHARE = 16 * MIB, 1 * MIB, 16 * MIB
 With fewer lines, pairs of some thousand residues would already be too large for the lanes.
 """
 
+MAX_ADJUSTED_SHARE, ADJUSTED_BYTES = 2 * MIB, 40
+"""Max weight of the targets of one job that adjusts scores, and bytes for each unit of it.
+
+A target weighs at least 2 * `TARGET_COST`, and has a matrix of 4 KiB of its own.
+"""
+
 GRID_CELL_BYTES = 8
 """The lines of an alignment for each cell, where they are closest together."""
 
@@ -102,6 +108,8 @@ class Needs:
         The scorer of each worker.
     traced
         Whether alignments are found.
+    adjusted
+        Whether scores are adjusted for composition.
     fitted
         Whether E-values are fitted.
     held
@@ -114,6 +122,7 @@ class Needs:
     together: int
     scorers: SequenceOf[Scorer]
     traced: bool = True
+    adjusted: bool = False
     fitted: bool = False
     held: int = 0
 
@@ -278,7 +287,8 @@ def _memory(needs: Needs, part: float) -> Memory:
     max_range_cost = max(longest, size(MIN_RANGE, largest))
     lines = GRID_CELL_BYTES * needs.longest_query * database.manifest.longest
     grid = size(min(MIN_GRID, lines), min(GRID_BYTES, lines))
-    share = max(longest, size(min(MIN_SHARE, needs.cost), min(MAX_SHARE, needs.cost)))
+    max_share = MAX_ADJUSTED_SHARE if needs.adjusted else MAX_SHARE
+    share = max(longest, size(min(MIN_SHARE, needs.cost), min(max_share, needs.cost)))
     max_completed = size(min(MIN_COMPLETED, needs.kept), needs.kept)
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
     late = LATE_BYTES if needs.traced and max_completed < needs.kept else 0
@@ -287,7 +297,7 @@ def _memory(needs: Needs, part: float) -> Memory:
     coarsest = len(blocks) + math.ceil(needs.cost / max_range_cost)
     tasks = max(min(max_tasks, batch_queries * finest), batch_queries * coarsest)
     shared, own = _scoring(needs, max_range_cost)
-    tracing = _tracing(needs, grid, share) if needs.traced else 0
+    tracing = _tracing(needs, grid, share) if needs.traced or needs.adjusted else 0
     ranges = 0
     if any(isinstance(scorer, CachingScorer) for scorer in needs.scorers):
         width = max(scorer.width for scorer in needs.scorers)
@@ -332,7 +342,8 @@ def _tracing(needs: Needs, grid: int, share: int) -> int:
     """Return the bytes of a worker that finds alignments."""
     rows, columns = needs.longest_query, needs.database.manifest.longest
     pair = PAIR_BYTES * (rows + columns) if rows * columns > 2 * grid else 0
-    return max(grid, pair) + SHARE_BYTES * share + 200 * rows
+    share_bytes = SHARE_BYTES + needs.adjusted * ADJUSTED_BYTES
+    return max(grid, pair) + share_bytes * share + 200 * rows
 
 
 def _histogram_bytes() -> int:

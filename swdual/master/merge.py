@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
+from swdual.composition.adjuster import AdjustedScores
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.query_result import QueryResult
+from swdual.master.alignment import Traced
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.master.ranges import Range, TaskId
@@ -27,12 +29,10 @@ MAX_PARTS = 16
 TRACE_CELLS = 500_000_000
 """Cells of the alignments that one task finds."""
 
+ADJUST_CELLS = 600_000
+"""Cells that take as long to align as the adjustment of one matrix."""
 
-class Traced(NamedTuple):
-    """Alignments of some hits of one query: (hits,) their indices in the result, and tracebacks."""
-
-    hit_indices: NDArray[np.int64]
-    tracebacks: Tracebacks
+_NO_HITS = np.empty(0, np.int64)
 
 
 class HitMerger:
@@ -40,7 +40,8 @@ class HitMerger:
 
     A query goes through three states. First its ranges are scored: `add_scores` collects their
     candidates. With the last range its hits are chosen: `add_scores` returns its result, if its
-    alignments are to be found now. With the last alignment it is complete: `pop_result`.
+    scores are to be adjusted, or its alignments to be found now. With the last of these tasks it is
+    complete: `pop_result`.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ class HitMerger:
         Returns
         -------
         QueryResult or None
-            The result, if this was the last range and the hits are to be aligned now.
+            The result, if this was the last range and there are alignment tasks to do.
         """
         if scored.histogram is not None:
             self._counts[number] = self._counts.get(number, 0) + scored.histogram
@@ -123,7 +124,8 @@ class HitMerger:
         if self._ranges_left[number] > 0:
             return None
         result = self._settled[number] = self._evaluate(number, parts.pop())
-        aligned = self._context.tracer is not None and self._aligns_now(result)
+        context = self._context
+        aligned = context.adjuster is not None or context.aligns_now(len(result))
         self._traced[number] = []
         self._hits_left[number] = len(result) if aligned else 0
         return result if aligned else None
@@ -138,7 +140,7 @@ class HitMerger:
         traced
             Alignments of some of its hits.
         """
-        self._hits_left[number] -= len(traced.hit_indices)
+        self._hits_left[number] -= traced.examined
         self._traced[number].append(traced)
 
     def is_complete(self, number: int) -> bool:
@@ -148,17 +150,59 @@ class HitMerger:
     def pop_result(self, number: int) -> QueryResult:
         """Remove and return the result of a complete query, with its alignments."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
-        if self._context.tracer is not None and self._aligns_now(result):
-            hit_indices = np.concatenate(
-                [*(part.hit_indices for part in parts), np.empty(0, np.int64)]
-            )
-            joined = Tracebacks.concatenate([part.tracebacks for part in parts])
-            result = result.with_tracebacks(joined.take(np.argsort(hit_indices)))
+        context = self._context
+        if context.adjuster is not None:
+            result = self._adjust(result, parts)
+        elif context.aligns_now(len(result)):
+            order = np.argsort(np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)]))
+            result = result.with_tracebacks(_join_tracebacks(parts).take(order))
         if result.params.filters_alignments:
             result = result.select_hits()
-        if self._aligns_now(result):
+        if len(result) <= context.memory.max_completed:
             _ = result.titles  # read now, so that tables outlive the database
         return result
+
+    def _adjust(self, candidates: QueryResult, parts: list[Traced]) -> QueryResult:
+        """Return the hits of a query by their adjusted scores, best first.
+
+        Scores are compared at the scale of the adjusted matrices, so hits of equal raw scores may
+        differ; equal ones are in the order of the database's input.
+        """
+        context, statistics = self._context, candidates.statistics
+        adjuster = context.adjuster
+        assert adjuster is not None
+        assert statistics is not None
+        result = candidates.subset(
+            np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)])
+        )
+        adjusted = AdjustedScores.concatenate(
+            [part.adjusted for part in parts if part.adjusted is not None]
+        )
+        raw, lengths = adjusted.raw, result.target_lengths
+        query_length = len(result.query.codes)
+        bits, _ = evaluate_scores(statistics, raw, query_length, lengths)
+        unrounded = adjuster.unscale(adjusted.scaled)
+        _, log_evalues = evaluate_scores(statistics, unrounded, query_length, lengths)
+        result = replace(
+            result,
+            scores=raw,
+            bits=bits,
+            log_evalues=log_evalues,
+            adjustments=adjusted.adjustments,
+            lambda_ratios=adjusted.lambda_ratios,
+        )
+        if all(part.tracebacks is not None for part in parts):
+            result = result.with_tracebacks(_join_tracebacks(parts))
+        params = context.params
+        order = np.lexsort((result.ordinals, -adjusted.scaled))
+        if params.min_score > 0:
+            order = order[bits[order] >= params.min_score]
+        result = result.subset(order)
+        if params.filters_alignments:
+            return result
+        if params.top is not None:
+            result = result.within(params.top)
+        return result.top(params.max_target_seqs) if params.max_target_seqs else result
 
     def _evaluate(self, number: int, candidates: Candidates) -> QueryResult:
         """Return the hits of a query that pass every filter that needs no alignment."""
@@ -181,6 +225,8 @@ class HitMerger:
             strands.astype(np.int8),
             bits,
             log_evalues,
+            np.zeros(len(scores), np.int8),
+            np.ones(len(scores)),
             statistics,
             context.params,
             context.database,
@@ -188,17 +234,20 @@ class HitMerger:
         )
         params = context.params
         if statistics is not None:
-            passing = log_evalues <= take_log(params.evalue)
-            if params.min_score > 0:
+            passing = log_evalues <= take_log(params.candidate_evalue)
+            if params.min_score > 0 and not params.adjusts:
                 passing &= bits >= params.min_score
             result = result if passing.all() else result.subset(np.flatnonzero(passing))
-        if params.top is None or params.filters_alignments:
+        if params.top is None or params.filters_alignments or params.adjusts:
             return result
         return result.within(params.top)
 
-    def _aligns_now(self, result: QueryResult) -> bool:
-        """Return whether alignments are found now. Those of very many hits are found when read."""
-        return len(result) <= self._context.memory.max_completed
+
+def _join_tracebacks(parts: list[Traced]) -> Tracebacks:
+    """Return the alignments of all parts, one after the other."""
+    return Tracebacks.concatenate(
+        [part.tracebacks for part in parts if part.tracebacks is not None]
+    )
 
 
 def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int64]]:
@@ -222,6 +271,8 @@ def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int6
     order = np.argsort(-result.target_lengths, kind="stable")
     residues = np.cumsum(result.target_lengths[order])
     cells = residues * len(result.query.codes)
+    if result.params.adjusts:
+        cells += ADJUST_CELLS * np.arange(1, len(order) + 1)
     costs = residues + 2 * TARGET_COST * np.arange(1, len(order) + 1)
     parts = np.maximum(cells // TRACE_CELLS, costs // max_range_cost)
     cuts = np.flatnonzero(np.diff(parts)) + 1

@@ -6,7 +6,8 @@
 3. Submit: the executor runs the tasks. `SearchContext.score` is the work of such a task.
 4. Merge: `HitMerger` collects the candidates of each query, and keeps its best hits. The journal
    gets the result of each task.
-5. Align: the hits of a query become tasks, too, as soon as all its scores are there.
+5. Align: the hits of a query become tasks, too, as soon as all its scores are there. With
+   composition-based statistics these tasks adjust the scores of candidates first.
 6. Yield: results leave in the order of the queries.
 
 The executor runs tasks on threads of this machine or on the nodes of a cluster: see `executor`.
@@ -21,11 +22,12 @@ from typing import Protocol
 
 from swdual.hits.query_result import QueryResult
 from swdual.io.text import pluralize
+from swdual.master.alignment import Traced
 from swdual.master.candidates import Scored
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
-from swdual.master.merge import HitMerger, Traced
+from swdual.master.merge import HitMerger
 from swdual.master.ranges import Range
 from swdual.master.serialization import serialize
 from swdual.sequences.sequence import Sequence

@@ -21,7 +21,7 @@ from swdual.master.inputs import SearchInputs, read_inputs
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.pipeline import run_pipeline
 from swdual.master.threads import ThreadExecutor
-from swdual.master.weak_queries import warn_of_weak_queries
+from swdual.master.weak_queries import warn_of_low_complexity, warn_of_weak_queries
 from swdual.master.worker import Worker
 from swdual.options import Progress, SearchOptions
 from swdual.sequences.sequence import Sequence
@@ -126,6 +126,7 @@ class Search:
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, options.task
         )
+        warn_of_low_complexity(self.queries, self.database, self.params)
         if options.journal is None:
             return context
         checkpoint = Checkpoint(options.journal, self.identity, self.database, options.resume)

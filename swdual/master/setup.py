@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
+from swdual.composition.adjuster import Adjuster
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters
 from swdual.io.text import pluralize
@@ -174,6 +175,7 @@ def make_context(
         make_statistics(database, params),
         shuffled,
         Tracer(params.scheme, memory.grid) if options.finds_alignments else None,
+        Adjuster(params.scheme, params.comp_based_stats) if params.adjusts else None,
         options.planner,
         options.replan,
         device,
@@ -227,7 +229,17 @@ def estimate_needs(
     together = compute_max_batch_queries(kept, fitted=fitted)
     if options.planner != DUAL:
         held += NUMBA_BYTES
-    return Needs(database, lengths, kept, together, [], options.finds_alignments, fitted, held)
+    return Needs(
+        database,
+        lengths,
+        kept,
+        together,
+        scorers=[],
+        traced=options.finds_alignments,
+        adjusted=params.adjusts,
+        fitted=fitted,
+        held=held,
+    )
 
 
 def make_statistics(database: Database, params: SearchParameters) -> TableStatistics | None:

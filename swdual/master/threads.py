@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
+from swdual.master.alignment import Traced, align_candidates
 from swdual.master.candidates import Scored
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.executor import BatchExecution, BatchListener, Executor
 from swdual.master.inputs import SearchInputs
-from swdual.master.merge import Traced, split_hits
+from swdual.master.merge import split_hits
 from swdual.master.ranges import Range, TaskId
 from swdual.master.scoring_stage import ScoringStage
 from swdual.master.setup import build_context, resolve_devices
@@ -53,7 +54,7 @@ class ThreadExecutor(Executor):
             if not database.has_block(block):
                 database.block(block)  # raises: a missing file must not end the search hours later
         if self._compiles_first and options.backend == "simd":
-            compile_kernels(shown=shown)
+            compile_kernels(adjusts=inputs.params.adjusts, shown=shown)
         lengths = [len(query.codes) for query in inputs.queries]
         with progress_bar("measuring the workers", "", 1, shown=shown):
             return build_context(database, lengths, inputs.params, options, held_bytes)
@@ -149,7 +150,7 @@ def align_hits(
     worker: Worker,
     progress: Progress,
 ) -> Traced:
-    """Align some hits of a query; the work of an alignment task.
+    """Adjust and align some hits of a query; the work of an alignment task.
 
     It runs on a CPU, also in the thread of a GPU worker.
 
@@ -165,7 +166,13 @@ def align_hits(
         Called now and then; raises an exception to stop the work.
     """
     targets = result.targets.codes(result.ordinals[hit_indices])
-    scores, strands = result.scores[hit_indices], result.strands[hit_indices]
-    tracer = context.tracer
-    assert tracer is not None
-    return Traced(hit_indices, tracer(result.query.codes, targets, scores, strands, progress))
+    return align_candidates(
+        result.query,
+        targets,
+        hit_indices,
+        result.scores[hit_indices],
+        result.strands[hit_indices],
+        context.aligns_now(len(result)),
+        context,
+        progress,
+    )

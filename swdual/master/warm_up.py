@@ -11,12 +11,15 @@ import numpy as np
 
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
+from swdual.composition.adjuster import Adjuster
+from swdual.masking.seg import find_low_complexity
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
 from swdual.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence
 
 QUERY_RESIDUES = 300
 """The query's score with itself needs 16 bits, that with a tenth of itself needs 8."""
@@ -40,7 +43,7 @@ def compile_scores() -> None:
 
 
 def compile_alignments() -> None:
-    """Compile what aligns a query with targets, in 8 bits and in 16."""
+    """Compile what aligns a query with targets, in 8 bits and in 16, and what masks proteins."""
     gc.disable()
     matrix = matrices.load("BLOSUM62")
     query = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
@@ -48,6 +51,19 @@ def compile_alignments() -> None:
     scores = [int(matrix.scores[[*codes], [*codes]].sum()) for codes in targets]
     strands = np.ones(len(targets), np.int8)
     Tracer(ScoringScheme(matrix))(targets[-1], targets, np.array(scores), strands)
+    find_low_complexity(targets[-1])
+
+
+def compile_adjustments() -> None:
+    """Compile what adjusts scores for composition, and aligns with the adjusted matrices."""
+    gc.disable()
+    scheme = ScoringScheme(matrices.load("BLOSUM62"))
+    adjuster = Adjuster(scheme, 2)
+    protein = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
+    codes = PROTEIN.encode(f"{protein}{'Q' * 30}")  # part of it is masked
+    score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
+    adjusted = adjuster.adjust(codes, [codes], np.array([score]))
+    adjuster.trace(Sequence("query", codes), [codes], adjusted)
 
 
 def _random_protein(generator: np.random.Generator, residues: int) -> str:

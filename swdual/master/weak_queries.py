@@ -1,4 +1,4 @@
-"""What queries can hope for: which are too short or too poor to find anything but themselves."""
+"""Queries that will find too little, being short, or too much, being of low complexity."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from swdual.database.database import Database
 from swdual.hits.query_result import SearchParameters
 from swdual.io.text import pluralize
+from swdual.masking.mask import OF_TYPE, parse_mask
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.model import Statistics
@@ -25,6 +26,15 @@ SURE_SCORE = 1000
 
 LENGTHS = 32
 """Lengths of targets that are tried: E-values of proteins depend on them."""
+
+LOW_COMPLEXITY = 0.5
+"""The share of a query that is masked if the query is of low complexity."""
+
+CHECKED_RESIDUES = 1_000_000
+"""So many residues of the first queries are searched for low complexity: 0.1 s."""
+
+SHOWN_QUERIES = 3
+"""Identifiers in a warning."""
 
 SHORT_TASKS = {"prot": "blastp-short", "nucl": "blastn-short"}
 
@@ -48,7 +58,6 @@ def warn_of_weak_queries(
     weak = find_weak_queries(queries, database, params, statistics)
     if not weak:
         return
-    shown = ", ".join(weak[:3]) + (", ..." if len(weak) > 3 else "")
     short = SHORT_TASKS[database.alphabet.name]
     other = "" if task == short else f"`task={short!r}` or "
     logger.warning(
@@ -59,9 +68,70 @@ def warn_of_weak_queries(
             "queries are so short, or have so many unknown letters,",
         ),
         params.evalue,
-        shown,
+        _name_some(weak),
         other,
     )
+
+
+def warn_of_low_complexity(
+    queries: Many[Sequence], database: Database, params: SearchParameters
+) -> None:
+    """Log a warning that names queries of low complexity, if nothing is done about it.
+
+    Parameters
+    ----------
+    queries, database, params
+        As for `find_low_complexity`.
+    """
+    found = find_low_complexity(queries, database, params)
+    if not found:
+        return
+    method = OF_TYPE[database.alphabet.name]
+    other = " or `comp_based_stats=2`" if database.alphabet is PROTEIN else ""
+    logger.warning(
+        "%s of low complexity and may hit unrelated targets with small E-values: %s; "
+        "use `mask='%s'`%s",
+        pluralize(len(found), "query is", "queries are"),
+        _name_some(found),
+        method,
+        other,
+    )
+
+
+def find_low_complexity(
+    queries: Many[Sequence], database: Database, params: SearchParameters
+) -> list[str]:
+    """Return the identifiers of queries that are mostly of low complexity.
+
+    These are queries of which BLAST's masks, SEG or DUST, mask at least `LOW_COMPLEXITY`. There are
+    none where queries are masked, scores are adjusted, or E-values are not those of the table.
+    Queries behind the first `CHECKED_RESIDUES` residues are not looked at.
+
+    Parameters
+    ----------
+    queries, database, params
+        The search.
+    """
+    is_safe = params.mask != "none" or params.lcase_masking or params.adjusts
+    if is_safe or params.stats != "table":
+        return []
+    mask = parse_mask(OF_TYPE[database.alphabet.name], "mask")
+    found = []
+    residues = 0
+    for query in queries:
+        residues += len(query)
+        if residues > CHECKED_RESIDUES:
+            break
+        intervals = mask.find(query.codes, database.alphabet)
+        if (intervals[:, 1] - intervals[:, 0]).sum() >= LOW_COMPLEXITY * len(query):
+            found.append(query.id)
+    return found
+
+
+def _name_some(identifiers: list[str]) -> str:
+    """Return the first identifiers, for a message."""
+    more = ", ..." if len(identifiers) > SHOWN_QUERIES else ""
+    return ", ".join(identifiers[:SHOWN_QUERIES]) + more
 
 
 def find_weak_queries(

@@ -7,6 +7,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
+import xxhash
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -93,13 +94,35 @@ def compile_native(name: str, dispatcher: Any, arguments: tuple[ArgumentType, ..
     foreign = {name for name in used if not name.startswith("llvm.")} - _LIBRARY_FUNCTIONS
     if foreign:
         raise TypeError(f"the kernel {name} is not self-contained: it uses {sorted(foreign)}")
+    symbol = _hide_symbols(module, compiled.fndesc.llvm_func_name, f"{name}{arguments}")
     result = dispatcher.overloads[tuple(taken_types)].signature.return_type
     is_tuple = isinstance(result, types.BaseTuple)
     items = [] if result == types.none else [*result] if is_tuple else [result]
     results = "".join(_kind(item) for item in items)
-    return NativeCode(
-        compiled.fndesc.llvm_func_name, results, is_tuple, target_machine().emit_object(module)
-    )
+    return NativeCode(symbol, results, is_tuple, target_machine().emit_object(module))
+
+
+def _hide_symbols(module: Any, entry: str, unique: str) -> str:
+    """Hide all functions and variables of a module but one function, and return its new name.
+
+    Numba numbers the functions of a process. So object code from two processes may have different
+    functions of the same name, and the linker would take the one that was loaded first for both.
+
+    Parameters
+    ----------
+    module
+        The module, which is changed.
+    entry
+        Name of the function that stays visible.
+    unique
+        What tells this kernel from all others; its new name is made of it.
+    """
+    for value in (*module.functions, *module.global_variables):
+        if not value.is_declaration and value.name != entry:
+            value.linkage = "internal"
+    symbol = f"swdual_{xxhash.xxh3_64_hexdigest(unique.encode())}"
+    module.get_function(entry).name = symbol
+    return symbol
 
 
 def _kind(number: Any) -> str:

@@ -36,6 +36,7 @@ from swdual.runtime.native_code import (
     BOOLEAN,
     FLOAT,
     INTEGER,
+    OBJECT_FORMAT,
     ArgumentType,
     NativeCode,
     target_machine,
@@ -129,7 +130,8 @@ class NativeKernel:
             return None
         import llvmlite
 
-        facts = source_digest(self._file), llvmlite.__version__, *target_processor(), types
+        digest, processor = source_digest(self._file), target_processor()
+        facts = OBJECT_FORMAT, digest, llvmlite.__version__, *processor, types
         return folder / f"{self.name}-{xxhash.xxh3_64_hexdigest(repr(facts).encode())}.native"
 
 

@@ -11,6 +11,9 @@ import xxhash
 INTEGER, FLOAT, BOOLEAN = "i", "f", "b"
 """Types of numbers: int64, float64 and bool; each takes one word."""
 
+OBJECT_FORMAT = 2
+"""Grows with each change of how kernels become object code, so that older files are not used."""
+
 ArgumentType = tuple[str, int, str] | str
 """An array's item type, dimensions and layout ("C", or "A" for any); a number's type, or "(ii)"."""
 

@@ -1,13 +1,13 @@
 """Letters and their codes: NCBI's protein letters and the IUPAC nucleotides.
 
-Letters are kept as written, apart from lower case, so that results can show them. The matrix
-decides how rare letters score: U as C and O as X, as in BLAST.
+Letters are kept as written, so that results can show them; lower case is kept by `Alphabet.cased`
+only. The matrix decides how rare letters score: U as C and O as X, as in BLAST.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 CODES = 32
@@ -18,6 +18,9 @@ PAD = 31
 
 ALIGNMENT = 16
 """Sequences laid end to end begin on multiples of this many bytes, with `PAD` between them."""
+
+LOWER = 32
+"""Added to the code of a letter in lower case, by alphabets that keep it."""
 
 INVALID = 255
 """The code of a byte that is not a letter of the alphabet, in `Alphabet.encoding`."""
@@ -39,6 +42,8 @@ class Alphabet:
         Other spellings, as pairs of letters: ("U", "T") reads U as T.
     complements
         The complement of each of `letters`; "" if there is none.
+    keeps_case
+        Whether `LOWER` is added to the codes of letters in lower case.
     """
 
     name: str
@@ -46,6 +51,7 @@ class Alphabet:
     wildcard: str
     aliases: tuple[tuple[str, str], ...] = ()
     complements: str = ""
+    keeps_case: bool = False
 
     def __reduce__(self) -> tuple[Callable[[str], Alphabet], tuple[str]]:
         """Pickle as a name: a process has one object of each alphabet."""
@@ -57,18 +63,31 @@ class Alphabet:
         return "proteins" if self.name == "prot" else "nucleotides"
 
     @cached_property
+    def cased(self) -> Alphabet:
+        """The same letters, with other codes in lower case; only for reading and showing.
+
+        >>> PROTEIN.cased.decode(PROTEIN.cased.encode("MKvl*aW"))
+        'MKvl*aW'
+        """
+        return replace(self, keeps_case=True)
+
+    @cached_property
     def encoding(self) -> bytes:
         """256 bytes for `bytes.translate`: the code of each byte, or `INVALID`."""
         table = bytearray([INVALID] * 256)
         spellings = [(letter, letter) for letter in self.letters] + list(self.aliases)
+        lower = LOWER if self.keeps_case else 0
         for spelling, letter in spellings:
-            table[ord(spelling)] = table[ord(spelling.lower())] = self.letters.index(letter)
+            code = self.letters.index(letter)
+            table[ord(spelling.lower())] = code | lower
+            table[ord(spelling)] = code  # last: `*` has no lower case
         return bytes(table)
 
     @cached_property
     def decoding(self) -> bytes:
         """256 bytes for `bytes.translate`: the letter of each code ('?' where there is none)."""
-        return self.letters.encode().ljust(256, b"?")
+        table = self.letters.encode().ljust(LOWER, b"?")
+        return (table + table.lower() if self.keeps_case else table).ljust(256, b"?")
 
     def encode(self, sequence: str) -> bytes:
         """Return the codes of a sequence, one byte per letter; `INVALID` for invalid letters.

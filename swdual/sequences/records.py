@@ -90,7 +90,7 @@ def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]
     elif isinstance(source, bytes):
         yield "", source.decode("latin-1")
     elif isinstance(source, Sequence):
-        yield source.title, source.codes if source.alphabet is alphabet else source.letters
+        yield source.title, source.unmasked if source.alphabet is alphabet else source.letters
     elif hasattr(source, "seq") and hasattr(source, "id"):
         description = getattr(source, "description", "") or source.id
         title = description if description.startswith(source.id) else source.id

@@ -30,6 +30,9 @@ class Sequence:
         The code of each residue.
     alphabet
         The letters of these codes.
+    shown
+        Where letters are masked: all letters as they were written, masked ones in lower case.
+        `codes` have X (or N) there. Empty: nothing is masked.
 
     >>> sequence = Sequence("s1 a test", PROTEIN.encode("MKVLAW"))
     >>> str(sequence), len(sequence), sequence.id
@@ -39,6 +42,7 @@ class Sequence:
     title: str
     codes: bytes
     alphabet: Alphabet = PROTEIN
+    shown: str = ""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -47,7 +51,7 @@ class Sequence:
         return self.letters
 
     def __repr__(self) -> str:
-        first = self.alphabet.decode(self.codes[:REPR_LETTERS])
+        first = (self.shown or self.alphabet.decode(self.codes[:REPR_LETTERS]))[:REPR_LETTERS]
         more = "..." if len(self.codes) > REPR_LETTERS else ""
         return f"<Sequence {self.id!r}: {len(self.codes):,} residues, {first}{more}>"
 
@@ -58,8 +62,13 @@ class Sequence:
 
     @property
     def letters(self) -> str:
-        """The residues as text, in upper case."""
-        return self.alphabet.decode(self.codes)
+        """The residues as text, in upper case; masked ones in lower case."""
+        return self.shown or self.alphabet.decode(self.codes)
+
+    @property
+    def unmasked(self) -> bytes:
+        """The code of each residue as it was written."""
+        return self.alphabet.encode(self.shown) if self.shown else self.codes
 
     def to_fasta(self, width: int = LINE_LETTERS) -> str:
         """Return the record as FASTA: the header line, then lines of `width` letters.
@@ -69,9 +78,7 @@ class Sequence:
         MKVL
         AW
         """
-        letters = self.letters
-        lines = (letters[first : first + width] for first in range(0, len(letters), width))
-        return "\n".join((f">{self.title}", *lines, ""))
+        return format_fasta(self.title, self.letters, width)
 
 
 class Batch(NamedTuple):
@@ -120,6 +127,16 @@ def batch_of(sequences: Iterable[Sequence]) -> Batch:
         np.frombuffer(b"".join(parts), np.uint8),
         np.array(lengths, np.int64),
     )
+
+
+def format_fasta(title: str, letters: str, width: int) -> str:
+    """Return a header line, then lines of `width` letters.
+
+    >>> format_fasta("s1 a test", "MKVlaw", 4)
+    '>s1 a test\\nMKVl\\naw\\n'
+    """
+    lines = (letters[first : first + width] for first in range(0, len(letters), width))
+    return "\n".join((f">{title}", *lines, ""))
 
 
 def first_word(title: str) -> str:

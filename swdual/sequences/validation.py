@@ -96,7 +96,7 @@ class Validator:
         return None
 
     def _refusal(self, letter: str, line: int, proteins: bool) -> InputError:
-        if proteins and self.alphabet is not PROTEIN:
+        if proteins and self.alphabet.name != PROTEIN.name:
             message = (
                 f"{letter!r} is not a nucleotide letter, and the file looks like proteins; swdual "
                 "does not translate: compare proteins with proteins"
@@ -107,7 +107,7 @@ class Validator:
                 "remove the gaps, or use `on_invalid='skip'`"
             )
         else:
-            kind = "an amino acid" if self.alphabet is PROTEIN else "a nucleotide"
+            kind = "an amino acid" if self.alphabet.name == PROTEIN.name else "a nucleotide"
             message = (
                 f"{letter!r} is not {kind} letter; use `on_invalid='replace'` to read it as "
                 f"{self.alphabet.wildcard}, or `on_invalid='skip'` to skip such records"

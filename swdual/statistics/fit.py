@@ -93,7 +93,10 @@ class Fit:
     observed: tuple[int, ...]
 
     def evaluate(
-        self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
+        self,
+        scores: NDArray[np.int64] | NDArray[np.float64],
+        query_length: int,
+        target_lengths: NDArray[np.int64],
     ) -> Evaluation:
         """Return bit scores and E-values of the targets of the query that was fitted.
 

@@ -28,14 +28,17 @@ class Statistics(Protocol):
     """Turns raw scores into bit scores and E-values."""
 
     def evaluate(
-        self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
+        self,
+        scores: NDArray[np.int64] | NDArray[np.float64],
+        query_length: int,
+        target_lengths: NDArray[np.int64],
     ) -> Evaluation:
         """Return the bit score and the E-value of each target of one query.
 
         Parameters
         ----------
         scores
-            (targets,) raw scores.
+            (targets,) raw scores; adjusted ones need not be whole.
         query_length
             In residues.
         target_lengths

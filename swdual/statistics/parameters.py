@@ -92,7 +92,7 @@ def gapped(scheme: ScoringScheme) -> Parameters:
 
 def _protein(scheme: ScoringScheme) -> Parameters:
     table = _ncbi()["protein"]
-    name = next((name for name in table if _same(scheme.matrix, load(name))), None)
+    name = next((name for name in table if same_scores(scheme.matrix, load(name))), None)
     if name is None:
         raise StatisticsUnavailable(
             f"matrix {scheme.matrix.name}: there are no tabled E-value parameters for its scores "
@@ -128,7 +128,7 @@ def _nucleotide(scheme: ScoringScheme) -> Parameters:
     reward, penalty = (int(score) for score in scheme.matrix.scores[0, :2])
     divisor = max(math.gcd(reward, penalty), 1)
     name = f"{reward // divisor}/{penalty // divisor}"
-    uniform = reward > 0 > penalty and _same(scheme.matrix, match_mismatch(reward, penalty))
+    uniform = reward > 0 > penalty and same_scores(scheme.matrix, match_mismatch(reward, penalty))
     if not uniform or name not in table:
         raise StatisticsUnavailable(
             f"matrix {scheme.matrix.name}: there are no tabled E-value parameters for its scores "
@@ -156,7 +156,8 @@ def _nucleotide(scheme: ScoringScheme) -> Parameters:
     return Parameters(*parameters, without_gaps, even_scores=entry["even_scores"])
 
 
-def _same(one: SubstitutionMatrix, other: SubstitutionMatrix) -> bool:
+def same_scores(one: SubstitutionMatrix, other: SubstitutionMatrix) -> bool:
+    """Return whether two matrices agree in the scores of residues with a background frequency."""
     codes = np.flatnonzero(background(one.alphabet))
     block = np.ix_(codes, codes)
     return np.array_equal(one.scores[block], other.scores[block])

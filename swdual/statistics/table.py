@@ -45,7 +45,10 @@ class TableStatistics:
         self.sequences = sequences
 
     def evaluate(
-        self, scores: NDArray[np.int64], query_length: int, target_lengths: NDArray[np.int64]
+        self,
+        scores: NDArray[np.int64] | NDArray[np.float64],
+        query_length: int,
+        target_lengths: NDArray[np.int64],
     ) -> Evaluation:
         """Return bit scores and E-values of the targets of one query. See `Statistics.evaluate`."""
         p = self.parameters

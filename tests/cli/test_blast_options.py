@@ -105,12 +105,102 @@ def test_an_option_is_called_as_it_was_written(refuses, option, words):
         (["-task", "megablast"], "task 'megablast' is not supported"),
         (["-task", "blastn"], "-task blastn compares nucleotides, but t.fa holds proteins"),
         (["-reward", "1"], "-reward and --penalty score nucleotides"),
+        (["-comp_based_stats", "4"], "'4' must be 0, 1, 2 or 3 (or BLAST's F, T or D)"),
+        (["-comp_based_stats", "2", "--stats", "fit"], "-comp_based_stats 2 needs the parameters"),
     ],
 )
 def test_an_error_of_the_library_names_options(refuses, arguments, words):
     """Those that were written, or swdual's own."""
     outcome = refuses(1, [words], "search", "q.fa", "t.fa", *arguments)
     assert "`" not in outcome.err
+
+
+LOW = "MKVLWDEFGHIK" + "Q" * 30 + "NQRSTVWYCDEF"
+LOW_BASES = "ACGTTGCATGCATCGATCGATTAGCTAGG" + "A" * 40 + "CGATGCTAGCTAGGGATCTATTCG"
+
+
+@pytest.fixture
+def low(here):
+    """Files of sequences of which a part has low complexity, or is in lower case."""
+    (here / "p.fa").write_text(f">p\n{LOW}\n")
+    (here / "n.fa").write_text(f">n\n{LOW_BASES}\n")
+    (here / "l.fa").write_text(f">p\n{LOW.replace('Q' * 30, 'q' * 30)}\n")
+    (here / "x.fa").write_text(f">p\n{LOW.replace('Q' * 30, 'X' * 30)}\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "blast", "own"),
+    [
+        ("p", ["-seg", "yes"], ["--mask", "seg"]),
+        ("p", ["-seg", "12 2.2 2.5"], ["--mask", "seg:12,2.2,2.5"]),
+        ("p", ["-seg=10 1.8 2.1"], ["--mask", "seg:10,1.8,2.1"]),
+        ("p", ["-seg", "no"], []),
+        ("p", ["-seg", "yes", "--mask", "none"], []),
+        ("p", ["-dust", "no"], ["--mask", "none"]),
+        ("n", ["-dust", "yes", "-soft_masking", "false"], ["--mask", "dust"]),
+        ("n", ["-dust", "20 64 1"], ["--mask", "dust:20,64,1"]),
+        ("n", ["-dust", "no"], []),
+        ("l", ["-lcase_masking"], ["--lcase-masking"]),
+    ],
+)
+def test_masks_are_understood_as_blast_spells_them(run, low, name, blast, own):
+    """And as swdual spells them; a masked letter is in lower case, whatever masked it."""
+    pair = ("search", f"{name}.fa", f"{name}.fa", "-f", "6 score qstart qend qseq full_qseq")
+    found = run(*pair, *blast)
+    assert (found.code, found.out) == (0, run(*pair, *own).out)
+    assert found.out
+    masked = not ({"no", "none"} & {*blast})
+    assert (found.out != found.out.upper()) == masked
+    assert (found.out != run(*pair).out) == masked
+
+
+def test_lower_case_scores_as_x_only_if_that_is_asked_for(run, low):
+    """In the numbers; the letters of the query are shown as they were written."""
+    pair = ["t.fa", "-f", "6 qseqid sseqid score evalue qstart qend sstart send", "-e", "1e6"]
+    (hard, lower, plain, upper) = (
+        run("search", *words, *pair).out
+        for words in (["x.fa"], ["l.fa", "--lcase-masking"], ["l.fa"], ["p.fa"])
+    )
+    assert hard == lower
+    assert plain == upper
+    table = ["l.fa", "p.fa", "-f", "6 score qseq nident"]
+    (line,) = run("search", *table, "--lcase-masking").out.splitlines()
+    score, letters, identities = line.split("\t")
+    assert letters == LOW.replace("Q" * 30, "q" * 30)
+    assert int(identities) == len(LOW)
+    assert int(score) == int(run("search", "x.fa", "p.fa", "-f", "6 score").out)
+    assert letters.lower() != letters
+    shown = run("search", "l.fa", "p.fa", "-f", "0", "--lcase-masking").out
+    assert f"Query  1   {letters}  54" in shown
+    assert f"           {LOW}\n" in shown
+    xml = run("search", "l.fa", "p.fa", "-f", "5", "--mask", "seg").out
+    assert f"<Hsp_qseq>{letters}</Hsp_qseq>" in xml
+    assert f"<Hsp_midline>{LOW}</Hsp_midline>" in xml
+    assert "<Parameters_filter>L;</Parameters_filter>" in xml
+    sam = run("search", "l.fa", "p.fa", "-f", "sam", "--lcase-masking").out
+    assert f"\t{LOW}\t" in sam
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--mask", "segg"],
+            "--mask: unknown method 'segg'; did you mean seg? There are: dust, none, seg, tantan",
+        ),
+        (["-seg", "12 2.2"], "-seg is '12 2.2', but seg takes window, locut, hicut, such as"),
+        (["-seg", "12 2.5 2.2"], "-seg is '12 2.5 2.2', but locut (2.5) may not be above hicut"),
+        (["-dust", "yes"], "-dust is dust:20,64,1, but dust masks nucleotides, and these are"),
+        (["--mask", "tantan:7"], "but the threshold of tantan is a number from 0 to 1, such as"),
+        (["--mask", "none:1"], "--mask is 'none:1', but none takes no numbers"),
+        (["--dbtype", "nucl", "--mask", "seg"], "seg masks proteins, and these are nucleotides"),
+    ],
+)
+def test_impossible_masks_are_refused(refuses, low, words, message):
+    """By the option as it was written, in one line."""
+    name = "n.fa" if "nucl" in words else "p.fa"
+    outcome = refuses(1, [message], "search", name, name, *words)
+    assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("option", ["-num_alignments", "-num_descriptions"])
@@ -121,6 +211,14 @@ def test_the_hits_that_are_shown_are_the_hits_that_are_kept(run, refuses, option
     refuses(1, ["-max_target_seqs"], *pair, option, "0")
     words = ["every hit is shown"]
     refuses(1, words, *pair, "-num_alignments", "1", "-num_descriptions", "2")
+
+
+def test_blasts_letters_of_composition_modes_are_taken(run):
+    """As blastp: D and T are mode 2, F is none."""
+    pair = ("search", "q.fa", "t.fa", "-f", "6 std adjustment")
+    for letter, mode in (("D", "2"), ("t", "2"), ("F", "0")):
+        expected = run(*pair, "--comp-based-stats", mode)
+        assert run(*pair, "-comp_based_stats", letter).out == expected.out != ""
 
 
 def test_blasts_help_and_version_are_given(run):

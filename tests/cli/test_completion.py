@@ -17,6 +17,7 @@ from swdual.sequences import matrices
 
 CASES = {
     "swdual se": ["search"],
+    "swdual mas": ["mask"],
     "swdual ex": ["extract"],
     "swdual completion z": ["zsh"],
     "swdual search --plan": ["--planner"],
@@ -28,6 +29,7 @@ CASES = {
     "swdual search -outfmt pairw": ["pairwise"],
     "swdual align a b -f js": ["json", "jsonl"],
     "swdual convert a b --to ar": ["arrow"],
+    "swdual mask x.fa --method ": ["none", "seg", "dust", "tantan"],
     "swdual plan --planner al": ["all"],
     "swdual plan --planner ": [*registry.available("swdual.planners"), "all"],
     "swdual simulate t --policy fc": ["fcfs", "fcfs_malleable"],

@@ -15,6 +15,7 @@ HAVE_GROUPS = {
     "makedb": ["Input", "Output", "Memory", "Messages"],
     "align": ["Output", "Scoring", "Speed", "Messages"],
     "plan": ["Input", "Machine", "Plan", "Messages"],
+    "mask": ["Input", "Masks", "Output", "Messages"],
     "convert": ["Formats", "Output", "Messages"],
 }
 

@@ -100,12 +100,13 @@ def test_force_begins_anew(interrupted, run, here):
     [
         (["-e", "0.01"], ["evalue 10.0, not 0.01"]),
         (["--gapopen", "12"], ["gapopen 11, not 12"]),
+        (["--mask", "seg"], ["mask none, not seg:12,2.2,2.5"]),
         (
             ["-k", "1", "--min-raw-score", "9"],
             ["max-target-seqs 500, not 1; min-raw-score 1, not 9"],
         ),
     ],
-    ids=["evalue", "gaps", "both"],
+    ids=["evalue", "gaps", "mask", "both"],
 )
 def test_the_journal_of_another_search_is_refused(interrupted, refuses, options, words):
     """Naming each difference."""
@@ -201,6 +202,8 @@ def test_a_plain_search_is_known_to_be_complete(place, run, here):
         (["-e", "0.01"], "evalue 10.0, not 0.01"),
         (["-k", "3", "--top", "20"], "max-target-seqs 500, not 3; top none, not 20.0"),
         (["--min-identity", "30"], "min-identity 0.0, not 30.0"),
+        (["--mask", "seg"], "mask none, not seg:12,2.2,2.5"),
+        (["--lcase-masking"], "lcase-masking False, not True"),
         (["-f", "7"], "format tabular, not commented"),
         (["-f", "6 qseqid score"], "not qseqid score"),
         (["--header"], "header no, not yes"),

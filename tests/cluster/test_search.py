@@ -13,6 +13,8 @@ pytestmark = pytest.mark.cluster
 dask = pytest.importorskip("dask", reason="needs Dask")
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install '.[cluster]'")
 
+SCORES = ("-f", "6 qseqid sseqid score evalue adjustment lambda_ratio")
+
 PROTEINS = {
     "plain": [],
     "fit": ["--stats", "fit"],
@@ -30,6 +32,10 @@ PROTEINS = {
     "filters": ["--min-identity", "25", "--min-query-cover", "20", "-k", "4", "-e", "1e6"],
     "filters, not aligned": ["--min-identity", "25", "-f", "6 qseqid sseqid score", "-e", "1e6"],
     "top": ["--top", "60", "-e", "1e6"],
+    "composition": ["--comp-based-stats", "2", "-f", "0", "-e", "1e3"],
+    "composition, not aligned": ["--comp-based-stats", "3", "-e", "1e3", *SCORES],
+    "masked": ["--mask", "tantan:0.01", "-f", "6 std qseq nident positive", "-e", "1e6"],
+    "masked, adjusted": ["--mask", "tantan:0.01", "--comp-based-stats", "2", "-e", "1e3"],
     "top of filtered": ["--top", "40", "--min-identity", "25", "-e", "1e6"],
 }
 

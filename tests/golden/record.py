@@ -4,8 +4,8 @@ Usage::
 
     python tests/golden/record.py FOLDER [--only NAME ...] [--into FOLDER] [--threads N]
 
-``FOLDER`` holds the sequence sets (``queries20.fasta.gz`` and so on).  DIAMOND, BLAST+ and the
-FASTA programs must be on the path; their versions are printed and written into every table.
+``FOLDER`` holds the sequence sets (``queries20.fasta.gz`` and so on).  DIAMOND, BLAST+, tantan
+and the FASTA programs must be on the path; their versions are printed and written into every table.
 Nothing of swdual is imported, and no row is chosen by what it says: a table has every row that
 its command prints.
 """
@@ -13,6 +13,7 @@ its command prints.
 from __future__ import annotations
 
 import argparse
+import functools
 import gzip
 import re
 import subprocess
@@ -36,6 +37,9 @@ COMMON = words(
 DIAMOND = [*COMMON, "nident", "gaps", "qcovhsp"]
 BLASTP = [*COMMON, *words("btop nident positive gaps ppos qcovhsp qframe sframe")]
 BLASTN = [*COMMON, *words("sstrand qframe sframe qcovhsp btop")]
+ADJUSTED = words(
+    "qseqid sseqid score bitscore evalue nident positive length qstart qend sstart send"
+)
 SSEARCH = words("qseqid sseqid score qstart qend sstart send strand pident length cigar")
 
 PROTEIN_SCORINGS = [
@@ -47,6 +51,19 @@ PROTEIN_SCORINGS = [
     ("PAM30", 9, 1),
     ("PAM70", 10, 1),
     ("PAM250", 15, 2),
+]
+SEG = [(12, 2.2, 2.5), (10, 1.8, 2.1), (25, 3.0, 3.3), (7, 1.0, 2.0), (2, 0.0, 1.0), (1, 0.5, 0.5)]
+DUST = [(20, 64, 1), (20, 64, 5), (30, 64, 1), (10, 30, 1), (5, 8, 1), (64, 64, 32)]
+THRESHOLDS = [(0.5,), (0.9,)]
+MASK_NOTES = [
+    "options are the values of FIRST, SECOND and THIRD; start and end count from 0, and end is the",
+    "letter behind the last one; the program's last letters were raised by 1 for that",
+]
+ADJUSTED_SCORINGS = [
+    ("BLOSUM45", 14, 2),
+    ("BLOSUM50", 13, 2),
+    ("BLOSUM80", 10, 1),
+    ("PAM70", 10, 1),
 ]
 NUCLEOTIDE_SCORINGS = [(2, -3, 5, 2), (1, -2, 2, 2), (1, -1, 3, 2)]
 
@@ -75,6 +92,11 @@ class Recorder:
             "blastp": said("blastp", "-version").splitlines()[0],
             "blastn": said("blastn", "-version").splitlines()[0],
             "ssearch36": "ssearch36 " + re.search(r"version: (.*)", said("ssearch36", "-h"))[1],
+            "segmasker": "segmasker "
+            + re.search(r"blast ([0-9.]+)", said("segmasker", "-version"))[1],
+            "dustmasker": "dustmasker "
+            + re.search(r"blast ([0-9.]+)", said("dustmasker", "-version"))[1],
+            "tantan": said("tantan", "--version"),
         }
 
     def run(self, shown: list[str], hidden: dict[str, Path], extra: list[str]) -> str:
@@ -145,6 +167,61 @@ class Recorder:
         text = self.run(command, hidden, ["-num_threads", str(self.threads)])
         self.write(name, "blastp", command, [note], BLASTP, tabular(text))
 
+    def adjusted(
+        self, name: str, mode: int, scoring: tuple, evalue: int, files: list[Path], note: str
+    ) -> None:
+        """Record blastp's composition-based statistics; it aligns by Smith-Waterman.
+
+        Which targets it aligns is still decided by its heuristic.
+        """
+        matrix, gap_open, gap_extend = map(str, scoring)
+        command = [
+            *words(f"blastp -use_sw_tback -comp_based_stats {mode} -seg no -evalue {evalue}"),
+            *words(f"-matrix {matrix} -gapopen {gap_open} -gapextend {gap_extend}"),
+            *words("-max_hsps 1 -max_target_seqs 5000 -query QUERIES -db TARGETS -outfmt"),
+            "6 " + " ".join(ADJUSTED),
+        ]
+        hidden = {"QUERIES": files[0], "TARGETS": self.blast_database(files[1], "prot")}
+        text = self.run(command, hidden, ["-num_threads", str(self.threads)])
+        self.write(name, "blastp", command, [note], ADJUSTED, tabular(text))
+
+    def masked(self, name: str, queries: Path, targets: Path, note: str) -> None:
+        """Record blastp with masked queries; it aligns by Smith-Waterman."""
+        command = [
+            *words("blastp -use_sw_tback -seg yes -comp_based_stats 0 -evalue 10 -max_hsps 1"),
+            *words("-max_target_seqs 5000 -query QUERIES -db TARGETS -outfmt"),
+            "6 " + " ".join(BLASTP),
+        ]
+        hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "prot")}
+        # One thread: with two, it once printed a worse alignment of two of the pairs.
+        text = self.run(command, hidden, [])
+        self.write(name, "blastp", command, [note], BLASTP, tabular(text))
+
+    def default(self, name: str, queries: Path, targets: Path, note: str) -> None:
+        """Record blastp with no option but the columns."""
+        command = [*words("blastp -query QUERIES -db TARGETS -outfmt"), "6 " + " ".join(ADJUSTED)]
+        hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "prot")}
+        self.write(
+            name, "blastp", command, [note], ADJUSTED, tabular(self.run(command, hidden, []))
+        )
+
+    def adjusted_letters(self, name: str, sequences: Path, note: str) -> None:
+        """Record the composition-based statistics of rare letters in all modes."""
+        shown = [
+            *words("blastp -use_sw_tback -seg no -max_hsps 1 -evalue 10"),
+            *words("-query QUERIES -db QUERIES -outfmt"),
+            "6 " + " ".join(ADJUSTED),
+        ]
+        hidden = {"QUERIES": sequences}
+        database = self.blast_database(sequences, "prot")
+        rows = []
+        for mode in "123":
+            command = [*shown, "-comp_based_stats", mode]
+            command[command.index("-db") + 1] = str(database)
+            rows += [[mode, *row] for row in tabular(self.run(command, hidden, []))]
+        command = [*shown, "-comp_based_stats", "MODE"]
+        self.write(name, "blastp", command, [note], ["mode", *ADJUSTED], rows)
+
     def letters(self, name: str, sequences: Path, note: str) -> None:
         """Record blastp's scores of rare letters under every matrix at its own gap prices.
 
@@ -162,6 +239,20 @@ class Recorder:
             rows += [[matrix, *row] for row in tabular(text)]
         columns = words("matrix qseqid sseqid score")
         self.write(name, "blastp", [*shown, "-matrix", "MATRIX"], [note], columns, rows)
+
+    def masks(
+        self, name: str, command: list[str], values: list[tuple], sequences: Path, note: str
+    ) -> None:
+        """Record what a program masks, for several values of its options."""
+        rows = []
+        for each in values:
+            options = dict(zip(words("FIRST SECOND THIRD"), map(str, each), strict=False))
+            text = self.run(
+                [options.get(word, word) for word in command], {"QUERIES": sequences}, []
+            )
+            rows += [["_".join(options.values()), *row] for row in intervals(text)]
+        columns = words("options qseqid start end")
+        self.write(name, command[0], command, [note, *MASK_NOTES], columns, rows)
 
     def blastn(
         self, name: str, scoring: tuple, queries: Path, targets: Path, notes: list[str]
@@ -218,6 +309,19 @@ def quoted(word: str) -> str:
 def tabular(text: str) -> list[list[str]]:
     """Return the rows of tabular output."""
     return [line.split("\t") for line in text.splitlines()]
+
+
+def intervals(text: str) -> Iterator[list[str]]:
+    """Yield the rows of BED, and of NCBI's intervals, whose ends are the last letters."""
+    name = ""
+    for line in text.splitlines():
+        if line.startswith(">"):
+            name = line[1:].split()[0]
+        elif "\t" in line:
+            yield line.split("\t")
+        else:
+            start, end = line.split(" - ")
+            yield [name, start, str(int(end) + 1)]
 
 
 def ssearch_rows(text: str) -> Iterator[list[str]]:
@@ -318,6 +422,39 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     note = "QUERIES is letters.fasta beside this table"
     yield "letters_blastp.tsv", lambda name: recorder.letters(name, HERE / "letters.fasta", note)
 
+    yield (
+        "letters_adjusted.tsv.gz",
+        lambda name: recorder.adjusted_letters(name, HERE / "letters.fasta", note),
+    )
+    yield from adjusted_tables(recorder, sample)
+    note = "QUERIES is biased_queries.fasta and TARGETS biased_targets.fasta, beside this table"
+    biased = [HERE / "biased_queries.fasta", HERE / "biased_targets.fasta"]
+    yield "masked_blastp.tsv.gz", lambda name: recorder.masked(name, *biased, note)
+
+    for kind, program, command, values in (
+        ("proteins", "segmasker", "-window FIRST -locut SECOND -hicut THIRD -in QUERIES", SEG),
+        ("proteins", "tantan", "-p -f3 -s FIRST QUERIES", THRESHOLDS),
+        (
+            "nucleotides",
+            "dustmasker",
+            "-level FIRST -window SECOND -linker THIRD -in QUERIES",
+            DUST,
+        ),
+        ("nucleotides", "tantan", "-f3 -s FIRST QUERIES", THRESHOLDS),
+    ):
+        biased = recorder.fasta(f"{kind}.fasta", records(HERE / f"biased_{kind}.fasta.gz"))
+        note = f"QUERIES is biased_{kind}.fasta.gz beside this table"
+        yield (
+            f"masks_{kind}_{program}.tsv.gz",
+            functools.partial(
+                recorder.masks,
+                command=[program, *words(command)],
+                values=values,
+                sequences=biased,
+                note=note,
+            ),
+        )
+
     twenty = records(sets / "queries20.fasta.gz")
     ten = recorder.fasta("queries10.fasta", twenty[::2])
     targets = recorder.fasta("bench20k.fasta", records(sets / "bench20k.fasta.gz"))
@@ -359,6 +496,31 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
             name, options, six, resfinder, [*notes_of_ssearch, *short_said]
         ),
     )
+
+
+def adjusted_tables(
+    recorder: Recorder, sample: list[Path]
+) -> Iterator[tuple[str, Callable[[str], None]]]:
+    """Yield the tables of composition-based statistics, and what records each."""
+    made = [records(HERE / f"biased_{kind}.fasta") for kind in ("queries", "targets")]
+    both = [
+        recorder.fasta(f"adjusted_{ours.name}", records(ours) + more)
+        for ours, more in zip(sample, made, strict=True)
+    ]
+    note = "QUERIES and TARGETS are those of data/ followed by biased_queries and biased_targets"
+    blosum62 = PROTEIN_SCORINGS[0]
+    for mode in (1, 2, 3):
+        name = f"adjusted_{mode}_BLOSUM62_11_1.tsv.gz"
+        yield name, lambda name, m=mode: recorder.adjusted(name, m, blosum62, 100, both, note)
+    yield "adjusted_default.tsv.gz", lambda name: recorder.default(name, *both, note)
+    few = [recorder.fasta("biased.fasta", made[0]), both[1]]
+    note_of_few = "QUERIES is biased_queries; TARGETS is data/proteins.fasta and biased_targets"
+    for scoring in ADJUSTED_SCORINGS:
+        name = "adjusted_2_{}_{}_{}.tsv.gz".format(*scoring)
+        yield (
+            name,
+            lambda name, s=scoring: recorder.adjusted(name, 2, s, 10, few, note_of_few),
+        )
 
 
 if __name__ == "__main__":

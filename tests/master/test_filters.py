@@ -12,6 +12,7 @@ from swdual.errors import InputError
 from swdual.hits import query_result
 from swdual.hits.query_result import score_cutoff
 from swdual.master import merge, ranges
+from swdual.master.context import SearchContext
 
 pytestmark = pytest.mark.sample("values")
 
@@ -134,14 +135,14 @@ def test_threads_and_ranges_change_nothing(pair, monkeypatch, options):
         more = {**STATS["table"], **options, "threads": threads}
         assert swdual.search(*pair, max_target_seqs=5, **more) == usual
         assert swdual.search(*pair, max_target_seqs=5, align=False, **more) == usual
-    monkeypatch.setattr(merge.HitMerger, "_aligns_now", lambda self, result: False)
+    monkeypatch.setattr(SearchContext, "aligns_now", lambda self, hits: False)
     monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 1500)
     assert swdual.search(*pair, max_target_seqs=5, **STATS["table"], **options) == usual
 
 
 def test_no_more_alignments_are_found_than_needed(pair, monkeypatch):
     """Where they are found some at a time, the search for more ends with the last that counts."""
-    monkeypatch.setattr(merge.HitMerger, "_aligns_now", lambda self, result: False)
+    monkeypatch.setattr(SearchContext, "aligns_now", lambda self, hits: False)
     monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 1500)
     looked_at = []
     passing = query_result.QueryResult._passing

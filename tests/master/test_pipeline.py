@@ -184,7 +184,7 @@ def test_alignments_are_found_in_the_search_only_if_they_are_wanted(monkeypatch,
     """Without `align` no tracer is called before a hit is looked at."""
     calls = []
     trace = Tracer.__call__
-    monkeypatch.setattr(Tracer, "__call__", lambda *x: calls.append(1) or trace(*x))
+    monkeypatch.setattr(Tracer, "__call__", lambda *x, **y: calls.append(1) or trace(*x, **y))
     found = search(NAMED[kind], database, align=False)
     assert not calls
     assert all(result.traced is None for result in found)

@@ -354,9 +354,9 @@ def test_html_looks_only_at_the_hits_that_it_shows(monkeypatch):
     traced = []
     trace = Tracer.__call__
 
-    def counting(self, query, targets, *rest):
+    def counting(self, query, targets, *rest, **more):
         traced.append(len(targets))
-        return trace(self, query, targets, *rest)
+        return trace(self, query, targets, *rest, **more)
 
     monkeypatch.setattr(Tracer, "__call__", counting)
     targets = [(f"t{k}", "MKVLAW") for k in range(100)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -177,3 +178,33 @@ def test_a_search_imports_no_numba_once_kernels_are_compiled(here, spawn, thread
         again = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         assert again.returncode == 0, again.stderr
         assert again.stdout == first.out
+
+
+@pytest.mark.process
+def test_kernels_of_two_processes_do_not_share_functions(tmp_path):
+    """Numba gives functions of both the same names; the linker must not mix them up."""
+    program = """
+import sys
+from swdual.backends import reference, simd
+from swdual.database.database import Database
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.matrices import load
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence, batch_of
+
+texts = [("MKVLAWGGHERDNQCYFPSTI" * 9)[k : k + 40 + 3 * k] for k in range(50)]
+batch = batch_of([Sequence(f"t{k}", PROTEIN.encode(text)) for k, text in enumerate(texts)])
+database = Database.from_batches([batch], PROTEIN, "t")
+scheme, query = ScoringScheme(load("BLOSUM62")), PROTEIN.encode(texts[20])
+call = (query, 0, 0, len(database), lambda cells: None)
+expected = reference.bind(database, scheme)(*call).tolist()
+for lanes in map(int, sys.argv[1:]):
+    assert simd.bind(database, scheme, lanes=lanes)(*call).tolist() == expected
+"""
+    environment = {**os.environ, "SWDUAL_CACHE_DIR": str(tmp_path)}
+    for lanes in (["16"], ["128"], ["32"], ["128", "32"]):
+        command = [sys.executable, "-c", program, *lanes]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr

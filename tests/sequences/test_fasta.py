@@ -469,3 +469,33 @@ def test_fastq_is_not_read_whole(monkeypatch):
     batch = next(fasta._batches(Endless(), validator, None))
     assert len(batch.lengths) == 10
     assert len(given) < 1000
+
+
+@pytest.mark.parametrize("letters", ["MKVLAW*", "mkVLaw*", "mkvlaw"], ids=str)
+@pytest.mark.parametrize("repeats", [3, 200_000], ids=["small", "bulk"])
+def test_a_cased_alphabet_keeps_lower_case(tmp_path, letters, repeats):
+    """In small files and in those that the compiled parser reads; also of FASTQ."""
+    path = tmp_path / "q.fa"
+    path.write_text(f">a one\n{letters * repeats}\n>b\n{'MKV' * repeats}\n")
+    first, second = read_sequences(path, PROTEIN.cased)
+    assert first.letters == letters * repeats
+    assert second.letters == "MKV" * repeats
+    plain, _ = read_sequences(path, PROTEIN)
+    assert plain.letters == letters.upper() * repeats
+    path.write_text(f"@a\n{letters}\n+\n{'I' * len(letters)}\n")
+    (only,) = read_sequences(path, PROTEIN.cased)
+    assert only.letters == letters
+
+
+def test_invalid_letters_of_a_cased_alphabet_are_found(tmp_path):
+    """The messages are the usual ones; replaced letters are not in lower case."""
+    path = tmp_path / "q.fa"
+    path.write_text(">a\nmkv1law\n")
+    with pytest.raises(InputError, match="'1' is not an amino acid letter") as error:
+        list(read_sequences(path, PROTEIN.cased))
+    assert error.value.line == 2
+    (found,) = read_sequences(path, PROTEIN.cased, on_invalid="replace")
+    assert found.letters == "mkvXlaw"
+    path.write_text(">a\nacgtEFLPQ\n>b\nMKVLAWEFLPQ\n")
+    with pytest.raises(InputError, match="the file looks like proteins"):
+        list(read_sequences(path, NUCLEOTIDE.cased))

@@ -1,0 +1,220 @@
+"""Programs that search for proteins: their commands, and the tables that they write."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+from _accuracy import Floats, Integers
+from _report import run
+
+SWDUAL = [sys.executable, "-m", "swdual"]
+
+BLAST = [["makeblastdb", "-in", "db.fasta", "-dbtype", "prot", "-blastdb_version", "4", "-out",
+          "db"]]  # fmt: skip
+
+
+class Table(NamedTuple):
+    """What a method found: pairs of sequences and E-values, and what it cost."""
+
+    queries: Integers
+    targets: Integers
+    evalues: Floats
+    seconds: float
+    cpu_seconds: float
+
+
+class Program(NamedTuple):
+    """How to run a program in a folder with ``q.fasta``, ``one.fasta`` and ``db.fasta``."""
+
+    preparations: list[list[str]]
+    """Commands that make its database, and what else it needs only once."""
+
+    command: Callable[[str, str, str, list[str]], list[str]]
+    """Returns its command, from threads, largest E-value, number of targets, and options."""
+
+    output: str
+    """The file that the command writes."""
+
+    read: Callable[[Iterable[str]], Iterator[tuple[str, str, str]]]
+    """Yields query, target and E-value from the lines of the output."""
+
+
+def _tabular(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Read tables with query, target and E-value; "# Query: NAME" begins another try at a query."""
+    for line in lines:
+        if line.startswith("# Query: "):
+            yield line.split()[2], "", ""
+        elif "\t" in line and line[0] != "#":
+            query, target, evalue = line.split("\t")
+            yield query, target, evalue
+
+
+def _listing(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Read the lists of best scores that ssearch36 prints."""
+    query, listed = "", False
+    for line in lines:
+        words = line.split()
+        if start := re.match(r" *\d+>>>(\S+)", line):
+            query, listed = start[1], False
+        elif line.startswith("The best scores are:"):
+            listed = True
+        elif not words:
+            listed = False
+        elif listed:
+            yield query, words[0], words[-1]
+
+
+def _hmmer(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Read the table of targets that HMMER writes."""
+    for words in (line.split() for line in lines if line[0] != "#"):
+        yield words[2], words[0], words[4]
+
+
+def _blast(program: str, n: str, e: str, k: str) -> list[str]:
+    return [
+        *(program, "-query", "q.fasta", "-db", "db", "-out", "out", "-num_threads", n),
+        *("-outfmt", "7 qseqid sseqid evalue", "-evalue", e, "-max_target_seqs", k),
+    ]
+
+
+PROGRAMS = {
+    "swdual": Program(
+        [[*SWDUAL, "makedb", "db.fasta", "db.swdual"],
+         [*SWDUAL, "search", "one.fasta", "db.swdual", "-o", "one",  # compiles the kernels
+          "--comp-based-stats", "2"]],
+        lambda n, e, k, more: [*SWDUAL, "search", "-p", n, "-e", e, "-k", k, "-o", "out",
+                               "-f", "6 qseqid sseqid evalue", *more, "q.fasta", "db.swdual"],
+        "out", _tabular,
+    ),
+    "blastp": Program(
+        BLAST, lambda n, e, k, more: [*_blast("blastp", n, e, k), *more], "out", _tabular
+    ),
+    "psiblast": Program(
+        BLAST, lambda n, e, k, more: [*_blast("psiblast", n, e, k), *more], "out", _tabular
+    ),
+    "ssearch36": Program(
+        [],
+        lambda n, e, k, more: ["ssearch36", "-q", "-T", n, "-E", e, "-b", f"={k}", "-d", "0",
+                               *more, "q.fasta", "db.fasta"],
+        "messages", _listing,
+    ),
+    "diamond": Program(
+        [["diamond", "makedb", "--in", "db.fasta", "-d", "db.dmnd"]],
+        lambda n, e, k, more: ["diamond", "blastp", "-q", "q.fasta", "-d", "db.dmnd", "-p", n,
+                               "-e", e, "-k", k, "-f", "6", "qseqid", "sseqid", "evalue",
+                               "-o", "out", *more],
+        "out", _tabular,
+    ),
+    "mmseqs": Program(
+        [["mmseqs", "createdb", "db.fasta", "mm"]],
+        lambda n, e, k, more: ["mmseqs", "easy-search", "q.fasta", "mm", "out", "mtmp",
+                               "--threads", n, "-e", e, "--max-seqs", k,
+                               "--format-output", "query,target,evalue", *more],
+        "out", _tabular,
+    ),
+    "phmmer": Program(
+        [],
+        lambda n, e, k, more: ["phmmer", "--cpu", n, "-E", e, "--noali", "--tblout", "out",
+                               *more, "q.fasta", "db.fasta"],
+        "out", _hmmer,
+    ),
+}  # fmt: skip
+
+
+def search(
+    method: str,
+    sequences: Sequence[tuple[str, str]],
+    queries: Integers,
+    targets: Integers,
+    evalue: float,
+    threads: int,
+) -> Table:
+    """Run a method and return what it found.
+
+    Parameters
+    ----------
+    method
+        A program with options: ``blastp -comp_based_stats 0``.
+    sequences
+        Name and residues of each sequence; names differ.
+    queries, targets
+        The numbers of those that are searched for, and of those that are searched.
+    evalue
+        The largest one that counts.
+    threads
+        Threads of the program.
+
+    Raises
+    ------
+    click.ClickException
+        If the program fails.
+    """
+    name, *options = shlex.split(method)
+    options = [str(Path(x).absolute()) if Path(x).is_file() else x for x in options]
+    program = PROGRAMS[name]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for file, part in {"db": targets, "q": queries, "one": queries[:1]}.items():
+            text = "".join(f">{sequences[k][0]}\n{sequences[k][1]}\n" for k in part)
+            (folder / f"{file}.fasta").write_text(text)
+        for command in program.preparations:
+            run(command, folder)
+        k = str(len(targets))
+        done = run(program.command(str(threads), f"{evalue:g}", k, options), folder)
+        with (folder / program.output).open(errors="replace") as lines:
+            found = _collect(program.read(lines), [name for name, _ in sequences], evalue)
+    return Table(*found, done.seconds, done.cpu_seconds)
+
+
+def attempt(method: str, find: Callable[[], Table]) -> Table | None:
+    """Return what a method finds; None, and a message, if its program is missing or fails."""
+    program = shlex.split(method)[0]
+    if program not in PROGRAMS:
+        raise click.ClickException(f"unknown program {program}; known: {', '.join(PROGRAMS)}")
+    if program != "swdual" and not shutil.which(program):
+        click.echo(f"skipped: {method}: {program} is not on PATH", err=True)
+        return None
+    try:
+        found = find()
+    except click.ClickException as error:
+        click.echo(f"skipped: {method}: {error.message.strip()}", err=True)
+        return None
+    click.echo(f"{method}: {found.seconds:.1f} s", err=True)
+    return found
+
+
+def _collect(
+    rows: Iterable[tuple[str, str, str]], names: Sequence[str], limit: float
+) -> tuple[Integers, Integers, Floats]:
+    """Return queries, targets and the smallest E-value of each pair, up to a limit."""
+    numbers = {name: k for k, name in enumerate(names)}
+    found: dict[str, tuple[array[int], array[float]]] = {}
+    for query, target, evalue in rows:
+        if not target:  # psiblast: the next iteration replaces what the one before found
+            found.pop(query, None)
+        else:
+            targets, evalues = found.setdefault(query, (array("q"), array("d")))
+            targets.append(numbers[target])
+            evalues.append(float(evalue))
+    empty = np.empty(0, np.int64)
+    columns: list[tuple[Integers, Integers, Floats]] = [(empty, empty, np.empty(0))]
+    for query, (targets, evalues) in found.items():
+        target, evalue = np.array(targets), np.array(evalues)
+        order = np.lexsort((evalue, target))
+        best = order[np.diff(target[order], prepend=-1) > 0]
+        best = best[evalue[best] <= limit]
+        columns.append((np.full(len(best), numbers[query]), target[best], evalue[best]))
+    query_, target_, evalue_ = map(np.concatenate, zip(*columns, strict=True))
+    return query_, target_, evalue_

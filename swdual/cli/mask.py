@@ -1,0 +1,160 @@
+"""`swdual mask`: low complexity and repeats of sequences."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import click
+
+from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli._complete import complete_names
+from swdual.cli._options import Command, Count, dbtype_option, option
+
+if TYPE_CHECKING:
+    from swdual.sequences.sequence import Sequence
+
+logger = logging.getLogger("swdual")
+
+GROUPS = {
+    "Input": "dbtype on_invalid",
+    "Masks": "method hard",
+    "Output": "out outfmt width force",
+}
+
+EXAMPLES = """
+swdual mask proteins.fasta -o masked.fasta
+swdual mask proteins.fasta --method seg:10,1.8,2.1 --hard
+swdual mask genomes.fasta.gz --method tantan -f bed -o repeats.bed
+"""
+
+
+@click.command(
+    "mask",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Mask low complexity and repeats.",
+)
+@click.argument("fasta", required=False, metavar="FASTA", type=click.Path(allow_dash=True))
+@option(
+    "--in", "source", blast="-in", type=click.Path(allow_dash=True), hidden=True, help="Input file."
+)
+@option(
+    "--method",
+    metavar="METHOD",
+    shell_complete=complete_names("masks"),
+    help="What finds the letters: seg (proteins), dust (nucleotides), tantan or none, alone or "
+    "with numbers.  [default: seg for proteins, dust for nucleotides]",
+)
+@option("--hard", is_flag=True, help="Write masked letters as X (or N), not in lower case.")
+@option(
+    "-f",
+    "--outfmt",
+    blast="-outfmt",
+    type=click.Choice(["fasta", "interval", "bed"]),
+    default="fasta",
+    show_default=True,
+    help="What to write. fasta: the sequences; interval: first and last masked letters from 0, as "
+    "NCBI's segmasker prints them; bed: a table of intervals.",
+)
+@option(
+    "-w",
+    "--width",
+    blast="-line-length",
+    type=Count(min=1),
+    default=60,
+    show_default=True,
+    help="Letters in each line of FASTA.",
+)
+@option(
+    "-o",
+    "--out",
+    blast="-out",
+    default="-",
+    show_default="standard output",
+    type=click.Path(allow_dash=True, dir_okay=False),
+    help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
+    ".bz2, .xz or .zst is compressed.",
+)
+@option("--force", is_flag=True, help="Replace the output file if it exists.")
+@dbtype_option
+@on_invalid_option
+@logging_options
+def command(
+    fasta: str | None,
+    source: str | None,
+    method: str | None,
+    hard: bool,
+    outfmt: str,
+    width: int,
+    out: str,
+    force: bool,
+    dbtype: str,
+    on_invalid: str,
+    **_: bool,
+) -> None:
+    """Write sequences with regions of low complexity, or repeats, in lower case.
+
+    \b
+    seg:12,2.2,2.5   window, locut, hicut; as NCBI's segmasker
+    dust:20,64,1     level, window, linker; as NCBI's dustmasker without N
+    tantan:0.5       smallest probability; as tantan
+
+    These are the defaults. blastp masks database sequences with seg:10,1.8,2.1, DIAMOND and MMseqs2
+    mask with tantan:0.9.
+
+    FASTA and FASTQ files may be compressed (gz, bz2, xz, zst); "-" is standard input. Letters are
+    written in upper case, and U of RNA as T.
+    """
+    path = fasta or source
+    if path is None or (fasta and source):
+        raise click.UsageError("Name one FASTA file.")
+    from swdual.database.source import read_typed_batches
+    from swdual.io.output import Utf8, replace_file
+    from swdual.masking.mask import OF_TYPE, parse_mask
+
+    mask = parse_mask(method or "none", "method")
+    batches, alphabet = read_typed_batches([path], dbtype, on_invalid)  # type: ignore[arg-type]
+    if method is None:
+        mask = parse_mask(OF_TYPE[alphabet.name], "method")
+    mask.require(alphabet, "method")
+    letters = masked = 0
+    with replace_file(out, force=force, compress=True, inputs=[path]) as stream:
+        text = Utf8(stream)
+        for batch in batches:
+            for record in batch.sequences(alphabet):
+                intervals = mask.find(record.codes, alphabet).tolist()
+                letters += len(record)
+                masked += sum(end - start for start, end in intervals)
+                if outfmt == "fasta":
+                    text.write(_fasta(record, intervals, hard, width))
+                else:
+                    text.write(_table(record, intervals, outfmt))
+    logger.info("%s: %s of %s masked", mask, f"{masked:,}", pluralize(letters, "letter", "letters"))
+
+
+def _fasta(record: Sequence, intervals: list[list[int]], hard: bool, width: int) -> str:
+    from swdual.io.text import sanitize
+    from swdual.sequences.sequence import format_fasta
+
+    letters = record.letters
+    parts = []
+    shown = 0
+    for start, end in intervals:
+        parts.append(letters[shown:start])
+        parts.append(
+            record.alphabet.wildcard * (end - start) if hard else letters[start:end].lower()
+        )
+        shown = end
+    parts.append(letters[shown:])
+    return format_fasta(sanitize(record.title, "\t"), "".join(parts), width)
+
+
+def _table(record: Sequence, intervals: list[list[int]], outfmt: str) -> str:
+    from swdual.io.text import sanitize
+
+    if outfmt == "bed":
+        return "".join(f"{sanitize(record.id)}\t{start}\t{end}\n" for start, end in intervals)
+    lines = (f"{start} - {end - 1}" for start, end in intervals)
+    return "\n".join((f">{sanitize(record.title, chr(9))}", *lines, ""))

@@ -1,0 +1,23 @@
+"""Composition-based statistics: a substitution matrix for each pair of query and target.
+
+``adjuster``
+    Adjusts the scores of the candidates of a query, and aligns them.
+``targets``
+    Targets with their regions of low complexity masked.
+``near_identical``
+    Tells which targets keep their low-complexity regions.
+``adjust``
+    Computes the matrices, in BLAST's modes 1, 2 and 3.
+``optimize``
+    Finds the joint probabilities of residue pairs that suit two compositions.
+``logarithm``
+    Logarithms for kernels.
+``rescore``
+    Scores of a query with targets under their matrices.
+``trace``
+    The alignments.
+``sequences``
+    Sequences as these kernels read them.
+``tables``
+    Frequencies behind NCBI's eight matrices.
+"""

@@ -1,0 +1,514 @@
+"""Composition-adjusted matrices of a query with many targets, as NCBI's BLAST computes them.
+
+Mode 1 scales the matrix (Schaffer et al. 2001, Nucleic Acids Research 29, 2994-3005). Mode 3
+optimises it (`swdual.composition.optimize`). Mode 2 chooses between both by the compositions
+(Altschul et al. 2005, FEBS Journal 272, 5101-5109). All scores are integers in units of 1 / 32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.composition.logarithm import take_logarithms
+from swdual.composition.optimize import PAIRS, WORK_SIZE, optimize_joint
+from swdual.composition.sequences import join_targets
+from swdual.composition.tables import AMINO_ACIDS, SCALE, CompositionTables
+from swdual.runtime.native import native
+from swdual.sequences.alphabet import CODES, PROTEIN
+
+C, D, N, Q, E, I, L, X, STOP, U, O = PROTEIN.encode("CDNQEILX*UO")  # noqa: E741
+LETTERS = len(PROTEIN.letters)
+
+PAIRED = X
+"""Codes up to here have frequencies: the 20 amino acids, then B, J and Z, a sum of two each."""
+
+UNADJUSTED, SCALED, OPTIMIZED = 0, 1, 2
+"""Kinds of matrices: the start matrix itself, where a sequence has no amino acid; scaled;
+optimised."""
+
+MIN_RATIO = 0.5
+"""A matrix is scaled by at least this, also where its expected score is not negative."""
+
+MAX_X_SCORE = -1.0
+"""The largest score of X with anything, in units of 1 / 32."""
+
+PSEUDOCOUNTS = 20
+"""Letters with the matrix's own frequencies that are added to the letters of a sequence."""
+
+MAX_DISTANCE, MAX_LENGTH_RATIO = 0.16, 3
+COS_MAX_ANGLE = math.cos(70.0 * 3.1415926543 / 180.0)
+"""Mode 2 scales a matrix beyond all three. (NCBI's pi has this digit.)"""
+
+MIN_BIASED_LENGTH, MAX_TWO_LETTERS = 50, 0.4
+"""Mode 2 optimises the matrix if two letters make up more of a longer sequence."""
+
+MAX_STEPS = 100
+"""Newton steps to the scale of a matrix; some ten are needed."""
+
+# Where each array begins in the work space, behind that of `optimize_joint`.
+RATIOS = WORK_SIZE
+SPARE = RATIOS + PAIRED * PAIRED
+QUERY, TARGET, ROWS, COLUMNS, LOGS = range(SPARE + PAIRED * PAIRED, SPARE + 1024, CODES)[:5]
+HISTOGRAM = LOGS + CODES
+
+
+class AdjustedMatrices(NamedTuple):
+    """Matrices of a query with several targets.
+
+    Parameters
+    ----------
+    matrices
+        (targets, 32, 32) int32 scores of query codes (rows) with target codes (columns), in units
+        of ``1 / SCALE``.
+    kinds
+        (targets,) int8 `UNADJUSTED`, `SCALED` or `OPTIMIZED`.
+    ratios
+        (targets,) float64 factors of scaled matrices, 1 for others.
+    """
+
+    matrices: NDArray[np.int32]
+    kinds: NDArray[np.int8]
+    ratios: NDArray[np.float64]
+
+
+def adjust(
+    query: bytes, targets: Sequence[bytes], tables: CompositionTables, mode: int
+) -> AdjustedMatrices:
+    """Return the matrices of a query with some targets.
+
+    Parameters
+    ----------
+    query, targets
+        Residue codes; masked residues are X.
+    tables
+        Frequencies behind the matrix.
+    mode
+        1 scales, 3 optimises, 2 chooses by the compositions.
+    """
+    residues, starts, lengths = join_targets(targets)
+    count = len(targets)
+    adjusted = AdjustedMatrices(
+        np.empty((count, CODES, CODES), np.int32),
+        np.empty(count, np.int8),
+        np.empty(count, np.float64),
+    )
+    low = int(tables.start[:AMINO_ACIDS, :AMINO_ACIDS].min())
+    high = int(tables.start[:AMINO_ACIDS, :AMINO_ACIDS].max())
+    work = np.zeros(HISTOGRAM + high - low + 1)
+    adjust_matrices(
+        np.frombuffer(query, np.uint8),
+        residues,
+        starts,
+        lengths,
+        mode,
+        tables.joint.ravel(),
+        tables.background,
+        tables.scores.ravel(),
+        tables.start,
+        tables.lambda_,
+        (low, high),
+        work,
+        work.view(np.int64),
+        *adjusted,
+    )
+    return adjusted
+
+
+@native
+def count_letters(codes: NDArray[np.uint8], out: NDArray[np.float64]) -> int:
+    """Write the fractions of the 20 amino acids; return how many letters they are fractions of.
+
+    Parameters
+    ----------
+    codes
+        Residues. U counts as C; other letters do not count.
+    out
+        (20,) receives the fractions.
+    """
+    for k in range(AMINO_ACIDS):
+        out[k] = 0.0
+    counted = 0
+    for code in codes:
+        letter = C if code == U else code
+        if letter < AMINO_ACIDS:
+            out[letter] += 1.0
+            counted += 1
+    for k in range(AMINO_ACIDS):
+        out[k] /= max(counted, 1)
+    return counted
+
+
+@native
+def add_pseudocounts(
+    fractions: NDArray[np.float64],
+    counted: int,
+    background: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the 20 fractions mixed with those of the matrix, and the sums for B, J and Z."""
+    weight = PSEUDOCOUNTS / (counted + PSEUDOCOUNTS)
+    for k in range(AMINO_ACIDS):
+        out[k] = (1.0 - weight) * fractions[k] + weight * background[k]
+    out[AMINO_ACIDS] = out[D] + out[N]
+    out[AMINO_ACIDS + 1] = out[I] + out[L]
+    out[AMINO_ACIDS + 2] = out[E] + out[Q]
+
+
+@native
+def is_biased(fractions: NDArray[np.float64], length: int) -> bool:
+    """Return whether two letters make up much of a sequence that is not short."""
+    first = second = 0.0
+    for k in range(AMINO_ACIDS):
+        if fractions[k] > first:
+            first, second = fractions[k], first
+        elif fractions[k] > second:
+            second = fractions[k]
+    return length > MIN_BIASED_LENGTH and first + second > MAX_TWO_LETTERS
+
+
+@native
+def measure_divergence(
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    spare: NDArray[np.float64],
+    bits: NDArray[np.int64],
+    logs: NDArray[np.float64],
+) -> float:
+    """Return the Jensen-Shannon divergence of two distributions of 20 letters, in nats.
+
+    Parameters
+    ----------
+    a, b
+        The distributions.
+    spare, bits, logs
+        Work space of 20 numbers each, the first two the same memory.
+    """
+    # sum a ln(a / m) / 2 + sum b ln(b / m) / 2, with m the mean; an absent letter adds nothing.
+    total = 0.0
+    for part in range(3):
+        for k in range(AMINO_ACIDS):
+            value = a[k] if part == 0 else b[k] if part == 1 else 0.5 * (a[k] + b[k])
+            logs[k] = max(value, 1e-300)
+        take_logarithms(logs, spare, bits, logs)
+        for k in range(AMINO_ACIDS):
+            weight = 0.5 * a[k] if part == 0 else 0.5 * b[k] if part == 1 else -0.5 * (a[k] + b[k])
+            total += weight * logs[k]
+    return max(total, 0.0)
+
+
+@native
+def is_scaled_in_mode_2(
+    query: NDArray[np.float64],
+    query_length: int,
+    target: NDArray[np.float64],
+    target_length: int,
+    background: NDArray[np.float64],
+    spare: NDArray[np.float64],
+    bits: NDArray[np.int64],
+    logs: NDArray[np.float64],
+) -> bool:
+    """Return whether mode 2 scales the matrix rather than optimising it.
+
+    Parameters
+    ----------
+    query, target
+        (20,) fractions of the amino acids.
+    query_length, target_length
+        Letters of the sequences, with those that do not count.
+    background
+        (20,) frequencies of the matrix.
+    spare, bits, logs
+        Work space: see `measure_divergence`.
+    """
+    if is_biased(query, query_length) or is_biased(target, target_length):
+        return False
+    longer, shorter = max(query_length, target_length), min(query_length, target_length)
+    if longer <= MAX_LENGTH_RATIO * shorter:
+        return False
+    # Distances are roots of divergences; the angle at the background follows from the law of
+    # cosines. It is large if cos = fraction / (2 root) is small; squares are compared instead.
+    between = measure_divergence(query, target, spare, bits, logs)
+    if between <= MAX_DISTANCE * MAX_DISTANCE:
+        return False
+    from_query = measure_divergence(query, background, spare, bits, logs)
+    from_target = measure_divergence(target, background, spare, bits, logs)
+    product = from_query * from_target
+    if product == 0.0:
+        return False
+    fraction = from_query + from_target - between
+    return fraction < 0.0 or fraction * fraction < (2.0 * COS_MAX_ANGLE) ** 2 * product
+
+
+@native
+def find_ratio(
+    query: NDArray[np.float64],
+    target: NDArray[np.float64],
+    start: NDArray[np.int32],
+    lambda_: float,
+    bounds: tuple[int, int],
+    work: NDArray[np.float64],
+    bits: NDArray[np.int64],
+) -> float:
+    """Return by what the start matrix is scaled: at least 0.5, at most 1.
+
+    Parameters
+    ----------
+    query, target
+        (20,) fractions of the amino acids.
+    start
+        (32, 32) scores.
+    lambda_
+        Nats in one unit of these scores, for the matrix's own frequencies.
+    bounds
+        The smallest and the largest score of two amino acids.
+    work, bits
+        Work space: see `adjust_matrices`.
+    """
+    # The root y = exp(lambda) > 1 of sum p(s) y**s = 1, which is convex in y and below 1 between 1
+    # and the root. With low the smallest score, the polynomial sum p(s) y**(s - low) - y**-low has
+    # the same sign; Newton's method is that of the sum itself, and comes down from the right.
+    low, high = bounds
+    size = high - low + 1
+    histogram = work[HISTOGRAM : HISTOGRAM + size]
+    for k in range(size):
+        histogram[k] = 0.0
+    for i in range(AMINO_ACIDS):
+        for j in range(AMINO_ACIDS):
+            histogram[start[i, j] - low] += query[i] * target[j]
+    histogram[-low] -= 1.0
+    y, half = exponential(lambda_), exponential(MIN_RATIO * lambda_)
+    value, _ = evaluate_polynomial(histogram, y)
+    if value <= 0.0:
+        return 1.0
+    value, _ = evaluate_polynomial(histogram, half)
+    if value >= 0.0:
+        return MIN_RATIO
+    for _ in range(MAX_STEPS):
+        value, slope = evaluate_polynomial(histogram, y)
+        following = y - value / (slope + low * value / y)
+        if not half < following < y:
+            break
+        y = following
+    logs = work[LOGS : LOGS + 1]
+    logs[0] = y
+    take_logarithms(logs, work[SPARE : SPARE + 1], bits[SPARE : SPARE + 1], logs)
+    return min(1.0, max(MIN_RATIO, float(logs[0]) / lambda_))
+
+
+@native
+def exponential(x: float) -> float:
+    """Return exp(x) for a small x, at most 0.1."""
+    total = term = 1.0
+    for k in range(1, 16):
+        term *= x / k
+        total += term
+    return total
+
+
+@native
+def evaluate_polynomial(coefficients: NDArray[np.float64], y: float) -> tuple[float, float]:
+    """Return value and derivative of a polynomial, lowest coefficient first."""
+    value = slope = 0.0
+    for k in range(len(coefficients) - 1, -1, -1):
+        slope = slope * y + value
+        value = value * y + coefficients[k]
+    return value, slope
+
+
+@native
+def write_matrix(
+    scores: NDArray[np.float64],
+    stride: int,
+    factor: float,
+    query: NDArray[np.float64],
+    target: NDArray[np.float64],
+    averages: NDArray[np.float64],
+    out: NDArray[np.int32],
+) -> None:
+    """Round a matrix to integers, with the scores of all letters.
+
+    Parameters
+    ----------
+    scores, stride
+        Scores of the 20 amino acids, B, J and Z, a row of `stride` numbers each.
+    factor
+        What the scores are multiplied by.
+    query, target
+        (20,) frequencies of the amino acids, for the scores of X.
+    averages
+        Work space of 32 numbers.
+    out
+        (32, 32) receives the scores but those of ``*``.
+    """
+    # X scores as the average amino acid does, at most MAX_X_SCORE.
+    both = 0.0
+    for j in range(PAIRED):
+        averages[j] = 0.0
+    for i in range(PAIRED):
+        average = 0.0
+        for j in range(PAIRED):
+            score = factor * scores[i * stride + j]
+            out[i, j] = round_half_away(score)
+            if j < AMINO_ACIDS:
+                average += score * target[j]
+            if i < AMINO_ACIDS:
+                averages[j] += score * query[i]
+        out[i, X] = round_half_away(min(average, MAX_X_SCORE))
+        if i < AMINO_ACIDS:
+            both += average * query[i]
+    for j in range(PAIRED):
+        out[X, j] = round_half_away(min(averages[j], MAX_X_SCORE))
+    out[X, X] = round_half_away(min(both, MAX_X_SCORE))
+    # U scores as C, and O as X.
+    for copy, letter in ((U, C), (O, X)):
+        for j in range(LETTERS):
+            if j != STOP:
+                out[copy, j] = out[letter, j]
+        for i in range(LETTERS):
+            if i != STOP:
+                out[i, copy] = out[i, letter]
+
+
+@native
+def round_half_away(value: float) -> int:
+    """Return the nearest integer; halves go away from zero."""
+    return int(value + 0.5) if value >= 0.0 else int(value - 0.5)
+
+
+@native
+def adjust_matrices(
+    query: NDArray[np.uint8],
+    residues: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    mode: int,
+    joint: NDArray[np.float64],
+    background: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    start: NDArray[np.int32],
+    lambda_: float,
+    bounds: tuple[int, int],
+    work: NDArray[np.float64],
+    bits: NDArray[np.int64],
+    matrices: NDArray[np.int32],
+    kinds: NDArray[np.int8],
+    ratios: NDArray[np.float64],
+) -> None:
+    """Compute the matrices of a query with some targets.
+
+    Parameters
+    ----------
+    query
+        Codes of the query.
+    residues, starts, lengths
+        Codes of all targets, and where each begins and how long it is.
+    mode
+        1, 2 or 3.
+    joint, background, scores, start, lambda_
+        See `CompositionTables`; `joint` and `scores` in one dimension.
+    bounds
+        The smallest and the largest score of two amino acids in `start`.
+    work, bits
+        Work space, the same memory as float64 and as int64: `HISTOGRAM` numbers, and one for each
+        score within the bounds.
+    matrices, kinds, ratios
+        Receive the results: see `AdjustedMatrices`.
+    """
+    query_fractions, target_fractions = work[QUERY : QUERY + CODES], work[TARGET : TARGET + CODES]
+    rows, columns = work[ROWS : ROWS + CODES], work[COLUMNS : COLUMNS + CODES]
+    logs = work[LOGS : LOGS + CODES]
+    size = PAIRED * PAIRED
+    spare, spare_bits = work[SPARE : SPARE + size], bits[SPARE : SPARE + size]
+    extended = work[RATIOS : RATIOS + size]
+    query_counted = count_letters(query, query_fractions)
+    add_pseudocounts(query_fractions, query_counted, background, rows)
+    for target in range(len(starts)):
+        codes = residues[starts[target] : starts[target] + lengths[target]]
+        counted = count_letters(codes, target_fractions)
+        kinds[target] = UNADJUSTED
+        ratios[target] = 1.0
+        for i in range(CODES):
+            for j in range(CODES):
+                matrices[target, i, j] = start[i, j]
+        if query_counted == 0 or counted == 0:
+            continue
+        optimised = mode == 3 or (
+            mode == 2
+            and not is_scaled_in_mode_2(
+                query_fractions,
+                len(query),
+                target_fractions,
+                len(codes),
+                background,
+                spare,
+                spare_bits,
+                logs,
+            )
+        )
+        if optimised:
+            add_pseudocounts(target_fractions, counted, background, columns)
+            optimised = (
+                optimize_joint(joint, rows[:AMINO_ACIDS], columns[:AMINO_ACIDS], work, bits) >= 0
+            )
+        if optimised:
+            extend_joint(work, rows, columns, extended)
+            take_logarithms(extended, spare, spare_bits, extended)
+            kinds[target] = OPTIMIZED
+            write_matrix(extended, PAIRED, SCALE / lambda_, rows, columns, logs, matrices[target])
+        else:
+            ratio = find_ratio(
+                query_fractions, target_fractions, start, lambda_ / SCALE, bounds, work, bits
+            )
+            kinds[target] = SCALED
+            ratios[target] = ratio
+            write_matrix(
+                scores,
+                LETTERS,
+                ratio,
+                query_fractions,
+                target_fractions,
+                logs,
+                matrices[target],
+            )
+
+
+@native
+def extend_joint(
+    joint: NDArray[np.float64],
+    rows: NDArray[np.float64],
+    columns: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the ratios of joint probabilities to those of chance, with B, J and Z.
+
+    Parameters
+    ----------
+    joint
+        The first 400 numbers are joint probabilities of the amino acids, row by row.
+    rows, columns
+        (23,) frequencies of the amino acids, B, J and Z.
+    out
+        (23 * 23,) receives the ratios.
+    """
+    total = 0.0
+    for k in range(PAIRS):
+        total += joint[k]
+    for i in range(AMINO_ACIDS):
+        at = i * PAIRED
+        for j in range(AMINO_ACIDS):
+            out[at + j] = joint[i * AMINO_ACIDS + j] / total
+        out[at + AMINO_ACIDS] = out[at + D] + out[at + N]
+        out[at + AMINO_ACIDS + 1] = out[at + I] + out[at + L]
+        out[at + AMINO_ACIDS + 2] = out[at + E] + out[at + Q]
+    for j in range(PAIRED):
+        out[AMINO_ACIDS * PAIRED + j] = out[D * PAIRED + j] + out[N * PAIRED + j]
+        out[(AMINO_ACIDS + 1) * PAIRED + j] = out[I * PAIRED + j] + out[L * PAIRED + j]
+        out[(AMINO_ACIDS + 2) * PAIRED + j] = out[E * PAIRED + j] + out[Q * PAIRED + j]
+    for i in range(PAIRED):
+        for j in range(PAIRED):
+            out[i * PAIRED + j] /= rows[i] * columns[j]

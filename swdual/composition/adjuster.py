@@ -1,0 +1,248 @@
+"""Adjusts the scores of the candidates of a query, and aligns them, as BLAST does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.tracebacks import Tracebacks
+from swdual.alignment.tracer import Tracer
+from swdual.backend import Progress
+from swdual.composition.adjust import adjust
+from swdual.composition.near_identical import find_min_score, is_near_identical
+from swdual.composition.rescore import rescore
+from swdual.composition.tables import SCALE, find_tables
+from swdual.composition.targets import mask_targets
+from swdual.composition.trace import trace
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence as Query
+from swdual.statistics.parameters import gapped
+
+UNMASKED = 4
+"""Added to a kind of adjustment: the target was not masked, because it is nearly identical."""
+
+
+_KINDS = ("none", "scaled", "optimised")
+
+
+def describe_adjustment(adjustment: int) -> str:
+    """Return an adjustment in words.
+
+    >>> describe_adjustment(1), describe_adjustment(2 | UNMASKED)
+    ('scaled', 'optimised, not masked')
+    """
+    kind = _KINDS[adjustment & ~UNMASKED]
+    return f"{kind}, not masked" if adjustment & UNMASKED else kind
+
+
+class AdjustedScores(NamedTuple):
+    """Adjusted scores of some targets of one query.
+
+    Parameters
+    ----------
+    scaled
+        (targets,) scores in units of 1 / `SCALE`.
+    adjustments
+        (targets,) how the matrix was adjusted: 0 not, 1 scaled, 2 optimised; plus `UNMASKED`.
+    lambda_ratios
+        (targets,) the ratio by which the matrix was scaled; 1 otherwise.
+    """
+
+    scaled: NDArray[np.int64]
+    adjustments: NDArray[np.int8]
+    lambda_ratios: NDArray[np.float64]
+
+    @property
+    def raw(self) -> NDArray[np.int64]:
+        """The scores as whole numbers, rounded to the nearest."""
+        return (self.scaled + SCALE // 2) // SCALE
+
+    def take(self, indices: NDArray[np.int64]) -> Self:
+        """Return the scores of some of the targets."""
+        return type(self)(
+            self.scaled[indices], self.adjustments[indices], self.lambda_ratios[indices]
+        )
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
+        """Return the scores of several parts after each other."""
+        return cls(
+            np.concatenate([np.empty(0, np.int64), *(part.scaled for part in parts)]),
+            np.concatenate([np.empty(0, np.int8), *(part.adjustments for part in parts)]),
+            np.concatenate([np.empty(0), *(part.lambda_ratios for part in parts)]),
+        )
+
+
+class Adjusted(NamedTuple):
+    """Adjusted scores, and the (targets, 32, 32) matrices that they were computed with."""
+
+    scores: AdjustedScores
+    matrices: NDArray[np.int32]
+
+    def take(self, indices: NDArray[np.int64]) -> Self:
+        """Return the scores and matrices of some of the targets."""
+        return type(self)(self.scores.take(indices), self.matrices[indices])
+
+
+class Adjuster:
+    """Composition-based statistics under one scoring scheme; threads may use it at the same time.
+
+    Low-complexity regions of a target are masked first, with SEG, unless query and target are
+    nearly identical. Then the matrix is adjusted to the compositions of the two, and the target is
+    scored and aligned again with it (Schaeffer et al. 2001, Nucleic Acids Research 29, 2994; Yu and
+    Altschul 2005, Bioinformatics 21, 902; Altschul et al. 2005, FEBS Journal 272, 5101).
+
+    Parameters
+    ----------
+    scheme
+        The plain matrix, and the gap penalties, which are never adjusted.
+    mode
+        From 1 to 3: see `SearchOptions.comp_based_stats`.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If there are no residue pair frequencies for the matrix.
+    """
+
+    def __init__(self, scheme: ScoringScheme, mode: int) -> None:
+        self._mode = mode
+        self._scheme = scheme
+        self._tables = find_tables(scheme)
+        self._lambda = gapped(scheme).lambda_
+        self._tracer = Tracer(scheme)
+
+    @staticmethod
+    def unscale(scaled: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return scores in the units of the plain matrix, not rounded."""
+        return scaled / SCALE
+
+    def adjust(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        scores: NDArray[np.int64],
+        progress: Progress = lambda cells: None,
+    ) -> Adjusted:
+        """Return the adjusted scores of targets.
+
+        Parameters
+        ----------
+        query, targets
+            Residue codes.
+        scores
+            (targets,) their plain scores.
+        progress
+            Called with 0 now and then; may raise to stop the work.
+        """
+        masked, changed = mask_targets(targets)
+        identical = self._find_near_identical(query, targets, scores, changed, progress)
+        for k in identical.tolist():
+            masked[k] = targets[k]
+        matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
+        progress(0)
+        scaled = self._score(query, masked, matrices)
+        kinds[identical] |= UNMASKED
+        return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices)
+
+    def trace(
+        self,
+        query: Query,
+        targets: Sequence[bytes],
+        adjusted: Adjusted,
+        progress: Progress = lambda cells: None,
+    ) -> Tracebacks:
+        """Return the alignments of a query with targets that were adjusted.
+
+        Parameters
+        ----------
+        query
+            The query.
+        targets
+            Residue codes.
+        adjusted
+            The result of `adjust` for these targets.
+        progress
+            Called with 0 now and then; may raise to stop the work.
+        """
+        masked = self._mask_again(targets, adjusted.scores.adjustments)
+        return self._trace(query, targets, masked, *adjusted, progress)
+
+    def align(
+        self, query: Query, targets: Sequence[bytes], adjustments: NDArray[np.int8]
+    ) -> Tracebacks:
+        """Return the alignments of hits whose matrices are not at hand.
+
+        Parameters
+        ----------
+        query
+            The query.
+        targets
+            Residue codes.
+        adjustments
+            (targets,) how they were adjusted.
+        """
+        masked = self._mask_again(targets, adjustments)
+        matrices, kinds, ratios = adjust(query.codes, masked, self._tables, self._mode)
+        scores = AdjustedScores(self._score(query.codes, masked, matrices), kinds, ratios)
+        return self._trace(query, targets, masked, scores, matrices, lambda cells: None)
+
+    def _score(
+        self, query: bytes, masked: Sequence[bytes], matrices: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        tables = self._tables
+        return rescore(query, masked, matrices, tables.gap_open, tables.gap_extend)
+
+    def _trace(
+        self,
+        query: Query,
+        targets: Sequence[bytes],
+        masked: Sequence[bytes],
+        scores: AdjustedScores,
+        matrices: NDArray[np.int32],
+        progress: Progress,
+    ) -> Tracebacks:
+        return trace(
+            query.codes,
+            masked,
+            targets,
+            matrices,
+            scores.scaled,
+            self._scheme,
+            progress,
+            query.unmasked,
+        )
+
+    @staticmethod
+    def _mask_again(targets: Sequence[bytes], adjustments: NDArray[np.int8]) -> list[bytes]:
+        """Return targets as they were masked when they got their adjustments."""
+        masked, _ = mask_targets(targets)
+        for k in np.flatnonzero(adjustments & UNMASKED).tolist():
+            masked[k] = targets[k]
+        return masked
+
+    def _find_near_identical(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        scores: NDArray[np.int64],
+        changed: NDArray[np.bool_],
+        progress: Progress,
+    ) -> NDArray[np.int64]:
+        """Return indices of the targets with masked letters that are nearly identical."""
+        floor = find_min_score(query, self._scheme, self._lambda)
+        asked = np.flatnonzero(changed & (scores >= floor))
+        chosen = [targets[k] for k in asked.tolist()]
+        strands = np.ones(len(asked), np.int8)
+        traced = self._tracer(query, chosen, scores[asked], strands, progress)
+        passing = [
+            is_near_identical(
+                query, target, traced.numbers[:, k], int(scores[asked[k]]), self._lambda
+            )
+            for k, target in enumerate(chosen)
+        ]
+        identical: NDArray[np.int64] = asked[np.array(passing, bool)]
+        return identical

@@ -1,0 +1,193 @@
+"""Which targets are so like the query that BLAST does not mask them.
+
+Self hits and very close relatives keep their low-complexity regions: there they are no chance
+similarity. The test counts identities by a greedy walk over the aligned parts, as NCBI's BLAST
+does (src/algo/blast/core/blast_kappa.c); it knows where the alignment under the plain matrix
+begins and ends, but not its path.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.composition.sequences import prepare_query
+from swdual.runtime.native import native
+from swdual.sequences.scoring import ScoringScheme
+
+MIN_SPAN = 50
+"""An alignment of a longer query covers at least this many letters of the target, less one."""
+
+MIN_BITS = 1.74
+"""Bits of score for each letter of the shorter part."""
+
+MIN_IDENTITY = 0.96
+"""More than this share of the shorter part is identical, in BLAST 2.12.0."""
+
+MAX_BREAK = 7
+"""Letters that a walk may pass over at a break."""
+
+WORD = 8
+"""Letters of the words from which a walk starts between the ends."""
+
+
+def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
+    """Return a score below which no target is nearly identical to a query.
+
+    Parameters
+    ----------
+    query
+        Residue codes.
+    scheme
+        The plain matrix and the gap penalties.
+    lambda_
+        Nats in one unit of the score, of alignments with gaps.
+    """
+    # Let q and t be the residues of both that are aligned; t is at least `span`. The score is at
+    # least `least` for each of the fewer ones: at least least * span, unless q < span. Then it is
+    # at most the best sum of q consecutive letters of the query less the price of a gap of t - q
+    # residues, and this bound reaches least * q only from some q on.
+    least = MIN_BITS * math.log(2) / lambda_
+    span = max(1, min(len(query), MIN_SPAN) - 1)
+    best = scheme.matrix.scores.max(axis=1)[np.frombuffer(query, np.uint8)].astype(np.int64)
+    sums = np.concatenate(([0], np.cumsum(best)))
+    for count in range(1, span):
+        bound = int((sums[count:] - sums[:-count]).max())
+        if bound - scheme.gap_open - scheme.gap_extend * (span - count) >= least * count:
+            return math.ceil(least * count)
+    return math.ceil(least * span)
+
+
+def is_near_identical(
+    query: bytes, target: bytes, numbers: NDArray[np.int64], score: int, lambda_: float
+) -> bool:
+    """Return whether a target is nearly identical to the query.
+
+    Parameters
+    ----------
+    query, target
+        Residue codes, not masked.
+    numbers
+        The bounds of their best alignment under the plain matrix: the first four of
+        `swdual.alignment.tracebacks.COLUMNS`; more may follow.
+    score
+        The alignment's score.
+    lambda_
+        Nats in one unit of the score, of alignments with gaps.
+    """
+    query_start, query_end, target_start, target_end = numbers[:4].tolist()
+    shorter = min(query_end - query_start, target_end - target_start)
+    if shorter == 0 or target_end - target_start + 1 < min(len(query), MIN_SPAN):
+        return False
+    if score / shorter < MIN_BITS * math.log(2) / lambda_:
+        return False
+    identities = count_identities(
+        prepare_query(query)[query_start:query_end],
+        np.frombuffer(target, np.uint8)[target_start:target_end],
+    )
+    return bool(identities / shorter > MIN_IDENTITY)
+
+
+@native
+def extend_walk(
+    query: NDArray[np.uint8],
+    query_start: int,
+    query_length: int,
+    target: NDArray[np.uint8],
+    target_start: int,
+    target_length: int,
+    step: int,
+) -> tuple[int, int, int]:
+    """Walk along two sequences for as long as breaks can be bridged.
+
+    A break is bridged by the smallest n such that two letters match behind n letters of both, else
+    of the query, else of the target.
+
+    Parameters
+    ----------
+    query, query_start, query_length
+        Residues, the first of them, and how many there are.
+    target, target_start, target_length
+        Likewise.
+    step
+        1 forwards, -1 backwards.
+
+    Returns
+    -------
+    Identities, and the letters of the query and of the target that the walk took.
+    """
+    identities = i = j = 0
+    while True:
+        while i < query_length and j < target_length:
+            if query[query_start + step * i] != target[target_start + step * j]:
+                break
+            identities += 1
+            i += 1
+            j += 1
+        bridged = False
+        for n in range(1, MAX_BREAK + 1):
+            if i + n + 1 >= query_length or j + n + 1 >= target_length:
+                break
+            for kind in range(3):
+                a = query_start + step * (i if kind == 2 else i + n)
+                b = target_start + step * (j if kind == 1 else j + n)
+                if query[a] == target[b] and query[a + step] == target[b + step]:
+                    i += 2 if kind == 2 else n + 2
+                    j += 2 if kind == 1 else n + 2
+                    bridged = True
+                    break
+            if bridged:
+                break
+        if not bridged:
+            return identities, i, j
+        identities += 2
+
+
+@native
+def count_identities(query: NDArray[np.uint8], target: NDArray[np.uint8]) -> int:
+    """Count identities: from the left, from the right, and around common words in between.
+
+    Parameters
+    ----------
+    query, target
+        The aligned parts.
+    """
+    # A walk backwards does not take the first letter of what is left: that is NCBI's rule. In
+    # between, the words that begin with the last possible letter are not looked for, either.
+    rows, columns = len(query), len(target)
+    identities, i, j = extend_walk(query, 0, rows, target, 0, columns, 1)
+    if i >= rows or j >= columns:
+        return identities
+    found, k, m = extend_walk(
+        query, rows - 1, rows - i - 1, target, columns - 1, columns - j - 1, -1
+    )
+    identities += found
+    rows -= k
+    columns -= m
+    start = j
+    while start < columns - WORD:
+        word = i
+        while word < rows - WORD:
+            same = 0
+            while same < WORD and query[word + same] == target[start + same]:
+                same += 1
+            if same == WORD:
+                break
+            word += 1
+        if word >= rows - WORD:
+            start += 1
+            continue
+        if word > i and start > j:
+            found, _, _ = extend_walk(
+                query, word - 1, word - i - 1, target, start - 1, start - j - 1, -1
+            )
+            identities += found
+        i, j = word + WORD, start + WORD
+        found, k, m = extend_walk(query, i, rows - i, target, j, columns - j, 1)
+        identities += WORD + found
+        i += k
+        j += m
+        start = j
+    return identities

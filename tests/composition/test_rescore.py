@@ -1,0 +1,179 @@
+"""Scores of targets with a matrix each are those of the obvious recurrence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles.smith_waterman import local_score_gotoh
+from support.compositions import USUAL, draw, relative
+from support.properties import seeds
+
+from swdual.composition import rescore as module
+from swdual.composition.adjust import adjust
+from swdual.composition.rescore import MAX_GAP_PRICE, find_widths, rescore, rescore_kernel
+from swdual.composition.tables import SCALE, find_tables
+from swdual.errors import EngineError
+from swdual.sequences.alphabet import CODES, PAD, PROTEIN
+from swdual.sequences.scoring import MAX_GAP_COST
+
+TABLES = find_tables(USUAL)
+
+PRICES = [(352, 32), (0, 0), (0, 50), (70, 0), (5, 3), (SCALE * MAX_GAP_COST, SCALE * MAX_GAP_COST)]
+"""Usual, free, linear, flat, cheap, forbidden."""
+
+
+def random_matrices(rng, count, size):
+    """Return matrices without symmetry, a little in favour of equal letters."""
+    matrices = rng.integers(-size, size + 1, (count, CODES, CODES)).astype(np.int32)
+    matrices += (size * np.eye(CODES)).astype(np.int32)
+    matrices[:, PAD] = matrices[:, :, PAD] = -size
+    return matrices
+
+
+def expected(query, targets, matrices, prices):
+    return [
+        local_score_gotoh(list(query), list(target), matrix, *prices)
+        for target, matrix in zip(targets, matrices, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize("seed", seeds(3))
+def test_scores_are_the_oracles(seed, lanes, prices):
+    """Any matrix at any gap price, in vectors of any size, for queries around their sizes."""
+    rng = np.random.default_rng([seed, lanes])
+    for rows in (1, lanes - 1, lanes, lanes + 1, 70):
+        query = bytes(rng.integers(0, 4, rows).tolist())
+        targets = [bytes(rng.integers(0, 4, int(n)).tolist()) for n in (0, 1, 2, 40, 90)]
+        targets.append(query + query)
+        matrices = random_matrices(rng, len(targets), 60)
+        found = rescore(query, targets, matrices, *prices, lanes=lanes)
+        assert found.tolist() == expected(query, targets, matrices, prices), rows
+
+
+@pytest.mark.parametrize("mode", [1, 2])
+def test_scores_under_adjusted_matrices_are_the_oracles(mode):
+    """Relatives, strangers, masked letters and rare ones."""
+    rng = np.random.default_rng(mode)
+    query = draw(rng, 150, 40.0)
+    targets = [relative(rng, query, n) for n in (0, 20, 60, 150)]
+    targets += [draw(rng, 200, 20.0, letters=len(PROTEIN.letters)) for _ in range(4)]
+    targets.append(targets[0].replace(PROTEIN.encode("L"), PROTEIN.encode("X")))
+    matrices = adjust(query, targets, TABLES, mode).matrices
+    found = rescore(query, targets, matrices, TABLES.gap_open, TABLES.gap_extend)
+    prices = TABLES.gap_open, TABLES.gap_extend
+    assert found.tolist() == expected(query, targets, matrices, prices)
+
+
+def test_u_of_a_query_scores_as_c():
+    """Also with ``*``, whose scores with U may differ from those with C."""
+    rng = np.random.default_rng(1)
+    matrices = random_matrices(rng, 1, 60)
+    target = bytes(rng.integers(0, 27, 50).tolist())
+    c, u = PROTEIN.encode("CCWC"), PROTEIN.encode("UUWC")
+    assert rescore(u, [target], matrices, 11, 1) == rescore(c, [target], matrices, 11, 1)
+
+
+def test_scores_up_to_two_to_the_31_are_exact():
+    """A larger one is an error, never another number."""
+    half = 1 << 29
+    matrices = np.full((1, CODES, CODES), -half, np.int32)
+    matrices[0, 0, 0], matrices[0, 1, 1] = half, 1
+    for letters, score in ((b"\0\0\0", 3 * half), (b"\0\0\0\0", 1 << 31)):
+        assert rescore(letters, [letters], matrices, 5, 1).tolist() == [score]
+    for letters in (b"\1\0\0\0\0", b"\0\0\0\0\0", b"\0" * 40):
+        with pytest.raises(EngineError, match="is above 2,147,483,648"):
+            rescore(letters, [letters], matrices, 5, 1)
+
+
+def test_forbidden_gaps_limit_scores():
+    """A gap dearer than the price of a forbidden one never pays below the limit."""
+    matrices = np.full((1, CODES, CODES), -(1 << 29), np.int32)
+    matrices[0, 0, 0] = MAX_GAP_PRICE // 4
+    prices = MAX_GAP_PRICE, 1
+    assert rescore(b"\0" * 4, [b"\0\0\1\0\0"], matrices, *prices).tolist() == [MAX_GAP_PRICE // 2]
+    assert rescore(b"\0" * 4, [b"\0" * 4], matrices, *prices).tolist() == [MAX_GAP_PRICE]
+    with pytest.raises(EngineError, match="is above"):
+        rescore(b"\0" * 5, [b"\0" * 5], matrices, *prices)
+
+
+def test_nothing_to_score():
+    """No target, or no query."""
+    matrices = np.zeros((1, CODES, CODES), np.int32)
+    assert rescore(b"\0", [], matrices[:0], 11, 1).tolist() == []
+    assert rescore(b"", [b"\0"], matrices, 11, 1).tolist() == [0]
+
+
+PLAIN = (352, 32)
+"""The usual gap prices in units of an adjusted score."""
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """Return the list of (bits, targets) that kernels score from now on."""
+    calls = []
+
+    def family(bits, lanes):
+        kernel = rescore_kernel(bits, lanes)
+
+        def call(residues, starts, lengths, targets, *others):
+            calls.append((bits, targets.tolist()))
+            kernel(residues, starts, lengths, targets, *others)
+
+        return call
+
+    monkeypatch.setattr(module, "rescore_kernel", family)
+    return calls
+
+
+def test_only_scores_beyond_16_bits_are_computed_in_32(scored):
+    """Up to the limit, which is 2,000 units of the plain matrix at least, and not above it."""
+    largest = 300
+    matrix = np.full((CODES, CODES), -largest, np.int32)
+    for code, score in enumerate((largest, 1, 10, 100)):
+        matrix[code, code] = score
+    query = b"\0" * 230
+    target = np.frombuffer(query, np.uint8)
+    width = next(find_widths(target, target, matrix[np.newaxis], *PLAIN))
+    assert width.limit >= 2000 * SCALE
+    whole, rest = divmod(width.limit - 2, largest)
+    tail = b"\3" * (rest // 100) + b"\2" * (rest % 100 // 10) + b"\1" * (rest % 10)
+    query = b"\0" * whole + tail + b"\1\1\1\1"
+    targets = [query[:-4] + b"\1" * more for more in (0, 1, 2, 3, 4)] + [b"\0" * 40]
+    scores = rescore(query, targets, np.stack([matrix] * 6), *PLAIN).tolist()
+    assert scores == [*(width.limit + n for n in (-2, -1, 0, 1, 2)), 40 * largest]
+    assert scored == [(16, [0, 1, 2, 3, 4, 5]), (32, [3, 4])]
+    # The same, and then the largest score of a pair: the 16-bit number would wrap.
+    query = b"\1\1\1\1" + tail + b"\0" * (whole + 1)
+    targets = [query[4 - more :] for more in (0, 1, 2, 3, 4)]
+    scores = rescore(query, targets, np.stack([matrix] * 5), *PLAIN).tolist()
+    assert scores == [width.limit + largest + n for n in (-2, -1, 0, 1, 2)]
+    assert scored[2:] == [(16, [0, 1, 2, 3, 4]), (32, [0, 1, 2, 3, 4])]
+
+
+@pytest.mark.parametrize("largest", [1 << 14, 1 << 15])
+def test_scores_of_pairs_beyond_16_bits_are_computed_in_32(largest, scored):
+    """Also where one pair would fit, but none above it."""
+    matrices = np.full((1, CODES, CODES), -3, np.int32)
+    matrices[0, 0, 0] = largest
+    assert rescore(b"\0" * 5, [b"\0" * 5], matrices, *PLAIN).tolist() == [5 * largest]
+    assert scored[-1] == (32, [0])
+
+
+COSTS = [31_900, 32_150, 32_267, 32_268, 32_269, 32_350, 32_767, 32_768, 40_000]
+"""Around half the numbers of 16 bits, from where a gap or a pair that costs this is cut."""
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_costs_near_half_of_16_bits_are_the_oracles(cost):
+    """A gap, and a pair, between two blocks that score as much, a little less and a little more."""
+    for score in (cost - 400, cost - 1, cost, cost + 1, cost + 400):
+        matrices = np.full((1, CODES, CODES), -cost, np.int32)
+        matrices[0, 0, 0], matrices[0, 1, 1], matrices[0, 2, 2] = 1000, 1, score % 1000
+        block = b"\0" * (score // 1000) + b"\2"
+        for gap_open, between in ((cost - 1, b"\1"), (1 << 20, b"\1\3")):
+            query = block + b"\3" * (len(between) - 1) + block
+            targets = [block + between[:1] + block]
+            found = rescore(query, targets, matrices, gap_open, 1)
+            assert found.tolist() == expected(query, targets, matrices, (gap_open, 1)), score
