@@ -101,6 +101,8 @@ class Adjuster:
         The plain matrix, and the gap penalties, which are never adjusted.
     mode
         From 1 to 3: see `SearchOptions.comp_based_stats`.
+    grid_bytes
+        Memory for the plain alignments of one thread: see `Tracer`.
 
     Raises
     ------
@@ -108,12 +110,12 @@ class Adjuster:
         If there are no residue pair frequencies for the matrix.
     """
 
-    def __init__(self, scheme: ScoringScheme, mode: int) -> None:
+    def __init__(self, scheme: ScoringScheme, mode: int, grid_bytes: int | None = None) -> None:
         self._mode = mode
         self._scheme = scheme
         self._tables = find_tables(scheme)
         self._lambda = gapped(scheme).lambda_
-        self._tracer = Tracer(scheme)
+        self._tracer = Tracer(scheme, grid_bytes)
 
     @staticmethod
     def unscale(scaled: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -175,7 +175,7 @@ def make_context(
         make_statistics(database, params),
         shuffled,
         Tracer(params.scheme, memory.grid) if options.finds_alignments else None,
-        Adjuster(params.scheme, params.comp_based_stats) if params.adjusts else None,
+        Adjuster(params.scheme, params.comp_based_stats, memory.grid) if params.adjusts else None,
         options.planner,
         options.replan,
         device,
