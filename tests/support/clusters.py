@@ -32,6 +32,7 @@ def slow(seconds):
 def held(hold, free=0):
     """Return what a worker runs first that begins no share as long as there is a file.
 
+    Each share takes a moment longer, so that a test can make the file before all are done.
     It begins its first `free` shares all the same. Such a worker needs a second thread where it
     must send blocks to others meanwhile.
     """
@@ -46,6 +47,7 @@ def held(hold, free=0):
             while os.path.exists({os.fspath(hold)!r}) and not free:
                 time.sleep(0.01)
             del free[:1]
+            time.sleep(0.03)
             return real(*arguments)
 
         node.score = score
