@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -252,8 +253,8 @@ def main(
     for method in methods or METHODS:
         result = attempt(
             method,
-            lambda method=method: search(  # type: ignore[misc]
-                method, sample.sequences, everyone, sample.targets, CLAIMS[-1], threads
+            partial(
+                search, method, sample.sequences, everyone, sample.targets, CLAIMS[-1], threads
             ),
         )
         if result is None:

@@ -27,6 +27,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -281,10 +282,11 @@ def main(
     for method in methods or METHODS:
         result = attempt(
             method,
-            lambda method=method: kept_or_new(  # type: ignore[misc]
+            partial(
+                kept_or_new,
                 tables,
                 {"method": method, **about},
-                lambda: search(method, sequences, chosen, everything, evalue, threads),
+                partial(search, method, sequences, chosen, everything, evalue, threads),
             ),
         )
         if result is None:

@@ -348,6 +348,30 @@ output_options = _combine(
 )
 """Where a table goes."""
 
+sequence_output_options = _combine(
+    option(
+        "-w",
+        "--width",
+        blast="-line-length",
+        type=Count(min=1),
+        default=60,
+        show_default=True,
+        help="Letters in each line of FASTA.",
+    ),
+    option(
+        "-o",
+        "--out",
+        blast="-out",
+        default="-",
+        show_default="standard output",
+        type=click.Path(allow_dash=True, dir_okay=False),
+        help="Output file. It appears under its name when it is complete. A name that ends in "
+        ".gz, .bz2, .xz or .zst is compressed.",
+    ),
+    option("--force", is_flag=True, help="Replace the output file if it exists."),
+)
+"""Where sequences go."""
+
 dbtype_option = option(
     "--dbtype",
     blast="-dbtype",

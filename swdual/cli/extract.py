@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from swdual.cli._complete import complete_files
-from swdual.cli._options import Command, Count, option
+from swdual.cli._options import Command, option, sequence_output_options
 
 if TYPE_CHECKING:
     from swdual.sequences.sequence import Sequence
@@ -80,26 +80,7 @@ class _Range(click.ParamType[object]):
     show_default=True,
     help="Strand of nucleotides; minus is the reverse complement.",
 )
-@option(
-    "-w",
-    "--width",
-    blast="-line-length",
-    type=Count(min=1),
-    default=60,
-    show_default=True,
-    help="Letters in each line.",
-)
-@option(
-    "-o",
-    "--out",
-    blast="-out",
-    default="-",
-    show_default="standard output",
-    type=click.Path(allow_dash=True, dir_okay=False),
-    help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
-    ".bz2, .xz or .zst is compressed.",
-)
-@option("--force", is_flag=True, help="Replace the output file if it exists.")
+@sequence_output_options
 def command(
     words: tuple[str, ...],
     db: str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.io.text import duration
+
+if TYPE_CHECKING:
+    from swdual.sequences.validation import OnInvalid
 
 logger = logging.getLogger("swdual")
 
@@ -80,7 +84,7 @@ def command(
     target: str | None,
     dbtype: str,
     title: str | None,
-    on_invalid: str,
+    on_invalid: OnInvalid,
     memory_limit: int | None,
     shards: int | None,
     force: bool,
@@ -110,7 +114,7 @@ def command(
         target,
         dbtype=dbtype,
         title=title,
-        on_invalid=on_invalid,  # type: ignore[arg-type]
+        on_invalid=on_invalid,
         force=force,
         memory_limit=memory_limit,
         shards=shards,

@@ -9,10 +9,11 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
-from swdual.cli._options import Command, Count, dbtype_option, option
+from swdual.cli._options import Command, dbtype_option, option, sequence_output_options
 
 if TYPE_CHECKING:
     from swdual.sequences.sequence import Sequence
+    from swdual.sequences.validation import OnInvalid
 
 logger = logging.getLogger("swdual")
 
@@ -58,26 +59,7 @@ swdual mask genomes.fasta.gz --method tantan -f bed -o repeats.bed
     help="What to write. fasta: the sequences; interval: first and last masked letters from 0, as "
     "NCBI's segmasker prints them; bed: a table of intervals.",
 )
-@option(
-    "-w",
-    "--width",
-    blast="-line-length",
-    type=Count(min=1),
-    default=60,
-    show_default=True,
-    help="Letters in each line of FASTA.",
-)
-@option(
-    "-o",
-    "--out",
-    blast="-out",
-    default="-",
-    show_default="standard output",
-    type=click.Path(allow_dash=True, dir_okay=False),
-    help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
-    ".bz2, .xz or .zst is compressed.",
-)
-@option("--force", is_flag=True, help="Replace the output file if it exists.")
+@sequence_output_options
 @dbtype_option
 @on_invalid_option
 @logging_options
@@ -91,7 +73,7 @@ def command(
     out: str,
     force: bool,
     dbtype: str,
-    on_invalid: str,
+    on_invalid: OnInvalid,
     **_: bool,
 ) -> None:
     """Write sequences with regions of low complexity, or repeats, in lower case.
@@ -115,7 +97,7 @@ def command(
     from swdual.masking.mask import OF_TYPE, parse_mask
 
     mask = parse_mask(method or "none", "method")
-    batches, alphabet = read_typed_batches([path], dbtype, on_invalid)  # type: ignore[arg-type]
+    batches, alphabet = read_typed_batches([path], dbtype, on_invalid)
     if method is None:
         mask = parse_mask(OF_TYPE[alphabet.name], "method")
     mask.require(alphabet, "method")
