@@ -8,6 +8,8 @@
     Tells which targets keep their low-complexity regions.
 ``adjust``
     Computes the matrices, in BLAST's modes 1, 2 and 3.
+``choice``
+    Tells which matrices mode 2 scales, and which it optimises.
 ``optimize``
     Finds the joint probabilities of residue pairs that suit two compositions.
 ``logarithm``

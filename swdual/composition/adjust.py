@@ -7,13 +7,13 @@ optimises it (`swdual.composition.optimize`). Mode 2 chooses between both by the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.composition.choice import is_scaled_in_mode_2
 from swdual.composition.logarithm import take_logarithms
 from swdual.composition.optimize import PAIRS, WORK_SIZE, optimize_joint
 from swdual.composition.sequences import join_targets
@@ -21,7 +21,7 @@ from swdual.composition.tables import AMINO_ACIDS, SCALE, CompositionTables
 from swdual.runtime.native import native
 from swdual.sequences.alphabet import CODES, PROTEIN
 
-C, D, N, Q, E, I, L, X, STOP, U, O = PROTEIN.encode("CDNQEILX*UO")  # noqa: E741
+CYS, ASP, ASN, GLN, GLU, ILE, LEU, X, STOP, SEC, PYL = PROTEIN.encode("CDNQEILX*UO")
 LETTERS = len(PROTEIN.letters)
 
 PAIRED = X
@@ -39,13 +39,6 @@ MAX_X_SCORE = -1.0
 
 PSEUDOCOUNTS = 20
 """Letters with the matrix's own frequencies that are added to the letters of a sequence."""
-
-MAX_DISTANCE, MAX_LENGTH_RATIO = 0.16, 3
-COS_MAX_ANGLE = math.cos(70.0 * 3.1415926543 / 180.0)
-"""Mode 2 scales a matrix beyond all three. (NCBI's pi has this digit.)"""
-
-MIN_BIASED_LENGTH, MAX_TWO_LETTERS = 50, 0.4
-"""Mode 2 optimises the matrix if two letters make up more of a longer sequence."""
 
 MAX_STEPS = 100
 """Newton steps to the scale of a matrix; some ten are needed."""
@@ -134,7 +127,7 @@ def count_letters(codes: NDArray[np.uint8], out: NDArray[np.float64]) -> int:
         out[k] = 0.0
     counted = 0
     for code in codes:
-        letter = C if code == U else code
+        letter = CYS if code == SEC else code
         if letter < AMINO_ACIDS:
             out[letter] += 1.0
             counted += 1
@@ -154,94 +147,9 @@ def add_pseudocounts(
     weight = PSEUDOCOUNTS / (counted + PSEUDOCOUNTS)
     for k in range(AMINO_ACIDS):
         out[k] = (1.0 - weight) * fractions[k] + weight * background[k]
-    out[AMINO_ACIDS] = out[D] + out[N]
-    out[AMINO_ACIDS + 1] = out[I] + out[L]
-    out[AMINO_ACIDS + 2] = out[E] + out[Q]
-
-
-@native
-def is_biased(fractions: NDArray[np.float64], length: int) -> bool:
-    """Return whether two letters make up much of a sequence that is not short."""
-    first = second = 0.0
-    for k in range(AMINO_ACIDS):
-        if fractions[k] > first:
-            first, second = fractions[k], first
-        elif fractions[k] > second:
-            second = fractions[k]
-    return length > MIN_BIASED_LENGTH and first + second > MAX_TWO_LETTERS
-
-
-@native
-def measure_divergence(
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
-    spare: NDArray[np.float64],
-    bits: NDArray[np.int64],
-    logs: NDArray[np.float64],
-) -> float:
-    """Return the Jensen-Shannon divergence of two distributions of 20 letters, in nats.
-
-    Parameters
-    ----------
-    a, b
-        The distributions.
-    spare, bits, logs
-        Work space of 20 numbers each, the first two the same memory.
-    """
-    # sum a ln(a / m) / 2 + sum b ln(b / m) / 2, with m the mean; an absent letter adds nothing.
-    total = 0.0
-    for part in range(3):
-        for k in range(AMINO_ACIDS):
-            value = a[k] if part == 0 else b[k] if part == 1 else 0.5 * (a[k] + b[k])
-            logs[k] = max(value, 1e-300)
-        take_logarithms(logs, spare, bits, logs)
-        for k in range(AMINO_ACIDS):
-            weight = 0.5 * a[k] if part == 0 else 0.5 * b[k] if part == 1 else -0.5 * (a[k] + b[k])
-            total += weight * logs[k]
-    return max(total, 0.0)
-
-
-@native
-def is_scaled_in_mode_2(
-    query: NDArray[np.float64],
-    query_length: int,
-    target: NDArray[np.float64],
-    target_length: int,
-    background: NDArray[np.float64],
-    spare: NDArray[np.float64],
-    bits: NDArray[np.int64],
-    logs: NDArray[np.float64],
-) -> bool:
-    """Return whether mode 2 scales the matrix rather than optimising it.
-
-    Parameters
-    ----------
-    query, target
-        (20,) fractions of the amino acids.
-    query_length, target_length
-        Letters of the sequences, with those that do not count.
-    background
-        (20,) frequencies of the matrix.
-    spare, bits, logs
-        Work space: see `measure_divergence`.
-    """
-    if is_biased(query, query_length) or is_biased(target, target_length):
-        return False
-    longer, shorter = max(query_length, target_length), min(query_length, target_length)
-    if longer <= MAX_LENGTH_RATIO * shorter:
-        return False
-    # Distances are roots of divergences; the angle at the background follows from the law of
-    # cosines. It is large if cos = fraction / (2 root) is small; squares are compared instead.
-    between = measure_divergence(query, target, spare, bits, logs)
-    if between <= MAX_DISTANCE * MAX_DISTANCE:
-        return False
-    from_query = measure_divergence(query, background, spare, bits, logs)
-    from_target = measure_divergence(target, background, spare, bits, logs)
-    product = from_query * from_target
-    if product == 0.0:
-        return False
-    fraction = from_query + from_target - between
-    return fraction < 0.0 or fraction * fraction < (2.0 * COS_MAX_ANGLE) ** 2 * product
+    out[AMINO_ACIDS] = out[ASP] + out[ASN]
+    out[AMINO_ACIDS + 1] = out[ILE] + out[LEU]
+    out[AMINO_ACIDS + 2] = out[GLU] + out[GLN]
 
 
 @native
@@ -365,7 +273,7 @@ def write_matrix(
         out[X, j] = round_half_away(min(averages[j], MAX_X_SCORE))
     out[X, X] = round_half_away(min(both, MAX_X_SCORE))
     # U scores as C, and O as X.
-    for copy, letter in ((U, C), (O, X)):
+    for copy, letter in ((SEC, CYS), (PYL, X)):
         for j in range(LETTERS):
             if j != STOP:
                 out[copy, j] = out[letter, j]
@@ -502,13 +410,13 @@ def extend_joint(
         at = i * PAIRED
         for j in range(AMINO_ACIDS):
             out[at + j] = joint[i * AMINO_ACIDS + j] / total
-        out[at + AMINO_ACIDS] = out[at + D] + out[at + N]
-        out[at + AMINO_ACIDS + 1] = out[at + I] + out[at + L]
-        out[at + AMINO_ACIDS + 2] = out[at + E] + out[at + Q]
+        out[at + AMINO_ACIDS] = out[at + ASP] + out[at + ASN]
+        out[at + AMINO_ACIDS + 1] = out[at + ILE] + out[at + LEU]
+        out[at + AMINO_ACIDS + 2] = out[at + GLU] + out[at + GLN]
     for j in range(PAIRED):
-        out[AMINO_ACIDS * PAIRED + j] = out[D * PAIRED + j] + out[N * PAIRED + j]
-        out[(AMINO_ACIDS + 1) * PAIRED + j] = out[I * PAIRED + j] + out[L * PAIRED + j]
-        out[(AMINO_ACIDS + 2) * PAIRED + j] = out[E * PAIRED + j] + out[Q * PAIRED + j]
+        out[AMINO_ACIDS * PAIRED + j] = out[ASP * PAIRED + j] + out[ASN * PAIRED + j]
+        out[(AMINO_ACIDS + 1) * PAIRED + j] = out[ILE * PAIRED + j] + out[LEU * PAIRED + j]
+        out[(AMINO_ACIDS + 2) * PAIRED + j] = out[GLU * PAIRED + j] + out[GLN * PAIRED + j]
     for i in range(PAIRED):
         for j in range(PAIRED):
             out[i * PAIRED + j] /= rows[i] * columns[j]

@@ -170,8 +170,9 @@ class Adjuster:
         progress
             Called with 0 now and then; may raise to stop the work.
         """
-        masked = self._mask_again(targets, adjusted.scores.adjustments)
-        return self._trace(query, targets, masked, *adjusted, progress)
+        scores, matrices = adjusted
+        masked = self._mask_again(targets, scores.adjustments)
+        return self._trace(query, targets, masked, matrices, scores.scaled, progress)
 
     def align(
         self, query: Query, targets: Sequence[bytes], adjustments: NDArray[np.int8]
@@ -188,9 +189,9 @@ class Adjuster:
             (targets,) how they were adjusted.
         """
         masked = self._mask_again(targets, adjustments)
-        matrices, kinds, ratios = adjust(query.codes, masked, self._tables, self._mode)
-        scores = AdjustedScores(self._score(query.codes, masked, matrices), kinds, ratios)
-        return self._trace(query, targets, masked, scores, matrices, lambda cells: None)
+        matrices = adjust(query.codes, masked, self._tables, self._mode).matrices
+        scaled = self._score(query.codes, masked, matrices)
+        return self._trace(query, targets, masked, matrices, scaled, lambda cells: None)
 
     def _score(
         self, query: bytes, masked: Sequence[bytes], matrices: NDArray[np.int32]
@@ -203,8 +204,8 @@ class Adjuster:
         query: Query,
         targets: Sequence[bytes],
         masked: Sequence[bytes],
-        scores: AdjustedScores,
         matrices: NDArray[np.int32],
+        scaled: NDArray[np.int64],
         progress: Progress,
     ) -> Tracebacks:
         return trace(
@@ -212,7 +213,7 @@ class Adjuster:
             masked,
             targets,
             matrices,
-            scores.scaled,
+            scaled,
             self._scheme,
             progress,
             query.unmasked,

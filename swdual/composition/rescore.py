@@ -179,9 +179,7 @@ def profile_kernel(bits: int, lanes: int) -> Callable[..., None]:
     BITS, LANES = bits, lanes
 
     def set_profile(
-        residues: NDArray[np.uint8],
-        first: int,
-        last: int,
+        target: NDArray[np.uint8],
         query: NDArray[np.uint8],
         matrix: NDArray[np.int32],
         floor: int,
@@ -193,8 +191,8 @@ def profile_kernel(bits: int, lanes: int) -> Callable[..., None]:
 
         Parameters
         ----------
-        residues, first, last
-            Codes, and those of them that are the target: from `first` to `last`, `last` excluded.
+        target
+            Residue codes.
         query
             What `stripe_query` returned.
         matrix, floor
@@ -206,8 +204,8 @@ def profile_kernel(bits: int, lanes: int) -> Callable[..., None]:
         """
         size = len(query)
         present = 0
-        for position in range(first, last):
-            present |= 1 << residues[position]
+        for code in target:
+            present |= 1 << code
         for letter in range(CODES):
             if not present >> letter & 1:
                 continue
@@ -229,8 +227,8 @@ def profile_kernel(bits: int, lanes: int) -> Callable[..., None]:
 
 
 @native_family
-def rescore_kernel(bits: int, lanes: int) -> Callable[..., None]:
-    """Return the kernel that scores targets with a matrix each.
+def fill_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
+    """Return the kernel that fills the matrices of one target.
 
     Parameters
     ----------
@@ -241,6 +239,61 @@ def rescore_kernel(bits: int, lanes: int) -> Callable[..., None]:
     """
     fill_columns = striped_kernel(bits, lanes)
     set_profile = profile_kernel(bits, lanes)
+
+    def fill_target(
+        target: NDArray[np.uint8],
+        query: NDArray[np.uint8],
+        matrix: NDArray[np.int32],
+        prices: tuple[int, int, int],
+        floor: int,
+        goal: int,
+        stops: bool,
+        H: NDArray[np.signedinteger],
+        step: int,
+        E: NDArray[np.signedinteger],
+        profile: NDArray[np.signedinteger],
+        lane_best: NDArray[np.signedinteger],
+        low: NDArray[np.int8],
+        high: NDArray[np.int8],
+    ) -> tuple[int, int]:
+        """Fill the columns of one target; parameters and results are those of `striped_kernel`.
+
+        Parameters
+        ----------
+        target
+            Residue codes.
+        query
+            What `stripe_query` returned.
+        matrix
+            (32, 32) scores of query codes with target codes.
+        prices, floor
+            See `Width`.
+        goal, stops, H, step
+            See `striped_kernel`.
+        E, profile, lane_best, low, high
+            Work space: see `Width.work_space`.
+        """
+        size = len(query)
+        set_profile(target, query, matrix, floor, profile, low, high)
+        return fill_columns(
+            target, 0, len(target), profile, size, prices, goal, stops, H, step, E, lane_best
+        )
+
+    return fill_target
+
+
+@native_family
+def rescore_kernel(bits: int, lanes: int) -> Callable[..., None]:
+    """Return the kernel that scores targets with a matrix each.
+
+    Parameters
+    ----------
+    bits
+        Bits of a score: 16 or 32.
+    lanes
+        Scores in a vector; their bytes are one register.
+    """
+    fill_target = fill_kernel(bits, lanes)
 
     def rescore_targets(
         residues: NDArray[np.uint8],
@@ -280,25 +333,23 @@ def rescore_kernel(bits: int, lanes: int) -> Callable[..., None]:
             ``out[targets]`` receive the scores; a larger one than `limit` where the score is.
         """
         # The first column with a number above the limit is the last: no later one may wrap.
-        size = len(query)
         zero = prices[0]
         for target in targets:
-            first = starts[target]
-            last = first + lengths[target]
-            set_profile(residues, first, last, query, matrices[target], floor, profile, low, high)
-            number, _ = fill_columns(
-                residues,
-                first,
-                last,
-                profile,
-                size,
+            number, _ = fill_target(
+                residues[starts[target] : starts[target] + lengths[target]],
+                query,
+                matrices[target],
                 prices,
+                floor,
                 zero + limit + 1,
                 True,
                 H,
                 0,
                 E,
+                profile,
                 lane_best,
+                low,
+                high,
             )
             out[target] = number - zero
 

@@ -8,7 +8,7 @@ is optimal where the H at its other end exceeds this H by its price.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,12 @@ from swdual.alignment.long import Walk
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, PAIR, QUERY_ONLY, TARGET_ONLY, Tracebacks
 from swdual.backend import Progress
-from swdual.backends._striped import stripe_query, striped_kernel
-from swdual.composition.rescore import Width, count_lanes, find_widths, profile_kernel
+from swdual.backends._striped import stripe_query
+from swdual.composition.rescore import Width, count_lanes, fill_kernel, find_widths
 from swdual.composition.sequences import join_targets, prepare_query
 from swdual.composition.tables import SCALE
 from swdual.errors import EngineError
-from swdual.runtime.native import native, native_family
+from swdual.runtime.native import native
 from swdual.sequences.scoring import ScoringScheme
 
 MAX_KEPT_BYTES = 1 << 24
@@ -311,59 +311,3 @@ def walk_columns(
             runs[count] = length << 4 | kind
             count += 1
     return row + 1, column, count
-
-
-@native_family
-def fill_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
-    """Return the kernel that fills the matrices of one target.
-
-    Parameters
-    ----------
-    bits
-        Bits of a score: 16 or 32.
-    lanes
-        Scores in a vector; their bytes are one register.
-    """
-    fill_columns = striped_kernel(bits, lanes)
-    set_profile = profile_kernel(bits, lanes)
-
-    def fill_target(
-        target: NDArray[np.uint8],
-        query: NDArray[np.uint8],
-        matrix: NDArray[np.int32],
-        prices: tuple[int, int, int],
-        floor: int,
-        goal: int,
-        stops: bool,
-        H: NDArray[np.signedinteger],
-        step: int,
-        E: NDArray[np.signedinteger],
-        profile: NDArray[np.signedinteger],
-        lane_best: NDArray[np.signedinteger],
-        low: NDArray[np.int8],
-        high: NDArray[np.int8],
-    ) -> tuple[int, int]:
-        """Fill the columns of one target; parameters and results are those of `striped_kernel`.
-
-        Parameters
-        ----------
-        target
-            Residue codes.
-        query
-            What `stripe_query` returned.
-        matrix
-            (32, 32) scores of query codes with target codes.
-        prices, floor
-            See `Width`.
-        goal, stops, H, step
-            See `striped_kernel`.
-        E, profile, lane_best, low, high
-            Work space: see `Width.work_space`.
-        """
-        size, last = len(query), len(target)
-        set_profile(target, 0, last, query, matrix, floor, profile, low, high)
-        return fill_columns(
-            target, 0, last, profile, size, prices, goal, stops, H, step, E, lane_best
-        )
-
-    return fill_target

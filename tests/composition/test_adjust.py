@@ -10,7 +10,8 @@ from oracles.composition import is_scaled
 from support.compositions import USUAL, draw, oracle_matrix
 from support.properties import seeds
 
-from swdual.composition.adjust import OPTIMIZED, SCALED, UNADJUSTED, adjust, is_scaled_in_mode_2
+from swdual.composition.adjust import OPTIMIZED, SCALED, UNADJUSTED, adjust
+from swdual.composition.choice import is_scaled_in_mode_2
 from swdual.composition.tables import find_tables
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load, names
