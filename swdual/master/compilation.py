@@ -1,6 +1,6 @@
 """Compiles what searches compute with, once on a machine, before the clock of a search starts.
 
-Two processes of their own do it, since Numba compiles one kernel at a time. So the process that
+Some processes of their own do it, since Numba compiles one kernel at a time. So the process that
 searches needs no Numba, nor its memory, and can be interrupted at any time.
 """
 
@@ -54,7 +54,7 @@ COMMON = KernelSet(
 """What every search uses."""
 
 COMPOSITION = KernelSet(
-    5,
+    9,
     ("composition/adjust.py", "composition/rescore.py", "composition/trace.py"),
     ("adjustments",),
 )

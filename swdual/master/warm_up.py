@@ -55,15 +55,16 @@ def compile_alignments() -> None:
 
 
 def compile_adjustments() -> None:
-    """Compile what adjusts scores for composition, and aligns with the adjusted matrices."""
+    """Compile what adjusts scores for composition, and aligns with them, in 16 bits and in 32."""
     gc.disable()
     scheme = ScoringScheme(matrices.load("BLOSUM62"))
     adjuster = Adjuster(scheme, 2)
     protein = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
-    codes = PROTEIN.encode(f"{protein}{'Q' * 30}")  # part of it is masked
-    score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
-    adjusted = adjuster.adjust(codes, [codes], np.array([score]))
-    adjuster.trace(Sequence("query", codes), [codes], adjusted)
+    for copies in (1, 5):
+        codes = PROTEIN.encode(f"{protein}{'Q' * 30}" * copies)  # part of it is masked
+        score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
+        adjusted = adjuster.adjust(codes, [codes], np.array([score]))
+        adjuster.trace(Sequence("query", codes), [codes], adjusted)
 
 
 def _random_protein(generator: np.random.Generator, residues: int) -> str:
