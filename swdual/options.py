@@ -16,7 +16,7 @@ from typing import Any, Self, TypedDict
 from swdual import registry
 from swdual.backend import Device
 from swdual.errors import InputError
-from swdual.hits.query_result import ALIGNMENT_FILTERS, SearchParameters
+from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.masking.mask import parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers

@@ -283,7 +283,7 @@ def command(
     database that 'swdual makedb' wrote, or a FASTA file.
 
     Hits are ordered by score; equal scores are in the order of the database's input. E-values are
-    those of BLAST without composition-based statistics. A gap of k residues costs
+    those of BLAST; by default without composition-based statistics. A gap of k residues costs
     gapopen + k * gapextend, as in BLAST.
 
     \b
@@ -306,7 +306,7 @@ def command(
     from pathlib import Path
 
     from swdual.api import identify_search, prepare_search
-    from swdual.hits.query_result import ALIGNMENT_FILTERS
+    from swdual.hits.search_parameters import ALIGNMENT_FILTERS
     from swdual.io.output import replace_file
     from swdual.masking.mask import METHODS, parse_mask
     from swdual.master.completion import Completion

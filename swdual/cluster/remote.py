@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
-from swdual.hits.query_result import SearchParameters
+from swdual.hits.search_parameters import SearchParameters
 from swdual.master.alignment import Traced, align_candidates
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext

@@ -2,6 +2,8 @@
 
 ``targets``
     The records that hits name.
+``search_parameters``
+    The options that decide about hits.
 ``query_result``
     The hits of one query, as columns.
 ``hit``

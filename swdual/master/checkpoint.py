@@ -18,7 +18,7 @@ import xxhash
 
 from swdual.database.database import Database
 from swdual.errors import OutputError
-from swdual.hits.query_result import SearchParameters
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.journal import Journal
 from swdual.master.candidates import Scored
 from swdual.master.ranges import Range, TaskId, restore_ranges

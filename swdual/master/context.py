@@ -12,7 +12,8 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import MAX_SCORE, PrefetchingScorer, Scorer
 from swdual.composition.adjuster import Adjuster
 from swdual.database.database import Database
-from swdual.hits.query_result import SearchParameters, score_cutoff
+from swdual.hits.query_result import score_cutoff
+from swdual.hits.search_parameters import SearchParameters
 from swdual.master.candidates import Candidates, Scored, select_best
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.execution_log import ExecutionLog

@@ -12,7 +12,7 @@ from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
 from swdual.errors import InputError
-from swdual.hits.query_result import SearchParameters
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
 from swdual.masking.mask import Mask, parse_mask

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from swdual.database.database import Database
 from swdual.errors import OutputError
-from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.hits.query_result import QueryResult
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity, make_identity

@@ -10,7 +10,7 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.composition.adjuster import Adjuster
 from swdual.database.database import Database
-from swdual.hits.query_result import SearchParameters
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache

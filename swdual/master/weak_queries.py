@@ -9,7 +9,7 @@ from collections.abc import Sequence as Many
 import numpy as np
 
 from swdual.database.database import Database
-from swdual.hits.query_result import SearchParameters
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.masking.mask import OF_TYPE, parse_mask
 from swdual.sequences.alphabet import CODES, PROTEIN

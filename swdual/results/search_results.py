@@ -15,7 +15,8 @@ from swdual.database.lookup import find_index
 from swdual.format import is_format, parse_format
 from swdual.formats._arrow import add_metadata, import_arrow, make_batches, make_schema
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
-from swdual.hits.query_result import QueryResult, SearchParameters
+from swdual.hits.query_result import QueryResult
+from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.shown import hits_table
 from swdual.io import notebook
 from swdual.io.output import Utf8, replace_file

@@ -15,7 +15,7 @@ from oracles.statistics import finite_size_evalue
 import swdual
 from swdual.backend import Device
 from swdual.errors import InputError, StatisticsUnavailable
-from swdual.hits import query_result
+from swdual.hits import search_parameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import SubstitutionMatrix
 
@@ -162,8 +162,7 @@ def test_candidates_are_a_part_of_all(records, monkeypatch):
     queries, targets = records
     asked = {"comp_based_stats": 3, "evalue": 20.0, "max_target_seqs": 3}
     everything = swdual.search(queries, targets, adjust="all", **asked)
-    monkeypatch.setattr(query_result, "CANDIDATE_FACTOR", 1e-6)
-    monkeypatch.setattr(query_result.SearchParameters, "candidate_evalue", 1e-3)
+    monkeypatch.setattr(search_parameters, "CANDIDATE_FACTOR", 1e-6)
     few = swdual.search(queries, targets, **asked)
     assert sum(map(len, few)) < sum(map(len, everything))
     for some, all_ in zip(few, everything, strict=True):

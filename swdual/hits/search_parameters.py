@@ -1,0 +1,114 @@
+"""The options of a search that its results depend on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from swdual.sequences.scoring import ScoringScheme
+
+ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
+"""Options that keep a hit for what its alignment is; 0 keeps all. `QueryResult` applies them."""
+
+CANDIDATE_FACTOR = 10.0
+"""A target is a candidate if its plain E-value is at most this many times the limit."""
+
+MAX_CANDIDATES, CANDIDATES_PER_HIT = 10_000, 20
+"""Maximum number of candidates of a query: the first number, or the second for each hit that is
+wanted, whichever is larger."""
+
+
+@dataclass(frozen=True)
+class SearchParameters:
+    """The options of a search that its results depend on.
+
+    Parameters
+    ----------
+    scheme
+        Substitution matrix and gap penalties.
+    max_target_seqs
+        Maximum number of hits of a query that pass the filters below; 0 sets no limit.
+    min_raw_score
+        Smallest raw score of a hit.
+    evalue
+        Largest E-value of a hit.
+    min_score
+        Smallest bit score of a hit.
+    stats
+        The statistics: "table", "fit", or "none" (no E-values).
+    dbsize
+        Residues that E-values refer to; None takes the database's.
+    strand
+        The strands that are compared: "plus", "minus" or "both".
+    min_identity, min_query_cover
+        Smallest percentage of equal letters in the alignment, and of the query that it covers.
+    top
+        A hit may score at most this percentage below its query's best; None sets no limit.
+    comp_based_stats
+        The mode of composition-based statistics, from 0 (none) to 3.
+    adjust
+        Which targets get adjusted scores: "candidates" or "all".
+    mask
+        What masked the queries, with its numbers, such as "seg:12,2.2,2.5"; or "none".
+    lcase_masking
+        Whether letters of queries in lower case were masked.
+    """
+
+    scheme: ScoringScheme
+    max_target_seqs: int = 500
+    min_raw_score: int = 1
+    evalue: float = 10.0
+    min_score: float = 0.0
+    stats: str = "table"
+    dbsize: int | None = None
+    strand: str = "plus"
+    min_identity: float = 0.0
+    min_query_cover: float = 0.0
+    top: float | None = None
+    comp_based_stats: int = 0
+    adjust: str = "candidates"
+    mask: str = "none"
+    lcase_masking: bool = False
+
+    @property
+    def strand_count(self) -> int:
+        """The number of strands of each query that are compared: 1 or 2."""
+        return 2 if self.strand == "both" else 1
+
+    @property
+    def filters_alignments(self) -> bool:
+        """Whether a hit's alignment decides if it is reported."""
+        return any(getattr(self, name) > 0 for name in ALIGNMENT_FILTERS)
+
+    @property
+    def adjusts(self) -> bool:
+        """Whether the scores of candidates are adjusted for composition before hits are chosen."""
+        return self.comp_based_stats > 0
+
+    @property
+    def max_candidates(self) -> int:
+        """Number of a query's best targets, by plain score, that can be hits; 0 sets no limit."""
+        wanted = 0 if self.filters_alignments else self.max_target_seqs
+        if not self.adjusts or not wanted:
+            return wanted
+        if self.adjust == "all":
+            return 0
+        return max(MAX_CANDIDATES, CANDIDATES_PER_HIT * wanted)
+
+    @property
+    def candidate_evalue(self) -> float:
+        """Largest plain E-value of a target that can be a hit.
+
+        Adjusted scores may be higher than plain ones. So the limit is wider where scores are
+        adjusted.
+        """
+        if not self.adjusts:
+            return self.evalue
+        if self.adjust == "all":
+            return math.inf
+        return CANDIDATE_FACTOR * self.evalue
+
+    @property
+    def candidate_raw_score(self) -> int:
+        """Smallest plain score of a target that can be a hit."""
+        return 0 if self.adjusts else self.min_raw_score
