@@ -273,7 +273,7 @@ def option_name(parameter: click.Parameter, ctx: click.Context | None) -> str:
     return str(written.get(parameter.name) or max(own, key=len))
 
 
-def written_option(name: str) -> str:
+def find_written_option(name: str) -> str:
     """Return how the user wrote the option of a parameter; "" if it was not written."""
     written: dict[str, str] = click.get_current_context().meta[_WRITTEN]
     return written.get(name, "")

@@ -94,12 +94,12 @@ def command(
         raise click.UsageError("Name one FASTA file.")
     from swdual.database.source import read_typed_batches
     from swdual.io.output import Utf8, replace_file
-    from swdual.masking.mask import OF_TYPE, parse_mask
+    from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 
     mask = parse_mask(method or "none", "method")
     batches, alphabet = read_typed_batches([path], dbtype, on_invalid)
     if method is None:
-        mask = parse_mask(OF_TYPE[alphabet.name], "method")
+        mask = parse_mask(DEFAULT_METHODS[alphabet.name], "method")
     mask.require(alphabet, "method")
     letters = masked = 0
     with replace_file(out, force=force, compress=True, inputs=[path]) as stream:

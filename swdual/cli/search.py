@@ -19,11 +19,11 @@ from swdual.cli._options import (
     CompositionMode,
     Count,
     Real,
+    find_written_option,
     limit_threads,
     option,
     output_options,
     scheme_options,
-    written_option,
 )
 from swdual.cli._size import Size
 from swdual.io.text import duration
@@ -327,7 +327,7 @@ def command(
     if resume and completion is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
     source = query if query == "-" else Path(query)
-    method = written_option("mask").lstrip("-")
+    method = find_written_option("mask").lstrip("-")
     options["mask"] = str(parse_mask(mask, "mask", method if method in METHODS else None))
     options["align"] = chosen.needs_alignment or align == "all"
     if resume and completion is not None and not force and completion.has_output():

@@ -67,7 +67,7 @@ METHODS = {
 }
 """What masks letters. The ranges of dust are those in which dustmasker obeys its options."""
 
-OF_TYPE = {"prot": "seg", "nucl": "dust"}
+DEFAULT_METHODS = {"prot": "seg", "nucl": "dust"}
 """BLAST's method for each alphabet."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from swdual.database.database import Database
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
-from swdual.masking.mask import OF_TYPE, parse_mask
+from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.model import Statistics
@@ -86,7 +86,7 @@ def warn_of_low_complexity(
     found = find_low_complexity(queries, database, params)
     if not found:
         return
-    method = OF_TYPE[database.alphabet.name]
+    method = DEFAULT_METHODS[database.alphabet.name]
     other = " or `comp_based_stats=2`" if database.alphabet is PROTEIN else ""
     logger.warning(
         "%s of low complexity and may hit unrelated targets with small E-values: %s; "
@@ -115,7 +115,7 @@ def find_low_complexity(
     is_safe = params.mask != "none" or params.lcase_masking or params.adjusts
     if is_safe or params.stats != "table":
         return []
-    mask = parse_mask(OF_TYPE[database.alphabet.name], "mask")
+    mask = parse_mask(DEFAULT_METHODS[database.alphabet.name], "mask")
     found = []
     residues = 0
     for query in queries:

@@ -10,7 +10,7 @@ import pytest
 from swdual import registry
 from swdual.errors import InputError
 from swdual.masking import dust, seg, tantan
-from swdual.masking.mask import METHODS, OF_TYPE, Mask, parse_mask
+from swdual.masking.mask import DEFAULT_METHODS, METHODS, Mask, parse_mask
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN
 
 LETTERS = {"prot": "MKVLWDEFGHIK" + "A" * 30 + "NQRSTVWYCDEF", "nucl": "ACGTTGC" + "A" * 40 + "CGT"}
@@ -119,7 +119,7 @@ def test_a_mask_finds_what_its_method_finds(name, kind):
 def test_each_method_has_a_file_of_its_name():
     """And each file beside the contract is a method."""
     assert {*registry.available("swdual.masking")} - {"mask"} == {*METHODS} - {"none"}
-    assert all(kind in METHODS[name].alphabets for kind, name in OF_TYPE.items())
+    assert all(kind in METHODS[name].alphabets for kind, name in DEFAULT_METHODS.items())
 
 
 def test_a_mask_does_not_change():
