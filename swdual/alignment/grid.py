@@ -20,7 +20,7 @@ from swdual.runtime.native import native, native_family
 
 
 @native_family
-def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
+def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -29,8 +29,10 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
+    own
+        Whether each target has its own scores.
     """
-    from swdual.lanes.cell import go_down, set_profile
+    from swdual.lanes.cell import go_down, set_own_profile, set_profile
     from swdual.lanes.vector import load, reaches, splat, store
 
     BITS, LANES = bits, lanes
@@ -50,6 +52,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
         letters: NDArray[np.int64],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
+        tables: NDArray[np.signedinteger],
         scales: tuple[int, int, int],
         tile: int,
         H: NDArray[np.signedinteger],
@@ -58,6 +61,7 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
         lane_goal: NDArray[np.signedinteger],
         lane_reset: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
+        lane_rows: NDArray[np.int64],
         kept_rows: NDArray[np.signedinteger],
         kept_columns: NDArray[np.signedinteger],
         end_groups: NDArray[np.int64],
@@ -75,14 +79,16 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
             The first target of each lane, and the target that follows each event; -1 for none.
         goals
             (targets,) the number that each target's best cell has.
-        query, letters, low, high
-            Codes of the query, the different codes among them, and score tables (`ScoreWidth`).
+        query, letters, low, high, tables
+            Codes of the query, the different codes among them, and score tables: see `score_kernel`
+            of `swdual.backends._gotoh`.
         scales
             What stands for score 0, and the first and each further gap residue's cost.
         tile
             Rows and columns between the lines that are kept, a multiple of four.
-        H, E, profile, lane_goal, lane_reset, lane_best
-            Work space: len(query) vectors, as many, 32 groups, and one vector each.
+        H, E, profile, lane_goal, lane_reset, lane_best, lane_rows
+            Work space: len(query) vectors, as many, 32 groups, one vector each, and a number for
+            each lane.
         kept_rows
             Row line r: for each column of the batch the vectors H and F below row
             ``(r + 1) * tile - 1``.
@@ -122,7 +128,10 @@ def grid_kernel(bits: int, lanes: int) -> Callable[..., None]:
                 lane_goal[lane] = MAX_NUMBER
         for group in range(groups):
             at = (start + group) * GROUP
-            set_profile(profile, letters, low, high, codes, at, BITS, LANES)
+            if own:
+                set_own_profile(profile, tables, lane_targets, lane_rows, codes, at, LANES)
+            else:
+                set_profile(profile, letters, low, high, codes, at, BITS, LANES)
             reset = load(lane_reset, 0, LANES)
             goal = load(lane_goal, 0, LANES)
             above = zero

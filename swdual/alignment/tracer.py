@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,16 @@ from swdual.alignment.tracebacks import COLUMNS, Tracebacks
 from swdual.backend import Progress
 from swdual.database.database import Block
 from swdual.errors import EngineError
-from swdual.lanes.pack import Pack, pack
+from swdual.lanes.pack import make_block, pack
 from swdual.lanes.registers import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import ScoreWidth, allocate_aligned, score_widths
-from swdual.sequences.alphabet import ALIGNMENT, CODES, PAD
+from swdual.lanes.score_widths import (
+    ScoreWidth,
+    allocate_aligned,
+    own_score_widths,
+    score_widths,
+)
+from swdual.sequences.alphabet import ALIGNMENT, CODES
 from swdual.sequences.scoring import ScoringScheme
 
 MIN_TILE, MAX_TILE = 32, 512
@@ -27,6 +33,29 @@ MIN_TILE, MAX_TILE = 32, 512
 
 GRID_BYTES = 128 << 20
 """Memory for the lines of one thread; where it is too small the tiles grow."""
+
+
+class _Pairs(NamedTuple):
+    """A query with some targets, in descending length.
+
+    Parameters
+    ----------
+    query, targets
+        Residue codes that are aligned.
+    widths
+        The score widths, narrowest first.
+    prices
+        A gap of k residues costs the first number plus k times the second.
+    shown_query, shown_targets
+        Residue codes in which equal letters and positive scores are counted.
+    """
+
+    query: NDArray[np.uint8]
+    targets: Block
+    widths: list[ScoreWidth]
+    prices: tuple[int, int]
+    shown_query: NDArray[np.uint8]
+    shown_targets: Block
 
 
 class Tracer:
@@ -45,6 +74,7 @@ class Tracer:
         self._scheme = scheme
         self._grid_bytes = GRID_BYTES if grid_bytes is None else grid_bytes
         self._score_widths = score_widths(scheme, register_bytes())
+        self._plain = scheme.matrix.scores.astype(np.int64)
         self._thread = threading.local()
 
     def __call__(
@@ -77,85 +107,96 @@ class Tracer:
         EngineError
             If the best alignment of a target has another score than given.
         """
-        unmasked = query if unmasked is None else unmasked
+        scheme, unmasked = self._scheme, query if unmasked is None else unmasked
+        prices = scheme.gap_open, scheme.gap_extend
         parts, indices = [], []
         for strand in (1, -1):
-            here = np.flatnonzero((strands == strand) & (scores > 0))
-            lengths = np.array([len(targets[k]) for k in here.tolist()], np.int64)
-            here = here[np.argsort(-lengths, kind="stable")]
-            block = _make_block([targets[k] for k in here.tolist()])
-            if strand > 0:
-                parts.append(self._one_strand(query, unmasked, block, scores[here], progress))
-            elif len(here):
-                reverse = self._scheme.matrix.alphabet.reverse_complement
-                traced = self._one_strand(
-                    reverse(query), reverse(unmasked), block, scores[here], progress
-                )
-                parts.append(traced.reverse_strand(len(query)))
+            here = _by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
+            if not len(here):
+                continue
+            block = make_block([targets[k] for k in here.tolist()])
+            turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
+            letters, shown = (np.frombuffer(turn(codes), np.uint8) for codes in (query, unmasked))
+            pairs = _Pairs(letters, block, self._score_widths, prices, shown, block)
+            traced = self._trace(pairs, scores[here], progress)
+            parts.append(traced.reverse_strand(len(query)) if strand < 0 else traced)
             indices.append(here)
-        empty = np.flatnonzero(scores <= 0)
-        numbers = np.zeros((len(COLUMNS), len(empty)), np.int64)
-        parts.append(Tracebacks.of(numbers, [np.empty(0, np.uint32)] * len(empty)))
-        indices.append(empty)
-        return Tracebacks.concatenate(parts).take(np.argsort(np.concatenate(indices)))
+        return _in_order(parts, indices, len(targets))
 
-    def _one_strand(
+    def trace_adjusted(
         self,
-        query: bytes,
-        unmasked: bytes,
-        targets: Block,
+        query: NDArray[np.uint8],
+        targets: Sequence[bytes],
+        matrices: NDArray[np.int32],
+        gap_open: int,
+        gap_extend: int,
         scores: NDArray[np.int64],
-        progress: Progress,
+        unmasked_query: bytes,
+        unmasked_targets: Sequence[bytes],
+        progress: Progress = lambda cells: None,
     ) -> Tracebacks:
+        """Return the alignments of a query with targets that have a matrix each, in their order.
+
+        Parameters
+        ----------
+        query, targets
+            Residue codes.
+        matrices
+            (targets, 32, 32) scores of query codes with target codes.
+        gap_open, gap_extend
+            A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the matrices.
+        scores
+            (targets,) their Smith-Waterman scores; where one is 0 the alignment is empty.
+        unmasked_query, unmasked_targets
+            Residue codes in which equal letters are counted, and positive scores of the scheme.
+        progress
+            Called with 0 now and then; may raise to stop the work.
+
+        Raises
+        ------
+        EngineError
+            If the best alignment of a target has another score than given.
+        """
+        here = _by_length(targets, np.flatnonzero(scores > 0))
+        if not len(here):
+            return _in_order([], [], len(targets))
+        block, shown = (
+            make_block([sequences[k] for k in here.tolist()])
+            for sequences in (targets, unmasked_targets)
+        )
+        prices = gap_open, gap_extend
+        widths = own_score_widths(query, block.residues, matrices[here], *prices, register_bytes())
+        letters = np.frombuffer(unmasked_query, np.uint8)
+        pairs = _Pairs(query, block, widths, prices, letters, shown)
+        return _in_order([self._trace(pairs, scores[here], progress)], [here], len(targets))
+
+    def _trace(self, pairs: _Pairs, scores: NDArray[np.int64], progress: Progress) -> Tracebacks:
         """Return the alignments of a query with targets in descending length."""
-        codes = np.frombuffer(query, np.uint8)
+        query, targets = pairs.query, pairs.targets
         numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
         ends = numbers[:4]
         runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(scores)
-        narrowest = self._score_widths[0]
-        tiles = [_tile(len(codes), int(n), narrowest, self._grid_bytes) for n in targets.lengths]
+        narrowest = pairs.widths[0]
+        tiles = [_tile(len(query), int(n), narrowest, self._grid_bytes) for n in targets.lengths]
         long_targets = np.array(tiles, np.int64) > MAX_TILE
         left = ~long_targets
-        for score_width in self._score_widths:
+        for score_width in pairs.widths:
             fits = left & (scores <= score_width.limit - score_width.zero)
             left &= ~fits
             chosen = np.flatnonzero(fits)
             if len(chosen):
-                self._grids(codes, targets, chosen, scores, score_width, ends, runs, progress)
+                self._grids(pairs, chosen, scores, score_width, ends, runs, progress)
         for k in np.flatnonzero(long_targets | left).tolist():
-            self._align_long(codes, targets, k, int(scores[k]), ends, runs, progress)
-        letters = np.frombuffer(unmasked, np.uint8)
+            _align_long(pairs, k, int(scores[k]), ends, runs, progress)
         for k, operations in enumerate(runs):
-            here, there = letters[ends[0, k] :], _residues(targets, k)[ends[2, k] :]
-            numbers[4:, k] = tally(here, there, operations, self._score_widths[-1].table)
+            here = pairs.shown_query[ends[0, k] :]
+            there = _residues(pairs.shown_targets, k)[ends[2, k] :]
+            numbers[4:, k] = tally(here, there, operations, self._plain)
         return Tracebacks.of(numbers, runs)
-
-    def _align_long(
-        self,
-        query: NDArray[np.uint8],
-        targets: Block,
-        k: int,
-        score: int,
-        ends: NDArray[np.int64],
-        runs: list[NDArray[np.uint32]],
-        progress: Progress,
-    ) -> None:
-        """Align the query with one target that is too large for the lanes."""
-        scheme = self._scheme
-        table = scheme.matrix.scores.astype(np.int64)
-        walk = Walk(
-            query, _residues(targets, k), table, scheme.gap_open, scheme.gap_extend, progress
-        )
-        query_end, target_end = walk.walk_best(score)
-        if query_end == 0:
-            raise _score_error(k, score)
-        ends[:, k] = walk.row + 1, query_end, walk.column + 1, target_end
-        runs[k] = walk.runs[: walk.count][::-1].copy()
 
     def _grids(
         self,
-        query: NDArray[np.uint8],
-        targets: Block,
+        pairs: _Pairs,
         chosen: NDArray[np.int64],
         scores: NDArray[np.int64],
         score_width: ScoreWidth,
@@ -164,12 +205,14 @@ class Tracer:
         progress: Progress,
     ) -> None:
         """Align the query with some targets whose scores fit a score width."""
+        query, targets, kind = pairs.query, pairs.targets, score_width.kind
         packed = pack(targets, chosen, score_width.lanes)
-        kind = np.dtype(f"i{score_width.bits // 8}")
+        first_targets, next_targets = packed.lane_targets
+        tables = score_width.own_tables(chosen)
         letters = query.astype(np.int64)
         goals = scores[chosen] + score_width.zero
         numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
-        fill = grid_kernel(score_width.bits, score_width.lanes)
+        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.own)
         rows = len(query) * score_width.lanes
         scratch = [
             allocate_aligned(size, kind)
@@ -185,7 +228,7 @@ class Tracer:
             progress(0)
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
             here = slice(*packed.event_starts[batch : batch + 2].tolist())
-            order, firsts, following = _locate_targets(packed, here)
+            lanes = slice(batch * packed.lanes, (batch + 1) * packed.lanes)
             tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, score_width, self._grid_bytes)
             blocks = -(-len(query) // tile)
             kept_rows, kept_columns = self._lines(
@@ -199,16 +242,18 @@ class Tracer:
                 stop - start,
                 packed.event_groups[here],
                 packed.event_lanes[here],
-                firsts,
-                following,
+                first_targets[lanes].copy(),
+                next_targets[here],
                 goals,
                 letters,
                 used,
                 score_width.low,
                 score_width.high,
+                tables,
                 numbers,
                 tile,
                 *scratch,
+                np.empty(score_width.lanes, np.int64),
                 kept_rows,
                 kept_columns,
                 end_groups,
@@ -217,16 +262,22 @@ class Tracer:
             borders = np.empty(4 * tile, np.int64)
             directions = np.empty(tile * tile, np.uint8)
             kept = kept_rows.view(np.int8), kept_columns.view(np.int8)
-            for number, lane, first_group in order:
+            for number, lane, last_group in zip(
+                packed.event_targets[here].tolist(),
+                packed.event_lanes[here].tolist(),
+                packed.event_groups[here].tolist(),
+                strict=True,
+            ):
                 k = int(chosen[number])
                 if end_groups[number] < 0:
                     raise _score_error(k, int(scores[k]))
                 target = _residues(targets, k)
+                first_group = last_group + 1 + len(target) // -GROUP_COLUMNS
                 buffer = np.empty(len(query) + len(target), np.uint32)
                 *bounds, count = walk_grid(
                     query,
                     target,
-                    score_width.table,
+                    score_width.table_of(k),
                     numbers,
                     int(goals[number]),
                     tile,
@@ -266,6 +317,39 @@ class Tracer:
         return lines[:row_size], lines[row_size:]
 
 
+def _by_length(targets: Sequence[bytes], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of some targets by descending length."""
+    lengths = np.array([len(targets[k]) for k in chosen.tolist()], np.int64)
+    return chosen[np.argsort(-lengths, kind="stable")]
+
+
+def _in_order(parts: list[Tracebacks], indices: list[NDArray[np.int64]], count: int) -> Tracebacks:
+    """Return the alignments of all targets in their order; those in no part are empty."""
+    empty = np.setdiff1d(np.arange(count), np.concatenate([np.empty(0, np.int64), *indices]))
+    numbers = np.zeros((len(COLUMNS), len(empty)), np.int64)
+    parts = [*parts, Tracebacks.of(numbers, [np.empty(0, np.uint32)] * len(empty))]
+    order = np.argsort(np.concatenate([*indices, empty]))
+    return Tracebacks.concatenate(parts).take(order)
+
+
+def _align_long(
+    pairs: _Pairs,
+    k: int,
+    score: int,
+    ends: NDArray[np.int64],
+    runs: list[NDArray[np.uint32]],
+    progress: Progress,
+) -> None:
+    """Align the query with one target that is too large for the lanes."""
+    table = pairs.widths[-1].table_of(k)
+    walk = Walk(pairs.query, _residues(pairs.targets, k), table, *pairs.prices, progress)
+    query_end, target_end = walk.walk_best(score)
+    if query_end == 0:
+        raise _score_error(k, score)
+    ends[:, k] = walk.row + 1, query_end, walk.column + 1, target_end
+    runs[k] = walk.runs[: walk.count][::-1].copy()
+
+
 def _score_error(k: int, score: int) -> EngineError:
     return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
@@ -279,51 +363,6 @@ def _tile(rows: int, columns: int, score_width: ScoreWidth, grid_bytes: int) -> 
     return tile
 
 
-def _make_block(targets: list[bytes]) -> Block:
-    """Return targets, in descending length, as a block of their own."""
-    lengths = np.array([len(codes) for codes in targets], np.int64)
-    ends = np.cumsum(-(-lengths // ALIGNMENT))
-    padded = [
-        codes.ljust(-(-len(codes) // ALIGNMENT) * ALIGNMENT, bytes([PAD])) for codes in targets
-    ]
-    return Block(
-        0,
-        np.frombuffer(b"".join(padded), np.uint8),
-        (ends + lengths // -ALIGNMENT).astype(np.uint32),
-        lengths.astype(np.uint32),
-        np.arange(len(targets), dtype=np.uint64),
-    )
-
-
 def _residues(targets: Block, k: int) -> NDArray[np.uint8]:
     start = int(targets.starts[k]) * ALIGNMENT
     return targets.residues[start : start + int(targets.lengths[k])]
-
-
-def _locate_targets(
-    packed: Pack, events: slice
-) -> tuple[list[tuple[int, int, int]], NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the targets of a batch lie, the first target of each lane, and the next ones.
-
-    The first result is a list of (number, lane, first group); in the others -1 is no target.
-    """
-    firsts = np.full(packed.lanes, -1, np.int64)
-    following = np.full(events.stop - events.start, -1, np.int64)
-    latest: dict[int, tuple[int, int]] = {}
-    order = []
-    columns = zip(
-        packed.event_targets[events].tolist(),
-        packed.event_lanes[events].tolist(),
-        packed.event_groups[events].tolist(),
-        strict=True,
-    )
-    for number, (target, lane, end) in enumerate(columns):
-        if lane in latest:
-            before, first = latest[lane]
-            following[before] = target
-        else:
-            first = 0
-            firsts[lane] = target
-        order.append((target, lane, first))
-        latest[lane] = number, end + 1
-    return order, firsts, following

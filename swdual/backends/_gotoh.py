@@ -18,7 +18,7 @@ from swdual.runtime.native import native_family
 
 
 @native_family
-def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
+def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -27,8 +27,10 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register or two.
+    own
+        Whether each target has its own scores.
     """
-    from swdual.lanes.cell import go_down, set_profile
+    from swdual.lanes.cell import go_down, set_own_profile, set_profile
     from swdual.lanes.vector import load, splat, store
 
     BITS, LANES = bits, lanes
@@ -47,12 +49,17 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
         letters: NDArray[np.int64],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
+        tables: NDArray[np.signedinteger],
+        first_targets: NDArray[np.int64],
+        next_targets: NDArray[np.int64],
         scales: tuple[int, int, int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
         profile: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
         lane_reset: NDArray[np.signedinteger],
+        lane_targets: NDArray[np.int64],
+        lane_rows: NDArray[np.int64],
         out: NDArray[np.int32],
     ) -> None:
         """Score one query against the batches `first` to `last - 1` of a pack (see `Pack`).
@@ -66,11 +73,15 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
         query, letters
             Codes of the query, and the different codes among them.
         low, high
-            Score tables: see `ScoreWidth`.
+            Score tables: see `ScoreWidth`. Not used if targets have their own.
+        tables, first_targets, next_targets
+            The targets' own scores (see `ScoreWidth.own_tables`), and the order of targets in lanes
+            (see `Pack`). Used only if targets have their own scores.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
-        H, E, profile, lane_best, lane_reset
-            Work space: len(query) vectors, as many, 32 groups, one vector, one vector.
+        H, E, profile, lane_best, lane_reset, lane_targets, lane_rows
+            Work space: len(query) vectors, as many, 32 groups, one vector, one vector, and twice a
+            number for each lane.
         out
             (targets,) receives the scores; -1 where a score is above the limit.
         """
@@ -99,8 +110,15 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
             fresh = True
             for lane in range(LANES):
                 lane_reset[lane] = -1
+                if own:
+                    lane_targets[lane] = first_targets[batch * LANES + lane]
             for group in range(start, batch_starts[batch + 1]):
-                set_profile(profile, letters, low, high, codes, group * GROUP, BITS, LANES)
+                if own:
+                    set_own_profile(
+                        profile, tables, lane_targets, lane_rows, codes, group * GROUP, LANES
+                    )
+                else:
+                    set_profile(profile, letters, low, high, codes, group * GROUP, BITS, LANES)
                 reset = load(lane_reset, 0, LANES)
                 _, _, _, best = go_down(
                     query,
@@ -133,6 +151,8 @@ def score_kernel(bits: int, lanes: int) -> Callable[..., None]:
                         out[event_targets[event]] = score
                         lane_best[lane] = zero_number
                         lane_reset[lane] = -1
+                        if own:
+                            lane_targets[lane] = next_targets[event]
                         event += 1
                     best = load(lane_best, 0, LANES)
                     fresh = True

@@ -1,7 +1,6 @@
 """The intra-sequence kernel: one target at a time, the query's rows spread over the lanes.
 
-For the few targets that would leave most lanes of the inter-sequence kernel idle, and for targets
-with a matrix each (`swdual.composition`). After Farrar
+For the few targets that would leave most lanes of the inter-sequence kernel idle. After Farrar
 (Bioinformatics 23 (2007) 156-161): row i of the query stands in lane ``i // rows`` of vector
 ``i % rows``, where `rows` is the number of vectors, so that neighbouring rows lie in neighbouring
 vectors and the profile of a letter is read in order. The recurrence and its numbers are those of
@@ -51,8 +50,8 @@ def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
 
 
 @native_family
-def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
-    """Return the kernel that fills the matrices of one target, for one score width.
+def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
+    """Return the kernel for one score width.
 
     Parameters
     ----------
@@ -60,12 +59,15 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
+    own
+        Whether each target has its own scores.
     """
     from swdual.lanes.vector import (
         add,
         load,
         maximum,
         reaches,
+        scores,
         shift_lanes,
         splat,
         store,
@@ -73,135 +75,6 @@ def striped_kernel(bits: int, lanes: int) -> Callable[..., tuple[int, int]]:
     )
 
     BITS, LANES = bits, lanes
-
-    def fill_columns(
-        residues: NDArray[np.uint8],
-        first: int,
-        last: int,
-        profile: NDArray[np.signedinteger],
-        size: int,
-        numbers: tuple[int, int, int],
-        goal: int,
-        stops: bool,
-        H: NDArray[np.signedinteger],
-        step: int,
-        E: NDArray[np.signedinteger],
-        lane_best: NDArray[np.signedinteger],
-    ) -> tuple[int, int]:
-        """Fill column after column: all, or until one reaches the goal.
-
-        Parameters
-        ----------
-        residues, first, last
-            Codes, and those of them that are the target: from `first` to `last`, `last` excluded.
-        profile
-            For each letter its scores with the query in striped order, `size` numbers.
-        size
-            Codes of the query in striped order: see `stripe_query`.
-        numbers
-            What stands for score 0, the first and each further gap residue's cost.
-        goal, stops
-            A number, and whether the first column that reaches it is the last to be filled.
-        H
-            Receives H of column c (from 1) at ``H[c * step]``, and zeros at ``H[0]``: `size`
-            numbers each. With step 0 there is one column, the last.
-        step
-            0, or at least `size` and a whole number of vectors.
-        E, lane_best
-            Work space: `size` numbers, one vector.
-
-        Returns
-        -------
-        The largest number, and the last column (from 1) that reaches the goal, or 0.
-        """
-        zero_number, gx_number, ge_number = numbers
-        zero = splat(zero_number, BITS, LANES)
-        gx = splat(gx_number, BITS, LANES)
-        ge = splat(ge_number, BITS, LANES)
-        one = splat(1, BITS, LANES)
-        least = splat(zero_number + gx_number - ge_number, BITS, LANES)
-        end = splat(goal, BITS, LANES)
-        # Striped order of a query of 8 rows in 4 lanes (rows = 2):
-        #
-        #              lane 0  1  2  3
-        #     vector 0      0  2  4  6      The row above vector 0 is vector 1, moved up one lane:
-        #     vector 1      1  3  5  7      that is what `shift_lanes` returns.
-        #
-        # Invariant before a column: H[left:] holds the column to the left, E what enters from
-        # there.
-        for v in range(0, size, LANES):
-            store(H, v, zero)
-            store(E, v, zero)
-        best = zero
-        reaching = left = 0
-        position = first
-        while position < last:
-            at = np.int64(residues[position]) * size
-            here = left + step
-            position += 1
-            # Pass 1: F runs down inside each lane, starting from nothing.
-            diagonal = shift_lanes(load(H, left + size - LANES, LANES), zero)
-            f = highest = zero
-            for v in range(0, size, LANES):
-                e = load(E, v, LANES)
-                pair = maximum(add(diagonal, load(profile, at + v, LANES)), zero)
-                without_f = maximum(pair, subtract(e, gx))
-                h = maximum(without_f, subtract(f, gx))
-                f = maximum(subtract(f, ge), without_f)
-                diagonal = load(H, left + v, LANES)
-                store(H, here + v, h)
-                store(E, v, maximum(subtract(e, ge), h))
-                highest = maximum(highest, h)
-            # Pass 2 ("lazy F"): hand F to the lane above, at most once for each lane. It stops
-            # where f - ge <= h in all lanes: pass 1 gave the next row an F of at least h. It also
-            # stops where f - gx <= zero: such an F raises no H, nor do those that follow from it.
-            # (`reaches` tests >=; against h + 1 that is >.)
-            for _ in range(LANES):
-                f = shift_lanes(f, zero)
-                v = 0
-                while v < size:
-                    h = load(H, here + v, LANES)
-                    further = subtract(f, ge)
-                    if not reaches(further, add(maximum(h, least), one)):
-                        break
-                    h = maximum(h, subtract(f, gx))
-                    store(H, here + v, h)
-                    store(E, v, maximum(load(E, v, LANES), h))
-                    f = maximum(further, zero)  # so that no lane wraps at the bottom
-                    v += LANES
-                if v < size:
-                    break
-            left = here
-            best = maximum(best, highest)
-            if reaches(highest, end):
-                reaching = position - first
-                if stops:
-                    break
-        store(lane_best, 0, best)
-        number = int(lane_best[0])
-        for lane in range(1, LANES):
-            number = max(number, int(lane_best[lane]))
-        return number, reaching
-
-    return fill_columns
-
-
-@native_family
-def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
-    """Return the kernel that scores targets with one matrix, for one score width.
-
-    Parameters
-    ----------
-    bits
-        Bits of a score: 8, 16 or 32.
-    lanes
-        Scores in a vector; their bytes are one register.
-    """
-    from swdual.lanes.vector import scores, store
-
-    BITS, LANES = bits, lanes
-    HIGHEST = (1 << (bits - 1)) - 1
-    fill_columns = striped_kernel(bits, lanes)
 
     def score_targets(
         residues: NDArray[np.uint8],
@@ -211,6 +84,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         query: NDArray[np.uint8],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
+        tables: NDArray[np.signedinteger],
         scales: tuple[int, int, int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
@@ -229,7 +103,10 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         query
             What `stripe_query` returned.
         low, high
-            Score tables of the target's letters: see `ScoreWidth`.
+            Score tables of the target's letters: see `ScoreWidth`. Not used if targets have their
+            own.
+        tables
+            The targets' own scores: see `ScoreWidth.own_tables`. Used only if targets have them.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
         H, E, profile, lane_best
@@ -237,28 +114,85 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         out
             ``out[targets]`` receive the scores; -1 where a score is above the limit.
         """
-        zero, gx, ge, limit = scales
+        zero_number, gx_number, ge_number, limit = scales
         size = len(query)
-        for letter in range(CODES):
-            for v in range(0, size, LANES):
-                row = scores(low, high, letter * TABLE_BYTES, query, v, BITS, LANES)
-                store(profile, letter * size + v, row)
+        zero = splat(zero_number, BITS, LANES)
+        gx = splat(gx_number, BITS, LANES)
+        ge = splat(ge_number, BITS, LANES)
+        one = splat(1, BITS, LANES)
+        least = splat(zero_number + gx_number - ge_number, BITS, LANES)
+        end = splat(limit + 1, BITS, LANES)
+        if not own:
+            for letter in range(CODES):
+                for v in range(0, size, LANES):
+                    row = scores(low, high, letter * TABLE_BYTES, query, v, BITS, LANES)
+                    store(profile, letter * size + v, row)
         for target in targets:
-            first = starts[target]
-            number, _ = fill_columns(
-                residues,
-                first,
-                first + lengths[target],
-                profile,
-                size,
-                (zero, gx, ge),
-                HIGHEST,
-                True,
-                H,
-                0,
-                E,
-                lane_best,
-            )
-            out[target] = -1 if number > limit else number - zero
+            position = starts[target]
+            last = position + lengths[target]
+            if own:
+                present = 0
+                for k in range(position, last):
+                    present |= 1 << residues[k]
+                for letter in range(CODES):
+                    if present >> letter & 1:
+                        row = (target * CODES + letter) * CODES
+                        for k in range(size):
+                            profile[letter * size + k] = tables[row + query[k]]
+            # Striped order of a query of 8 rows in 4 lanes (rows = 2):
+            #
+            #              lane 0  1  2  3
+            #     vector 0      0  2  4  6      The row above vector 0 is vector 1, moved up one
+            #     vector 1      1  3  5  7      lane: that is what `shift_lanes` returns.
+            #
+            # Invariant before a column: H holds the column to the left, E what enters from there.
+            for v in range(0, size, LANES):
+                store(H, v, zero)
+                store(E, v, zero)
+            best = zero
+            while position < last:
+                at = np.int64(residues[position]) * size
+                position += 1
+                # Pass 1: F runs down inside each lane, starting from nothing.
+                diagonal = shift_lanes(load(H, size - LANES, LANES), zero)
+                f = highest = zero
+                for v in range(0, size, LANES):
+                    e = load(E, v, LANES)
+                    pair = maximum(add(diagonal, load(profile, at + v, LANES)), zero)
+                    without_f = maximum(pair, subtract(e, gx))
+                    h = maximum(without_f, subtract(f, gx))
+                    f = maximum(subtract(f, ge), without_f)
+                    diagonal = load(H, v, LANES)
+                    store(H, v, h)
+                    store(E, v, maximum(subtract(e, ge), h))
+                    highest = maximum(highest, h)
+                # Pass 2 ("lazy F"): hand F to the lane above, at most once for each lane. It stops
+                # where f - ge <= h in all lanes: pass 1 gave the next row an F of at least h. It
+                # also stops where f - gx <= zero: such an F raises no H, nor do those that follow
+                # from it. (`reaches` tests >=; against h + 1 that is >.)
+                for _ in range(LANES):
+                    f = shift_lanes(f, zero)
+                    v = 0
+                    while v < size:
+                        h = load(H, v, LANES)
+                        further = subtract(f, ge)
+                        if not reaches(further, add(maximum(h, least), one)):
+                            break
+                        h = maximum(h, subtract(f, gx))
+                        store(H, v, h)
+                        store(E, v, maximum(load(E, v, LANES), h))
+                        f = maximum(further, zero)  # so that no lane wraps at the bottom
+                        v += LANES
+                    if v < size:
+                        break
+                best = maximum(best, highest)
+                # The first column above the limit is the last: no later one may wrap.
+                if reaches(highest, end):
+                    break
+            store(lane_best, 0, best)
+            number = int(lane_best[0])
+            for lane in range(1, LANES):
+                number = max(number, int(lane_best[lane]))
+            out[target] = -1 if number > limit else number - zero_number
 
     return score_targets

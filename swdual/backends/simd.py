@@ -154,41 +154,104 @@ class SimdScorer:
         self, query: NDArray[np.int64], packed: Pack, score_width: ScoreWidth, progress: Progress
     ) -> NDArray[np.int32]:
         """Return (targets,) scores of a pack; -1 where a score does not fit the width."""
-        out = np.empty(len(packed.lengths), np.int32)
         sparse = self._sparse(packed, score_width.bits, len(query))
-        lanes = min(packed.lanes, register_bytes() * 8 // score_width.bits)
-        for first, last in _runs(sparse):
-            if sparse[first]:
-                targets = packed.event_targets[slice(*packed.event_starts[[first, last]])]
-                calls = _score_each(query, packed, score_width, lanes, targets, out)
-            else:
-                calls = _score_batches(query, packed, score_width, first, last, out)
-            for cells in calls:
-                progress(cells)
-            if sparse[first]:
-                self._database.release()
+        scores = score_pack(query, packed, score_width, sparse, progress)
+        if sparse.any():
+            self._database.release()
         columns = int(np.diff(packed.batch_starts)[~sparse].sum()) * COLUMNS * packed.lanes
+        lanes = count_target_lanes(packed, score_width)
         alone = int(packed.batch_residues[sparse].sum()) * -(-len(query) // lanes) * lanes
         with self._lock:
             self.work.cells += packed.residues * len(query)
             self.work.lane_cells += columns * len(query) + alone
-        return out
+        return scores
 
     def _sparse(self, packed: Pack, bits: int, rows: int) -> NDArray[np.bool_]:
         """Return which batches have so few targets that each is sooner scored by itself."""
-        together, alone = _costs(packed, bits, rows)
-        return alone < together
+        return find_sparse(packed, bits, rows)
+
+
+def find_sparse(packed: Pack, bits: int, rows: int) -> NDArray[np.bool_]:
+    """Return which batches have so few targets that each is sooner scored by itself.
+
+    Parameters
+    ----------
+    packed
+        The batches.
+    bits
+        Bits of a score.
+    rows
+        Residues of the query.
+    """
+    together, alone = _costs(packed, bits, rows)
+    return alone < together
+
+
+def score_pack(
+    query: NDArray[np.int64],
+    packed: Pack,
+    score_width: ScoreWidth,
+    sparse: NDArray[np.bool_],
+    progress: Progress,
+) -> NDArray[np.int32]:
+    """Return (targets,) scores of a pack; -1 where a score does not fit the width.
+
+    Parameters
+    ----------
+    query
+        Codes of the query.
+    packed
+        The targets.
+    score_width
+        Numbers of one width; if targets have their own scores, it knows those of the pack only.
+    sparse
+        (batches,) whether the targets of a batch are scored one by one.
+    progress
+        Called with the cells done after each call of a kernel.
+    """
+    out = np.empty(len(packed.lengths), np.int32)
+    lanes = count_target_lanes(packed, score_width)
+    tables = score_width.own_tables(np.arange(len(packed.lengths)))
+    for first, last in _runs(sparse):
+        if sparse[first]:
+            targets = packed.event_targets[slice(*packed.event_starts[[first, last]])]
+            calls = _score_each(query, packed, score_width, tables, lanes, targets, out)
+        else:
+            calls = _score_batches(query, packed, score_width, tables, first, last, out)
+        for cells in calls:
+            progress(cells)
+    return out
+
+
+def count_target_lanes(packed: Pack, score_width: ScoreWidth) -> int:
+    """Return the numbers in a vector where one target is scored: one register's full at most."""
+    return min(packed.lanes, register_bytes() * 8 // score_width.bits)
 
 
 def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the cost of each batch side by side, and one by one (see `TARGET_COLUMN`)."""
-    registers = packed.lanes * bits / 8 / register_bytes()
-    cells = 1.0 if registers <= 1 else TWO_REGISTERS * registers / 2
-    vectors = -(-rows // min(packed.lanes, register_bytes() * 8 // bits))
-    columns = np.diff(packed.batch_starts).astype(np.float64) * COLUMNS
+    column, residue = estimate_costs(rows, packed.lanes, bits)
+    columns = np.diff(packed.batch_starts).astype(np.float64) * COLUMNS * packed.lanes
     columns[columns == 0] = np.inf
-    residues = packed.batch_residues.astype(np.float64)
-    return columns * (rows * cells), residues * (TARGET_COLUMN + TARGET_VECTOR * vectors)
+    return columns * column, packed.batch_residues.astype(np.float64) * residue
+
+
+def estimate_costs(rows: int, lanes: int, bits: int) -> tuple[float, float]:
+    """Return the costs of a column of one lane, and of a residue of a target scored by itself.
+
+    Parameters
+    ----------
+    rows
+        Residues of the query.
+    lanes
+        Lanes where targets are scored side by side.
+    bits
+        Bits of a score.
+    """
+    registers = lanes * bits / 8 / register_bytes()
+    cells = 1.0 if registers <= 1 else TWO_REGISTERS * registers / 2
+    vectors = -(-rows // min(lanes, register_bytes() * 8 // bits))
+    return rows * cells / lanes, TARGET_COLUMN + TARGET_VECTOR * vectors
 
 
 def _repack(block: Block, targets: NDArray[np.int64], score_width: ScoreWidth, rows: int) -> Pack:
@@ -206,15 +269,16 @@ def _score_batches(
     query: NDArray[np.int64],
     packed: Pack,
     score_width: ScoreWidth,
+    tables: NDArray[np.signedinteger],
     first: int,
     last: int,
     out: NDArray[np.int32],
 ) -> Iterator[int]:
     """Score some batches, a target in each lane; yield the cells of each call."""
-    kind = np.dtype(f"i{score_width.bits // 8}")
-    lanes = packed.lanes
+    lanes, kind = packed.lanes, score_width.kind
     rows, group = len(query) * lanes, COLUMNS * lanes
     scratch = [allocate_aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
+    order = packed.lane_targets if score_width.own else (np.empty(0, np.int64),) * 2
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     used = np.flatnonzero(np.bincount(query))
     # A call takes as many whole batches as fit into `step` column groups, but at least one.
@@ -223,7 +287,7 @@ def _score_batches(
         end = packed.batch_starts[first] + step
         fitting = int(np.searchsorted(packed.batch_starts, end, "right")) - 1
         after = min(last, max(first + 1, fitting))
-        score_kernel(score_width.bits, lanes)(
+        score_kernel(score_width.bits, lanes, score_width.own)(
             packed.codes,
             packed.batch_starts,
             packed.event_starts,
@@ -236,8 +300,11 @@ def _score_batches(
             used,
             score_width.low,
             score_width.high,
+            tables,
+            *order,
             numbers,
             *scratch,
+            *np.empty((2, lanes), np.int64),
             out,
         )
         yield int(packed.batch_residues[first:after].sum()) * len(query)
@@ -248,22 +315,21 @@ def _score_each(
     query: NDArray[np.int64],
     packed: Pack,
     score_width: ScoreWidth,
+    tables: NDArray[np.signedinteger],
     lanes: int,
     targets: NDArray[np.int64],
     out: NDArray[np.int32],
 ) -> Iterator[int]:
     """Score targets one by one; yield the cells of each call."""
-    kind = np.dtype(f"i{score_width.bits // 8}")
     codes = stripe_query(query, lanes)
-    scratch = [
-        allocate_aligned(n, kind) for n in (len(codes), len(codes), CODES * len(codes), lanes)
-    ]
+    sizes = len(codes), len(codes), CODES * len(codes), lanes
+    scratch = [allocate_aligned(size, score_width.kind) for size in sizes]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     cells = packed.lengths[targets] * len(query)
     # A new call begins with each target that takes the sum of cells past a multiple of CALL_CELLS.
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
     for call_targets, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
-        target_kernel(score_width.bits, lanes)(
+        target_kernel(score_width.bits, lanes, score_width.own)(
             packed.source,
             packed.starts,
             packed.lengths,
@@ -271,6 +337,7 @@ def _score_each(
             codes,
             score_width.target_low,
             score_width.target_high,
+            tables,
             numbers,
             *scratch,
             out,

@@ -16,8 +16,6 @@
     Logarithms for kernels.
 ``rescore``
     Scores of a query with targets under their matrices.
-``trace``
-    The alignments.
 ``sequences``
     Sequences as these kernels read them.
 ``tables``

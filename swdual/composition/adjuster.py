@@ -12,11 +12,11 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjust import adjust
-from swdual.composition.near_identical import find_min_score, is_near_identical
+from swdual.composition.near_identical import find_dense, find_min_score, is_near_identical
 from swdual.composition.rescore import rescore
+from swdual.composition.sequences import prepare_query
 from swdual.composition.tables import SCALE, find_tables
 from swdual.composition.targets import mask_targets
-from swdual.composition.trace import trace
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.parameters import gapped
@@ -146,7 +146,7 @@ class Adjuster:
             masked[k] = targets[k]
         matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
         progress(0)
-        scaled = self._score(query, masked, matrices)
+        scaled = self._score(query, masked, matrices, progress)
         kinds[identical] |= UNMASKED
         return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices)
 
@@ -190,14 +190,18 @@ class Adjuster:
         """
         masked = self._mask_again(targets, adjustments)
         matrices = adjust(query.codes, masked, self._tables, self._mode).matrices
-        scaled = self._score(query.codes, masked, matrices)
+        scaled = self._score(query.codes, masked, matrices, lambda cells: None)
         return self._trace(query, targets, masked, matrices, scaled, lambda cells: None)
 
     def _score(
-        self, query: bytes, masked: Sequence[bytes], matrices: NDArray[np.int32]
+        self,
+        query: bytes,
+        masked: Sequence[bytes],
+        matrices: NDArray[np.int32],
+        progress: Progress,
     ) -> NDArray[np.int64]:
-        tables = self._tables
-        return rescore(query, masked, matrices, tables.gap_open, tables.gap_extend)
+        prices = self._tables.gap_open, self._tables.gap_extend
+        return rescore(prepare_query(query), masked, matrices, *prices, progress)
 
     def _trace(
         self,
@@ -208,15 +212,16 @@ class Adjuster:
         scaled: NDArray[np.int64],
         progress: Progress,
     ) -> Tracebacks:
-        return trace(
-            query.codes,
+        return self._tracer.trace_adjusted(
+            prepare_query(query.codes),
             masked,
-            targets,
             matrices,
+            self._tables.gap_open,
+            self._tables.gap_extend,
             scaled,
-            self._scheme,
-            progress,
             query.unmasked,
+            targets,
+            progress,
         )
 
     @staticmethod
@@ -238,6 +243,10 @@ class Adjuster:
         """Return indices of the targets with masked letters that are nearly identical."""
         floor = find_min_score(query, self._scheme, self._lambda)
         asked = np.flatnonzero(changed & (scores >= floor))
+        if len(asked) and len(query):
+            unmasked = [targets[k] for k in asked.tolist()]
+            dense = find_dense(query, unmasked, scores[asked], self._scheme, self._lambda)
+            asked = asked[dense]
         chosen = [targets[k] for k in asked.tolist()]
         strands = np.ones(len(asked), np.int8)
         traced = self._tracer(query, chosen, scores[asked], strands, progress)

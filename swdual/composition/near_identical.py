@@ -9,12 +9,18 @@ begins and ends, but not its path.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.backends.simd import find_sparse, score_pack
 from swdual.composition.sequences import prepare_query
+from swdual.lanes.pack import make_block, pack
+from swdual.lanes.registers import register_bytes, register_count
+from swdual.lanes.score_widths import score_widths
 from swdual.runtime.native import native
+from swdual.sequences.matrices import SubstitutionMatrix
 from swdual.sequences.scoring import ScoringScheme
 
 MIN_SPAN = 50
@@ -31,6 +37,9 @@ MAX_BREAK = 7
 
 WORD = 8
 """Letters of the words from which a walk starts between the ends."""
+
+SHIFT = 0.9
+"""`find_dense` lowers scores by at most this share of what a nearly identical letter scores."""
 
 
 def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
@@ -58,6 +67,56 @@ def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
         if bound - scheme.gap_open - scheme.gap_extend * (span - count) >= least * count:
             return math.ceil(least * count)
     return math.ceil(least * span)
+
+
+def find_dense(
+    query: bytes,
+    targets: Sequence[bytes],
+    scores: NDArray[np.int64],
+    scheme: ScoringScheme,
+    lambda_: float,
+) -> NDArray[np.bool_]:
+    """Return which targets have enough of their scores in few letters to be nearly identical.
+
+    One pass over the targets tells it, which is far less work than their alignments.
+
+    Parameters
+    ----------
+    query, targets
+        Residue codes, not masked.
+    scores
+        (targets,) their scores.
+    scheme
+        The plain matrix and the gap penalties.
+    lambda_
+        Nats in one unit of the score, of alignments with gaps.
+    """
+    # An alignment of score s with p pairs scores s - c * p if the scores of all pairs are less by
+    # c. If it is nearly identical, p is at most s / least: so some alignment scores at least
+    # s * (1 - c / least). Few others do: only pairs of equal letters still have positive scores.
+    least = MIN_BITS * math.log(2) / lambda_
+    shift = int(SHIFT * least)
+    lowered = SubstitutionMatrix(
+        "lowered", scheme.matrix.alphabet, scheme.matrix.scores - np.int16(shift)
+    )
+    width = score_widths(
+        ScoringScheme(lowered, scheme.gap_open, scheme.gap_extend),
+        register_bytes() * register_count() // 16,
+    )[0]
+    lengths = np.array([len(codes) for codes in targets], np.int64)
+    order = np.argsort(-lengths, kind="stable")
+    packed = pack(
+        make_block([targets[k] for k in order.tolist()]),
+        np.arange(len(order)),
+        width.lanes,
+        long_targets=False,
+    )
+    letters = np.frombuffer(query, np.uint8).astype(np.int64)
+    sparse = find_sparse(packed, width.bits, len(letters))
+    found = score_pack(letters, packed, width, sparse, lambda cells: None)
+    dense = np.empty(len(targets), np.bool_)
+    dense[order] = (found < 0) | (found >= np.floor(scores[order] * (1 - shift / least)))
+    return dense
 
 
 def is_near_identical(

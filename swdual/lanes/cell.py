@@ -22,7 +22,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from swdual.lanes.registers import COLUMNS, TABLE_BYTES
-from swdual.lanes.vector import choose, larger, load, maximum, scores, store
+from swdual.lanes.vector import choose, larger, load, maximum, scores, store, store_columns
+from swdual.sequences.alphabet import CODES
 
 
 @intrinsic
@@ -77,6 +78,31 @@ def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type
             at = column * lanes
             vector = scores(low, high, letter * TABLE_BYTES, codes, start + at, bits, lanes)
             store(profile, letter * COLUMNS * lanes + at, vector)
+
+
+@njit(inline="always")
+def set_own_profile(  # type: ignore[no-untyped-def]
+    profile, tables, lane_targets, lane_rows, codes, start, lanes
+):
+    """Write what `set_profile` does for all letters, if each target has its own scores.
+
+    Parameters
+    ----------
+    profile, codes, start, lanes
+        See `set_profile`.
+    tables
+        For each target 32 scores of each of its letters: see `ScoreWidth.own_tables`.
+    lane_targets
+        The target of each lane, or -1.
+    lane_rows
+        Work space: a number for each lane.
+    """
+    for column in range(COLUMNS):
+        at = column * lanes
+        for lane in range(lanes):
+            code = codes[start + at + lane]
+            lane_rows[lane] = (max(lane_targets[lane], 0) * CODES + code) * CODES
+        store_columns(tables, lane_rows, profile, at, COLUMNS * lanes, lanes)
 
 
 @njit(inline="always")

@@ -7,6 +7,7 @@ target a lane, and beside a long target the others line up.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,6 +65,23 @@ class Pack:
         """The residues of each batch's targets."""
         before = np.concatenate(([0], np.cumsum(self.lengths[self.event_targets])))
         return np.diff(before[self.event_starts])
+
+    @cached_property
+    def lane_targets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first target of each lane of each batch, and the target that follows each event.
+
+        -1 stands for none.
+        """
+        batch = np.repeat(np.arange(len(self.batch_starts) - 1), np.diff(self.event_starts))
+        place = batch * self.lanes + self.event_lanes
+        order = np.lexsort((self.event_groups, place))
+        continues = np.diff(place[order]) == 0
+        first_targets = np.full((len(self.batch_starts) - 1) * self.lanes, -1, np.int64)
+        next_targets = np.full(len(order), -1, np.int64)
+        firsts = order[np.concatenate((np.ones(min(len(order), 1), bool), ~continues))]
+        first_targets[place[firsts]] = self.event_targets[firsts]
+        next_targets[order[:-1][continues]] = self.event_targets[order[1:][continues]]
+        return first_targets, next_targets
 
     @property
     def columns(self) -> int:
@@ -164,6 +182,28 @@ def pack(
         event_groups=ends[order],
         event_lanes=lane[order],
         event_targets=order,
+    )
+
+
+def make_block(targets: Sequence[bytes]) -> Block:
+    """Return targets, in descending length, as a block of their own.
+
+    Parameters
+    ----------
+    targets
+        Residue codes.
+    """
+    lengths = np.array([len(codes) for codes in targets], np.int64)
+    ends = np.cumsum(-(-lengths // ALIGNMENT))
+    padded = [
+        codes.ljust(-(-len(codes) // ALIGNMENT) * ALIGNMENT, bytes([PAD])) for codes in targets
+    ]
+    return Block(
+        0,
+        np.frombuffer(b"".join(padded), np.uint8),
+        (ends + lengths // -ALIGNMENT).astype(np.uint32),
+        lengths.astype(np.uint32),
+        np.arange(len(targets), dtype=np.uint64),
     )
 
 

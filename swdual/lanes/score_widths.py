@@ -34,6 +34,9 @@ class ScoreWidth:
         of 32 written twice.
     target_low, target_high
         The same of each target letter with all query letters.
+    matrices
+        (targets, 32, 32) scores of query codes with target codes where each target has its own;
+        then the tables above are not used.
     """
 
     bits: int
@@ -47,6 +50,47 @@ class ScoreWidth:
     high: NDArray[np.int8]
     target_low: NDArray[np.int8]
     target_high: NDArray[np.int8]
+    matrices: NDArray[np.int32] | None = None
+
+    @property
+    def own(self) -> int:
+        """1 if each target has its own scores, else 0."""
+        return int(self.matrices is not None)
+
+    @property
+    def kind(self) -> np.dtype[np.signedinteger]:
+        """The type of the numbers."""
+        return np.dtype(f"i{self.bits // 8}")
+
+    def own_tables(self, targets: NDArray[np.int64]) -> NDArray[np.signedinteger]:
+        """Return the own scores of targets as the kernels read them; nothing if they have none.
+
+        Parameters
+        ----------
+        targets
+            Their numbers.
+
+        Returns
+        -------
+        For each target and each of its 32 codes the scores of all query codes.
+        """
+        if self.matrices is None:
+            return np.empty(0, self.kind)
+        tables = np.maximum(self.matrices[targets], self.floor).astype(self.kind)
+        rows: NDArray[np.signedinteger] = tables.transpose(0, 2, 1).ravel()
+        return rows
+
+    def table_of(self, target: int) -> NDArray[np.int64]:
+        """Return the (32, 32) scores of query codes with the codes of a target."""
+        if self.matrices is None:
+            return self.table
+        table: NDArray[np.int64] = np.maximum(self.matrices[target], self.floor).astype(np.int64)
+        return table
+
+    @property
+    def floor(self) -> int:
+        """The smallest score that a number can hold: `zero` less it is the lowest number."""
+        return -(1 << (self.bits - 1)) - self.zero
 
 
 def score_widths(scheme: ScoringScheme, lanes: int) -> list[ScoreWidth]:
@@ -85,6 +129,47 @@ def score_widths(scheme: ScoringScheme, lanes: int) -> list[ScoreWidth]:
             ScoreWidth(bits, wide, zero, first_gap, next_gap, limit, table, *tables)
         )
     return score_widths
+
+
+def own_score_widths(
+    query: NDArray[np.uint8],
+    residues: NDArray[np.uint8],
+    matrices: NDArray[np.int32],
+    gap_open: int,
+    gap_extend: int,
+    lanes: int,
+) -> list[ScoreWidth]:
+    """Return the widths of 16 and 32 bits, where each target has its own scores.
+
+    Parameters
+    ----------
+    query, residues
+        Codes of the query and of all targets.
+    matrices
+        (targets, 32, 32) scores of query codes with target codes, at most 2**29 in size.
+    gap_open, gap_extend
+        A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the scores.
+    lanes
+        8-bit numbers in a vector.
+    """
+    # As in `score_widths`. Scores of codes that neither sequence has do not count.
+    used = matrices[:, : query.max(initial=0) + 1, : residues.max(initial=0) + 1]
+    largest = max(int(used.max(initial=0)), 1)
+    smallest = int(used.min(initial=0))
+    widths = []
+    for bits in (16, 32):
+        lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        forbidding = -(-(highest - lowest - largest) // 2)
+        first_gap = min(gap_open + gap_extend, forbidding)
+        zero = lowest + max(first_gap, min(-smallest, forbidding))
+        limit = min(highest - largest, zero + (1 << 31) - 1)  # scores are returned in 32 bits
+        if limit - zero < largest:
+            continue
+        width = bits, lanes * 8 // bits, zero, first_gap, min(gap_extend, first_gap), limit
+        empty = np.empty(0, np.int8)
+        table = np.empty((0, 0), np.int64)
+        widths.append(ScoreWidth(*width, table, empty, empty, empty, empty, matrices))
+    return widths
 
 
 def _tables(table: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:

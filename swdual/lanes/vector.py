@@ -9,6 +9,7 @@ Numbers of bits and lanes must be constants.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from llvmlite import ir
@@ -17,8 +18,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from swdual.lanes.registers import TABLE_BYTES, instruction_set
+from swdual.sequences.alphabet import CODES
 
-_BYTE, _INDEX = ir.IntType(8), ir.IntType(32)
+_BYTE, _INDEX, _WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 
 class Vector(types.Type):  # type: ignore[misc]
@@ -221,6 +223,70 @@ def shift_lanes(typing: Any, vector: Any, filler: Any) -> Any:
         return builder.shuffle_vector(args[0], args[1], order)
 
     return vector(vector, filler), codegen
+
+
+@intrinsic(prefer_literal=True)
+def store_columns(
+    typing: Any, tables: Any, rows: Any, profile: Any, at: Any, stride: Any, lanes: Any
+) -> Any:
+    """Write column k of some rows of 32 numbers to ``profile[at + k * stride :]``, for each k.
+
+    Parameters
+    ----------
+    tables, rows
+        Where the rows are, and the index of the first number of each: one row a lane.
+    profile, at, stride
+        Receives `lanes` numbers for each column; the addresses must be aligned to the vector's
+        size, at most 64 bytes.
+    lanes
+        Rows, a power of two.
+    """
+    count, bits = lanes.literal_value, tables.dtype.bitwidth
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kinds = signature.args
+        size = min(count, CODES)
+        kind = ir.VectorType(ir.IntType(bits), size)
+        starts = context.make_array(kinds[1])(context, builder, args[1]).data
+        for first, column in itertools.product(range(0, count, size), range(0, CODES, size)):
+            square = []
+            for row in range(first, first + size):
+                start = builder.load(builder.gep(starts, [ir.Constant(_WORD, row)]))
+                index = builder.add(start, ir.Constant(_WORD, column))
+                pointer = _pointer(context, builder, kinds[0], args[0], index, kind)
+                square.append(builder.load(pointer, align=bits // 8))
+            for k, vector in enumerate(_transpose(builder, square)):
+                offset = builder.mul(args[4], ir.Constant(_WORD, column + k))
+                index = builder.add(builder.add(args[3], offset), ir.Constant(_WORD, first))
+                pointer = _pointer(context, builder, kinds[2], args[2], index, kind)
+                builder.store(vector, pointer, align=min(64, size * bits // 8))
+        return context.get_dummy_value()
+
+    return types.none(tables, rows, profile, types.intp, types.intp, lanes), codegen
+
+
+def _transpose(builder: Any, square: list[Any]) -> list[Any]:
+    """Return the columns of as many vectors as each has lanes.
+
+    Of each square of 2 x 2 blocks the two blocks off the diagonal change places; the blocks are of
+    one number, then of two, four, and so on (Eklundh 1972, IEEE Transactions on Computers 21, 801).
+    """
+    size = len(square)
+    step = 1
+    while step < size:
+        upper = [k if not k & step else size + k - step for k in range(size)]
+        lower = [k + step if not k & step else size + k for k in range(size)]
+        orders = [ir.Constant(ir.VectorType(_INDEX, size), order) for order in (upper, lower)]
+        moved = list(square)
+        for row in range(size):
+            if not row & step:
+                pair = square[row], square[row + step]
+                moved[row], moved[row + step] = (
+                    builder.shuffle_vector(*pair, order) for order in orders
+                )
+        square = moved
+        step *= 2
+    return square
 
 
 @intrinsic(prefer_literal=True)

@@ -55,7 +55,7 @@ COMMON = KernelSet(
 
 COMPOSITION = KernelSet(
     9,
-    ("composition/adjust.py", "composition/rescore.py", "composition/trace.py"),
+    ("composition/adjust.py", "composition/near_identical.py", "composition/targets.py"),
     ("adjustments",),
 )
 """What searches with composition-based statistics use besides."""

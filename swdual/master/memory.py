@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 from swdual.alignment.tracer import GRID_BYTES
 from swdual.backend import KEPT_BYTES, TARGET_COST, CachingScorer, Scorer
-from swdual.composition.trace import MAX_KEPT_BYTES
 from swdual.database.database import Database
 from swdual.database.memory import SEARCH_BYTES, index_bytes
 from swdual.hits.query_result import LATE_GRID_BYTES
@@ -344,8 +343,7 @@ def _tracing(needs: Needs, grid: int, share: int) -> int:
     rows, columns = needs.longest_query, needs.database.manifest.longest
     pair = PAIR_BYTES * (rows + columns) if rows * columns > 2 * grid else 0
     share_bytes = SHARE_BYTES + needs.adjusted * ADJUSTED_BYTES
-    box = needs.adjusted * MAX_KEPT_BYTES
-    return max(grid, pair) + box + share_bytes * share + 200 * rows
+    return max(grid, pair) + share_bytes * share + 200 * rows
 
 
 def _histogram_bytes() -> int:

@@ -29,6 +29,10 @@ MAX_PARTS = 16
 TRACE_CELLS = 500_000_000
 """Cells of the alignments that one task finds."""
 
+RESCORE_CELLS = 4_000_000_000
+"""Cells of the candidates that one task adjusts: few are aligned, so that many must be examined to
+fill the lanes."""
+
 ADJUST_CELLS = 600_000
 """Cells that take as long to align as the adjustment of one matrix."""
 
@@ -270,10 +274,11 @@ def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int6
     """
     order = np.argsort(-result.target_lengths, kind="stable")
     residues = np.cumsum(result.target_lengths[order])
-    cells = residues * len(result.query.codes)
+    cells, task_cells = residues * len(result.query.codes), TRACE_CELLS
     if result.params.adjusts:
         cells += ADJUST_CELLS * np.arange(1, len(order) + 1)
+        task_cells = RESCORE_CELLS
     costs = residues + 2 * TARGET_COST * np.arange(1, len(order) + 1)
-    parts = np.maximum(cells // TRACE_CELLS, costs // max_range_cost)
+    parts = np.maximum(cells // task_cells, costs // max_range_cost)
     cuts = np.flatnonzero(np.diff(parts)) + 1
     return [part for part in np.split(order, cuts) if len(part)]

@@ -11,7 +11,11 @@ import numpy as np
 
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
+from swdual.backends.simd import score_pack
 from swdual.composition.adjuster import Adjuster
+from swdual.lanes.pack import make_block, pack
+from swdual.lanes.registers import register_bytes
+from swdual.lanes.score_widths import own_score_widths
 from swdual.masking.seg import find_low_complexity
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
@@ -65,6 +69,13 @@ def compile_adjustments() -> None:
         score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
         adjusted = adjuster.adjust(codes, [codes], np.array([score]))
         adjuster.trace(Sequence("query", codes), [codes], adjusted)
+    letters = np.frombuffer(codes, np.uint8)
+    for width in own_score_widths(letters, letters, adjusted.matrices, 352, 32, register_bytes()):
+        packed = pack(make_block([codes]), np.zeros(1, np.int64), width.lanes)
+        for one_by_one in (True, False):
+            score_pack(
+                letters.astype(np.int64), packed, width, np.array([one_by_one]), lambda _: None
+            )
 
 
 def _random_protein(generator: np.random.Generator, residues: int) -> str:

@@ -263,13 +263,13 @@ def test_giants_and_others_stand_in_their_places(monkeypatch):
     """In one call some pairs are giants and some are not."""
     query, targets = problem(14, 60, [9, 90, 3, 60, 200, 12, 150, 33])
     long_targets = []
-    giant = Tracer._align_long
+    giant = tracer._align_long
 
-    def seen(self, query, targets, k, *others):
-        long_targets.append(int(targets.lengths[k]))
-        return giant(self, query, targets, k, *others)
+    def seen(pairs, k, *others):
+        long_targets.append(int(pairs.targets.lengths[k]))
+        return giant(pairs, k, *others)
 
-    monkeypatch.setattr(Tracer, "_align_long", seen)
+    monkeypatch.setattr(tracer, "_align_long", seen)
     score_width = score_widths(HARD, tracer.register_bytes())[0]
     monkeypatch.setattr(tracer, "GRID_BYTES", 4 * 60 * 100 * score_width.lanes // tracer.MAX_TILE)
     agree(query, targets, HARD)

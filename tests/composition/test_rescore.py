@@ -8,11 +8,13 @@ from oracles.smith_waterman import local_score_gotoh
 from support.compositions import USUAL, draw, relative
 from support.properties import seeds
 
+from swdual.backend import MAX_SCORE
 from swdual.composition import rescore as module
 from swdual.composition.adjust import adjust
-from swdual.composition.rescore import MAX_GAP_PRICE, find_widths, rescore, rescore_kernel
+from swdual.composition.rescore import rescore
 from swdual.composition.tables import SCALE, find_tables
 from swdual.errors import EngineError
+from swdual.lanes.score_widths import own_score_widths
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST
 
@@ -30,6 +32,10 @@ def random_matrices(rng, count, size):
     return matrices
 
 
+def scores_of(query, *others, **more):
+    return rescore(np.frombuffer(query, np.uint8), *others, **more).tolist()
+
+
 def expected(query, targets, matrices, prices):
     return [
         local_score_gotoh(list(query), list(target), matrix, *prices)
@@ -38,18 +44,28 @@ def expected(query, targets, matrices, prices):
 
 
 @pytest.mark.parametrize("prices", PRICES, ids=str)
-@pytest.mark.parametrize("lanes", [4, 8, 16])
-@pytest.mark.parametrize("seed", seeds(3))
-def test_scores_are_the_oracles(seed, lanes, prices):
+@pytest.mark.parametrize("lanes", [16, 32, 64, 128])
+@pytest.mark.parametrize("way", ["chosen", "one by one", "side by side"])
+@pytest.mark.parametrize("seed", seeds(2))
+def test_scores_are_the_oracles(seed, way, lanes, prices, monkeypatch):
     """Any matrix at any gap price, in vectors of any size, for queries around their sizes."""
+    alone = {"one by one": True, "side by side": False}
+    if way != "chosen":
+        monkeypatch.setattr(
+            module,
+            "find_sparse",
+            lambda packed, *_: np.full(len(packed.batch_starts) - 1, alone[way]),
+        )
+        monkeypatch.setattr(module, "count_alone", lambda lengths, rows, width: 0)
     rng = np.random.default_rng([seed, lanes])
-    for rows in (1, lanes - 1, lanes, lanes + 1, 70):
+    for rows in (1, lanes // 2 - 1, lanes // 2, lanes // 2 + 1, 70):
         query = bytes(rng.integers(0, 4, rows).tolist())
         targets = [bytes(rng.integers(0, 4, int(n)).tolist()) for n in (0, 1, 2, 40, 90)]
+        targets += [bytes(rng.integers(0, 4, 5).tolist()) for _ in range(40)]  # lanes hold several
         targets.append(query + query)
         matrices = random_matrices(rng, len(targets), 60)
-        found = rescore(query, targets, matrices, *prices, lanes=lanes)
-        assert found.tolist() == expected(query, targets, matrices, prices), rows
+        found = scores_of(query, targets, matrices, *prices, lanes=lanes)
+        assert found == expected(query, targets, matrices, prices), rows
 
 
 @pytest.mark.parametrize("mode", [1, 2])
@@ -61,48 +77,48 @@ def test_scores_under_adjusted_matrices_are_the_oracles(mode):
     targets += [draw(rng, 200, 20.0, letters=len(PROTEIN.letters)) for _ in range(4)]
     targets.append(targets[0].replace(PROTEIN.encode("L"), PROTEIN.encode("X")))
     matrices = adjust(query, targets, TABLES, mode).matrices
-    found = rescore(query, targets, matrices, TABLES.gap_open, TABLES.gap_extend)
     prices = TABLES.gap_open, TABLES.gap_extend
-    assert found.tolist() == expected(query, targets, matrices, prices)
+    assert scores_of(query, targets, matrices, *prices) == expected(
+        query, targets, matrices, prices
+    )
 
 
-def test_u_of_a_query_scores_as_c():
-    """Also with ``*``, whose scores with U may differ from those with C."""
-    rng = np.random.default_rng(1)
-    matrices = random_matrices(rng, 1, 60)
-    target = bytes(rng.integers(0, 27, 50).tolist())
-    c, u = PROTEIN.encode("CCWC"), PROTEIN.encode("UUWC")
-    assert rescore(u, [target], matrices, 11, 1) == rescore(c, [target], matrices, 11, 1)
-
-
-def test_scores_up_to_two_to_the_31_are_exact():
+def test_scores_up_to_the_largest_are_exact():
     """A larger one is an error, never another number."""
     half = 1 << 29
     matrices = np.full((1, CODES, CODES), -half, np.int32)
-    matrices[0, 0, 0], matrices[0, 1, 1] = half, 1
-    for letters, score in ((b"\0\0\0", 3 * half), (b"\0\0\0\0", 1 << 31)):
-        assert rescore(letters, [letters], matrices, 5, 1).tolist() == [score]
-    for letters in (b"\1\0\0\0\0", b"\0\0\0\0\0", b"\0" * 40):
-        with pytest.raises(EngineError, match="is above 2,147,483,648"):
-            rescore(letters, [letters], matrices, 5, 1)
+    matrices[0, 0, 0], matrices[0, 1, 1], matrices[0, 2, 2] = half, 1, half - 1
+    for letters, score in ((b"\0\0\0", 3 * half), (b"\0\0\0\2", MAX_SCORE)):
+        assert scores_of(letters, [letters], matrices, 5, 1) == [score]
+    for letters in (b"\0\0\0\0", b"\1\0\0\0\2", b"\0\0\0\0\0", b"\0" * 40):
+        with pytest.raises(EngineError, match=r"a score beyond 2\*\*31 - 1"):
+            scores_of(letters, [letters], matrices, 5, 1)
 
 
-def test_forbidden_gaps_limit_scores():
-    """A gap dearer than the price of a forbidden one never pays below the limit."""
+def test_forbidden_gaps():
+    """A gap dearer than any score never pays."""
     matrices = np.full((1, CODES, CODES), -(1 << 29), np.int32)
-    matrices[0, 0, 0] = MAX_GAP_PRICE // 4
-    prices = MAX_GAP_PRICE, 1
-    assert rescore(b"\0" * 4, [b"\0\0\1\0\0"], matrices, *prices).tolist() == [MAX_GAP_PRICE // 2]
-    assert rescore(b"\0" * 4, [b"\0" * 4], matrices, *prices).tolist() == [MAX_GAP_PRICE]
-    with pytest.raises(EngineError, match="is above"):
-        rescore(b"\0" * 5, [b"\0" * 5], matrices, *prices)
+    matrices[0, 0, 0] = 1 << 28
+    for prices in ((1 << 30, 1), (SCALE * MAX_GAP_COST, 1)):
+        found = scores_of(b"\0" * 4, [b"\0\0\1\0\0"], matrices, *prices)
+        assert found == [1 << 29]
 
 
 def test_nothing_to_score():
     """No target, or no query."""
     matrices = np.zeros((1, CODES, CODES), np.int32)
-    assert rescore(b"\0", [], matrices[:0], 11, 1).tolist() == []
-    assert rescore(b"", [b"\0"], matrices, 11, 1).tolist() == [0]
+    assert scores_of(b"\0", [], matrices[:0], 11, 1) == []
+    assert scores_of(b"", [b"\0"], matrices, 11, 1) == [0]
+
+
+def test_progress_may_stop_the_work():
+    """It is called before the first target."""
+
+    def stop(cells):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scores_of(b"\0", [b"\0"], np.zeros((1, CODES, CODES), np.int32), 11, 1, stop)
 
 
 PLAIN = (352, 32)
@@ -111,19 +127,16 @@ PLAIN = (352, 32)
 
 @pytest.fixture
 def scored(monkeypatch):
-    """Return the list of (bits, targets) that kernels score from now on."""
+    """Return the list of (bits, number of targets) that are scored from now on."""
     calls = []
+    score_pack = module.score_pack
 
-    def family(bits, lanes):
-        kernel = rescore_kernel(bits, lanes)
+    def call(query, packed, width, *others):
+        calls.append((width.bits, len(packed.lengths)))
+        return score_pack(query, packed, width, *others)
 
-        def call(residues, starts, lengths, targets, *others):
-            calls.append((bits, targets.tolist()))
-            kernel(residues, starts, lengths, targets, *others)
-
-        return call
-
-    monkeypatch.setattr(module, "rescore_kernel", family)
+    monkeypatch.setattr(module, "score_pack", call)
+    monkeypatch.setattr(module, "count_alone", lambda lengths, rows, width: 0)
     return calls
 
 
@@ -134,22 +147,23 @@ def test_only_scores_beyond_16_bits_are_computed_in_32(scored):
     for code, score in enumerate((largest, 1, 10, 100)):
         matrix[code, code] = score
     query = b"\0" * 230
-    target = np.frombuffer(query, np.uint8)
-    width = next(find_widths(target, target, matrix[np.newaxis], *PLAIN))
-    assert width.limit >= 2000 * SCALE
-    whole, rest = divmod(width.limit - 2, largest)
+    letters = np.frombuffer(query, np.uint8)
+    width = own_score_widths(letters, letters, matrix[np.newaxis], *PLAIN, 128)[0]
+    limit = width.limit - width.zero
+    assert limit >= 2000 * SCALE
+    whole, rest = divmod(limit - 2, largest)
     tail = b"\3" * (rest // 100) + b"\2" * (rest % 100 // 10) + b"\1" * (rest % 10)
     query = b"\0" * whole + tail + b"\1\1\1\1"
     targets = [query[:-4] + b"\1" * more for more in (0, 1, 2, 3, 4)] + [b"\0" * 40]
-    scores = rescore(query, targets, np.stack([matrix] * 6), *PLAIN).tolist()
-    assert scores == [*(width.limit + n for n in (-2, -1, 0, 1, 2)), 40 * largest]
-    assert scored == [(16, [0, 1, 2, 3, 4, 5]), (32, [3, 4])]
+    scores = scores_of(query, targets, np.stack([matrix] * 6), *PLAIN)
+    assert scores == [*(limit + n for n in (-2, -1, 0, 1, 2)), 40 * largest]
+    assert scored == [(16, 6), (32, 2)]
     # The same, and then the largest score of a pair: the 16-bit number would wrap.
     query = b"\1\1\1\1" + tail + b"\0" * (whole + 1)
     targets = [query[4 - more :] for more in (0, 1, 2, 3, 4)]
-    scores = rescore(query, targets, np.stack([matrix] * 5), *PLAIN).tolist()
-    assert scores == [width.limit + largest + n for n in (-2, -1, 0, 1, 2)]
-    assert scored[2:] == [(16, [0, 1, 2, 3, 4]), (32, [0, 1, 2, 3, 4])]
+    scores = scores_of(query, targets, np.stack([matrix] * 5), *PLAIN)
+    assert scores == [limit + largest + n for n in (-2, -1, 0, 1, 2)]
+    assert scored[2:] == [(16, 5), (32, 5)]
 
 
 @pytest.mark.parametrize("largest", [1 << 14, 1 << 15])
@@ -157,8 +171,18 @@ def test_scores_of_pairs_beyond_16_bits_are_computed_in_32(largest, scored):
     """Also where one pair would fit, but none above it."""
     matrices = np.full((1, CODES, CODES), -3, np.int32)
     matrices[0, 0, 0] = largest
-    assert rescore(b"\0" * 5, [b"\0" * 5], matrices, *PLAIN).tolist() == [5 * largest]
-    assert scored[-1] == (32, [0])
+    assert scores_of(b"\0" * 5, [b"\0" * 5], matrices, *PLAIN) == [5 * largest]
+    assert scored[-1] == (32, 1)
+
+
+@pytest.mark.parametrize("rows", [300, 3000])
+def test_the_longest_targets_are_scored_one_by_one(rows):
+    """Only where most lanes would idle beside them."""
+    letters = np.zeros(rows, np.uint8)
+    width = own_score_widths(letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64)[0]
+    long_ones, short_ones = [30_000, 29_000], [400] * 400
+    assert module.count_alone(np.array(long_ones + short_ones), rows, width) == 2
+    assert module.count_alone(np.array(short_ones), rows, width) == 0
 
 
 COSTS = [31_900, 32_150, 32_267, 32_268, 32_269, 32_350, 32_767, 32_768, 40_000]
@@ -175,5 +199,5 @@ def test_costs_near_half_of_16_bits_are_the_oracles(cost):
         for gap_open, between in ((cost - 1, b"\1"), (1 << 20, b"\1\3")):
             query = block + b"\3" * (len(between) - 1) + block
             targets = [block + between[:1] + block]
-            found = rescore(query, targets, matrices, gap_open, 1)
-            assert found.tolist() == expected(query, targets, matrices, (gap_open, 1)), score
+            found = scores_of(query, targets, matrices, gap_open, 1)
+            assert found == expected(query, targets, matrices, (gap_open, 1)), score

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles.alignment import best_alignment, gapped, statistics_of
 from support.compositions import USUAL, draw, relative
-from support.properties import seeds
+from support.properties import examples, seeds
 from support.traced import score_in
 
-from swdual.composition import trace as module
+from swdual.alignment import tracer
+from swdual.alignment.long import Walk
+from swdual.alignment.tracer import Tracer
 from swdual.composition.adjust import adjust
 from swdual.composition.rescore import rescore
+from swdual.composition.sequences import prepare_query
 from swdual.composition.tables import SCALE, find_tables
-from swdual.composition.trace import trace
 from swdual.errors import EngineError
+from swdual.lanes.score_widths import own_score_widths
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
 
@@ -41,11 +46,23 @@ def oracle(query, target, unmasked, matrix, scheme):
     return numbers, found.operations
 
 
+def align(query, targets, unmasked, matrices, scores, scheme, progress=lambda cells: None):
+    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    letters = prepare_query(query)
+    return Tracer(scheme).trace_adjusted(
+        letters, targets, matrices, *prices, scores, query, unmasked, progress
+    )
+
+
+def rescored(query, targets, matrices, scheme):
+    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    return rescore(prepare_query(query), targets, matrices, *prices)
+
+
 def agree(query, targets, unmasked, matrices, scheme):
     """Compare all alignments with the oracle's; return how many are not empty."""
-    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
-    scores = rescore(query, targets, matrices, *prices)
-    found = trace(query, targets, unmasked, matrices, scores, scheme)
+    scores = rescored(query, targets, matrices, scheme)
+    found = align(query, targets, unmasked, matrices, scores, scheme)
     for k, target in enumerate(targets):
         numbers, operations = oracle(query, target, unmasked[k], matrices[k], scheme)
         runs = [("MID"[run & 15], int(run >> 4)) for run in found.runs_of(k)]
@@ -53,11 +70,11 @@ def agree(query, targets, unmasked, matrices, scheme):
     return int((scores > 0).sum())
 
 
-@pytest.fixture(params=["in memory", "long"], autouse=True)
+@pytest.fixture(params=["lanes", "long"], autouse=True)
 def way(request, monkeypatch):
-    """Every test runs with the kernel that keeps all columns, and with the one for long pairs."""
+    """Every test runs with targets side by side, and with the method for long pairs."""
     if request.param == "long":
-        monkeypatch.setattr(module, "MAX_KEPT_BYTES", 0)
+        monkeypatch.setattr(tracer, "MAX_TILE", 0)
 
 
 @pytest.mark.parametrize("prices", [(11, 1), (1, 0), (0, 1), (0, 0), (2, 1), (1, 3)], ids=str)
@@ -93,10 +110,10 @@ def test_another_score_is_an_error():
     query = draw(rng, 60)
     targets = [relative(rng, query, n) for n in (5, 10)]
     matrices = adjust(query, targets, TABLES, 2).matrices
-    scores = rescore(query, targets, matrices, TABLES.gap_open, TABLES.gap_extend)
+    scores = rescored(query, targets, matrices, USUAL)
     for more in (1, 1 << 40):
-        with pytest.raises(EngineError, match="target 1 does not have the score"):
-            trace(query, targets, targets, matrices, scores + more * np.arange(2), USUAL)
+        with pytest.raises(EngineError, match="does not have the score"):
+            align(query, targets, targets, matrices, scores + more * np.arange(2), USUAL)
 
 
 def test_progress_may_stop_the_work():
@@ -108,13 +125,83 @@ def test_progress_may_stop_the_work():
     query = PROTEIN.encode("MKVLAWGGH")
     matrices = adjust(query, [query], TABLES, 2).matrices
     with pytest.raises(KeyboardInterrupt):
-        trace(query, [query], [query], matrices, np.array([100]), USUAL, stop)
+        align(query, [query], [query], matrices, np.array([100]), USUAL, stop)
 
 
 def test_alignments_of_score_0_are_empty():
     """Also where nothing has another score."""
     query, other = PROTEIN.encode("WWW"), PROTEIN.encode("PPP")
     matrices = np.stack([TABLES.start] * 2)
-    found = trace(query, [other, query], [other, query], matrices, np.zeros(2, np.int64), USUAL)
+    found = align(query, [other, query], [other, query], matrices, np.zeros(2, np.int64), USUAL)
     assert found.numbers.tolist() == [[0, 0]] * 9
     assert len(found.runs) == 0
+
+
+def agree_with_walk(query, targets, matrices, scheme):
+    """Compare all alignments with those that `Walk` finds in wide numbers; return the scores."""
+    scores = rescored(query, targets, matrices, scheme)
+    found = align(query, targets, targets, matrices, scores, scheme)
+    for k in np.flatnonzero(scores).tolist():
+        walk = Walk(
+            prepare_query(query),
+            np.frombuffer(targets[k], np.uint8),
+            matrices[k].astype(np.int64),
+            SCALE * scheme.gap_open,
+            SCALE * scheme.gap_extend,
+            lambda cells: None,
+        )
+        query_end, target_end = walk.walk_best(int(scores[k]))
+        bounds = [walk.row + 1, query_end, walk.column + 1, target_end]
+        runs = walk.runs[: walk.count][::-1].tolist()
+        assert (found.numbers[:4, k].tolist(), found.runs_of(k).tolist()) == (bounds, runs), k
+    return scores
+
+
+WORDS = st.lists(st.integers(0, 2), max_size=12).map(bytes)
+
+
+@pytest.mark.parametrize("unit", [1, 3000], ids=["16 bits", "32 bits"])
+@given(
+    words=st.lists(WORDS, min_size=1, max_size=4),
+    orders=st.lists(st.lists(st.integers(0, 3), max_size=8), min_size=2, max_size=4),
+    entries=st.lists(st.integers(-3, 2), min_size=6, max_size=6),
+    prices=st.sampled_from([(0, 1), (1, 0), (1, 1), (2, 1), (0, 0), (0, 3), (9, 1)]),
+)
+@examples(300)
+def test_tied_alignments_are_those_of_wide_numbers(unit, words, orders, entries, prices):
+    """Sequences of few letters, made of the same words, with small scores and gap prices.
+
+    Prefixes of score 0 make the alignment longer than it must be.
+    """
+    query, *targets = (b"".join(words[k % len(words)] for k in order) for order in orders)
+    matrix = np.full((CODES, CODES), -1, np.int32)
+    rows, columns = np.triu_indices(3)
+    matrix[rows, columns] = matrix[columns, rows] = entries
+    matrix[0, 0] = max(entries[0], 1)
+    matrix[PAD] = matrix[:, PAD] = -1
+    matrices = np.stack([SCALE * unit * matrix] * len(targets))
+    scheme = ScoringScheme(USUAL.matrix, *(unit * p for p in prices))
+    agree_with_walk(query, targets, matrices, scheme)
+
+
+def test_scores_around_the_limit_of_16_bits():
+    """Long relatives; a cell above the limit is met by no alignment below it."""
+    rng = np.random.default_rng(8)
+    query = draw(rng, 480, 200.0)
+    targets = [relative(rng, query, n) for n in (0, 30, 60, 90, 120, 200)]
+    matrices = adjust(query, targets, TABLES, 2).matrices
+    scores = agree_with_walk(query, targets, matrices, USUAL)
+    letters = prepare_query(query)
+    narrow = own_score_widths(letters, letters, matrices, TABLES.gap_open, TABLES.gap_extend, 64)[0]
+    assert scores.min() < narrow.limit - narrow.zero < scores.max()
+
+
+@pytest.mark.parametrize("costs", [(1100, 1), (1, 1100), (2**28, 2**28)], ids=str)
+def test_gaps_that_16_bits_forbid(costs):
+    """Below half of what 16 bits hold, no gap pays; above it, in 32 bits, it may."""
+    rng = np.random.default_rng(9)
+    halves = draw(rng, 220), draw(rng, 230)
+    query = b"".join(halves)
+    targets = [halves[0] + draw(rng, n) + halves[1] for n in (0, 1, 3)] + list(halves)
+    matrices = np.stack([TABLES.start] * len(targets))
+    agree_with_walk(query, targets, matrices, ScoringScheme(USUAL.matrix, *costs))

@@ -61,7 +61,7 @@ for name, scheme in case["schemes"].items():
         found[ordinals] = scorer(bytes(query), 0, 0, len(targets), lambda cells: None)
         scores[f"{name} {number}"] = found.tolist()
     widths[name] = [(width.bits, width.lanes) for width in scorer.score_widths]
-code = "".join(_gotoh.score_kernel(*widths["8"][0]).dispatcher.inspect_asm().values())
+code = "".join(_gotoh.score_kernel(*widths["8"][0], 0).dispatcher.inspect_asm().values())
 json.dump(
     {
         "instructions": registers.instruction_set(),
