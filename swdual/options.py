@@ -38,6 +38,9 @@ STATS = ("table", "fit", "none")
 COMPOSITION_MODES = (0, 1, 2, 3)
 """Values of `comp_based_stats`."""
 
+COMPOSITION_MODE = 2
+"""Default of `comp_based_stats` where scores can be adjusted."""
+
 ADJUST = ("candidates", "all")
 """Values of `adjust`."""
 
@@ -138,7 +141,8 @@ class SearchOptions:
     comp_based_stats
         Composition-based statistics of proteins, as BLAST's option of this name: 0 is none, 1
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
-        always adjusts it. Low-complexity regions of targets are masked. By default 0.
+        always adjusts it. Low-complexity regions of targets are masked. By default 2, as BLAST's;
+        0 for nucleotides, for other `stats` than "table", and for matrices that are not NCBI's.
     adjust
         With composition-based statistics, the targets whose scores are adjusted: "candidates", or
         "all", which takes far longer.
@@ -287,7 +291,9 @@ class SearchOptions:
         """Return the options as nodes of a cluster need them: without what only the client does."""
         return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
 
-    def parameters(self, scheme: ScoringScheme, strand: str) -> SearchParameters:
+    def parameters(
+        self, scheme: ScoringScheme, strand: str, comp_based_stats: int
+    ) -> SearchParameters:
         """Return what decides about hits, with the defaults that follow from other options.
 
         A field of `SearchParameters` that is named like an option takes the option's value.
@@ -298,6 +304,8 @@ class SearchOptions:
             How letters and gaps are scored.
         strand
             "plus", "minus" or "both".
+        comp_based_stats
+            The mode of composition-based statistics, from 0 to 3.
         """
         max_target_seqs, evalue = self.max_target_seqs, self.evalue
         if max_target_seqs is None:
@@ -309,7 +317,7 @@ class SearchOptions:
             "strand": strand,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,
-            "comp_based_stats": self.comp_based_stats or 0,
+            "comp_based_stats": comp_based_stats,
             "mask": str(parse_mask(self.mask, "mask")),
         }
         names = (field.name for field in fields(SearchParameters))

@@ -190,7 +190,8 @@ def other_paths_are_as_good(pairs: list[Compared]) -> None:
 @pytest.fixture(scope="module")
 def sample():
     """Our results of the samples."""
-    return search(DATA / "queries.fasta", DATA / "proteins.fasta", max_target_seqs=0)
+    paths = DATA / "queries.fasta", DATA / "proteins.fasta"
+    return search(*paths, max_target_seqs=0, comp_based_stats=0)
 
 
 def test_the_sample_is_diamonds(sample):
@@ -215,7 +216,7 @@ def test_masked_queries_are_printed_as_blastp_prints_them(tmp_path):
     """199 rows with the optimum; of one the alignment is another one of the same score."""
     table = read_table("masked_blastp.tsv.gz")
     paths = GOLDEN / "biased_queries.fasta", GOLDEN / "biased_targets.fasta"
-    results = search(*paths, mask="seg", max_target_seqs=0)
+    results = search(*paths, mask="seg", max_target_seqs=0, comp_based_stats=0)
     pairs = same_score(compared(table, results))
     assert sum(result.query.letters != result.query.letters.upper() for result in results) >= 12
     assert texts_agree(table, pairs, results, tmp_path) == (199, 198)
@@ -299,6 +300,7 @@ def test_every_hit_of_real_proteins_is_diamonds(name):
         gap_open=prices[0],
         gap_extend=prices[1],
         max_target_seqs=0,
+        comp_based_stats=0,
     )
     pairs = compared(table, results)
     agree(pairs)
@@ -310,7 +312,7 @@ def test_hits_of_real_proteins_are_printed_as_blastp_prints_them(tmp_path):
     """All ten queries: blastp found the optimum of 235 of its 246 hits, none above; 162 are
     aligned alike and equal in every field."""
     table = read_table("protein_blastp.tsv.gz")
-    results = search(protein_queries(), proteins(), max_target_seqs=0)
+    results = search(protein_queries(), proteins(), max_target_seqs=0, comp_based_stats=0)
     pairs = compared(table, results)
     assert len(pairs) == 246
     optimal = same_score(pairs)

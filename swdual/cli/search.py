@@ -160,7 +160,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     type=CompositionMode(),
     metavar="MODE",
     help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, 3.  "
-    "[default: 0]",
+    "[default: 2; where scores cannot be adjusted: 0]",
 )
 @option(
     "--adjust",

@@ -204,7 +204,8 @@ def test_alignments_are_found_only_where_the_output_shows_them(run, monkeypatch)
         (("-f", "6 qseqid score qstart"), True),
         ((), True),
     ):
-        assert run("search", "q.fa", "t.fa", *options).code == 0
+        command = "search", "q.fa", "t.fa", "--comp-based-stats", "0", *options
+        assert run(*command).code == 0
         assert bool(calls) == found, options
         calls.clear()
 
@@ -267,9 +268,9 @@ def test_messages_go_where_they_are_sent(run, here):
     quiet = run("search", "q.fa", "t.fa", "--quiet")
     assert quiet.out == loud.out
     assert quiet.err == ""
-    assert re.fullmatch(r"swdual: 6 hits of 2 queries in 3 proteins, .+ m?s\n", loud.err)
+    assert re.fullmatch(r"swdual: 4 hits of 2 queries in 3 proteins, .+ m?s\n", loud.err)
     log = (here / "log").read_text()
-    assert "6 hits of 2 queries in 3 proteins" in log
+    assert "4 hits of 2 queries in 3 proteins" in log
     assert "plan (" in log
 
 
@@ -544,9 +545,9 @@ def test_hits_are_utf_8_in_any_locale(spawn, here):
 
 
 def test_blasts_options_that_ask_for_what_is_done_anyway_are_taken(run):
-    """One hit a target, no masking, no adjustment; `makedb` takes makeblastdb's too."""
+    """One hit a target, no masking, adjusted scores; `makedb` takes makeblastdb's too."""
     usual = run("search", "q.fa", "t.fa")
-    blast = ["-max_hsps", "1", "-seg", "no", "-comp_based_stats", "0", "-task", "blastp"]
+    blast = ["-max_hsps", "1", "-seg", "no", "-comp_based_stats", "2", "-task", "blastp"]
     assert run("search", "-query", "q.fa", "-subject", "t.fa", *blast).out == usual.out
     words = ["-in", "t.fa", "-dbtype", "prot", "-parse_seqids", "-out", "t.db", "-title", "T"]
     assert run("makedb", *words).code == 0

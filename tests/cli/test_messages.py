@@ -31,7 +31,7 @@ def test_every_step_is_told_in_order(run, here):
     """Under -v, and in the file of --log whether it is given or not."""
     said = run(*SEARCH, "-v").err.splitlines()
     usual = run(*SEARCH, "--force", "--log", "log")
-    assert re.fullmatch(r"swdual: 6 hits of 2 queries in 3 proteins, .+ m?s\n", usual.err)
+    assert re.fullmatch(r"swdual: 4 hits of 2 queries in 3 proteins, .+ m?s\n", usual.err)
     kept = (here / "log").read_text().splitlines()
     for lines in (said, kept):
         left = iter(lines)

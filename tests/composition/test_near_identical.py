@@ -8,8 +8,18 @@ from oracles.composition import identity_share
 from support.compositions import draw, relative
 from support.properties import seeds
 
-from swdual.composition.near_identical import count_identities, is_near_identical
+from swdual.alignment.tracer import Tracer
+from swdual.composition.near_identical import (
+    count_identities,
+    find_dense,
+    find_min_score,
+    is_near_identical,
+)
+from swdual.composition.rescore import rescore
 from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.matrices import load
+from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
+from swdual.statistics.parameters import gapped
 
 LAMBDA = 0.267
 
@@ -80,3 +90,37 @@ def test_u_of_the_query_is_c():
 def test_an_empty_alignment_is_not_near():
     """Nor a division by zero."""
     assert not is_near_identical(b"\1", b"\2", np.zeros(9, np.int64), 0, LAMBDA)
+
+
+@pytest.mark.parametrize("name", ["BLOSUM62", "BLOSUM80", "PAM30", "PAM250"])
+@pytest.mark.parametrize("seed", seeds(4))
+def test_every_nearly_identical_target_is_dense(seed, name):
+    """Also in sequences of few letters, and with gaps; most other targets are not dense."""
+    rng = np.random.default_rng(seed)
+    scheme = ScoringScheme(load(name), *PREFERRED_GAPS.get(name, (11, 1)))
+    lambda_ = gapped(scheme).lambda_
+    counts = np.zeros(3, int)
+    for concentration in (60.0, 1.0, 0.1):
+        query = draw(rng, int(rng.integers(60, 300)), concentration)
+        targets = [relative(rng, query, n) for n in (0, 2, 5, 5, 5, 10, 20, 60, 90)]
+        targets += [query[n:] + query[:n] for n in (1, 10, 40)]
+        targets += [draw(rng, 200, concentration) for _ in range(4)] + [query[20:25]]
+        letters = np.frombuffer(query, np.uint8).astype(np.int64)
+        scores = rescore_plain(letters, targets, scheme)
+        dense = find_dense(query, targets, scores, scheme, lambda_)
+        strands = np.ones(len(targets), np.int8)
+        numbers = Tracer(scheme)(query, targets, scores, strands).numbers
+        floor = find_min_score(query, scheme, lambda_)
+        for k, target in enumerate(targets):
+            near = is_near_identical(query, target, numbers[:, k], int(scores[k]), lambda_)
+            if near and scores[k] >= floor:
+                assert dense[k]
+            counts += [near, not near and not dense[k], 1]
+    assert counts[0] >= 5
+    assert counts[1] >= 5
+
+
+def rescore_plain(letters, targets, scheme):
+    """Return the scores of targets under the plain matrix."""
+    matrices = np.stack([scheme.matrix.scores.astype(np.int32)] * len(targets))
+    return rescore(letters.astype(np.uint8), targets, matrices, scheme.gap_open, scheme.gap_extend)

@@ -131,7 +131,7 @@ def case(request):
     bases = request.param == "nucl"
     rng = np.random.default_rng(7)
     queries, targets = records(rng, "ACGT" if bases else PROTEIN.letters[:20], bases)
-    found = search(queries, targets, dbtype=request.param, evalue=1e9)
+    found = search(queries, targets, dbtype=request.param, evalue=1e9, comp_based_stats=0)
     assert len(found.scores) > 30
     return queries, targets, found
 
@@ -225,7 +225,7 @@ def test_only_fields_that_say_so_need_alignments(name, case):
     """Where none were found in the search, the others leave it so."""
     queries, targets, found = case
     alphabet = found[0].targets.alphabet.name
-    lazy = search(queries, targets, dbtype=alphabet, evalue=1e9, align=False)
+    lazy = search(queries, targets, dbtype=alphabet, evalue=1e9, align=False, comp_based_stats=0)
     values_of(lazy, name)
     assert all(("tracebacks" in result.__dict__) == FIELDS[name].traced for result in lazy)
     assert needs_alignment([name]) is FIELDS[name].traced

@@ -153,3 +153,21 @@ def test_a_pack_too_large_for_memory_is_refused(monkeypatch):
     monkeypatch.setattr(packing, "MAX_PACK_BYTES", 40 * 16 - 1)
     with pytest.raises(EngineError, match="40 residues"):
         pack(block, np.arange(2), 16)
+
+
+@given(lengths=length_lists, lanes=lane_counts)
+@examples(60)
+def test_the_order_of_targets_in_lanes_is_that_of_their_events(lengths, lanes):
+    """Each target is the first of a lane, or follows another one's event."""
+    packed = pack(block_of(lengths), np.arange(len(lengths)), lanes)
+    first_targets, next_targets = packed.lane_targets
+    assert sorted([*first_targets.tolist(), *next_targets.tolist()])[-len(lengths) :] == list(
+        range(len(lengths))
+    )
+    for batch in range(len(packed.batch_starts) - 1):
+        latest = dict(enumerate(first_targets[batch * lanes :][:lanes].tolist()))
+        events = range(*packed.event_starts[batch : batch + 2].tolist())
+        for event, (_, lane, target) in zip(events, events_of(packed, batch), strict=True):
+            assert latest[lane] == target
+            latest[lane] = int(next_targets[event])
+        assert set(latest.values()) == {-1}

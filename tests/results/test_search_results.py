@@ -35,7 +35,8 @@ def results():
 def evaluated():
     """Results with E-values: small ones and large ones, and a query without hits."""
     targets = [*TARGETS, ("t5", "MKVLAWGGHERMKVLAWDEF")]
-    return search([*QUERIES, ("q4", "MKVLAWGGHERMKVLAWDEF")], targets, evalue=math.inf)
+    queries = [*QUERIES, ("q4", "MKVLAWGGHERMKVLAWDEF")]
+    return search(queries, targets, evalue=math.inf, comp_based_stats=0)
 
 
 @pytest.fixture(scope="module")
@@ -360,7 +361,7 @@ def test_html_looks_only_at_the_hits_that_it_shows(monkeypatch):
 
     monkeypatch.setattr(Tracer, "__call__", counting)
     targets = [(f"t{k}", "MKVLAW") for k in range(100)]
-    results = search("MKVLAW", targets, align=False, evalue=math.inf)
+    results = search("MKVLAW", targets, align=False, evalue=math.inf, comp_based_stats=0)
     assert traced == []
     results._repr_html_()
     assert traced == [SHOWN_HITS]
@@ -428,7 +429,8 @@ def test_fields_may_follow_a_format(evaluated):
 def test_the_sequences_of_hits_are_written_once(tmp_path):
     """In the order of the hits; what two queries hit is written once."""
     targets = [("t1 one", "MKVLAW"), ("t2", "PPPP"), ("t3", "MKVLA")]
-    results = search([("a", "MKVLAW"), ("b", "MKVLA")], targets, evalue=math.inf)
+    queries = [("a", "MKVLAW"), ("b", "MKVLA")]
+    results = search(queries, targets, evalue=math.inf, comp_based_stats=0)
     results.write_fasta(tmp_path / "hits.fa")
     assert (tmp_path / "hits.fa").read_text() == ">t1 one\nMKVLAW\n>t3\nMKVLA\n"
     with pytest.raises(OutputError, match="exists"):
