@@ -94,14 +94,14 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     if options.stats != "none":
         require_negative_mean(scheme.matrix)
+    params = options.parameters(scheme, strand)
     logger.debug(
         "scheme: %s, gap open %d, gap extend %d; E-values: %s",
         scheme.matrix.name,
         scheme.gap_open,
         scheme.gap_extend,
-        options.stats,
+        params.stats,
     )
-    params = options.parameters(scheme, strand)
     if params.adjusts:
         _require_composition(database, params)
     cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
