@@ -17,12 +17,14 @@ from swdual import registry
 from swdual.backend import Device
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
+from swdual.composition.tables import is_adjustable
 from swdual.masking.mask import parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
+from swdual.statistics.parameters import default_stats
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
@@ -80,7 +82,7 @@ class SearchKeywords(TypedDict, total=False):
     min_identity: float
     min_query_cover: float
     top: float | None
-    stats: str
+    stats: str | None
     comp_based_stats: int | None
     adjust: str
     dbsize: int | None
@@ -114,11 +116,12 @@ class SearchOptions:
         BLAST's default scores: "blastp", "blastp-short" (PAM30, 9 and 1), "blastn" (2, -3, 5 and
         2) or "blastn-short" (1, -3, 5 and 2); what is given otherwise replaces them.
     matrix
-        "BLOSUM62" or another of NCBI's eight, a matrix file, or a `SubstitutionMatrix`;
-        nucleotides are scored by `reward` and `penalty` unless a matrix is given.
+        "BLOSUM62" or another built-in one (`swdual.sequences.matrices.names`), a matrix file, or a
+        `SubstitutionMatrix`; nucleotides are scored by `reward` and `penalty` unless a matrix is
+        given.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``; by default 11 and 1, for
-        nucleotides 5 and 2; for the other seven of NCBI's matrices, BLAST's choice.
+        nucleotides 5 and 2; for other built-in matrices, `PREFERRED_GAPS`.
     reward, penalty
         Scores of equal and of different nucleotides; by default 2 and -3.
     max_target_seqs
@@ -137,7 +140,8 @@ class SearchOptions:
         that score the same.
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
-        scores of the query, for any scheme; "none": no E-values and bit scores.
+        scores of the query, for any scheme; "none": no E-values and bit scores. By default "table",
+        and "fit" for PFASUM31, PFASUM43 and VTML200.
     comp_based_stats
         Composition-based statistics of proteins, as BLAST's option of this name: 0 is none, 1
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
@@ -216,7 +220,7 @@ class SearchOptions:
     min_identity: float = 0.0
     min_query_cover: float = 0.0
     top: float | None = None
-    stats: str = "table"
+    stats: str | None = None
     comp_based_stats: int | None = None
     adjust: str = "candidates"
     dbsize: int | None = None
@@ -249,7 +253,7 @@ class SearchOptions:
                 raise InputError(f"`{name}` is {value}, but it must be at least {minimum}")
             if name in PERCENTAGES and value > 100:
                 raise InputError(f"`{name}` is {value}, but it is a percentage: at most 100")
-        if self.stats not in STATS:
+        if self.stats not in (None, *STATS):
             raise InputError(
                 f"`stats` is {self.stats!r}, but it must be {', '.join(STATS[:2])} or none"
             )
@@ -276,7 +280,7 @@ class SearchOptions:
             raise InputError(f"`comp_based_stats` is {mode!r}, but it must be 0, 1, 2 or 3")
         if self.adjust not in ADJUST:
             raise InputError(f"`adjust` is {self.adjust!r}, but it must be {' or '.join(ADJUST)}")
-        if mode and self.stats != "table":
+        if mode and self.stats not in (None, "table"):
             raise InputError(
                 f"`comp_based_stats={mode}` needs the parameters of `stats='table'`, but "
                 f"`stats={self.stats!r}` was given; use `comp_based_stats=0`"
@@ -291,9 +295,7 @@ class SearchOptions:
         """Return the options as nodes of a cluster need them: without what only the client does."""
         return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
 
-    def parameters(
-        self, scheme: ScoringScheme, strand: str, comp_based_stats: int
-    ) -> SearchParameters:
+    def parameters(self, scheme: ScoringScheme, strand: str) -> SearchParameters:
         """Return what decides about hits, with the defaults that follow from other options.
 
         A field of `SearchParameters` that is named like an option takes the option's value.
@@ -304,20 +306,23 @@ class SearchOptions:
             How letters and gaps are scored.
         strand
             "plus", "minus" or "both".
-        comp_based_stats
-            The mode of composition-based statistics, from 0 to 3.
         """
         max_target_seqs, evalue = self.max_target_seqs, self.evalue
         if max_target_seqs is None:
             max_target_seqs = MAX_TARGET_SEQS if self.top is None else 0
         if self.stats == "none":
             evalue = math.inf
+        stats = default_stats(scheme) if self.stats is None else self.stats
+        mode = self.comp_based_stats
+        if mode is None:
+            mode = COMPOSITION_MODE if stats == "table" and is_adjustable(scheme) else 0
         own: dict[str, Any] = {
             "scheme": scheme,
             "strand": strand,
+            "stats": stats,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,
-            "comp_based_stats": comp_based_stats,
+            "comp_based_stats": mode,
             "mask": str(parse_mask(self.mask, "mask")),
         }
         names = (field.name for field in fields(SearchParameters))

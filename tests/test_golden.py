@@ -273,6 +273,13 @@ def test_the_sample_scores_as_ssearch_says():
     ssearch_agrees(read_table("sample_ssearch.tsv"), results, 100)
 
 
+def test_vtml200_is_the_matrix_that_ssearch_calls_vt200():
+    """The same hundreds under ssearch36's own VTML200, with the same gap prices."""
+    paths = DATA / "queries.fasta", DATA / "proteins.fasta"
+    results = search(*paths, matrix="VTML200", max_target_seqs=0, stats="none", align=False)
+    ssearch_agrees(read_table("sample_ssearch_VTML200.tsv"), results, 100)
+
+
 @cache
 def proteins() -> Database:
     return Database.from_fasta(SHARED / "bench20k.fasta.gz", dbtype="prot")

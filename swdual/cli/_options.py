@@ -402,8 +402,8 @@ scheme_options = _combine(
         blast="-matrix",
         shell_complete=complete_names("matrices", files=True),
         metavar="NAME|FILE",
-        help="Scoring matrix: BLOSUM45, 50, 62, 80, 90, PAM30, 70, 250, or a matrix file.  "
-        "[default: BLOSUM62]",
+        help="Scoring matrix: BLOSUM45, 50, 62, 80, 90, PAM30, 70, 250, PFASUM31, 43, VTML200, "
+        "or a matrix file.  [default: BLOSUM62]",
     ),
     option(
         "--gapopen",
@@ -411,7 +411,7 @@ scheme_options = _combine(
         blast="-gapopen",
         type=Count(),
         metavar="N",
-        help="Gap opening penalty.  [default: BLAST's for the matrix: BLOSUM62 11, bases 5]",
+        help="Gap opening penalty.  [default: that of the matrix: BLOSUM62 11, bases 5]",
     ),
     option(
         "--gapextend",
@@ -419,7 +419,7 @@ scheme_options = _combine(
         blast="-gapextend",
         type=Count(),
         metavar="N",
-        help="Gap extension penalty.  [default: BLAST's for the matrix: BLOSUM62 1, bases 2]",
+        help="Gap extension penalty.  [default: that of the matrix: BLOSUM62 1, bases 2]",
     ),
     option(
         "--reward",

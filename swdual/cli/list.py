@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Iterator
+from itertools import groupby
 
 import click
 
@@ -133,9 +134,11 @@ def _matrices() -> Iterator[str]:
     from swdual.sequences import matrices
     from swdual.sequences.scoring import PREFERRED_GAPS
 
-    for name in matrices.names():
-        opening, extension = PREFERRED_GAPS[name]
-        yield f"{name:<{COLUMN}}gap opening {opening}, gap extension {extension}"
+    for source, names in groupby(matrices.names(), matrices.source):
+        for name in names:
+            opening, extension = PREFERRED_GAPS[name]
+            yield f"{name:<{COLUMN}}gap opening {opening}, gap extension {extension}"
+        yield from _wrap(f"from {source}", " " * COLUMN)
 
 
 def _tasks() -> Iterator[str]:

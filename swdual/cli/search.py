@@ -150,9 +150,8 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 @option(
     "--stats",
     type=click.Choice(["table", "fit", "none"]),
-    default="table",
-    show_default=True,
-    help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.",
+    help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.  "
+    "[default: table; fit for PFASUM31, PFASUM43 and VTML200]",
 )
 @option(
     "--comp-based-stats",

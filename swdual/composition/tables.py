@@ -78,19 +78,12 @@ def find_tables(scheme: ScoringScheme) -> CompositionTables:
     >>> tables.name, round(tables.lambda_, 6), tables.start[:3, 0].tolist(), tables.gap_open
     ('BLOSUM62', 0.317606, [137, -49, -53], 352)
     """
-    table = _ncbi()
-    name = next(
-        (
-            name
-            for name in table
-            if scheme.matrix.alphabet is PROTEIN and same_scores(scheme.matrix, load(name))
-        ),
-        None,
-    )
+    name = _find_name(scheme)
     if name is None:
         raise StatisticsUnavailable(
             f"matrix {scheme.matrix.name}: there are no tabled residue frequencies for its scores "
-            f"(only for those of {', '.join(table)}), so it cannot be adjusted to compositions"
+            f"(only for those of {', '.join(_ncbi())}), so it cannot be adjusted to compositions; "
+            "use `comp_based_stats=0`"
         )
     joint, background, lambda_, scores, start = _matrix_tables(name)
     return CompositionTables(
@@ -103,6 +96,22 @@ def find_tables(scheme: ScoringScheme) -> CompositionTables:
         SCALE * scheme.gap_open,
         SCALE * scheme.gap_extend,
     )
+
+
+def is_adjustable(scheme: ScoringScheme) -> bool:
+    """Return whether the matrix of a scoring scheme can be adjusted to compositions.
+
+    >>> is_adjustable(ScoringScheme(load("BLOSUM62"), 5, 1))
+    True
+    """
+    return _find_name(scheme) is not None
+
+
+def _find_name(scheme: ScoringScheme) -> str | None:
+    """Return NCBI's name of the matrix, if it is one of NCBI's eight."""
+    if scheme.matrix.alphabet is not PROTEIN:
+        return None
+    return next((name for name in _ncbi() if same_scores(scheme.matrix, load(name))), None)
 
 
 @cache

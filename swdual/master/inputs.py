@@ -11,13 +11,13 @@ import numpy as np
 from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
-from swdual.errors import InputError, StatisticsUnavailable
+from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
 from swdual.masking.mask import Mask, parse_mask
 from swdual.master.memory import limit_to_memory
-from swdual.options import COMPOSITION_MODE, SearchOptions
+from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
@@ -94,50 +94,36 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     if options.stats != "none":
         require_negative_mean(scheme.matrix)
+    params = options.parameters(scheme, strand)
     logger.debug(
         "scheme: %s, gap open %d, gap extend %d; E-values: %s",
         scheme.matrix.name,
         scheme.gap_open,
         scheme.gap_extend,
-        options.stats,
+        params.stats,
     )
-    params = options.parameters(scheme, strand, _choose_composition_mode(database, scheme, options))
+    if params.adjusts:
+        _require_composition(database, params)
     cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
     return SearchInputs(database, queries, params, cells)
 
 
-def _choose_composition_mode(
-    database: Database, scheme: ScoringScheme, options: SearchOptions
-) -> int:
-    """Return the mode of composition-based statistics: what was asked for, else BLAST's default.
-
-    A search that asks for no mode has none where scores cannot be adjusted.
+def _require_composition(database: Database, params: SearchParameters) -> None:
+    """Check that scores can be adjusted for composition.
 
     Raises
     ------
     InputError
-        If a mode was asked for, but the database holds nucleotides.
+        If the database holds nucleotides.
     StatisticsUnavailable
-        If a mode was asked for, but there are no residue pair frequencies for the matrix.
+        If there are no residue pair frequencies for the matrix.
     """
-    mode = options.comp_based_stats
-    if mode == 0 or (mode is None and options.stats != "table"):
-        return 0
     if database.alphabet is not PROTEIN:
-        if mode is None:
-            return 0
         raise InputError(
-            f"`comp_based_stats={mode}` is for proteins, but {database.name} "
+            f"`comp_based_stats={params.comp_based_stats}` is for proteins, but {database.name} "
             "holds nucleotides; use `comp_based_stats=0`"
         )
-    try:
-        find_tables(scheme)
-    except StatisticsUnavailable as error:
-        if mode is not None:
-            raise
-        logger.warning("%s; E-values are those of `comp_based_stats=0`", error)
-        return 0
-    return COMPOSITION_MODE if mode is None else mode
+    find_tables(params.scheme)
 
 
 def open_database(

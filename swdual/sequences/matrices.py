@@ -1,4 +1,4 @@
-"""Substitution matrices: NCBI's eight by name, any other from a file, match/mismatch for bases."""
+"""Substitution matrices: NCBI's and others by name, any from a file, match/mismatch for bases."""
 
 from __future__ import annotations
 
@@ -83,14 +83,26 @@ def names() -> list[str]:
     >>> names()[:3]
     ['BLOSUM45', 'BLOSUM50', 'BLOSUM62']
     """
-    return list(_ncbi()["matrices"])
+    return list(_builtin())
+
+
+def source(name: str) -> str:
+    """Return where the values of a built-in matrix were published.
+
+    >>> source("PAM250")
+    'NCBI C++ Toolkit, src/util/tables/sm_*.c (public domain)'
+    """
+    found: str = _builtin()[name]["source"]
+    return found
 
 
 def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> SubstitutionMatrix:
     """Return a built-in matrix, or a matrix from a file.
 
-    Built-in values are NCBI's own, with B, J, Z, X and ``*``: X scores -1 throughout, and BLOSUM80
-    is the matrix in half-bit units that NCBI's statistics belong to.
+    Values of NCBI's matrices are NCBI's own, with B, J, Z, X and ``*``: X scores -1 throughout, and
+    BLOSUM80 is the matrix in half-bit units that NCBI's statistics belong to. The other built-in
+    matrices have the published scores of the 20 amino acids; X and ``*`` score as in NCBI's, and B,
+    J and Z the logarithm of the mean odds of the two amino acids that they stand for.
 
     Parameters
     ----------
@@ -108,17 +120,16 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
     >>> int(matrix.scores[PROTEIN.letters.index("W"), PROTEIN.letters.index("W")])
     11
     """
-    table = _ncbi()
     key = os.fspath(name).upper()
-    if key in table["matrices"]:
+    if key in _builtin():
         if alphabet is not PROTEIN:
             raise MatrixError(
                 f"{key} scores proteins, but the database holds nucleotides; "
                 "use `reward` and `penalty`, or a matrix file"
             )
-        entry = table["matrices"][key]
+        entry = _builtin()[key]
         rows = np.array(entry["rows"], dtype=np.int64)
-        return _complete(key, alphabet, table["letters"], rows, entry["unlisted"])
+        return _complete(key, alphabet, entry["letters"], rows, entry["unlisted"])
     if os.path.isfile(name):
         return _read(os.fspath(name), alphabet)
     raise MatrixError(f"{unknown('matrix', os.fspath(name), names())}, or give a file")
@@ -173,10 +184,14 @@ def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
 
 
 @cache
-def _ncbi() -> dict[str, Any]:
-    text = Path(__file__).with_name("ncbi_matrices.json").read_text()
-    table: dict[str, Any] = json.loads(text)
-    return table
+def _builtin() -> dict[str, dict[str, Any]]:
+    """Return letters, rows, score of unlisted letters and source of each built-in matrix."""
+    found = {}
+    for file in ("ncbi_matrices.json", "other_matrices.json"):
+        table = json.loads(Path(__file__).with_name(file).read_text())
+        shared = {key: table[key] for key in ("letters", "source") if key in table}
+        found.update({name: shared | entry for name, entry in table["matrices"].items()})
+    return found
 
 
 def _read(path: str, alphabet: Alphabet) -> SubstitutionMatrix:

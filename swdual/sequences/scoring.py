@@ -21,8 +21,15 @@ PREFERRED_GAPS = {
     "PAM30": (9, 1),
     "PAM70": (10, 1),
     "PAM250": (14, 2),
+    "PFASUM31": (12, 2),
+    "PFASUM43": (10, 2),
+    "VTML200": (10, 2),
 }
-"""The gap penalties that BLAST takes for each of NCBI's matrices: opening and extension."""
+"""Default gap penalties of each built-in matrix: opening and extension.
+
+Those of NCBI's matrices are BLAST's. For the others, `bench/sensitivity.py` found related domains
+best with these.
+"""
 
 
 class BlastTask(NamedTuple):

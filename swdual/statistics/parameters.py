@@ -19,7 +19,7 @@ import numpy as np
 
 from swdual.errors import StatisticsUnavailable
 from swdual.sequences.alphabet import PROTEIN
-from swdual.sequences.matrices import SubstitutionMatrix, load, match_mismatch
+from swdual.sequences.matrices import SubstitutionMatrix, load, match_mismatch, names
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.karlin_altschul import KarlinAltschul, background, ungapped
 
@@ -88,6 +88,17 @@ def gapped(scheme: ScoringScheme) -> Parameters:
     if scheme.matrix.alphabet is PROTEIN:
         return _protein(scheme)
     return _nucleotide(scheme)
+
+
+def default_stats(scheme: ScoringScheme) -> str:
+    """Return the statistics of a search that names none: "table", or "fit" without a table.
+
+    Without a table are the built-in matrices that are not NCBI's: their gap penalties are so low
+    that scores of random sequences are far from the limit that parameters describe. A matrix file
+    has "table", which refuses it if its scores are not NCBI's.
+    """
+    name = scheme.matrix.name
+    return "fit" if name in names() and name not in _ncbi()["protein"] else "table"
 
 
 def _protein(scheme: ScoringScheme) -> Parameters:

@@ -15,7 +15,9 @@ import pytest
 
 from swdual import options as search_options
 from swdual import registry
+from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.scoring import PREFERRED_GAPS
 
 SCORES = ("-f", "6 qseqid sseqid score qlen slen", "--stats", "none")
 """A table of all scores: without E-values no hit is left out for its own."""
@@ -260,6 +262,16 @@ def test_list_names_all_that_can_be_chosen(run):
         assert re.search(rf"(?m)^  {name} +{re.escape(field.meaning)}$", shown)
     assert "6 (tabular)" in shown
     assert "PAM250" in shown
+
+
+def test_matrices_are_listed_with_gap_penalties_and_source(run):
+    """The source stands below all matrices that it is of."""
+    shown = " ".join(run("list", "matrices").out.split())
+    for name in matrices.names():
+        gap_open, gap_extend = PREFERRED_GAPS[name]
+        about = f"{name} gap opening {gap_open}, gap extension {gap_extend} "
+        rest = shown.partition(about)[2]
+        assert f"from {matrices.source(name)}" in rest
 
 
 def test_messages_go_where_they_are_sent(run, here):

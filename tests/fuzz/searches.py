@@ -31,6 +31,7 @@ from swdual.master import partition, ranges, setup
 from swdual.planning.planner import PACKAGE
 from swdual.sequences.alphabet import NUCLEOTIDE
 from swdual.sequences.scoring import PREFERRED_GAPS
+from swdual.statistics.parameters import default_stats
 
 PARTS = ("whole searches", "alignments", "small alignments")
 
@@ -87,13 +88,14 @@ def drawn_options(rng, scheme):
     matrix = scheme.matrix
     gaps = scheme.gap_open, scheme.gap_extend
     known = PREFERRED_GAPS.get(matrix.name) == gaps
+    tabled = ["table"] * (default_stats(scheme) == "table")
     bases = matrix.alphabet is NUCLEOTIDE
     return {
         "matrix": matrix,
         "gap_open": scheme.gap_open,
         "gap_extend": scheme.gap_extend,
         "max_target_seqs": int(rng.choice([0, 1, 3, 20])),
-        "stats": str(rng.choice(["table", "fit", "none"])) if known else "none",
+        "stats": str(rng.choice([*tabled, "fit", "none"])) if known else "none",
         "align": bool(rng.random() < 0.7),
         "strand": str(rng.choice(["plus", "minus", "both"])) if bases else None,
         "dbtype": matrix.alphabet.name,

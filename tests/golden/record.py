@@ -418,6 +418,8 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     yield "sample_blastp.tsv", lambda name: recorder.blastp(name, *sample, note)
     options = "-s BP62 -f -11 -g -1 -b 100"
     yield "sample_ssearch.tsv", lambda name: recorder.ssearch(name, options, *sample, [note])
+    vtml = "-s VT200 -f -10 -g -2 -b 100"
+    yield "sample_ssearch_VTML200.tsv", lambda name: recorder.ssearch(name, vtml, *sample, [note])
 
     note = "QUERIES is letters.fasta beside this table"
     yield "letters_blastp.tsv", lambda name: recorder.letters(name, HERE / "letters.fasta", note)

@@ -1,8 +1,9 @@
-"""Substitution matrices: NCBI's own values by name, other people's files, and bad files."""
+"""Substitution matrices: NCBI's and others by name, other people's files, and bad files."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -19,11 +20,17 @@ from swdual.sequences.matrices import (
     load,
     match_mismatch,
     names,
+    source,
 )
+from swdual.statistics.karlin_altschul import ROBINSON, ungapped
 
 NCBI = Path(__file__).parents[3] / "shared" / "reference" / "ncbi_matrices.json"
 LETTERS = "ARNDCQEGHILKMFPSTWYVBZX*"
 BLOSUM62 = load("BLOSUM62")
+EIGHT = ["BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "BLOSUM90", "PAM30", "PAM70", "PAM250"]
+OTHERS = [name for name in names() if name not in EIGHT]
+PUBLISHED = Path(__file__).parents[1] / "golden" / "published_matrices.json"
+STANDS_FOR = {**{letter: letter for letter in LETTERS[:20]}, "B": "DN", "J": "IL", "Z": "EQ"}
 
 
 def between(matrix, a, b):
@@ -41,7 +48,7 @@ def written(letters=LETTERS, score=blosum62):
     return "\n".join(["   " + "  ".join(letters), *rows]) + "\n"
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name != "BLOSUM80"])
+@pytest.mark.parametrize("name", [name for name in EIGHT if name != "BLOSUM80"])
 def test_the_amino_acids_score_as_in_ncbi_s_files(name):
     """Biopython carries NCBI's files; but its BLOSUM80 is the one in third-bit units."""
     theirs = substitution_matrices.load(name)
@@ -53,13 +60,53 @@ def test_the_amino_acids_score_as_in_ncbi_s_files(name):
 
 @pytest.mark.case(number=16)
 @pytest.mark.skipif(not NCBI.is_file(), reason="NCBI's tables lie beside the project only")
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", EIGHT)
 def test_all_letters_score_as_in_ncbi_s_tables(name):
     """B, J, Z, X and `*` included; BLOSUM80 in half bits."""
     tables = json.loads(NCBI.read_text())
     ours, theirs = load(name), tables["matrices"][name]["rows"]
     for a, row in zip(tables["letters"], theirs, strict=True):
         assert [between(ours, a, b) for b in tables["letters"]] == row
+
+
+def test_ncbi_s_matrices_come_first():
+    """And each of the others names the paper and a program that holds its values."""
+    assert names() == [*EIGHT, *OTHERS]
+    assert sorted(json.loads(PUBLISHED.read_text())["matrices"]) == OTHERS
+    for name in names():
+        assert re.search(r"NCBI|\(\d{4}\)", source(name))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_amino_acids_score_as_published(name):
+    """The figures that another program holds, rounded to whole numbers where they are decimal."""
+    tables = json.loads(PUBLISHED.read_text())
+    ours = load(name)
+    for i, row in enumerate(tables["matrices"][name]["rows"]):
+        for j, figure in enumerate(row):
+            nearest = math.copysign(math.floor(abs(figure) + 0.5), figure)
+            assert between(ours, tables["letters"][i], tables["letters"][j]) == nearest
+            assert between(ours, tables["letters"][j], tables["letters"][i]) == nearest
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_letters_for_two_amino_acids_score_their_mean_odds(name):
+    """B, J and Z: the logarithm of the mean of exp(lambda score), rounded; X and `*` as NCBI's."""
+    matrix = load(name)
+    slope = ungapped(matrix).lambda_
+    for a, first in STANDS_FOR.items():
+        for b, second in STANDS_FOR.items():
+            pairs = [(x, y) for x in first for y in second]
+            weights = [ROBINSON[x] * ROBINSON[y] for x, y in pairs]
+            odds = [math.exp(slope * between(matrix, x, y)) for x, y in pairs]
+            mean = sum(w * o for w, o in zip(weights, odds, strict=True)) / sum(weights)
+            score = math.log(mean) / slope
+            assert between(matrix, a, b) == pytest.approx(score, abs=0.5 + 1e-9)
+    lowest = min(between(matrix, a, b) for a in LETTERS[:20] for b in LETTERS[:20])
+    for letter in [*STANDS_FOR, "X", "U", "O"]:
+        assert between(matrix, letter, "*") == between(matrix, "*", letter) == lowest
+        assert letter == "U" or between(matrix, letter, "X") == -1
+    assert between(matrix, "*", "*") == 1
 
 
 @pytest.mark.case(number=7)

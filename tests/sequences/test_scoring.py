@@ -1,11 +1,11 @@
-"""Gap prices: those that BLAST takes for each matrix, and those that are none."""
+"""Gap prices: those that BLAST takes for each matrix, those of others, and those that are none."""
 
 from __future__ import annotations
 
 import pytest
 
 from swdual import search
-from swdual.errors import InputError
+from swdual.errors import InputError, StatisticsUnavailable
 from swdual.sequences import matrices
 from swdual.sequences.scoring import MAX_GAP_COST, PREFERRED_GAPS, ScoringScheme
 
@@ -32,7 +32,33 @@ def test_each_matrix_takes_the_gap_prices_that_blastp_takes(name):
 
 def test_there_is_a_price_for_every_matrix():
     """And for no other."""
-    assert sorted(PREFERRED_GAPS) == sorted(matrices.names()) == sorted(BLAST)
+    assert [*PREFERRED_GAPS] == matrices.names()
+    assert matrices.names()[: len(BLAST)] == [*BLAST]
+
+
+@pytest.mark.parametrize("name", matrices.names()[len(BLAST) :])
+def test_each_other_matrix_has_gap_prices_and_e_values_of_its_own(name):
+    """So that a search names nothing but the matrix; `stats` may be named, too."""
+    one = "MKVLAWGGHEMKVLAWQRSTPNDYFILVCAGHEKMRW"
+    results = search(one, {"t": one}, matrix=name.lower())
+    scheme = results.params.scheme
+    assert (scheme.matrix.name, scheme.gap_open, scheme.gap_extend) == (name, *PREFERRED_GAPS[name])
+    assert results.params.stats == "fit"
+    assert 0 < results[0][0].evalue < 1e-3
+    assert search(one, {"t": one}, matrix=name, stats="none").params.stats == "none"
+    with pytest.raises(StatisticsUnavailable, match=f"{name}.*use `stats='fit'`"):
+        search(one, {"t": one}, matrix=name, stats="table")
+    with pytest.raises(StatisticsUnavailable, match=f"{name}.*cannot be adjusted"):
+        search(one, {"t": one}, matrix=name, comp_based_stats=2)
+
+
+def test_ncbi_s_matrices_and_files_have_tabled_e_values_by_default(here):
+    """A file with other scores is refused, and the message names `fit`."""
+    (here / "m").write_text("  A R\nA 4 -1\nR -1 5\n")
+    for name in BLAST:
+        assert search("MKVLAW", {"t": "MKVLAW"}, matrix=name).params.stats == "table"
+    with pytest.raises(StatisticsUnavailable, match="use `stats='fit'`"):
+        search("ARAR", {"t": "ARAR"}, matrix="m")
 
 
 def test_a_price_that_is_given_takes_the_place_of_the_usual_one():

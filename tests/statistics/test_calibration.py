@@ -11,8 +11,8 @@ from swdual import registry
 from swdual.database.database import Database
 from swdual.errors import StatisticsUnavailable
 from swdual.sequences.alphabet import PROTEIN
-from swdual.sequences.matrices import SubstitutionMatrix, load
-from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.matrices import SubstitutionMatrix, load, names
+from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import fit, histogram
 from swdual.statistics.karlin_altschul import background
@@ -83,6 +83,23 @@ def test_the_fit_is_calibrated(database, searches):
             for scores, lengths in searches
         ]
     )
+
+
+@pytest.mark.parametrize("name", names()[8:])
+def test_cheap_gaps_make_fitted_e_values_too_large_but_never_too_small(database, name):
+    """The matrices with low gap penalties: 0.25 to 1.2 times as many targets as E says."""
+    random = np.random.default_rng(24)
+    scheme = ScoringScheme(load(name), *PREFERRED_GAPS[name])
+    scorer = registry.load("swdual.backends", "simd").bind(database, scheme)
+    size = (database.residues, len(database))
+    evaluations = []
+    for _ in range(QUERIES):
+        scores, lengths = scored(scorer, database, random_codes(random, 200))
+        found = fit(histogram(scores, lengths), 200, *size, PROTEIN)
+        evaluations.append(found.evaluate(scores, 200, lengths))
+    for threshold in (1, 10):
+        slack = 3 * math.sqrt(threshold / QUERIES)
+        assert 0.25 * threshold < found_below(evaluations, threshold) < 1.2 * threshold + slack
 
 
 def test_a_matrix_that_nobody_tabled_is_fitted(database):

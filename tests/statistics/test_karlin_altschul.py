@@ -11,7 +11,13 @@ from support.properties import examples
 
 from swdual.errors import InputError, StatisticsUnavailable
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN
-from swdual.sequences.matrices import MAX_MATRIX_SCORE, SubstitutionMatrix, load, match_mismatch
+from swdual.sequences.matrices import (
+    MAX_MATRIX_SCORE,
+    SubstitutionMatrix,
+    load,
+    match_mismatch,
+    names,
+)
 from swdual.statistics.karlin_altschul import background, ungapped
 
 PUBLISHED = {
@@ -65,7 +71,7 @@ def test_nucleotide_scores_have_the_published_values(scores, published):
     assert (found.lambda_, found.K, found.H) == pytest.approx(published, abs=5.1e-5)
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", names())
 def test_transforms_sum_the_same_series_as_convolutions(name):
     """K of a protein matrix equals the one from the distributions of 1, 2, 3, ... scores."""
     distribution = distribution_of(load(name))
