@@ -15,9 +15,9 @@ from typing import Any, Self, TypedDict
 
 from swdual import registry
 from swdual.backend import Device
+from swdual.composition.tables import is_adjustable
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
-from swdual.composition.tables import is_adjustable
 from swdual.masking.mask import parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers
