@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles.composition import identity_share
+from oracles.composition import best_part_score, identity_share
 from support.compositions import draw, relative
 from support.properties import seeds
 
-from swdual.composition.near_identical import count_identities, is_near_identical
+from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
+from swdual.composition.near_identical import (
+    count_identities,
+    find_best_part,
+    find_max_drop,
+    is_near_identical,
+)
 from swdual.sequences.alphabet import PROTEIN
 
 LAMBDA = 0.267
@@ -80,3 +86,66 @@ def test_u_of_the_query_is_c():
 def test_an_empty_alignment_is_not_near():
     """Nor a division by zero."""
     assert not is_near_identical(b"\1", b"\2", np.zeros(9, np.int64), 0, LAMBDA)
+
+
+def random_operations(rng, rows, columns):
+    """Return operations that use up some letters of both sequences, and where they end."""
+    runs, row, column = [], 0, 0
+    while row < rows and column < columns:
+        kind = (PAIR, QUERY_ONLY, TARGET_ONLY)[int(rng.choice(3, p=(0.6, 0.2, 0.2)))]
+        count = int(rng.integers(1, 6))
+        row += count * (kind != TARGET_ONLY)
+        column += count * (kind != QUERY_ONLY)
+        if row <= rows and column <= columns:
+            runs.append(count << 4 | kind)
+    return np.array(runs, np.uint32)
+
+
+def column_scores(query, target, operations, table, row, column):
+    """Return the score of each pair and of each gap, and where each begins and ends."""
+    scores, places = [], [(row, column)]
+    for run in operations.tolist():
+        kind, count = run & 15, run >> 4
+        for _ in range(count if kind == PAIR else 1):
+            if kind == PAIR:
+                scores.append(int(table[query[row], target[column]]))
+                row, column = row + 1, column + 1
+            else:
+                scores.append(-3 - count)
+                row += count * (kind == QUERY_ONLY)
+                column += count * (kind == TARGET_ONLY)
+            places.append((row, column))
+    return scores, places
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+def test_the_best_part_is_the_oracles(seed):
+    """Its score, and that its bounds have this score without a fall."""
+    rng = np.random.default_rng(seed)
+    query, target = (rng.integers(0, 6, 45).astype(np.uint8) for _ in range(2))
+    table = np.where(np.eye(32, dtype=bool), 6, rng.integers(-4, 3, (32, 32))).astype(np.int64)
+    row, column = rng.integers(0, 5, 2).tolist()
+    operations = random_operations(rng, 45 - row, 45 - column)
+    max_drop = int(rng.integers(0, 15))
+    numbers, out = np.array([row, 0, column, 0]), np.zeros(4, np.int64)
+    found = find_best_part(query, target, numbers, operations, table, 3, 1, max_drop, out)
+    scores, places = column_scores(query, target, operations, table, row, column)
+    assert found == best_part_score(scores, max_drop)
+    first, last = places.index((out[0], out[2])), places.index((out[1], out[3]))
+    assert sum(scores[first:last]) == found == best_part_score(scores[first:last], max_drop)
+
+
+def test_the_score_may_fall_by_15_bits():
+    """38 points for BLOSUM62 with 11 and 1: an x-drop of blastp."""
+    query = np.array([0] * 10 + [22] * 39 + [0] * 11, np.uint8)
+    table = np.full((32, 32), -1, np.int64)
+    table[0, 0] = 4
+    out, zeros = np.zeros(4, np.int64), np.zeros(len(query), np.uint8)
+    whole = np.array([len(query) << 4 | PAIR], np.uint32)
+    limit = find_max_drop(LAMBDA)
+    assert limit == 38
+    args = (query, zeros, np.zeros(4, np.int64), whole, table, 11, 1)
+    assert find_best_part(*args, limit, out) == 44
+    assert out.tolist() == [49, 60, 49, 60]
+    assert find_best_part(*args, limit + 1, out) == 45
+    assert out.tolist() == [0, 60, 0, 60]
