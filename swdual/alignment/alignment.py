@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swdual.alignment.tracebacks import COLUMNS, LETTERS, PAIR, QUERY_ONLY, Tracebacks
+from swdual.alignment.tracebacks import (
+    COLUMNS,
+    LETTERS,
+    PAIR,
+    QUERY_ONLY,
+    Tracebacks,
+    find_positives,
+)
 from swdual.io import notebook
 from swdual.io.text import pluralize
 from swdual.sequences.scoring import ScoringScheme
@@ -65,7 +72,7 @@ class Alignment:
     length
         Columns of the alignment.
     identities, positives
-        Columns of equal letters, and of pairs with a positive score.
+        Columns of equal letters, and columns of equal letters or a positive score.
     gap_openings, gaps
         Number of gaps, and of columns with one.
     runs
@@ -145,10 +152,10 @@ class Alignment:
         if self.strand < 0:
             target = alphabet.reverse_complement(target)
         target_letters = alphabet.decode(target)
-        scores = self.scheme.matrix.scores
+        positive_pairs = find_positives(self.scheme.matrix)
         if self.strand < 0:  # scored as the other strand of both
             other = list(alphabet.reverse_complement(bytes(range(len(alphabet.letters))))[::-1])
-            scores = scores[np.ix_(other, other)]
+            positive_pairs = positive_pairs[np.ix_(other, other)]
         tops, middles, bottoms = [], [], []
         i = j = 0
         for run in self.runs:
@@ -157,7 +164,7 @@ class Alignment:
             if operation == PAIR:
                 tops.append(query_run)
                 bottoms.append(target_run)
-                positive = scores[
+                positive = positive_pairs[
                     np.frombuffer(query[i : i + count], np.uint8),
                     np.frombuffer(target[j : j + count], np.uint8),
                 ]

@@ -167,7 +167,7 @@ def tally(
     query: NDArray[np.uint8],
     target: NDArray[np.uint8],
     runs: NDArray[np.uint32],
-    table: NDArray[np.int64],
+    positive_pairs: NDArray[np.int64],
 ) -> tuple[int, int, int, int, int]:
     """Count what an alignment consists of.
 
@@ -177,8 +177,8 @@ def tally(
         Residue codes from the first aligned pair on.
     runs
         The operations, first to last: ``length << 4 | operation``.
-    table
-        (32, 32) scores.
+    positive_pairs
+        (32, 32) 1 for each pair of letters that counts as positive, else 0.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def tally(
         if operation == PAIR:
             for k in range(count):
                 identities += int(query[i + k] == target[j + k])
-                positives += int(table[query[i + k], target[j + k]] > 0)
+                positives += positive_pairs[query[i + k], target[j + k]]
             i += count
             j += count
         else:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.sequences.matrices import SubstitutionMatrix
+
 PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
 """Operations as SAM numbers them: M, I (query residues at a gap), D (target residues at a gap)."""
 
@@ -19,8 +21,26 @@ COLUMNS = (
     *("lengths", "identities", "positives", "gap_openings", "gaps"),
 )
 """Positions are 0-based and half-open. `lengths` counts the columns of each alignment, `identities`
-those of equal letters, `positives` those of a positive score, `gaps` those with a gap, and
-`gap_openings` the gaps."""
+those of equal letters, `positives` these and those of a positive score, `gaps` those with a gap,
+and `gap_openings` the gaps."""
+
+
+def find_positives(matrix: SubstitutionMatrix) -> NDArray[np.int64]:
+    """Return (32, 32) 1 for each pair of letters that counts as positive, else 0.
+
+    As in BLAST equal letters are positive, also X with X, which scores below 0; J with another
+    letter is not, which scores as I and L do.
+
+    Parameters
+    ----------
+    matrix
+        The plain matrix.
+    """
+    positive = matrix.scores > 0
+    other = matrix.alphabet.letters.find("J")
+    if other >= 0:
+        positive[other] = positive[:, other] = False
+    return np.asarray(positive | np.eye(len(positive), dtype=bool), np.int64)
 
 
 class Tracebacks(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from swdual.alignment.grid import grid_kernel, walk_grid
 from swdual.alignment.long import Walk
 from swdual.alignment.tile import tally
-from swdual.alignment.tracebacks import COLUMNS, Tracebacks
+from swdual.alignment.tracebacks import COLUMNS, Tracebacks, find_positives
 from swdual.backend import Progress
 from swdual.database.database import Block
 from swdual.errors import EngineError
@@ -74,7 +74,7 @@ class Tracer:
         self._scheme = scheme
         self._grid_bytes = GRID_BYTES if grid_bytes is None else grid_bytes
         self._score_widths = score_widths(scheme, register_bytes())
-        self._plain = scheme.matrix.scores.astype(np.int64)
+        self._positive_pairs = find_positives(scheme.matrix)
         self._thread = threading.local()
 
     def __call__(
@@ -191,7 +191,7 @@ class Tracer:
         for k, operations in enumerate(runs):
             here = pairs.shown_query[ends[0, k] :]
             there = _residues(pairs.shown_targets, k)[ends[2, k] :]
-            numbers[4:, k] = tally(here, there, operations, self._plain)
+            numbers[4:, k] = tally(here, there, operations, self._positive_pairs)
         return Tracebacks.of(numbers, runs)
 
     def _grids(

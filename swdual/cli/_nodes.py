@@ -73,6 +73,11 @@ def _facts(preview: ClusterPreview) -> dict[str, Any]:
             name: {kind: rates.to_dict() for kind, rates in own.items()}
             for name, own in preview.rates.items()
         },
+        **(
+            {"adjustment": preview.adjustment.to_dict(preview.adjusting_seconds)}
+            if preview.adjustment.candidates
+            else {}
+        ),
     }
 
 
@@ -90,6 +95,8 @@ def _head(preview: ClusterPreview, forecast: Forecast) -> list[str]:
         f"{pluralize(len(partition.ranges), 'range', 'ranges')} of targets; to send them takes "
         f"{100 * forecast.overhead:.1f} % of the time",
     ]
+    if preview.adjustment.candidates:
+        lines.append(preview.adjustment.describe(preview.adjusting_seconds))
     here = [kind.name for kind in cluster.kinds if kind.rates is None]
     if here:
         lines.append(f"rates     this machine's for {', '.join(here)}")

@@ -279,6 +279,25 @@ def find_written_option(name: str) -> str:
     return written.get(name, "")
 
 
+def read_mask(mask: str) -> str:
+    """Return the mask that --mask, -seg or -dust name, with all its numbers.
+
+    Parameters
+    ----------
+    mask
+        The value of the option.
+
+    Raises
+    ------
+    InputError
+        If there is no such mask.
+    """
+    from swdual.masking.mask import METHODS, parse_mask
+
+    method = find_written_option("mask").lstrip("-")
+    return str(parse_mask(mask, "mask", method if method in METHODS else None))
+
+
 class _Option(click.Option):
     """An option that also takes BLAST's names, which the help does not show."""
 
@@ -388,6 +407,56 @@ strand_option = option(
     type=click.Choice(["both", "plus", "minus"]),
     help="Strand of a nucleotide query to compare. The better of both counts.  [default: both]",
 )
+
+evalue_option = option(
+    "-e",
+    "--evalue",
+    blast="-evalue",
+    type=Real(min=0),
+    metavar="E",
+    help="Largest E-value of a hit.  [default: 10]",
+)
+"""Which E-values hits have."""
+
+composition_options = _combine(
+    option(
+        "--comp-based-stats",
+        blast="-comp-based-stats",
+        type=CompositionMode(),
+        metavar="MODE",
+        help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, "
+        "3.  [default: 2; where scores cannot be adjusted: 0]",
+    ),
+    option(
+        "--adjust",
+        type=click.Choice(["candidates", "all"]),
+        default="candidates",
+        show_default=True,
+        help="Targets whose scores --comp-based-stats adjusts: those that could become hits, or "
+        "all.",
+    ),
+)
+"""Composition-based statistics."""
+
+mask_options = _combine(
+    option(
+        "--mask",
+        blast="-seg -dust",
+        shell_complete=complete_names("masks"),
+        default="none",
+        show_default=True,
+        metavar="METHOD",
+        help="What finds low complexity in queries, to be scored as X (or N): seg (proteins), dust "
+        "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5.",
+    ),
+    option(
+        "--lcase-masking",
+        blast="-lcase-masking",
+        is_flag=True,
+        help="Mask letters of queries in lower case, too.",
+    ),
+)
+"""What is masked in queries."""
 
 scheme_options = _combine(
     option(

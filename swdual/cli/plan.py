@@ -9,7 +9,17 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
-from swdual.cli._options import Command, Count, dbtype_option, option, strand_option
+from swdual.cli._options import (
+    Command,
+    Count,
+    composition_options,
+    dbtype_option,
+    evalue_option,
+    mask_options,
+    option,
+    read_mask,
+    strand_option,
+)
 from swdual.io.progress import progress_bar
 from swdual.io.text import sanitize
 
@@ -18,7 +28,8 @@ if TYPE_CHECKING:
     from swdual.prediction.forecast import Forecast
 
 GROUPS = {
-    "Input": "dbtype on_invalid strand max_target_seqs",
+    "Input": "dbtype on_invalid strand mask lcase_masking",
+    "Hits": "max_target_seqs evalue comp_based_stats adjust",
     "Machine": "cpus gpus rates nodes times",
     "Plan": "planner gantt force as_json",
 }
@@ -94,6 +105,9 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
     show_default=True,
     help="Largest number of hits of a query; 0 for all.",
 )
+@evalue_option
+@composition_options
+@mask_options
 @on_invalid_option
 @logging_options
 def command(
@@ -117,6 +131,7 @@ def command(
     """
     from swdual.planning.gantt import check_path
 
+    options["mask"] = read_mask(options["mask"])
     progress = progress and "-" not in files
     if nodes is not None:
         from swdual.cli._nodes import show
@@ -282,6 +297,10 @@ def _describe_search(preview: Any, *, given: bool) -> tuple[dict[str, Any], list
     ]
     origin = "as given" if given else preview.rates_file or "measured now"
     lines.append(f"rates     {origin}")
+    if preview.adjustment.candidates:
+        wall = preview.adjusting_seconds
+        facts["adjustment"] = preview.adjustment.to_dict(wall)
+        lines.append(preview.adjustment.describe(wall))
     return facts, [*lines, ""]
 
 

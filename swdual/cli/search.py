@@ -16,13 +16,15 @@ from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_format, complete_names
 from swdual.cli._options import (
     Command,
-    CompositionMode,
     Count,
     Real,
-    find_written_option,
+    composition_options,
+    evalue_option,
     limit_threads,
+    mask_options,
     option,
     output_options,
+    read_mask,
     scheme_options,
 )
 from swdual.cli._size import Size
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from swdual.hits.adjustment_counts import AdjustmentCounts
     from swdual.hits.query_result import QueryResult
     from swdual.master.search import Search
     from swdual.planning.timing import Timing
@@ -48,7 +51,7 @@ GROUPS = {
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
-    "Advanced": "align adjust planner replan verify backend trace gantt",
+    "Advanced": "align adjust adjust_sample planner replan verify backend trace gantt",
 }
 
 EXAMPLES = """
@@ -90,14 +93,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     "[default: by the name of the output file, else 6]",
 )
 @output_options
-@option(
-    "-e",
-    "--evalue",
-    blast="-evalue",
-    type=Real(min=0),
-    metavar="E",
-    help="Largest E-value of a hit.  [default: 10]",
-)
+@evalue_option
 @option(
     "-k",
     "--max-target-seqs",
@@ -153,20 +149,14 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.  "
     "[default: table; fit for PFASUM31, PFASUM43 and VTML200]",
 )
+@composition_options
 @option(
-    "--comp-based-stats",
-    blast="-comp-based-stats",
-    type=CompositionMode(),
-    metavar="MODE",
-    help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, 3.  "
-    "[default: 2; where scores cannot be adjusted: 0]",
-)
-@option(
-    "--adjust",
-    type=click.Choice(["candidates", "all"]),
-    default="candidates",
-    show_default=True,
-    help="Targets whose scores --comp-based-stats adjusts: those that could become hits, or all.",
+    "--adjust-sample",
+    type=Count(min=0),
+    default=0,
+    metavar="N",
+    help="Adjust N random pairs that are no candidates, too, and say how many hits --adjust all "
+    "would add. The output stays the same.",
 )
 @option(
     "--dbsize",
@@ -175,22 +165,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     metavar="RESIDUES",
     help="Size of the database for E-values.  [default: its residues]",
 )
-@option(
-    "--mask",
-    blast="-seg -dust",
-    shell_complete=complete_names("masks"),
-    default="none",
-    show_default=True,
-    metavar="METHOD",
-    help="What finds low complexity in queries, to be scored as X (or N): seg (proteins), dust "
-    "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5.",
-)
-@option(
-    "--lcase-masking",
-    blast="-lcase-masking",
-    is_flag=True,
-    help="Mask letters of queries in lower case, too.",
-)
+@mask_options
 @option(
     "--align",
     type=click.Choice(["all", "none"]),
@@ -273,7 +248,6 @@ def command(
     trace: str | None,
     gantt: str | None,
     progress: bool,
-    mask: str,
     **options: Any,
 ) -> None:
     """Find the best hits of each query in a database by exact Smith-Waterman alignment.
@@ -307,7 +281,6 @@ def command(
     from swdual.api import identify_search, prepare_search
     from swdual.hits.search_parameters import ALIGNMENT_FILTERS
     from swdual.io.output import replace_file
-    from swdual.masking.mask import METHODS, parse_mask
     from swdual.master.completion import Completion
     from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
@@ -326,8 +299,7 @@ def command(
     if resume and completion is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
     source = query if query == "-" else Path(query)
-    method = find_written_option("mask").lstrip("-")
-    options["mask"] = str(parse_mask(mask, "mask", method if method in METHODS else None))
+    options["mask"] = read_mask(options["mask"])
     options["align"] = chosen.needs_alignment or align == "all"
     if resume and completion is not None and not force and completion.has_output():
         completion.require(identify_search(source, db, SearchOptions(**options)))
@@ -384,7 +356,7 @@ def command(
             drawings.pop().write(render(timing.panels(), gantt))
         if trace is not None:
             drawings.pop().write(json.dumps(timing.trace()).encode())
-    _log_summary(timing, results.hits, search, on_nodes=cluster is not None)
+    _log_summary(timing, results, search, on_nodes=cluster is not None)
 
 
 def _journal_path(out: str) -> Path | None:
@@ -415,28 +387,42 @@ def _refuse_shared_output(outputs: list[str]) -> None:
 
 
 class _CountedResults:
-    """Iterates results, and counts their `hits`."""
+    """Iterates results, and counts their `hits` and pairs that were `adjusted`."""
 
     def __init__(self, results: Iterator[QueryResult]) -> None:
         self._results = results
         self.hits = 0
+        self._counts: list[AdjustmentCounts] = []
+
+    @property
+    def adjusted(self) -> AdjustmentCounts:
+        """The pairs that were adjusted for composition."""
+        from swdual.hits.adjustment_counts import AdjustmentCounts
+
+        return AdjustmentCounts.total(self._counts)
 
     def __iter__(self) -> Iterator[QueryResult]:
         for result in self._results:
             self.hits += len(result)
+            self._counts.append(result.adjustment_counts)
             yield result
 
 
-def _log_summary(timing: Timing, hits: int, search: Search, *, on_nodes: bool) -> None:
+def _log_summary(
+    timing: Timing, results: _CountedResults, search: Search, *, on_nodes: bool
+) -> None:
     """Log the number of hits and, with -v, the speed and how well the plan was met."""
-    queries = pluralize(len(search.queries), "query", "queries")
+    queries, adjusted = pluralize(len(search.queries), "query", "queries"), results.adjusted
     logger.info(
-        "%s of %s in %s, %s",
-        pluralize(hits, "hit", "hits") if hits else "no hits",
+        "%s of %s in %s, %s%s",
+        pluralize(results.hits, "hit", "hits") if results.hits else "no hits",
         queries,
         search.database.describe_sequences(),
+        f"{adjusted.describe()}, " if search.params.adjusts else "",
         duration(timing.seconds),
     )
+    if adjusted.sampled:
+        logger.info("%s", adjusted.describe_sample())
     logger.debug(
         "%.1f Gcells in %.2f s: %.1f GCUPS (%s)",
         timing.cells / 1e9,

@@ -12,7 +12,13 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjust import adjust
-from swdual.composition.near_identical import find_dense, find_min_score, is_near_identical
+from swdual.composition.near_identical import (
+    find_best_part,
+    find_dense,
+    find_max_drop,
+    find_min_score,
+    is_near_identical,
+)
 from swdual.composition.rescore import rescore
 from swdual.composition.sequences import prepare_query
 from swdual.composition.tables import SCALE, find_tables
@@ -245,16 +251,26 @@ class Adjuster:
         asked = np.flatnonzero(changed & (scores >= floor))
         if len(asked) and len(query):
             unmasked = [targets[k] for k in asked.tolist()]
-            dense = find_dense(query, unmasked, scores[asked], self._scheme, self._lambda)
+            dense = find_dense(query, unmasked, floor, self._scheme, self._lambda)
             asked = asked[dense]
         chosen = [targets[k] for k in asked.tolist()]
         strands = np.ones(len(asked), np.int8)
         traced = self._tracer(query, chosen, scores[asked], strands, progress)
-        passing = [
-            is_near_identical(
-                query, target, traced.numbers[:, k], int(scores[asked[k]]), self._lambda
+        plain, max_drop = self._scheme.matrix.scores.astype(np.int64), find_max_drop(self._lambda)
+        bounds = np.zeros(4, np.int64)
+        passing = []
+        for k, target in enumerate(chosen):
+            score = find_best_part(
+                np.frombuffer(query, np.uint8),
+                np.frombuffer(target, np.uint8),
+                traced.numbers[:, k],
+                traced.runs[traced.run_starts[k] : traced.run_starts[k + 1]],
+                plain,
+                self._scheme.gap_open,
+                self._scheme.gap_extend,
+                max_drop,
+                bounds,
             )
-            for k, target in enumerate(chosen)
-        ]
+            passing.append(is_near_identical(query, target, bounds, score, self._lambda))
         identical: NDArray[np.int64] = asked[np.array(passing, bool)]
         return identical

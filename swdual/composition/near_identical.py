@@ -4,6 +4,9 @@ Self hits and very close relatives keep their low-complexity regions: there they
 similarity. The test counts identities by a greedy walk over the aligned parts, as NCBI's BLAST
 does (src/algo/blast/core/blast_kappa.c); it knows where the alignment under the plain matrix
 begins and ends, but not its path.
+
+BLAST's alignments at this stage end where the score falls far below the best so far, as at a long
+masked region of the query. So the best part of the alignment without such a fall is tested.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.tracebacks import PAIR, QUERY_ONLY
 from swdual.backends.simd import find_sparse, score_pack
 from swdual.composition.sequences import prepare_query
 from swdual.lanes.pack import make_block, pack
@@ -32,13 +36,17 @@ MIN_BITS = 1.74
 MIN_IDENTITY = 0.96
 """More than this share of the shorter part is identical, in BLAST 2.12.0."""
 
+MAX_DROP_BITS = 15
+"""An alignment ends where its score is more bits than this below the best so far: blastp's
+`-xdrop_gap`."""
+
 MAX_BREAK = 7
 """Letters that a walk may pass over at a break."""
 
 WORD = 8
 """Letters of the words from which a walk starts between the ends."""
 
-SHIFT = 0.9
+SHIFT = 0.7
 """`find_dense` lowers scores by at most this share of what a nearly identical letter scores."""
 
 
@@ -72,11 +80,11 @@ def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
 def find_dense(
     query: bytes,
     targets: Sequence[bytes],
-    scores: NDArray[np.int64],
+    min_score: int,
     scheme: ScoringScheme,
     lambda_: float,
 ) -> NDArray[np.bool_]:
-    """Return which targets have enough of their scores in few letters to be nearly identical.
+    """Return which targets score enough in few letters to be nearly identical.
 
     One pass over the targets tells it, which is far less work than their alignments.
 
@@ -84,16 +92,17 @@ def find_dense(
     ----------
     query, targets
         Residue codes, not masked.
-    scores
-        (targets,) their scores.
+    min_score
+        The result of `find_min_score`.
     scheme
         The plain matrix and the gap penalties.
     lambda_
         Nats in one unit of the score, of alignments with gaps.
     """
-    # An alignment of score s with p pairs scores s - c * p if the scores of all pairs are less by
-    # c. If it is nearly identical, p is at most s / least: so some alignment scores at least
-    # s * (1 - c / least). Few others do: only pairs of equal letters still have positive scores.
+    # A part of an alignment with score s and p pairs scores s - c * p if the scores of all pairs
+    # are less by c. If it is nearly identical, p is at most s / least, and s at least `min_score`:
+    # so some alignment scores at least min_score * (1 - c / least). Few others do: only pairs of
+    # equal letters still have positive scores.
     least = MIN_BITS * math.log(2) / lambda_
     shift = int(SHIFT * least)
     lowered = SubstitutionMatrix(
@@ -115,8 +124,22 @@ def find_dense(
     sparse = find_sparse(packed, width.bits, len(letters))
     found = score_pack(letters, packed, width, sparse, lambda cells: None)
     dense = np.empty(len(targets), np.bool_)
-    dense[order] = (found < 0) | (found >= np.floor(scores[order] * (1 - shift / least)))
+    dense[order] = (found < 0) | (found >= math.floor(min_score * (1 - shift / least)))
     return dense
+
+
+def find_max_drop(lambda_: float) -> int:
+    """Return by how much the score of an alignment may be below the best so far.
+
+    Parameters
+    ----------
+    lambda_
+        Nats in one unit of the score, of alignments with gaps.
+
+    >>> find_max_drop(0.267)
+    38
+    """
+    return int(MAX_DROP_BITS * math.log(2) / lambda_)
 
 
 def is_near_identical(
@@ -127,12 +150,12 @@ def is_near_identical(
     Parameters
     ----------
     query, target
-        Residue codes, not masked.
+        Residue codes; masked letters of the query are X, the target is not masked.
     numbers
-        The bounds of their best alignment under the plain matrix: the first four of
-        `swdual.alignment.tracebacks.COLUMNS`; more may follow.
+        The bounds of their alignment under the plain matrix, or of the best part of it: the first
+        four of `swdual.alignment.tracebacks.COLUMNS`; more may follow.
     score
-        The alignment's score.
+        The score between these bounds.
     lambda_
         Nats in one unit of the score, of alignments with gaps.
     """
@@ -147,6 +170,67 @@ def is_near_identical(
         np.frombuffer(target, np.uint8)[target_start:target_end],
     )
     return bool(identities / shorter > MIN_IDENTITY)
+
+
+@native
+def find_best_part(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    numbers: NDArray[np.int64],
+    operations: NDArray[np.uint32],
+    table: NDArray[np.int64],
+    gap_open: int,
+    gap_extend: int,
+    max_drop: int,
+    out: NDArray[np.int64],
+) -> int:
+    """Return the best part of an alignment in which the score never falls far.
+
+    Parameters
+    ----------
+    query, target
+        Residue codes.
+    numbers, operations
+        The alignment: see `Tracebacks`.
+    table, gap_open, gap_extend
+        (32, 32) scores and gap penalties.
+    max_drop
+        See `find_max_drop`.
+    out
+        (4,) receives the bounds of the part: see `COLUMNS`.
+
+    Returns
+    -------
+    The score of the part; of equal ones the first counts.
+    """
+    # `score` is that of the columns since the part began. A part begins anew where that is below 0,
+    # and behind a fall; it ends where it is best.
+    row, column = int(numbers[0]), int(numbers[2])
+    first_row, first_column = row, column
+    out[0], out[1], out[2], out[3] = row, row, column, column
+    part = score = best = 0
+    for run in operations:
+        operation, count = run & 15, int(run >> 4)
+        for _ in range(count if operation == PAIR else 1):
+            if operation == PAIR:
+                score += table[query[row], target[column]]
+                row += 1
+                column += 1
+            else:
+                score -= gap_open + count * gap_extend
+                if operation == QUERY_ONLY:
+                    row += count
+                else:
+                    column += count
+            if score > best:
+                best = score
+                if best > part:
+                    part = best
+                    out[0], out[1], out[2], out[3] = first_row, row, first_column, column
+            elif score <= 0 or score < best - max_drop:
+                score = best = 0
+                first_row, first_column = row, column
+    return part
 
 
 @native

@@ -67,6 +67,8 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
         "matrix": scheme.matrix.name,
         "gap_open": scheme.gap_open,
         "gap_extend": scheme.gap_extend,
+        "comp_based_stats": result.params.comp_based_stats,
+        "adjust": result.params.adjust,
         "database": targets.name,
         "sequences": len(targets),
         "residues": targets.residues,

@@ -102,11 +102,13 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
     program = "BLASTN" if result.targets.alphabet.complements else "BLASTP"
     # BLAST names no fields where there are no rows, and Bio.SearchIO relies on that.
     names = f"# Fields: {', '.join(NAMES[field] for field in fields)}\n" if len(result) else ""
+    composition = result.params.composition
+    method = f"# Composition-based statistics: {composition}\n" if composition else ""
     return (
         f"# {program} swdual-{__version__}\n"
         f"# Query: {sanitize(result.query.title)}\n"
         f"# Database: {sanitize(result.targets.name)}\n"
-        f"{names}# {len(result)} hits found\n"
+        f"{method}{names}# {len(result)} hits found\n"
     )
 
 

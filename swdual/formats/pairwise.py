@@ -8,6 +8,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from swdual.composition.adjust import OPTIMIZED, SCALED
+from swdual.composition.adjuster import UNMASKED
 from swdual.format import print_bits, print_evalue
 from swdual.formats._header import peek
 from swdual.hits.hit import Hit
@@ -25,6 +27,25 @@ Reference: Temple F. Smith and Michael S. Waterman (1981),
 "Identification of common molecular subsequences", J. Mol. Biol.
 147:195-197.
 """
+COMPOSITION_REFERENCES = (
+    (
+        (2, 3),
+        "Reference for compositional score matrix adjustment: Stephen F. Altschul, John C. "
+        "Wootton, E. Michael Gertz, Richa Agarwala, Aleksandr Morgulis, Alejandro A. Schaffer, and "
+        'Yi-Kuo Yu (2005) "Protein database searches using compositionally adjusted substitution '
+        'matrices", FEBS J. 272:5101-5109.',
+    ),
+    (
+        (1, 2, 3),
+        "Reference for composition-based statistics: Alejandro A. Schaffer, L. Aravind, Thomas L. "
+        "Madden, Sergei Shavirin, John L. Spouge, Yuri I. Wolf, Eugene V. Koonin, and Stephen F. "
+        'Altschul (2001), "Improving the accuracy of PSI-BLAST protein database searches with '
+        'composition-based statistics and other refinements", Nucleic Acids Res. 29:2994-3005.',
+    ),
+)
+"""Modes of composition-based statistics, and what is cited in them, in BLAST's words."""
+METHODS = {SCALED: "Composition-based stats.", OPTIMIZED: "Compositional matrix adjust."}
+"""What BLAST calls the kinds of adjusted matrices."""
 LISTED_TITLE = 68
 """Columns of a title in the list of hits, and of a line of the query's title."""
 SHOWN_TITLE = 60
@@ -53,8 +74,13 @@ def write(
 
 def _preamble(first: QueryResult) -> str:
     targets = first.targets
+    references = [
+        "\n\n" + "\n".join(textwrap.wrap(text, LISTED_TITLE, break_on_hyphens=False)) + "\n"
+        for modes, text in COMPOSITION_REFERENCES
+        if first.params.comp_based_stats in modes
+    ]
     return (
-        f"swdual {__version__}\n\n\n{REFERENCE}\n\n\n"
+        f"swdual {__version__}\n\n\n{REFERENCE}{''.join(references)}\n\n\n"
         f"Database: {sanitize(targets.name)}\n"
         f"           {len(targets):,} sequences; {targets.residues:,} total letters\n\n"
     )
@@ -100,6 +126,8 @@ def _hit(hit: Hit) -> str:
     bases = bool(hit.result.targets.alphabet.complements)
     score = f"{hit.score}" if hit.bits is None else f"{print_bits(hit.bits)} bits ({hit.score})"
     chance = "" if hit.evalue is None else f",  Expect = {_evalue(hit.evalue)}"
+    kind = int(hit.result.adjustments[hit.place]) & ~UNMASKED
+    method = f", Method: {METHODS[kind]}" if kind in METHODS else ""
     counts = [("Identities", alignment.identities), ("Gaps", alignment.gaps)]
     if not bases:
         counts.insert(1, ("Positives", alignment.positives))
@@ -107,7 +135,7 @@ def _hit(hit: Hit) -> str:
         f"\n\n>{_wrapped(sanitize(hit.title))}",
         f"Length={hit.target_length}",
         "",
-        f" Score = {score}{chance}",
+        f" Score = {score}{chance}{method}",
         " " + ", ".join(f"{name} = {_share(n, alignment.length)}" for name, n in counts),
     ]
     if bases:
@@ -164,11 +192,13 @@ def _numbers(values: Iterable[str | int | float]) -> str:
 
 
 def _footer(first: QueryResult) -> str:
-    targets, scheme = first.targets, first.params.scheme
+    targets, scheme, composition = first.targets, first.params.scheme, first.params.composition
+    method = f"Composition-based statistics: {composition}\n" if composition else ""
     return (
         f"\n\n  Database: {sanitize(targets.name)}\n"
         f"  Number of letters in database: {targets.residues:,}\n"
         f"  Number of sequences in database:  {len(targets):,}\n\n\n\n"
         f"Matrix: {sanitize(scheme.matrix.name)}\n"
         f"Gap Penalties: Existence: {scheme.gap_open}, Extension: {scheme.gap_extend}\n"
+        f"{method}"
     )

@@ -45,7 +45,9 @@ def write(
         if name not in listed:
             listed.add(name)
             text.write(f"@SQ\tSN:{name}\tLN:{length}\n")
-    text.write(f"@PG\tID:swdual\tPN:swdual\tVN:{__version__}\n")
+    composition = "" if first is None else first.params.composition
+    about = f"\tDS:composition-based statistics: {composition}" if composition else ""
+    text.write(f"@PG\tID:swdual\tPN:swdual\tVN:{__version__}{about}\n")
     for result in results:
         name = _NO_QUERY_NAME.sub("?", result.query.id)[:MAX_QUERY_NAME_LENGTH] or "?"
         secondary = 0

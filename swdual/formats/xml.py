@@ -5,7 +5,8 @@ the version says swdual. A target's identifier is its own, as with ``makeblastdb
 Where that would be no key, because it is missing or a better hit of the query has the same, the
 target's place in the database stands for it and its whole header line follows, as without that
 option. A value that does not exist, such as an E-value without statistics, is NaN. A hit with
-score 0 has no alignment, and so no Hsp.
+score 0 has no alignment, and so no Hsp. The DTD has no element for composition-based statistics; a
+comment tells of them.
 """
 
 from __future__ import annotations
@@ -66,6 +67,8 @@ def _preamble(first: QueryResult) -> str:
         "db": first.targets.name,
         **_query(first),
     }
+    composition = first.params.composition
+    method = f"      <!-- composition-based statistics: {composition} -->\n" if composition else ""
     return (
         '<?xml version="1.0"?>\n'
         '<!DOCTYPE BlastOutput PUBLIC "-//NCBI//NCBI BlastOutput/EN" '
@@ -74,7 +77,7 @@ def _preamble(first: QueryResult) -> str:
         f"{_elements('BlastOutput', program, 2)}"
         "  <BlastOutput_param>\n"
         "    <Parameters>\n"
-        f"{_elements('Parameters', _parameters(first), 6)}"
+        f"{_elements('Parameters', _parameters(first), 6)}{method}"
         "    </Parameters>\n"
         "  </BlastOutput_param>\n"
         "<BlastOutput_iterations>\n"

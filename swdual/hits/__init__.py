@@ -4,6 +4,8 @@
     The records that hits name.
 ``search_parameters``
     The options that decide about hits.
+``adjustment_counts``
+    How many pairs were adjusted for composition.
 ``query_result``
     The hits of one query, as columns.
 ``hit``

@@ -128,8 +128,10 @@ FIELDS: dict[str, Field] = {
         ),
         traced=True,
     ),
-    "positive": Field("whole", "columns with a positive score", _column("positives"), traced=True),
-    "ppos": Field("real", "percentage of positive scores", _ratio("positives"), traced=True),
+    "positive": Field(
+        "whole", "columns of equal letters or a positive score", _column("positives"), traced=True
+    ),
+    "ppos": Field("real", "percentage of positive columns", _ratio("positives"), traced=True),
     "gapopen": Field("whole", "gaps", _column("gap_openings"), traced=True),
     "gaps": Field("whole", "columns with a gap", _column("gaps"), traced=True),
     "qstart": Field(

@@ -139,7 +139,7 @@ class Hit:
 
     @property
     def positives(self) -> int:
-        """Columns with a positive score."""
+        """Columns of equal letters or a positive score."""
         return self._traced("positives")
 
     @property

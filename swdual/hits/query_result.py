@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.lookup import find_index
 from swdual.errors import InputError
+from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.hit import Hit
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
@@ -79,6 +80,8 @@ class QueryResult(SequenceOf[Hit]):
         The alignments, or None: then they are computed when they are first used.
     before
         Number of better hits of the query that are not among these.
+    adjustment_counts
+        How many targets were adjusted for composition.
     """
 
     query: Sequence
@@ -97,6 +100,7 @@ class QueryResult(SequenceOf[Hit]):
     device: str = "cpu"
     traced: Tracebacks | None = None
     before: int = 0
+    adjustment_counts: AdjustmentCounts = NO_ADJUSTMENT
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -123,7 +127,8 @@ class QueryResult(SequenceOf[Hit]):
     def __dir__(self) -> list[str]:
         """Return the names that users need, without those that only writers of results use."""
         return [
-            *("bits", "count", "device", "evalues", "filter", "index", "log_evalues", "number"),
+            *("adjustment_counts", "bits", "count", "device", "evalues", "filter", "index"),
+            *("log_evalues", "number"),
             *("ordinals", "params", "query", "scores", "statistics", "strands", "target_ids"),
             *("target_lengths", "targets", "titles", "to_searchio", "top", "within"),
         ]

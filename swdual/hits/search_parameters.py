@@ -86,6 +86,18 @@ class SearchParameters:
         return self.comp_based_stats > 0
 
     @property
+    def composition(self) -> str:
+        """How scores are adjusted for composition, as the headers of outputs say it; else "".
+
+        >>> SearchParameters(scheme=None, comp_based_stats=2).composition
+        'mode 2, candidates adjusted'
+        """
+        if not self.adjusts:
+            return ""
+        adjusted = "all targets" if self.adjust == "all" else "candidates"
+        return f"mode {self.comp_based_stats}, {adjusted} adjusted"
+
+    @property
     def max_candidates(self) -> int:
         """Number of a query's best targets, by plain score, that can be hits; 0 sets no limit."""
         wanted = 0 if self.filters_alignments else self.max_target_seqs

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from swdual.alignment.alignment import TITLE_WIDTH
+from swdual.composition.adjuster import describe_adjustment
 from swdual.io.notebook import (
     Group,
     Head,
@@ -113,6 +114,8 @@ def hit_page(hit: Hit) -> Markup:
     if hit.evalue is not None:
         log_evalue = float(hit.result.log_evalues[hit.place])
         worth = {"E-value": format_evalue(log_evalue), "bits": f"{hit.bits:.1f}"}
+    if hit.result.params.adjusts:
+        worth["matrix"] = describe_adjustment(int(hit.result.adjustments[hit.place]))
     return hit.alignment.page("query", f"hit {hit.rank}", worth)
 
 

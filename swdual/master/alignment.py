@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,15 @@ class Traced(NamedTuple):
     hit_indices: NDArray[np.int64]
     tracebacks: Tracebacks | None
     adjusted: AdjustedScores | None
+
+    def take(self, indices: NDArray[np.int64]) -> Self:
+        """Return the same with some of the hits."""
+        return type(self)(
+            self.examined,
+            self.hit_indices[indices],
+            None if self.tracebacks is None else self.tracebacks.take(indices),
+            None if self.adjusted is None else self.adjusted.take(indices),
+        )
 
 
 def align_candidates(

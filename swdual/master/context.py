@@ -20,6 +20,7 @@ from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import Memory
 from swdual.master.ranges import Range, cut
 from swdual.master.task import Progress
+from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker
 from swdual.sequences.sequence import Sequence
@@ -70,6 +71,8 @@ class SearchContext:
         The sizes that keep the search within its memory.
     verification
         Compares a sample of the scores with the reference backend; None without ``--verify``.
+    sample
+        Draws targets that are no candidates, to be adjusted; None without ``--adjust-sample``.
     checkpoint
         Keeps finished tasks in the journal; None without one.
     failed_workers
@@ -91,6 +94,7 @@ class SearchContext:
     execution_log: ExecutionLog
     memory: Memory
     verification: Verification | None
+    sample: UnadjustedSample | None
     checkpoint: Checkpoint | None = None
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[int, int] = field(default_factory=dict)

@@ -103,13 +103,24 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         params.stats,
     )
     if params.adjusts:
-        _require_composition(database, params)
+        require_composition(database, params)
+    if options.adjust_sample and (not params.adjusts or params.adjust == "all"):
+        raise InputError(
+            f"`adjust_sample={options.adjust_sample}` asks for a sample of the pairs that are not "
+            "adjusted for composition, but "
+            f"{'`adjust=all` adjusts all' if params.adjusts else 'none are adjusted'}; leave it out"
+        )
     cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
     return SearchInputs(database, queries, params, cells)
 
 
-def _require_composition(database: Database, params: SearchParameters) -> None:
+def require_composition(database: Database, params: SearchParameters) -> None:
     """Check that scores can be adjusted for composition.
+
+    Parameters
+    ----------
+    database, params
+        The targets, and the options of the search.
 
     Raises
     ------

@@ -14,6 +14,7 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
 from swdual.composition.adjuster import AdjustedScores
 from swdual.errors import StatisticsUnavailable
+from swdual.hits.adjustment_counts import AdjustmentCounts
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced
 from swdual.master.candidates import Candidates, Scored, merge_candidates
@@ -73,6 +74,7 @@ class HitMerger:
         self._settled: dict[int, QueryResult] = {}
         self._hits_left: dict[int, int] = {}
         self._traced: dict[int, list[Traced]] = {}
+        self._candidates: dict[int, int] = {}
         self.ranges: list[Range] | None = None
         self.done: dict[TaskId, int] = {}
         checkpoint = context.checkpoint
@@ -127,8 +129,13 @@ class HitMerger:
             parts[:] = [merge_candidates(parts, limit)]
         if self._ranges_left[number] > 0:
             return None
-        result = self._settled[number] = self._evaluate(number, parts.pop())
         context = self._context
+        result = self._evaluate(number, parts.pop())
+        if context.adjuster is not None:
+            self._candidates[number] = len(result)
+            if context.sample is not None:
+                result = context.sample.extend(result)
+        self._settled[number] = result
         aligned = context.adjuster is not None or context.aligns_now(len(result))
         self._traced[number] = []
         self._hits_left[number] = len(result) if aligned else 0
@@ -156,7 +163,7 @@ class HitMerger:
         result, parts = self._settled.pop(number), self._traced.pop(number)
         context = self._context
         if context.adjuster is not None:
-            result = self._adjust(result, parts)
+            result = self._adjust(number, result, parts)
         elif context.aligns_now(len(result)):
             order = np.argsort(np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)]))
             result = result.with_tracebacks(_join_tracebacks(parts).take(order))
@@ -166,16 +173,32 @@ class HitMerger:
             _ = result.titles  # read now, so that tables outlive the database
         return result
 
-    def _adjust(self, candidates: QueryResult, parts: list[Traced]) -> QueryResult:
+    def _adjust(self, number: int, candidates: QueryResult, parts: list[Traced]) -> QueryResult:
         """Return the hits of a query by their adjusted scores, best first.
 
         Scores are compared at the scale of the adjusted matrices, so hits of equal raw scores may
         differ; equal ones are in the order of the database's input.
+
+        Parameters
+        ----------
+        number
+            The query's number in the batch.
+        candidates
+            Its candidates, and the sampled targets behind them.
+        parts
+            What the alignment tasks found among these.
         """
         context, statistics = self._context, candidates.statistics
         adjuster = context.adjuster
         assert adjuster is not None
         assert statistics is not None
+        count = self._candidates.pop(number)
+        found = sum(int((part.hit_indices >= count).sum()) for part in parts)
+        parts = [part.take(np.flatnonzero(part.hit_indices < count)) for part in parts]
+        sampled = len(candidates) - count
+        counts = AdjustmentCounts(
+            int(count > 0), count, len(context.database) - count, sampled, found
+        )
         result = candidates.subset(
             np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)])
         )
@@ -194,6 +217,7 @@ class HitMerger:
             log_evalues=log_evalues,
             adjustments=adjusted.adjustments,
             lambda_ratios=adjusted.lambda_ratios,
+            adjustment_counts=counts,
         )
         if all(part.tracebacks is not None for part in parts):
             result = result.with_tracebacks(_join_tracebacks(parts))

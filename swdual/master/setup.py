@@ -18,6 +18,7 @@ from swdual.master.devices import available_threads, describe_devices, parse_dev
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
+from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker, bind, bind_cpu_scorers, divide_cache, register
 from swdual.options import SearchOptions
@@ -129,6 +130,7 @@ def build_context(
         workers=workers,
         device=describe_devices([worker.device for worker in workers]),
         verification=verification,
+        sample=make_sample(database, len(lengths), options),
     )
 
 
@@ -142,6 +144,7 @@ def make_context(
     workers: list[Worker],
     device: str,
     verification: Verification | None = None,
+    sample: UnadjustedSample | None = None,
 ) -> SearchContext:
     """Return what all queries of a search share, once its workers and its memory are known.
 
@@ -159,6 +162,8 @@ def make_context(
         "cpu", "gpu" or "hybrid", as results show it.
     verification
         Compares a sample of the scores; None without ``--verify``.
+    sample
+        Draws targets that are no candidates; None without ``--adjust-sample``.
     """
     shuffled = None
     if params.stats == "fit":
@@ -182,6 +187,7 @@ def make_context(
         execution_log,
         memory,
         verification,
+        sample,
     )
 
 
@@ -226,6 +232,9 @@ def estimate_needs(
     """
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
+    sample = make_sample(database, len(lengths), options)
+    if sample is not None:
+        kept = min(kept + sample.max_each, len(database))
     together = compute_max_batch_queries(kept, fitted=fitted)
     if options.planner != DUAL:
         held += NUMBA_BYTES
@@ -240,6 +249,23 @@ def estimate_needs(
         fitted=fitted,
         held=held,
     )
+
+
+def make_sample(
+    database: Database, queries: int, options: SearchOptions
+) -> UnadjustedSample | None:
+    """Return what draws targets that are no candidates, if `adjust_sample` asks for any.
+
+    Parameters
+    ----------
+    database, options
+        The search.
+    queries
+        Number of its queries.
+    """
+    if not options.adjust_sample:
+        return None
+    return UnadjustedSample(database, options.adjust_sample, queries)
 
 
 def make_statistics(database: Database, params: SearchParameters) -> TableStatistics | None:

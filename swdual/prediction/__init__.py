@@ -1,5 +1,7 @@
 """What a search will take, here or on machines that are not here.
 
+``adjustment``
+    Candidates of composition-based statistics, and the time to adjust them.
 ``preview``
     Plan, time and memory of a search on this machine or another.
 ``nodes_file``, ``synthetic_database``

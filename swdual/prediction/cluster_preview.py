@@ -15,13 +15,14 @@ from swdual.cluster.partition import ClusterPartition, combine_rates, partition_
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.cost import CalibrationCache, CostModel
-from swdual.master.inputs import choose_strand, open_database, read_queries
+from swdual.master.inputs import open_database
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import PartitionInput
 from swdual.master.serialization import HEAD, HIT
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
 from swdual.planning.planner import PACKAGE
+from swdual.prediction.adjustment import forecast_adjustment
 from swdual.prediction.forecast import Forecast
 from swdual.prediction.nodes_file import NodeKind, read_cluster
 from swdual.prediction.preview import (
@@ -55,7 +56,8 @@ def forecast(
     planner
         Name of the planner.
     **options
-        `strand`, `dbtype`, `on_invalid`, `max_target_seqs`: as for `swdual.search`.
+        `strand`, `dbtype`, `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`,
+        `mask`, `lcase_masking`: as for `swdual.search`.
 
     Raises
     ------
@@ -92,10 +94,13 @@ class ClusterPreview:
             else open_database({"described": "A"}, dbtype=described.alphabet.name)
         )
         self.database: Database | SyntheticDatabase = described or known
-        self.strand_count = 2 if choose_strand(known, options.strand) == "both" else 1
-        sequences = read_queries(queries, known, options.dbtype, options.on_invalid)
+        params = options.parameters(known)
+        self.strand_count = params.strand_count
+        sequences = options.read_queries(queries, known)
+        self.adjustment = forecast_adjustment(sequences, self.database, params)
         self.lengths = [len(query.codes) for query in sequences]
-        self.kept = options.count_hits(len(self.database))
+        self.kept = min(params.max_candidates or len(self.database), len(self.database))
+        self._adjusts = params.adjusts
         self._scheme = make_default_scheme(known)
         book = CalibrationCache()
         self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}
@@ -118,6 +123,12 @@ class ClusterPreview:
                     file=kind.rates if isinstance(kind.rates, str) else file,
                 )
         return models
+
+    @property
+    def adjusting_seconds(self) -> float:
+        """Seconds in which all workers adjust the candidates, besides the plan."""
+        workers = sum(kind.count * (kind.cpus + kind.gpus) for kind in self.cluster.kinds)
+        return self.adjustment.seconds / workers
 
     @property
     def cells(self) -> int:
@@ -176,5 +187,6 @@ class ClusterPreview:
             self.kept,
             compute_max_batch_queries(self.kept),
             [scorer] * kind.cpus,
+            adjusted=self._adjusts,
         )
         return estimate_max_memory(needs), estimate_min_memory(needs)

@@ -13,16 +13,27 @@ from swdual import registry
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import InputError
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.input import read_small
+from swdual.masking.mask import parse_mask
 from swdual.master.cost import CalibrationCache, CostModel, calibrate, choose_clock
 from swdual.master.devices import available_threads, device_mix, list_gpus
-from swdual.master.inputs import choose_strand, make_scoring_scheme, open_database, read_queries
+from swdual.master.inputs import (
+    choose_strand,
+    make_scoring_scheme,
+    open_database,
+    read_queries,
+    require_composition,
+)
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
+from swdual.options import SearchOptions
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
+from swdual.prediction.adjustment import forecast_adjustment
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import OnInvalid
 
 MAX_RATES_BYTES = 1 << 28
@@ -53,7 +64,8 @@ def plan(
     planner
         Name of the planner.
     **options
-        `strand`, `dbtype`, `on_invalid`, `max_target_seqs`: as for `search`.
+        `strand`, `dbtype`, `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`,
+        `mask`, `lcase_masking`: as for `search`.
 
     Raises
     ------
@@ -81,6 +93,11 @@ class PreviewOptions:
     dbtype: str = "auto"
     on_invalid: OnInvalid = "error"
     max_target_seqs: int = 500
+    evalue: float | None = None
+    comp_based_stats: int | None = None
+    adjust: str = "candidates"
+    mask: str = "none"
+    lcase_masking: bool = False
 
     def __post_init__(self) -> None:
         if self.max_target_seqs < 0:
@@ -88,9 +105,46 @@ class PreviewOptions:
                 f"max_target_seqs is {self.max_target_seqs}, but it must be at least 0"
             )
 
-    def count_hits(self, targets: int) -> int:
-        """Return the max hits of a query among so many targets."""
-        return min(self.max_target_seqs or targets, targets)
+    def read_queries(self, source: Any, database: Database) -> list[Sequence]:
+        """Return the queries, with their masked letters.
+
+        Parameters
+        ----------
+        source
+            As the queries of `swdual.search`.
+        database
+            What is searched.
+        """
+        mask = parse_mask(self.mask, "mask")
+        return read_queries(
+            source,
+            database,
+            self.dbtype,
+            self.on_invalid,
+            mask=mask,
+            lcase_masking=self.lcase_masking,
+        )
+
+    def parameters(self, database: Database) -> SearchParameters:
+        """Return the options that decide about hits, with their defaults.
+
+        Parameters
+        ----------
+        database
+            What is searched.
+
+        Raises
+        ------
+        InputError
+            If composition-based statistics are asked for, but the database holds nucleotides.
+        """
+        names = ("max_target_seqs", "evalue", "comp_based_stats", "adjust", "mask", "lcase_masking")
+        options = SearchOptions(**{name: getattr(self, name) for name in names})
+        strand = choose_strand(database, self.strand)
+        params = options.parameters(make_default_scheme(database), strand)
+        if params.adjusts:
+            require_composition(database, params)
+        return params
 
 
 DEFAULT_OPTIONS = PreviewOptions()
@@ -110,10 +164,13 @@ class Preview:
         options: PreviewOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.database = open_database(database, options.on_invalid, options.dbtype)
-        self.strand_count = 2 if choose_strand(self.database, options.strand) == "both" else 1
-        sequences = read_queries(queries, self.database, options.dbtype, options.on_invalid)
+        params = options.parameters(self.database)
+        self.strand_count = params.strand_count
+        sequences = options.read_queries(queries, self.database)
+        self.adjustment = forecast_adjustment(sequences, self.database, params)
         self.lengths = [len(query.codes) for query in sequences]
-        self._kept = options.count_hits(len(self.database))
+        self._kept = min(params.max_candidates or len(self.database), len(self.database))
+        self._adjusts = params.adjusts
         self._counts = _count_workers(cpus, gpus)
         self.kinds = [kind for kind, count in self._counts.items() for _ in range(count)]
         if not self.kinds:
@@ -122,6 +179,11 @@ class Preview:
         self.rates = find_rates(rates, self._counts, make_default_scheme(self.database), book)
         named = rates if isinstance(rates, (str, os.PathLike)) else book.path
         self.rates_file = None if named is None or isinstance(rates, Mapping) else os.fspath(named)
+
+    @property
+    def adjusting_seconds(self) -> float:
+        """Seconds in which the workers adjust the candidates, besides the plan."""
+        return self.adjustment.seconds / len(self.kinds)
 
     @property
     def cells(self) -> int:
@@ -153,6 +215,7 @@ class Preview:
             self._kept,
             compute_max_batch_queries(self._kept),
             [scorer] * self._counts["cpu"],
+            adjusted=self._adjusts,
         )
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from swdual.database.lookup import find_index
 from swdual.format import is_format, parse_format
 from swdual.formats._arrow import add_metadata, import_arrow, make_batches, make_schema
+from swdual.hits.adjustment_counts import AdjustmentCounts
 from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
@@ -153,6 +154,11 @@ class SearchResults:
     def evalues(self) -> NDArray[np.float64]:
         """E-values; not-a-number without statistics."""
         return self._column([query.evalues for query in self], np.float64)
+
+    @cached_property
+    def adjustment_counts(self) -> AdjustmentCounts:
+        """How many pairs were adjusted for composition."""
+        return AdjustmentCounts.total(query.adjustment_counts for query in self)
 
     @staticmethod
     def _column(parts: list[NDArray[Any]], kind: type = np.int64) -> NDArray[Any]:
@@ -343,7 +349,10 @@ class SearchResults:
     def _repr_html_(self) -> str:
         shown = self._queries[:SHOWN_QUERIES]
         each = max(SHOWN_HITS_EACH, SHOWN_HITS // max(1, len(shown)))
-        page = [notebook.paragraph(notebook.text(self._summary())), hits_table(shown, each)]
+        summary, composition = self._summary(), self.params.composition
+        if composition:
+            summary += f"; composition-based statistics: {composition}"
+        page = [notebook.paragraph(notebook.text(summary)), hits_table(shown, each)]
         if len(self) > len(shown):
             more = pluralize(len(self) - len(shown), "more query", "more queries")
             page.append(notebook.paragraph(notebook.faint(f"and {more}")))

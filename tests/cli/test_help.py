@@ -14,7 +14,7 @@ HAVE_GROUPS = {
     "search": ["Input", "Output", "Filters", "Scoring", "Speed and memory", "Messages", "Advanced"],
     "makedb": ["Input", "Output", "Memory", "Messages"],
     "align": ["Output", "Scoring", "Speed", "Messages"],
-    "plan": ["Input", "Machine", "Plan", "Messages"],
+    "plan": ["Input", "Hits", "Machine", "Plan", "Messages"],
     "mask": ["Input", "Masks", "Output", "Messages"],
     "convert": ["Formats", "Output", "Messages"],
 }

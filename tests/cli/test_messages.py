@@ -98,3 +98,28 @@ def test_two_databases_are_not_one(refuses):
     """BLAST takes several in one word; the message says how to join them."""
     words = ["a search takes one", "swdual makedb t.fa q.fa NEW.db"]
     refuses(2, words, "search", "-query", "q.fa", "-db", "t.fa q.fa")
+
+
+def test_the_last_line_counts_what_was_adjusted(run):
+    """For composition-based statistics, and for nothing else."""
+    words = ("search", "q.fa", "t.fa", "--comp-based-stats")
+    plain, adjusted = run(*words, "0"), run(*words, "2")
+    assert "adjusted" not in plain.err
+    pattern = (
+        r"swdual: \d hits of 2 queries in 3 proteins, 6 candidates of 2 queries adjusted, .+ s\n"
+    )
+    assert re.fullmatch(pattern, adjusted.err)
+
+
+def test_a_sample_has_a_line_of_its_own(run):
+    """The output is the same as without."""
+    words = ("search", "q.fa", "t.fa", "--comp-based-stats", "2", "-e", "1e-20")
+    usual, sampled = run(*words), run(*words, "--adjust-sample", "4")
+    assert sampled.out == usual.out
+    lines = sampled.err.splitlines()
+    assert "0 candidates of 0 queries adjusted" in lines[-2]
+    assert lines[-1].startswith(
+        "swdual: of 4 sampled pairs that are no candidates, 0 would be hits; of all 6 about 0 "
+    )
+    outcome = run("search", "q.fa", "t.fa", "--comp-based-stats", "0", "--adjust-sample", "4")
+    assert (outcome.code, "--adjust-sample 4" in outcome.err) == (1, True)

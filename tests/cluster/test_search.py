@@ -100,6 +100,17 @@ def test_objects_are_equal(data, pair):
     assert list(swdual.iter_search(*search, cluster=pair.address)) == list(local)
 
 
+def test_the_sample_of_unadjusted_pairs_is_that_of_one_machine(data, pair):
+    """Nodes adjust its pairs; the hits stay the same."""
+    given = data / "q.fa", data / "d.db"
+    options = {"comp_based_stats": 2, "evalue": 1e-3, "adjust_sample": 30}
+    here = swdual.search(*given, **options)
+    there = swdual.search(*given, **options, cluster=pair.address)
+    assert there == here
+    assert there.adjustment_counts == here.adjustment_counts
+    assert here.adjustment_counts.sampled == 30
+
+
 def test_nodes_have_threads(both, data, make_cluster):
     cluster = make_cluster(1, threads=2)
     local, there = both(cluster, data / "long.fa", data / "d.db", "-f", "0")

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles.composition import identity_share
-from support.compositions import draw, relative
+from oracles.composition import best_part_score, identity_share
+from support.compositions import USUAL, draw, relative
 from support.properties import seeds
 
-from swdual.alignment.tracer import Tracer
+from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
+from swdual.composition import adjuster as module
+from swdual.composition.adjuster import Adjuster
 from swdual.composition.near_identical import (
     count_identities,
+    find_best_part,
     find_dense,
-    find_min_score,
+    find_max_drop,
     is_near_identical,
 )
 from swdual.composition.rescore import rescore
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
-from swdual.statistics.parameters import gapped
 
 LAMBDA = 0.267
 
@@ -92,35 +94,98 @@ def test_an_empty_alignment_is_not_near():
     assert not is_near_identical(b"\1", b"\2", np.zeros(9, np.int64), 0, LAMBDA)
 
 
-@pytest.mark.parametrize("name", ["BLOSUM62", "BLOSUM80", "PAM30", "PAM250"])
-@pytest.mark.parametrize("seed", seeds(4))
-def test_every_nearly_identical_target_is_dense(seed, name):
-    """Also in sequences of few letters, and with gaps; most other targets are not dense."""
+def random_operations(rng, rows, columns):
+    """Return operations that use up some letters of both sequences, and where they end."""
+    runs, row, column = [], 0, 0
+    while row < rows and column < columns:
+        kind = (PAIR, QUERY_ONLY, TARGET_ONLY)[int(rng.choice(3, p=(0.6, 0.2, 0.2)))]
+        count = int(rng.integers(1, 6))
+        row += count * (kind != TARGET_ONLY)
+        column += count * (kind != QUERY_ONLY)
+        if row <= rows and column <= columns:
+            runs.append(count << 4 | kind)
+    return np.array(runs, np.uint32)
+
+
+def column_scores(query, target, operations, table, row, column):
+    """Return the score of each pair and of each gap, and where each begins and ends."""
+    scores, places = [], [(row, column)]
+    for run in operations.tolist():
+        kind, count = run & 15, run >> 4
+        for _ in range(count if kind == PAIR else 1):
+            if kind == PAIR:
+                scores.append(int(table[query[row], target[column]]))
+                row, column = row + 1, column + 1
+            else:
+                scores.append(-3 - count)
+                row += count * (kind == QUERY_ONLY)
+                column += count * (kind == TARGET_ONLY)
+            places.append((row, column))
+    return scores, places
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+def test_the_best_part_is_the_oracles(seed):
+    """Its score, and that its bounds have this score without a fall."""
     rng = np.random.default_rng(seed)
-    scheme = ScoringScheme(load(name), *PREFERRED_GAPS.get(name, (11, 1)))
-    lambda_ = gapped(scheme).lambda_
-    counts = np.zeros(3, int)
+    query, target = (rng.integers(0, 6, 45).astype(np.uint8) for _ in range(2))
+    table = np.where(np.eye(32, dtype=bool), 6, rng.integers(-4, 3, (32, 32))).astype(np.int64)
+    row, column = rng.integers(0, 5, 2).tolist()
+    operations = random_operations(rng, 45 - row, 45 - column)
+    max_drop = int(rng.integers(0, 15))
+    numbers, out = np.array([row, 0, column, 0]), np.zeros(4, np.int64)
+    found = find_best_part(query, target, numbers, operations, table, 3, 1, max_drop, out)
+    scores, places = column_scores(query, target, operations, table, row, column)
+    assert found == best_part_score(scores, max_drop)
+    first, last = places.index((out[0], out[2])), places.index((out[1], out[3]))
+    assert sum(scores[first:last]) == found == best_part_score(scores[first:last], max_drop)
+
+
+def test_the_score_may_fall_by_15_bits():
+    """38 points for BLOSUM62 with 11 and 1: an x-drop of blastp."""
+    query = np.array([0] * 10 + [22] * 39 + [0] * 11, np.uint8)
+    table = np.full((32, 32), -1, np.int64)
+    table[0, 0] = 4
+    out, zeros = np.zeros(4, np.int64), np.zeros(len(query), np.uint8)
+    whole = np.array([len(query) << 4 | PAIR], np.uint32)
+    limit = find_max_drop(LAMBDA)
+    assert limit == 38
+    args = (query, zeros, np.zeros(4, np.int64), whole, table, 11, 1)
+    assert find_best_part(*args, limit, out) == 44
+    assert out.tolist() == [49, 60, 49, 60]
+    assert find_best_part(*args, limit + 1, out) == 45
+    assert out.tolist() == [0, 60, 0, 60]
+
+
+@pytest.mark.parametrize("name", ["BLOSUM45", "BLOSUM62", "BLOSUM80", "PAM30"])
+@pytest.mark.parametrize("seed", seeds(4))
+def test_targets_that_are_not_dense_are_not_nearly_identical(seed, name, monkeypatch):
+    """Also in sequences of few letters, and with gaps; the alignments of all targets tell."""
+    rng = np.random.default_rng(seed)
+    adjuster = Adjuster(ScoringScheme(load(name), *PREFERRED_GAPS[name]), 2)
+    near = sparse = 0
     for concentration in (60.0, 1.0, 0.1):
         query = draw(rng, int(rng.integers(60, 300)), concentration)
         targets = [relative(rng, query, n) for n in (0, 2, 5, 5, 5, 10, 20, 60, 90)]
         targets += [query[n:] + query[:n] for n in (1, 10, 40)]
         targets += [draw(rng, 200, concentration) for _ in range(4)] + [query[20:25]]
-        letters = np.frombuffer(query, np.uint8).astype(np.int64)
-        scores = rescore_plain(letters, targets, scheme)
-        dense = find_dense(query, targets, scores, scheme, lambda_)
-        strands = np.ones(len(targets), np.int8)
-        numbers = Tracer(scheme)(query, targets, scores, strands).numbers
-        floor = find_min_score(query, scheme, lambda_)
-        for k, target in enumerate(targets):
-            near = is_near_identical(query, target, numbers[:, k], int(scores[k]), lambda_)
-            if near and scores[k] >= floor:
-                assert dense[k]
-            counts += [near, not near and not dense[k], 1]
-    assert counts[0] >= 5
-    assert counts[1] >= 5
+        found = find_near(adjuster, query, targets)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                module, "find_dense", lambda query, targets, *_: np.ones(len(targets), bool)
+            )
+            assert find_near(adjuster, query, targets) == found
+        near += len(found)
+        sparse += not find_dense(query, targets[-2:-1], 200, USUAL, LAMBDA)[0]
+    assert near >= 5
+    assert sparse >= 1
 
 
-def rescore_plain(letters, targets, scheme):
-    """Return the scores of targets under the plain matrix."""
+def find_near(adjuster, query, targets):
+    """Return indices of the targets that are nearly identical, as if all had masked letters."""
+    letters = np.frombuffer(query, np.uint8)
+    scheme = adjuster._scheme
     matrices = np.stack([scheme.matrix.scores.astype(np.int32)] * len(targets))
-    return rescore(letters.astype(np.uint8), targets, matrices, scheme.gap_open, scheme.gap_extend)
+    scores = rescore(letters, targets, matrices, scheme.gap_open, scheme.gap_extend)
+    changed = np.ones(len(targets), bool)
+    return adjuster._find_near_identical(query, targets, scores, changed, abs).tolist()

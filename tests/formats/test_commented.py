@@ -248,3 +248,17 @@ def test_a_damaged_file_is_refused_with_its_line(text, message):
     with pytest.raises(InputError) as caught:
         table(text)
     assert message in str(caught.value)
+
+
+def test_the_mode_of_composition_based_statistics_is_a_comment():
+    """Readers pass it over; in mode 0 there is none."""
+    results = search(QUERIES, TARGETS, evalue=1e6, comp_based_stats=3, adjust="all")
+    text = written(results, COMPLETE)
+    line = "# Composition-based statistics: mode 3, all targets adjusted\n"
+    assert text.count(f"# Database: {results[0].targets.name}\n{line}") == len(QUERIES)
+    assert table(text) == table(text.replace(line, ""))
+    searched = list(SearchIO.parse(io.StringIO(written(results)), "blast-tab", comments=True))
+    assert [each.id for each in searched] == ["q1", "none", "q3"]
+    assert len(list(Align.parse(io.StringIO(text), "tabular"))) == len(results.scores)
+    plain = search(QUERIES, TARGETS, evalue=1e6, comp_based_stats=0)
+    assert "statistics" not in written(plain)

@@ -139,6 +139,70 @@ def test_proteins_look_as_blast_writes_them():
     assert written(search(QUERIES, TARGETS, evalue=1e-3, comp_based_stats=0)) == GOLDEN
 
 
+# The same command with ``-use_sw_tback -comp_based_stats MODE``, with the query q1 only.
+REFERENCE_OF_MODES = """\
+Reference for composition-based statistics: Alejandro A. Schaffer,
+L. Aravind, Thomas L. Madden, Sergei Shavirin, John L. Spouge, Yuri
+I. Wolf, Eugene V. Koonin, and Stephen F. Altschul (2001),
+"Improving the accuracy of PSI-BLAST protein database searches with
+composition-based statistics and other refinements", Nucleic Acids
+Res. 29:2994-3005.
+"""
+# ``psiblast`` 2.12 prints this one, before the other.
+REFERENCE_OF_MATRICES = """\
+Reference for compositional score matrix adjustment: Stephen F.
+Altschul, John C. Wootton, E. Michael Gertz, Richa Agarwala,
+Aleksandr Morgulis, Alejandro A. Schaffer, and Yi-Kuo Yu (2005)
+"Protein database searches using compositionally adjusted
+substitution matrices", FEBS J. 272:5101-5109.
+"""
+SCORE_LINES = {
+    1: [
+        " Score = 142 bits (359),  Expect = 2e-51, Method: Composition-based stats.",
+        " Score = 65.9 bits (159),  Expect = 3e-21, Method: Composition-based stats.",
+    ],
+    2: [
+        " Score = 159 bits (403),  Expect = 6e-58, Method: Compositional matrix adjust.",
+        " Score = 72.4 bits (176),  Expect = 6e-24, Method: Compositional matrix adjust.",
+    ],
+    3: [
+        " Score = 159 bits (403),  Expect = 6e-58, Method: Compositional matrix adjust.",
+        " Score = 72.4 bits (176),  Expect = 6e-24, Method: Compositional matrix adjust.",
+    ],
+}
+
+
+@pytest.mark.parametrize("mode", [1, 2, 3])
+def test_adjusted_scores_are_shown_as_blast_shows_them(mode):
+    """With the method of each hit, references, and the statistics of mode 0."""
+    query = {"q1 Leghemoglobin-1": QUERY}
+    text = written(search(query, TARGETS, evalue=1e-3, comp_based_stats=mode))
+    assert [line for line in text.splitlines() if "Score =" in line] == SCORE_LINES[mode]
+    matrices = f"{REFERENCE_OF_MATRICES}\n\n" if mode > 1 else ""
+    preamble = f"{REFERENCE}\n\n{matrices}{REFERENCE_OF_MODES}\n\n\nDatabase: "
+    assert text.startswith(f"swdual {__version__}\n\n\n{preamble}")
+    plain = written(search(query, TARGETS, evalue=1e-3, comp_based_stats=0))
+    assert "Method" not in plain
+    end = text.index("\n\n\nLambda")
+    last = f"Composition-based statistics: mode {mode}, candidates adjusted\n"
+    assert text[end:] == plain[plain.index("\n\n\nLambda") :] + last
+
+
+def test_mode_2_names_the_method_of_each_hit():
+    """A matrix is scaled where lengths and compositions differ much; one without letters is not."""
+    target = "MKVLAWGGHEDE" + "PSTAVLIM" * 60
+    queries = {"q": "MKVLAWGGHEWWCHHWCC"}
+    targets = {"scaled": target, "adjusted": "AAMKVLAWGGHEWWCHHWCC", "none": "XXXX"}
+    results = search(queries, targets, comp_based_stats=2, evalue=1e6, min_raw_score=0)
+    found = {hit.id: int(hit.result.adjustments[hit.place]) for hit in results[0]}
+    assert (found["scaled"] & 3, found["adjusted"] & 3, found["none"] & 3) == (1, 2, 0)
+    _, *hits = written(results).split("\n>")
+    lines = {hit.split("\n")[0]: hit.split("\n")[3] for hit in hits}
+    assert lines["scaled"].endswith(", Method: Composition-based stats.")
+    assert lines["adjusted"].endswith(", Method: Compositional matrix adjust.")
+    assert "Method" not in lines["none"]
+
+
 def test_bases_look_as_blast_writes_them():
     """Strands, bars, falling places: blastn 2.12 with -task blastn -dust no -word_size 7."""
     targets = {"t": f"A{OTHER_STRAND[:20]}G{OTHER_STRAND[20:]}"}

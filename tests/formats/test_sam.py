@@ -174,3 +174,13 @@ def test_random_bases_survive_the_way_through_bio_align(query, targets):
     """On both strands, with clips and gaps."""
     named = {"t": GENE, **{f"t{k}": text for k, text in enumerate(targets)}}
     check_against_bio_align(search({"q": query}, named, dbtype="nucl", stats="none", threads=1))
+
+
+def test_the_program_line_describes_composition_based_statistics():
+    """In its field DS; a program that reads SAM hands it on."""
+    text = written(search(QUERIES, TARGETS, comp_based_stats=2))
+    line = next(line for line in text.splitlines() if line.startswith("@PG"))
+    about = "composition-based statistics: mode 2, candidates adjusted"
+    assert line.split("\t")[1:] == ["ID:swdual", "PN:swdual", f"VN:{__version__}", f"DS:{about}"]
+    plain = written(search(QUERIES, TARGETS, comp_based_stats=0))
+    assert f"VN:{__version__}\n" in plain

@@ -349,3 +349,16 @@ def test_random_bases_survive_the_way_through_searchio(query, target):
         {"q": query}, {"t": target}, evalue=math.inf, dbtype="nucl", threads=1, stats="table"
     )
     check_against_searchio(results)
+
+
+def test_a_comment_names_the_mode_of_composition_based_statistics():
+    """The rest has what it has without: the statistics are those of the scoring scheme."""
+    plain = written(search(QUERIES, TARGETS, comp_based_stats=0)).decode()
+    text = written(search(QUERIES, TARGETS, comp_based_stats=1)).decode()
+    comment = "      <!-- composition-based statistics: mode 1, candidates adjusted -->\n"
+    assert text.count(comment) == text.count("<!--") == 1
+    assert "<!--" not in plain
+    for name in ("kappa", "lambda", "entropy", "eff-space", "hsp-len"):
+        pattern = f"<Statistics_{name}>(.*)</"
+        assert re.findall(pattern, text) == re.findall(pattern, plain) != []
+    assert len(read(text.encode())) == len(QUERIES)

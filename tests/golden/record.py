@@ -197,6 +197,21 @@ class Recorder:
         text = self.run(command, hidden, [])
         self.write(name, "blastp", command, [note], BLASTP, tabular(text))
 
+    def masked_adjusted(self, name: str, queries: Path, targets: Path, note: str) -> None:
+        """Record composition-based statistics in all modes with masked queries."""
+        shown = [
+            *words("blastp -use_sw_tback -seg yes -evalue 10 -max_hsps 1 -max_target_seqs 5000"),
+            *words("-query QUERIES -db TARGETS -outfmt"),
+            "6 " + " ".join(ADJUSTED),
+        ]
+        hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "prot")}
+        rows = []
+        for mode in "123":
+            command = [*shown, "-comp_based_stats", mode]
+            rows += [[mode, *row] for row in tabular(self.run(command, hidden, []))]
+        command = [*shown, "-comp_based_stats", "MODE"]
+        self.write(name, "blastp", command, [note], ["mode", *ADJUSTED], rows)
+
     def default(self, name: str, queries: Path, targets: Path, note: str) -> None:
         """Record blastp with no option but the columns."""
         command = [*words("blastp -query QUERIES -db TARGETS -outfmt"), "6 " + " ".join(ADJUSTED)]
@@ -432,6 +447,7 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     note = "QUERIES is biased_queries.fasta and TARGETS biased_targets.fasta, beside this table"
     biased = [HERE / "biased_queries.fasta", HERE / "biased_targets.fasta"]
     yield "masked_blastp.tsv.gz", lambda name: recorder.masked(name, *biased, note)
+    yield "masked_adjusted.tsv.gz", lambda name: recorder.masked_adjusted(name, *biased, note)
 
     for kind, program, command, values in (
         ("proteins", "segmasker", "-window FIRST -locut SECOND -hicut THIRD -in QUERIES", SEG),

@@ -84,8 +84,10 @@ def test_an_alignment_is_found_once(lazy, monkeypatch):
 
     monkeypatch.setattr(Tracer, "_trace", counting)
     first = [hit.alignment for hit in lazy[0]]
+    count = len(calls)
+    assert count >= 1
     assert first == [hit.alignment for hit in lazy[0]]
-    assert len(calls) == 1
+    assert len(calls) == count
 
 
 def test_some_can_be_chosen_in_any_order(found, lazy):

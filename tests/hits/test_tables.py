@@ -168,6 +168,8 @@ def test_arrow_tells_where_it_comes_from(cases):
         "database": "sequences in memory",
         "sequences": 12,
         "residues": 720,
+        "comp_based_stats": 2,
+        "adjust": "candidates",
     }
     assert (statistics["method"], statistics["residues"]) == ("table", 720)
     facts = cases["no statistics"].to_arrow().schema.metadata

@@ -66,7 +66,8 @@ class Statistics:
     Attributes
     ----------
     identities, positives, mismatches : int
-        Pairs of equal letters, pairs that score above 0, pairs of unequal letters.
+        Pairs of equal letters; these, and pairs without J that score above 0; pairs of unequal
+        letters.
     gap_openings, gap_residues : int
         Gaps, and residues in them.
     length : int
@@ -345,7 +346,7 @@ def statistics_of(gapped_query: str, gapped_target: str, score: Score) -> Statis
     identities = sum(a == b for a, b in pairs)
     return Statistics(
         identities=identities,
-        positives=sum(score(a, b) > 0 for a, b in pairs),
+        positives=sum(a == b or (score(a, b) > 0 and "J" not in (a, b)) for a, b in pairs),
         mismatches=len(pairs) - identities,
         gap_openings=sum(letter != "M" for letter, _ in runs(letters)),
         gap_residues=len(letters) - len(pairs),

@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -508,6 +509,27 @@ def encode(sequence: str) -> Integers:
 # Nearly identical pairs.
 
 
+def best_part_score(columns: Sequence[int], max_drop: int) -> int:
+    """Return the score of the best run of columns in which the score never falls too far.
+
+    Parameters
+    ----------
+    columns
+        The score of each column of an alignment, a gap as one.
+    max_drop
+        How much may be lost from any place of the run to a later one.
+    """
+    best = 0
+    for first in range(len(columns)):
+        sums = list(accumulate(columns[first:], initial=0))
+        for last in range(1, len(sums)):
+            falls = (sums[a] - sums[b] for a in range(last) for b in range(a + 1, last + 1))
+            if max(falls) > max_drop:
+                break
+            best = max(best, sums[last])
+    return best
+
+
 def walk(query: str, target: str, uncounted: int = 0) -> tuple[int, int, int]:
     """Return identities of a greedy walk along two sequences, and how far it came in both.
 
@@ -604,6 +626,9 @@ def is_left_unmasked(
     gapped_slope: float,
 ) -> bool:
     """Return whether a target of a query keeps its low-complexity segments.
+
+    The score of their alignment never falls far, as it may where the query has masked regions: see
+    `best_part_score`.
 
     `matrix` has the plain scores of all letters.
     """

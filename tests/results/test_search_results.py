@@ -215,6 +215,8 @@ def test_results_speak_arrow(evaluated):
     assert table.equals(evaluated.to_arrow())
     facts = json.loads(table.schema.metadata[b"swdual.search"])
     assert (facts["matrix"], facts["gap_open"], facts["residues"]) == ("BLOSUM62", 11, 43)
+    params = evaluated.params
+    assert (facts["comp_based_stats"], facts["adjust"]) == (params.comp_based_stats, "candidates")
     assert json.loads(table.schema.metadata[b"swdual.statistics"])["method"] == "table"
 
 
