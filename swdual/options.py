@@ -38,6 +38,9 @@ STATS = ("table", "fit", "none")
 COMPOSITION_MODES = (0, 1, 2, 3)
 """Values of `comp_based_stats`."""
 
+STORED_MASKS = ("stored", "lcase", "file")
+"""Values of `db_hard_mask` and `db_soft_mask` that are no methods."""
+
 ADJUST = ("candidates", "all")
 """Values of `adjust`."""
 
@@ -84,6 +87,9 @@ class SearchKeywords(TypedDict, total=False):
     strand: str | None
     mask: str
     lcase_masking: bool
+    soft_masking: bool
+    db_hard_mask: str
+    db_soft_mask: str
     align: bool
     threads: int | None
     device: str | Iterable[Device]
@@ -153,6 +159,16 @@ class SearchOptions:
         Masked letters score as X (or N).
     lcase_masking
         Mask letters of queries in lower case, too.
+    soft_masking
+        Score hits with the letters of the query as they were written. Masked letters only decide
+        which targets can be hits: those whose score with masked letters passes `evalue` and
+        `min_raw_score`.
+    db_hard_mask
+        The mask of targets: "stored" for the one that the database holds, or its name (see
+        `Database.masks`); or a method as for `mask`, whose intervals are computed if the database
+        does not hold them; or "none". Masked letters score as X (or N).
+    db_soft_mask
+        Likewise, but masked letters only decide which targets can be hits: see `soft_masking`.
     align
         Find the alignments during the search; otherwise each is found when it is looked at.
     threads
@@ -219,6 +235,9 @@ class SearchOptions:
     strand: str | None = None
     mask: str = "none"
     lcase_masking: bool = False
+    soft_masking: bool = False
+    db_hard_mask: str = "none"
+    db_soft_mask: str = "none"
     align: bool = True
     threads: int | None = None
     device: str | Iterable[Device] = "auto"
@@ -255,6 +274,7 @@ class SearchOptions:
                 f"`mask` is {self.mask!r}, but it must be text, such as 'seg' or 'none'"
             )
         parse_mask(self.mask, "mask")
+        self._check_target_masks()
         if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
             raise InputError(
                 "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
@@ -276,6 +296,23 @@ class SearchOptions:
             raise InputError(
                 f"`comp_based_stats={mode}` needs the parameters of `stats='table'`, but "
                 f"`stats={self.stats!r}` was given; use `comp_based_stats=0`"
+            )
+
+    def _check_target_masks(self) -> None:
+        """Check the options of masks of targets, as far as the database need not be known."""
+        given = [name for name in ("db_hard_mask", "db_soft_mask") if getattr(self, name) != "none"]
+        for name in given:
+            text = getattr(self, name)
+            if not isinstance(text, str):
+                raise InputError(f"`{name}` is {text!r}, but it must be text, such as 'stored'")
+            if text not in STORED_MASKS:
+                parse_mask(text, name, others=STORED_MASKS)
+        if len(given) == 2:
+            raise InputError("`db_hard_mask` and `db_soft_mask` exclude each other; give one")
+        if given and self.comp_based_stats:
+            raise InputError(
+                f"`{given[0]}` cannot be combined with `comp_based_stats={self.comp_based_stats}`, "
+                "which masks targets itself, with seg:10,1.8,2.1; leave out one"
             )
 
     @property
