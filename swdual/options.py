@@ -42,6 +42,8 @@ COMPOSITION_MODES = (0, 1, 2, 3)
 
 COMPOSITION_MODE = 2
 """Default of `comp_based_stats` where scores can be adjusted."""
+STORED_MASKS = ("stored", "lcase", "file")
+"""Values of `db_hard_mask` and `db_soft_mask` that are no methods."""
 
 ADJUST = ("candidates", "all")
 """Values of `adjust`."""
@@ -90,6 +92,9 @@ class SearchKeywords(TypedDict, total=False):
     strand: str | None
     mask: str
     lcase_masking: bool
+    soft_masking: bool
+    db_hard_mask: str
+    db_soft_mask: str
     align: bool
     threads: int | None
     device: str | Iterable[Device]
@@ -148,7 +153,8 @@ class SearchOptions:
         Composition-based statistics of proteins, as BLAST's option of this name: 0 is none, 1
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
         always adjusts it. Low-complexity regions of targets are masked. By default 2, as BLAST's;
-        0 for nucleotides, for other `stats` than "table", and for matrices that are not NCBI's.
+        0 for nucleotides, for other `stats` than "table", for matrices that are not NCBI's, and if
+        targets are masked.
     adjust
         With composition-based statistics, the targets whose scores are adjusted: "candidates", or
         "all", which takes far longer.
@@ -163,6 +169,16 @@ class SearchOptions:
         Masked letters score as X (or N).
     lcase_masking
         Mask letters of queries in lower case, too.
+    soft_masking
+        Score hits with the letters of the query as they were written. Masked letters only decide
+        which targets can be hits: those whose score with masked letters passes `evalue` and
+        `min_raw_score`.
+    db_hard_mask
+        The mask of targets: "stored" for the one that the database holds, or its name (see
+        `Database.masks`); or a method as for `mask`, whose intervals are computed if the database
+        does not hold them; or "none". Masked letters score as X (or N).
+    db_soft_mask
+        Likewise, but masked letters only decide which targets can be hits: see `soft_masking`.
     align
         Find the alignments during the search; otherwise each is found when it is looked at.
     threads
@@ -233,6 +249,9 @@ class SearchOptions:
     strand: str | None = None
     mask: str = "none"
     lcase_masking: bool = False
+    soft_masking: bool = False
+    db_hard_mask: str = "none"
+    db_soft_mask: str = "none"
     align: bool = True
     threads: int | None = None
     device: str | Iterable[Device] = "auto"
@@ -270,6 +289,7 @@ class SearchOptions:
                 f"`mask` is {self.mask!r}, but it must be text, such as 'seg' or 'none'"
             )
         parse_mask(self.mask, "mask")
+        self._check_target_masks()
         if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
             raise InputError(
                 "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
@@ -291,6 +311,23 @@ class SearchOptions:
             raise InputError(
                 f"`comp_based_stats={mode}` needs the parameters of `stats='table'`, but "
                 f"`stats={self.stats!r}` was given; use `comp_based_stats=0`"
+            )
+
+    def _check_target_masks(self) -> None:
+        """Check the options of masks of targets, as far as the database need not be known."""
+        given = [name for name in ("db_hard_mask", "db_soft_mask") if getattr(self, name) != "none"]
+        for name in given:
+            text = getattr(self, name)
+            if not isinstance(text, str):
+                raise InputError(f"`{name}` is {text!r}, but it must be text, such as 'stored'")
+            if text not in STORED_MASKS:
+                parse_mask(text, name, others=STORED_MASKS)
+        if len(given) == 2:
+            raise InputError("`db_hard_mask` and `db_soft_mask` exclude each other; give one")
+        if given and self.comp_based_stats:
+            raise InputError(
+                f"`{given[0]}` cannot be combined with `comp_based_stats={self.comp_based_stats}`, "
+                "which masks targets itself, with seg:10,1.8,2.1; leave out one"
             )
 
     @property
@@ -322,7 +359,9 @@ class SearchOptions:
         stats = default_stats(scheme) if self.stats is None else self.stats
         mode = self.comp_based_stats
         if mode is None:
-            mode = COMPOSITION_MODE if stats == "table" and is_adjustable(scheme) else 0
+            masked = (self.db_hard_mask, self.db_soft_mask) != ("none", "none")
+            adjusts = stats == "table" and not masked and is_adjustable(scheme)
+            mode = COMPOSITION_MODE if adjusts else 0
         own: dict[str, Any] = {
             "scheme": scheme,
             "strand": strand,

@@ -222,6 +222,32 @@ def test_masked_queries_are_printed_as_blastp_prints_them(tmp_path):
     assert texts_agree(table, pairs, results, tmp_path) == (199, 198)
 
 
+def split_by_candidates(table: Table, soft: SearchResults, hard: SearchResults) -> Table:
+    """Return the rows of hits; the others are of targets that the hard mask hides."""
+    ours, candidates = (
+        {(hit.query.id, hit.id) for result in results for hit in result} for results in (soft, hard)
+    )
+    pairs = [(row["qseqid"], row["sseqid"]) for row in table.rows]
+    assert not {*pairs} & candidates - ours
+    rows = [row for row, pair in zip(table.rows, pairs, strict=True) if pair in ours]
+    return table._replace(rows=rows)
+
+
+def test_softly_masked_queries_are_printed_as_blastp_prints_them(tmp_path):
+    """201 of 211 rows; of the others the score with masked letters does not reach the E-value."""
+    table = read_table("softly_masked_blastp.tsv.gz")
+    assert "-soft_masking true" in table.command
+    paths = GOLDEN / "biased_queries.fasta", GOLDEN / "biased_targets.fasta"
+    hard = search(*paths, mask="seg", max_target_seqs=0)
+    results = search(*paths, mask="seg", soft_masking=True, max_target_seqs=0)
+    assert len(table.rows) == 211
+    common = split_by_candidates(table, results, hard)
+    pairs = same_score(compared(common, results))
+    assert len(pairs) == len(common.rows)
+    assert texts_agree(common, pairs, results, tmp_path) == (201, 200)
+    other_paths_are_as_good(pairs)
+
+
 def ssearch_agrees(table: Table, results: SearchResults, listed: int) -> None:
     """The first scores of each query are those listed, and each CIGAR has its score."""
     pairs = compared(table, results)
@@ -383,6 +409,26 @@ def agree_on_bases(pairs: list[Compared]) -> None:
         if row["sstrand"] != ("plus" if hit.strand > 0 else "minus"):
             assert hit.strand == 1
             assert is_optimal(row, hit)
+
+
+@needs_shared
+def test_softly_masked_genes_are_printed_as_blastn_prints_them(tmp_path):
+    """DUST as blastn uses it by default; all but a few of its rows are hits here, too."""
+    table = read_table("softly_masked_blastn.tsv.gz")
+    assert "-dust yes -soft_masking true" in table.command
+    asked = {"mask": "dust", "max_target_seqs": 0}
+    queries = queries_of(table)
+    hard = search(queries, genes(), **asked)
+    results = search(queries, genes(), soft_masking=True, **asked)
+    assert sum(result.query.letters != result.query.letters.upper() for result in results) >= 3
+    common = split_by_candidates(table, results, hard)
+    assert len(common.rows) > 0.99 * len(table.rows) > 1000
+    optimal = same_score(compared(common, results))
+    assert len(optimal) > 0.97 * len(common.rows)
+    agree_on_bases(optimal)
+    _, alike = texts_agree(common, optimal, results, tmp_path)
+    assert alike > 0.84 * len(optimal)
+    other_paths_are_as_good(optimal)
 
 
 @needs_shared

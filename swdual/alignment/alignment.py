@@ -141,17 +141,19 @@ class Alignment:
         """The query's row, the row between, the target's row, with '-' where there is a gap.
 
         The row between shows equal letters (bases as '|') and '+' for a positive score. Masked
-        letters of the query are in lower case; the row between shows them as if they were not
-        masked, as in BLAST.
+        letters are in lower case; the row between shows them as if they were not masked, as in
+        BLAST.
         """
         alphabet = self.scheme.matrix.alphabet
         bases = bool(alphabet.complements)
         part = slice(self.query_start, self.query_end)
         query, query_letters = self.query.unmasked[part], self.query.letters[part]
-        target = self.target.codes[self.target_start : self.target_end]
+        part = slice(self.target_start, self.target_end)
+        target, target_letters = self.target.unmasked[part], self.target.letters[part]
         if self.strand < 0:
             target = alphabet.reverse_complement(target)
-        target_letters = alphabet.decode(target)
+            cased = alphabet.cased
+            target_letters = cased.decode(cased.reverse_complement(cased.encode(target_letters)))
         positive_pairs = find_positives(self.scheme.matrix)
         if self.strand < 0:  # scored as the other strand of both
             other = list(alphabet.reverse_complement(bytes(range(len(alphabet.letters))))[::-1])
@@ -171,7 +173,7 @@ class Alignment:
                 middles += [
                     ("|" if bases else a) if a == b else "+" if plus > 0 else " "
                     for a, b, plus in zip(
-                        query_run.upper(), target_run, positive.tolist(), strict=True
+                        query_run.upper(), target_run.upper(), positive.tolist(), strict=True
                     )
                 ]
                 i += count
@@ -194,7 +196,7 @@ class Alignment:
         parts: list[str] = []
         same = 0
         query, _, target = self.rows
-        for a, b in zip(query.upper(), target, strict=True):
+        for a, b in zip(query.upper(), target.upper(), strict=True):
             if a == b:
                 same += 1
                 continue
@@ -316,7 +318,7 @@ class Alignment:
         for a, b, query, middle, target, c, d in self.lines():
             kinds = [
                 "-" if "-" in (x, y) else "=" if x == y else "+" if z == "+" else " "
-                for x, z, y in zip(query.upper(), middle, target, strict=True)
+                for x, z, y in zip(query.upper(), middle, target.upper(), strict=True)
             ]
             rows = [
                 notebook.join(

@@ -85,6 +85,7 @@ class Tracer:
         strands: NDArray[np.int8],
         progress: Progress = lambda cells: None,
         unmasked: bytes | None = None,
+        unmasked_targets: Sequence[bytes] | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets, in their order.
 
@@ -98,9 +99,9 @@ class Tracer:
             (targets,) 1, or -1 where it is the query's other strand that has the score.
         progress
             Called with 0 now and then; may raise to stop the work.
-        unmasked
-            The residue codes of the query in which equal letters and positive scores are counted;
-            by default `query`.
+        unmasked, unmasked_targets
+            The residue codes of query and targets in which equal letters and positive scores are
+            counted; by default `query` and `targets`.
 
         Raises
         ------
@@ -114,10 +115,12 @@ class Tracer:
             here = _by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
             if not len(here):
                 continue
-            block = make_block([targets[k] for k in here.tolist()])
+            block = shown_block = make_block([targets[k] for k in here.tolist()])
+            if unmasked_targets is not None:
+                shown_block = make_block([unmasked_targets[k] for k in here.tolist()])
             turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
             letters, shown = (np.frombuffer(turn(codes), np.uint8) for codes in (query, unmasked))
-            pairs = _Pairs(letters, block, self._score_widths, prices, shown, block)
+            pairs = _Pairs(letters, block, self._score_widths, prices, shown, shown_block)
             traced = self._trace(pairs, scores[here], progress)
             parts.append(traced.reverse_strand(len(query)) if strand < 0 else traced)
             indices.append(here)

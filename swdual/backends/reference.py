@@ -48,16 +48,16 @@ class ReferenceScorer:
         self, query: bytes, block: int, first: int, last: int, progress: Progress
     ) -> NDArray[np.int32]:
         """Return the scores: see `Scorer`."""
-        targets = self._database.block(block)
+        targets = self._database.targets(block, first, last)
         prices = self._scheme.gap_open, self._scheme.gap_extend
         out = np.empty(last - first, np.int32)
-        for k in range(first, last):
+        for k in range(last - first):
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
             score = gotoh(query, target, self._scores, *prices, progress)
             if score > MAX_SCORE:
                 raise EngineError(TOO_LARGE)
-            out[k - first] = score
+            out[k] = score
         return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import stripe_query, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
-from swdual.lanes.pack import Pack, pack
+from swdual.lanes.pack import Pack, make_block, pack
 from swdual.lanes.registers import COLUMNS, register_bytes, register_count
 from swdual.lanes.score_widths import ScoreWidth, allocate_aligned, score_widths
 from swdual.sequences.alphabet import CODES
@@ -102,9 +102,8 @@ class SimdScorer:
             overflowed = np.flatnonzero(scores < 0)
             if len(overflowed) == 0:
                 return scores
-            again = _repack(
-                self._database.block(block), overflowed + first, score_width, len(query)
-            )
+            targets = self._database.targets(block, first, last)
+            again = _repack(targets, overflowed, score_width, len(query))
             self._database.release()
             scores[overflowed] = self._score(letters, again, score_width, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
@@ -125,8 +124,8 @@ class SimdScorer:
             try:
                 pack_future.set_result(
                     pack(
-                        self._database.block(block),
-                        np.arange(first, last),
+                        self._database.targets(block, first, last),
+                        np.arange(last - first),
                         lanes,
                         long_targets=False,
                     )
@@ -221,6 +220,46 @@ def score_pack(
         for cells in calls:
             progress(cells)
     return out
+
+
+def score_targets(
+    query: bytes,
+    targets: Sequence[bytes],
+    scheme: ScoringScheme,
+    progress: Progress = lambda cells: None,
+) -> NDArray[np.int64]:
+    """Return (targets,) Smith-Waterman scores of a query with a few targets, without a database.
+
+    Parameters
+    ----------
+    query, targets
+        Residue codes.
+    scheme
+        Substitution matrix and gap penalties.
+    progress
+        Called with 0 now and then; may raise to stop the work.
+
+    Raises
+    ------
+    EngineError
+        If a score is larger than `MAX_SCORE`.
+    """
+    letters = np.frombuffer(query, np.uint8).astype(np.int64)
+    order = np.argsort([-len(codes) for codes in targets], kind="stable")
+    block = make_block([targets[k] for k in order.tolist()])
+    scores = np.full(len(targets), -1, np.int64)
+    for score_width in score_widths(scheme, register_bytes()):
+        left = np.flatnonzero(scores[order] < 0)
+        if len(left) == 0:
+            break
+        packed = pack(block, left, score_width.lanes, long_targets=False)
+        sparse = find_sparse(packed, score_width.bits, len(query))
+        scores[order[left]] = score_pack(
+            letters, packed, score_width, sparse, lambda _: progress(0)
+        )
+    if scores.min(initial=0) < 0:
+        raise EngineError(TOO_LARGE)
+    return scores
 
 
 def count_target_lanes(packed: Pack, score_width: ScoreWidth) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 _ONE_HIT = "swdual reports one hit per target"
 _EXACT = "an exact search has no word hits to look for or to extend"
-_MASK_FIRST = "only queries are masked; write X (or N) for letters of the database to be masked"
+_MASK_NAME = "a mask has the name of its method; swdual makedb --mask METHOD computes it"
 _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "a search compares all sequences of the database; build one of those that you want"
 _NO_TAXONOMY = "a swdual database has no taxonomy; build one of the sequences that you want"
@@ -34,22 +34,30 @@ class Accepted:
     remedy: str = ""
 
 
+class Switch(NamedTuple):
+    """An option with a value that a flag of swdual stands for."""
+
+    flag: str
+
+
+TRUTHS = {"true": True, "T": True, "t": True, "false": False, "F": False, "f": False}
+"""Values of a `Switch`."""
+
+
 class Refused(NamedTuple):
     """An option that has no counterpart here: why, and what to do instead."""
 
     reason: str
 
 
-ANSWERS: dict[str, Accepted | Refused] = {
+ANSWERS: dict[str, Accepted | Switch | Refused] = {
+    "soft-masking": Switch("--soft-masking"),
     # Asks for what is done anyway.
     "max-hsps": Accepted(_ONE_HIT, ("1",)),
     "subject-besthit": Accepted(_ONE_HIT),
     "sorthsps": Accepted(_ONE_HIT, ("0", "1", "2", "3", "4")),
     "sorthits": Accepted(
         "hits are ordered by score", ("1", "2"), "sort the table, or the results in Python"
-    ),
-    "soft-masking": Accepted(
-        "masked letters score as X (or N)", ("false", "F", "f"), "choose what is masked with --mask"
     ),
     "use-sw-tback": Accepted("alignments are those of Smith-Waterman"),
     "culling-limit": Accepted("no hit is left out for another", ("0",), "filter the table"),
@@ -92,16 +100,14 @@ ANSWERS: dict[str, Accepted | Refused] = {
     "remote": Refused("the search runs on this machine, or with --cluster on yours"),
     "in-pssm": Refused("queries are sequences; swdual searches with no profiles"),
     # Masks.
-    "db-soft-mask": Refused(_MASK_FIRST),
-    "db-hard-mask": Refused(_MASK_FIRST),
     "filtering-db": Refused(_NO_FILTER),
     "window-masker-db": Refused(_NO_FILTER),
     "window-masker-taxid": Refused(_NO_FILTER),
-    "mask-data": Refused(_MASK_FIRST),
-    "mask-id": Refused(_MASK_FIRST),
-    "mask-desc": Refused(_MASK_FIRST),
-    "gi-mask": Refused(_MASK_FIRST),
-    "gi-mask-name": Refused(_MASK_FIRST),
+    "mask-data": Refused("intervals are read as text: --mask-file FILE"),
+    "mask-id": Refused(_MASK_NAME),
+    "mask-desc": Refused(_MASK_NAME),
+    "gi-mask": Refused(_MASK_NAME),
+    "gi-mask-name": Refused(_MASK_NAME),
     # Chooses part of a database.
     "gilist": Refused(_WHOLE),
     "seqidlist": Refused(_WHOLE),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import click
 from click.types import OptionHelpExtra
 
-from swdual.cli._blast import ANSWERS, HITS_SHOWN, Accepted
+from swdual.cli._blast import ANSWERS, HITS_SHOWN, TRUTHS, Accepted, Switch
 from swdual.cli._complete import complete_names
 from swdual.cli._size import Size
 from swdual.errors import SwdualError
@@ -222,6 +222,12 @@ class Command(click.Command):
                         "alignment; choose their number with -max_target_seqs."
                     )
                 yield f"--max-target-seqs={value}"
+            elif isinstance(answer, Switch):
+                value = next(left, "") if match[2] is None else match[2]
+                if value not in TRUTHS:
+                    ctx.fail(f"-{match[1]} {value}: the value is true or false.")
+                if TRUTHS[value]:
+                    yield answer.flag
             elif isinstance(answer, Accepted):
                 if answer.values:
                     value = next(left, "") if match[2] is None else match[2]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.io.text import duration
@@ -21,6 +22,7 @@ logger = logging.getLogger("swdual")
 
 GROUPS = {
     "Input": "sources dbtype on_invalid",
+    "Masks": "mask mask_file",
     "Output": "target title force shards",
     "Memory": "memory_limit",
 }
@@ -29,6 +31,7 @@ EXAMPLES = """
 swdual makedb proteins.fasta.gz proteins.db
 zcat *.fa.gz | swdual makedb - all.db
 swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
+swdual makedb genomes.fasta genomes.db --mask dust --mask lcase
 """
 
 
@@ -76,6 +79,20 @@ swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
     metavar="N",
     help="Put the residues into N files DB.000, DB.001, ...: one for each node of a cluster.",
 )
+@option(
+    "--mask",
+    multiple=True,
+    shell_complete=complete_names("masks", "lcase"),
+    metavar="METHOD",
+    help="Keep the intervals of a mask in DB: seg (proteins), dust (nucleotides) or tantan, alone "
+    "or with numbers, as in seg:10,1.8,2.1; or lcase for letters in lower case. May be repeated.",
+)
+@option(
+    "--mask-file",
+    type=click.Path(),
+    metavar="FILE",
+    help="Keep the intervals of FILE in DB, as 'swdual mask -f interval' writes them.",
+)
 @option("--force", is_flag=True, help="Replace DB if it exists.")
 @logging_options
 def command(
@@ -87,10 +104,14 @@ def command(
     on_invalid: OnInvalid,
     memory_limit: int | None,
     shards: int | None,
+    mask: tuple[str, ...],
+    mask_file: str | None,
     force: bool,
     progress: bool,
 ) -> None:
     """Build a database from FASTA or FASTQ files. Searches open it without delay.
+
+    --mask finds masked letters once, for searches that use them; residues stay as they are.
 
     Files may be compressed (gz, bz2, xz, zst); "-" is standard input. The database appears under
     its name when it is complete. Its content does not depend on --memory-limit.
@@ -118,6 +139,8 @@ def command(
         force=force,
         memory_limit=memory_limit,
         shards=shards,
+        mask=mask,
+        mask_file=mask_file,
         progress=progress,
     )
     with database:

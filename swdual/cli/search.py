@@ -45,7 +45,7 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 
 
 GROUPS = {
-    "Input": "query db dbtype on_invalid mask lcase_masking",
+    "Input": "query db dbtype on_invalid mask lcase_masking soft_masking db_hard_mask db_soft_mask",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
@@ -166,6 +166,31 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     help="Size of the database for E-values.  [default: its residues]",
 )
 @mask_options
+@option(
+    "--soft-masking",
+    is_flag=True,
+    help="Score hits with the letters of the query as written; masked letters only decide which "
+    "targets can be hits.",
+)
+@option(
+    "--db-hard-mask",
+    blast="-db-hard-mask",
+    shell_complete=complete_names("masks", "stored", "lcase", "file"),
+    default="none",
+    show_default=True,
+    metavar="MASK",
+    help="Score masked letters of the database as X (or N): stored for its mask, or a name that "
+    "'swdual info' shows, or a method as for --mask.",
+)
+@option(
+    "--db-soft-mask",
+    blast="-db-soft-mask",
+    shell_complete=complete_names("masks", "stored", "lcase", "file"),
+    default="none",
+    show_default=True,
+    metavar="MASK",
+    help="The same, but masked letters only decide which targets can be hits.",
+)
 @option(
     "--align",
     type=click.Choice(["all", "none"]),

@@ -33,6 +33,7 @@ from swdual.master.setup import build_context, resolve_devices
 from swdual.master.task import Stopped
 from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
+from swdual.sequences.alphabet import raise_case
 from swdual.sequences.sequence import Sequence as Query
 
 SLOT = "swdual turn"
@@ -172,12 +173,12 @@ class WorkerState:
             try:
                 database = Database.open(spec.name, folder=folder)
                 if database.digest == spec.digest:
-                    return database
+                    return _apply_mask(database, spec.params)
                 database.close()
                 self.notes.append(f"{spec.name} is another database there; it is not used")
             except (DatabaseError, OSError) as error:
                 self.notes.append(f"{error}; it is not used")
-        return Database.from_metadata(spec.metadata, spec.name, folder)
+        return _apply_mask(Database.from_metadata(spec.metadata, spec.name, folder), spec.params)
 
     def _devices(
         self, spec: SearchSpec, options: SearchOptions, worker: Worker
@@ -196,6 +197,10 @@ class WorkerState:
         devices = resolve_devices(options, cells)
         gpus = [device for device in devices if device.kind == "gpu"][:declared]
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
+
+
+def _apply_mask(database: Database, params: SearchParameters) -> Database:
+    return database if params.db_mask is None else database.masked(params.db_mask)
 
 
 class _Searches:
@@ -332,11 +337,10 @@ def align(
         if not database.has_block(block):
             return BlockMissing(worker.address, block)
     check = _make_cancel_check(worker)
+    source = state.context.candidate_targets
     traced, codes = [], []
     for request in requests:
-        targets = [
-            x for block, within in request.positions for x in database.codes_at(block, within)
-        ]
+        targets = [x for block, within in request.positions for x in source.codes_at(block, within)]
         found = align_candidates(
             request.query,
             targets,
@@ -350,7 +354,8 @@ def align(
         traced.append(found)
         if with_codes:
             places = np.flatnonzero(np.isin(request.hit_indices, found.hit_indices))
-            codes.append([targets[k] for k in places.tolist()])
+            chosen = [targets[k] for k in places.tolist()]
+            codes.append([*map(raise_case, chosen)] if state.context.has_segments else chosen)
     seconds = time.perf_counter() - started
     return Alignments(worker.address, seconds, traced, codes if with_codes else None)
 

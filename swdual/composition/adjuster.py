@@ -61,10 +61,21 @@ class AdjustedScores(NamedTuple):
     adjustments: NDArray[np.int8]
     lambda_ratios: NDArray[np.float64]
 
+    @classmethod
+    def of_plain(cls, scores: NDArray[np.int64]) -> Self:
+        """Return scores that were computed with the plain matrix."""
+        count = len(scores)
+        return cls(SCALE * scores, np.zeros(count, np.int8), np.ones(count))
+
     @property
     def raw(self) -> NDArray[np.int64]:
         """The scores as whole numbers, rounded to the nearest."""
         return (self.scaled + SCALE // 2) // SCALE
+
+    @property
+    def unrounded(self) -> NDArray[np.float64]:
+        """The scores in the units of the plain matrix, not rounded."""
+        return self.scaled / SCALE
 
     def take(self, indices: NDArray[np.int64]) -> Self:
         """Return the scores of some of the targets."""
@@ -123,17 +134,13 @@ class Adjuster:
         self._lambda = gapped(scheme).lambda_
         self._tracer = Tracer(scheme, grid_bytes)
 
-    @staticmethod
-    def unscale(scaled: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return scores in the units of the plain matrix, not rounded."""
-        return scaled / SCALE
-
     def adjust(
         self,
         query: bytes,
         targets: Sequence[bytes],
         scores: NDArray[np.int64],
         progress: Progress = lambda cells: None,
+        masked: Sequence[bytes] | None = None,
     ) -> Adjusted:
         """Return the adjusted scores of targets.
 
@@ -145,14 +152,18 @@ class Adjuster:
             (targets,) their plain scores.
         progress
             Called with 0 now and then; may raise to stop the work.
+        masked
+            What `mask_targets` returns for the targets, if that is known.
         """
-        masked, changed = mask_targets(targets)
+        chosen = [*(mask_targets(targets) if masked is None else masked)]
+        pairs = zip(chosen, targets, strict=True)
+        changed = np.array([one != other for one, other in pairs], bool)
         identical = self._find_near_identical(query, targets, scores, changed, progress)
         for k in identical.tolist():
-            masked[k] = targets[k]
-        matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
+            chosen[k] = targets[k]
+        matrices, kinds, ratios = adjust(query, chosen, self._tables, self._mode)
         progress(0)
-        scaled = self._score(query, masked, matrices, progress)
+        scaled = self._score(query, chosen, matrices, progress)
         kinds[identical] |= UNMASKED
         return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices)
 
@@ -162,6 +173,7 @@ class Adjuster:
         targets: Sequence[bytes],
         adjusted: Adjusted,
         progress: Progress = lambda cells: None,
+        masked: Sequence[bytes] | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets that were adjusted.
 
@@ -175,10 +187,12 @@ class Adjuster:
             The result of `adjust` for these targets.
         progress
             Called with 0 now and then; may raise to stop the work.
+        masked
+            As for `adjust`.
         """
         scores, matrices = adjusted
-        masked = self._mask_again(targets, scores.adjustments)
-        return self._trace(query, targets, masked, matrices, scores.scaled, progress)
+        chosen = self._mask_again(targets, scores.adjustments, masked)
+        return self._trace(query, targets, chosen, matrices, scores.scaled, progress)
 
     def align(
         self, query: Query, targets: Sequence[bytes], adjustments: NDArray[np.int8]
@@ -231,12 +245,16 @@ class Adjuster:
         )
 
     @staticmethod
-    def _mask_again(targets: Sequence[bytes], adjustments: NDArray[np.int8]) -> list[bytes]:
+    def _mask_again(
+        targets: Sequence[bytes],
+        adjustments: NDArray[np.int8],
+        masked: Sequence[bytes] | None = None,
+    ) -> list[bytes]:
         """Return targets as they were masked when they got their adjustments."""
-        masked, _ = mask_targets(targets)
+        chosen = [*(mask_targets(targets) if masked is None else masked)]
         for k in np.flatnonzero(adjustments & UNMASKED).tolist():
-            masked[k] = targets[k]
-        return masked
+            chosen[k] = targets[k]
+        return chosen
 
     def _find_near_identical(
         self,

@@ -85,6 +85,7 @@ def build(
     scratch: Path | None,
     room: BuildMemoryPlan | None = None,
     shards: Sequence[OutputStream] = (),
+    masks: Sequence[str] = (),
     progress: Callable[[int], None] = lambda residues: None,
 ) -> None:
     """Write a database to a seekable binary stream.
@@ -106,6 +107,8 @@ def build(
         depend on it.
     shards
         Streams like the first, for the residues of a database in shards.
+    masks
+        The names of masks. ``LOWER << k`` marks the letters of mask k in the codes of the batches.
     progress
         Called with the number of residues of each batch that was read.
 
@@ -130,7 +133,7 @@ def build(
         deal = ShardAssigner(len(shards), _padded_bytes(runs), BLOCK_BYTES)
         blocks: list[BlockInfo] = []
         for targets in _blocks(runs, deal.size):
-            blocks.append(write_block(sections, targets, blocks, deal.next(targets)))
+            blocks.append(write_block(sections, targets, blocks, deal.next(targets), len(masks)))
         names.write(sections, title)
         manifest = Manifest(
             writer=f"swdual {__version__}",
@@ -142,10 +145,11 @@ def build(
             blocks=tuple(blocks),
             sections=sections.finish(),
             shards=deal.shards(sections.ends[1:]),
+            masks=tuple(masks),
         )
     text = manifest.to_json()
     stream.write(text)
-    header = pack_header(sections.ends[0], text, shards=bool(shards))
+    header = pack_header(sections.ends[0], text, shards=bool(shards), masks=bool(masks))
     stream.seek(0)
     stream.write(header)
     for number, shard in enumerate(shards):

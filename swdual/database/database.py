@@ -6,7 +6,8 @@ import io
 import itertools
 import operator
 import os
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.layout import (
+    GUARD_BYTES,
     MAX_NUMBER,
     SECTION_TYPES,
     Manifest,
@@ -35,12 +37,17 @@ from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
 from swdual.database.memory import limit_batches
 from swdual.database.source import read_typed_batches
 from swdual.database.storage import Storage, piece_state
-from swdual.database.validity import block_agrees, find_manifest_fault, lengths_agree
+from swdual.database.validity import (
+    block_agrees,
+    find_manifest_fault,
+    intervals_agree,
+    lengths_agree,
+)
 from swdual.errors import DatabaseError, UnknownIdentifier
 from swdual.io import notebook
 from swdual.io.text import pluralize, quote, sanitize
 from swdual.runtime.memory import find_allowance
-from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PROTEIN, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, LOWER, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -67,6 +74,30 @@ class Block(NamedTuple):
     starts: NDArray[np.uint32]
     lengths: NDArray[np.uint32]
     ordinals: NDArray[np.uint64]
+
+
+class FoundIntervals:
+    """The intervals of masks that were computed, for the blocks where they were needed.
+
+    Attributes
+    ----------
+    checked
+        The sections with stored intervals that were found to be consistent.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, int], NDArray[np.uint32]] = {}
+        self.checked: set[str] = set()
+
+    def find(
+        self, block: int, mask: str, compute: Callable[[], NDArray[np.uint32]]
+    ) -> NDArray[np.uint32]:
+        """Return the intervals of a mask in a block; one thread computes them, others wait."""
+        with self._lock:
+            if (mask, block) not in self._known:
+                self._known[mask, block] = compute()
+            return self._known[mask, block]
 
 
 class Database:
@@ -103,6 +134,9 @@ class Database:
         if fault is not None:
             raise DatabaseError(f"{fault}; build it again with 'swdual makedb'", file=self.name)
         self._storage = Storage(main, self.manifest, metadata_only=metadata_only, folder=folder)
+        self._mask: str | None = None
+        self._views: dict[str, Self] = {}
+        self._found = FoundIntervals()
         self._blocks: dict[int, tuple[list[tuple[Piece, FileState | None]], Block]] = {}
 
     @classmethod
@@ -281,10 +315,11 @@ class Database:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle a file as its path and digest, and what is in memory as its bytes."""
         piece_state(self._main)
+        mask = self._mask
         if not isinstance(self._main, MemoryFile):
-            return _reopen, (type(self), self._path, self._folder, self.digest)
+            return _reopen, (type(self), self._path, self._folder, self.digest, mask)
         data = bytes(self._main.data)
-        return _restore, (type(self), data, self.name, self._metadata_only, self._folder)
+        return _restore, (type(self), data, self.name, self._metadata_only, self._folder, mask)
 
     def close(self) -> None:
         """Close the files; one whose arrays are in use is closed after the last of them."""
@@ -327,6 +362,98 @@ class Database:
             If the block is damaged or missing.
         """
         return self._storage.part(number)
+
+    @property
+    def masks(self) -> tuple[str, ...]:
+        """The names of the masks whose intervals the database holds."""
+        return self.manifest.masks
+
+    def masked(self, mask: str) -> Self:
+        """Return the same database with a mask.
+
+        `targets` then has the wildcard for masked letters, and `codes` has `LOWER` added to theirs.
+        Files are shared.
+
+        Parameters
+        ----------
+        mask
+            One of `masks`, or a method as `parse_mask` takes it: its intervals are computed where
+            they are needed.
+        """
+        view = self._views.get(mask)
+        if view is None:
+            view = object.__new__(type(self))
+            view.__dict__.update(self.__dict__, _mask=mask)
+            view = self._views.setdefault(mask, view)
+        return view
+
+    def intervals(self, number: int) -> NDArray[np.uint32]:
+        """Return what the mask of the database masks in one block: see `masked`.
+
+        Returns
+        -------
+        (intervals, 3) number of the target in the block, first letter from 0, and the letter behind
+        the last one; in this order, disjoint and not touching one another.
+
+        Raises
+        ------
+        DatabaseError
+            If the section is damaged or missing.
+        """
+        mask = self._mask
+        if mask is None:
+            return np.empty((0, 3), np.uint32)
+        if mask not in self.masks:
+            return self._found.find(number, mask, lambda: self._find_intervals(number, mask))
+        name = f"mask{self.masks.index(mask)}/{number}"
+        rows: NDArray[np.uint32] = self._array(name, "<u4").reshape(-1, 3)  # type: ignore[assignment]
+        if name not in self._found.checked:
+            if not intervals_agree(rows, self.lengths(number)):
+                raise self._contradiction_error(f"section {name!r}")
+            self._found.checked.add(name)
+        return rows
+
+    def _find_intervals(self, number: int, mask: str) -> NDArray[np.uint32]:
+        """Return the intervals of a mask that the database does not hold."""
+        from swdual.database.masks import find_intervals
+
+        block = self.block(number)
+        starts = block.starts.astype(np.int64) * ALIGNMENT
+        lengths = block.lengths.astype(np.int64)
+        return find_intervals(block.residues, starts, lengths, mask, self.alphabet)
+
+    def targets(self, number: int, first: int, last: int) -> Block:
+        """Return some targets of a block as they are scored: masked letters are the wildcard.
+
+        Parameters
+        ----------
+        number
+            Number of the block.
+        first, last
+            Targets ``first`` to ``last - 1`` of the block.
+
+        Raises
+        ------
+        DatabaseError
+            If the block is damaged or missing.
+        """
+        block = self.block(number)
+        begin = int(block.starts[first])
+        stop = int(block.starts[last - 1]) * ALIGNMENT + int(block.lengths[last - 1])
+        residues = block.residues[begin * ALIGNMENT : stop + GUARD_BYTES]
+        starts, lengths = block.starts[first:last] - np.uint32(begin), block.lengths[first:last]
+        if self._mask is not None:
+            from swdual.database._masks import fill_intervals
+
+            intervals = self.intervals(number)
+            here = np.searchsorted(intervals[:, 0], np.array((first, last), np.uint32))
+            residues = residues.copy()
+            wildcard = self.alphabet.letters.index(self.alphabet.wildcard)
+            begins = starts.astype(np.int64) * ALIGNMENT
+            chosen = np.ascontiguousarray(intervals[slice(*here.tolist())])
+            fill_intervals(residues, begins, chosen, first, wildcard)
+        ordinals = block.ordinals[first:last]
+        return Block(block.first + first, residues, starts, lengths, ordinals)
 
     def put(self, number: int, data: bytes | memoryview) -> None:
         """Keep a block that `block_bytes` returned elsewhere, after verifying its checksums.
@@ -377,7 +504,7 @@ class Database:
         return block
 
     def codes(self, ordinals: Iterable[int]) -> list[bytes]:
-        """Return the residue codes of some records of the input."""
+        """Return the residue codes of some records of the input, with `LOWER` at masked letters."""
         numbers, indices = self.locate(ordinals)
         codes = [b""] * len(indices)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
@@ -406,7 +533,7 @@ class Database:
         return numbers, ranks - firsts[numbers]
 
     def codes_at(self, number: int, indices: Iterable[int]) -> list[bytes]:
-        """Return the residue codes of some targets of a block.
+        """Return the residue codes of some targets of a block, with `LOWER` at masked letters.
 
         Parameters
         ----------
@@ -421,10 +548,17 @@ class Database:
             If the block is damaged or missing.
         """
         block, pieces = self.block(number), self._storage.pieces(number)
+        intervals = None if self._mask is None else self.intervals(number)
         codes = []
         for count, k in enumerate(indices, 1):
             start = int(block.starts[k]) * ALIGNMENT
-            codes.append(block.residues[start : start + int(block.lengths[k])].tobytes())
+            residues = block.residues[start : start + int(block.lengths[k])]
+            if intervals is not None:
+                residues = residues.copy()
+                here = np.searchsorted(intervals[:, 0], np.array((k, k + 1), np.uint32))
+                for _, begin, end in intervals[slice(*here.tolist())].tolist():
+                    residues[begin:end] |= LOWER
+            codes.append(residues.tobytes())
             if count % RECORDS_AT_ONCE == 0:
                 for piece in pieces:
                     piece.release()
@@ -472,7 +606,7 @@ class Database:
         if not -len(self) <= ordinal < len(self):
             raise IndexError(f"record {ordinal} of {len(self)}")
         ordinal %= len(self)
-        return Sequence(self.headers([ordinal])[0], self.codes([ordinal])[0], self.alphabet)
+        return self._sequence(self.headers([ordinal])[0], self.codes([ordinal])[0])
 
     def __iter__(self) -> Iterator[Sequence]:
         return self.records(range(len(self)))
@@ -482,7 +616,13 @@ class Database:
         left = iter(ordinals)
         while some := list(itertools.islice(left, RECORDS_AT_ONCE)):
             for title, codes in zip(self.headers(some), self.codes(some), strict=True):
-                yield Sequence(title, codes, self.alphabet)
+                yield self._sequence(title, codes)
+
+    def _sequence(self, title: str, codes: bytes) -> Sequence:
+        """Return a record: as `Sequence.of_cased` if the database has a mask."""
+        if self._mask is None:
+            return Sequence(title, codes, self.alphabet)
+        return Sequence.of_cased(title, codes, self.alphabet)
 
     def __contains__(self, identifier: object) -> bool:
         """Return whether `find` finds a record."""
@@ -617,6 +757,8 @@ class Database:
             "format": read_format(self._main.data),
             "written by": sanitize(manifest.writer),
         }
+        if manifest.masks:
+            facts["masks"] = sanitize(", ".join(manifest.masks))
         if manifest.shards:
             facts["shards"] = len(manifest.shards)
             facts["shards here"] = sum(self.has_block(x.blocks[0]) for x in manifest.shards)
@@ -641,6 +783,8 @@ class Database:
             self._array(name, "u1")
         for number in range(len(self.manifest.blocks)):
             self.block(number)
+            for mask in self.masks:
+                self.masked(mask).intervals(number)
         self.codes([])  # looks at the order of the input
         offsets: NDArray[np.uint64] = self._array("offsets", "<u8")  # type: ignore[assignment]
         size = self._storage.sections["names"].bytes
@@ -658,7 +802,9 @@ class Database:
         return array
 
 
-def _reopen(kind: type[Database], path: str, folder: Path | None, digest: str) -> Database:
+def _reopen(
+    kind: type[Database], path: str, folder: Path | None, digest: str, mask: str | None
+) -> Database:
     """Return the database in a file that another process has pickled.
 
     Raises
@@ -673,11 +819,17 @@ def _reopen(kind: type[Database], path: str, folder: Path | None, digest: str) -
             "is not the database that was pickled: its content is another; pickle it again",
             file=path,
         )
-    return database
+    return database if mask is None else database.masked(mask)
 
 
 def _restore(
-    kind: type[Database], data: bytes, name: str, metadata_only: bool, folder: Path | None
+    kind: type[Database],
+    data: bytes,
+    name: str,
+    metadata_only: bool,
+    folder: Path | None,
+    mask: str | None,
 ) -> Database:
     """Return a database that another process had in memory."""
-    return kind(MemoryFile(data, name), metadata_only=metadata_only, folder=folder)
+    database = kind(MemoryFile(data, name), metadata_only=metadata_only, folder=folder)
+    return database if mask is None else database.masked(mask)

@@ -8,6 +8,9 @@
     starts/0    uint32 for each target: its start in residues/0, divided by 16
     lengths/0   uint32 for each target
     ordinals/0  uint64 for each target: its number in the input
+    mask0/0     three uint32 for each interval of the first mask, in order: number of the target in
+                the block, first masked letter, and the letter behind the last one, from 0
+    mask1/0     the next mask, and so on; databases without masks have no such sections
     residues/1  ... the next block of about 64 MB, and so on
     offsets     uint64 for each input record and one more: where its header line begins in names
     names       the header lines, in input order, end to end
@@ -15,6 +18,8 @@
 
 Each section begins on a 4096-byte boundary. The sections of a block lie one behind the other, so
 that a block is one stretch of the file to copy to a device. Equal input gives equal bytes.
+
+Databases with masks have minor version 1. Readers of version 0 pass over the masks.
 
 Residues and starts of a database in shards lie in files beside it, of which some may be missing:
 
@@ -45,13 +50,14 @@ Kind = TypeVar("Kind", "BlockInfo", "Section", "Shard", "Manifest")
 
 MAGIC = b"SWDUALDB"
 SHARD_MAGIC = b"SWDUALSH"
-MAJOR, MAJOR_WITH_SHARDS, MINOR = 1, 2, 0
+MAJOR, MAJOR_WITH_SHARDS, MINOR, MINOR_WITH_MASKS = 1, 2, 0, 1
 PAGE_BYTES = 4096
 HEADER_BYTES = 256
 GUARD_BYTES = 64
 BLOCK_BYTES = 64 << 20
 MAX_NUMBER = 2**62
 MAX_SHARDS = 1000
+MAX_MASKS = 3
 _ENDIAN_MARK = 0x01020304
 
 HEADER = struct.Struct("<8sHHIQQQ16s")
@@ -63,7 +69,10 @@ SHARD_HEADER = struct.Struct("<8sIIQ16s")
 belongs to; the last 8 bytes of the header are the XXH3-64 of those before."""
 
 SECTION_TYPES = {"residues": "u1", "starts": "<u4", "lengths": "<u4", "ordinals": "<u8"}
-"""Element types of a block's sections, in file order."""
+"""Element types of a block's sections, in file order; its masks follow."""
+
+INTERVAL_BYTES = 12
+"""An interval of a mask."""
 
 SHARDED = ("residues", "starts")
 """The sections that lie in shards, if there are any: only users of the block need them."""
@@ -111,6 +120,12 @@ class Manifest:
     blocks: tuple[BlockInfo, ...]
     sections: tuple[Section, ...]
     shards: tuple[Shard, ...]
+    masks: tuple[str, ...] = ()
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of sections that each block has, in file order."""
+        return (*SECTION_TYPES, *(f"mask{number}" for number in range(len(self.masks))))
 
     @cached_property
     def homes(self) -> dict[str, int]:
@@ -125,8 +140,9 @@ class Manifest:
     def to_json(self) -> bytes:
         """Return the manifest as written to the file."""
         values = asdict(self)
-        if not self.shards:
-            del values["shards"]
+        for name in ("shards", "masks"):
+            if not values[name]:
+                del values[name]
         return json.dumps(values, separators=(",", ":")).encode()
 
     @classmethod
@@ -151,6 +167,9 @@ class Manifest:
         values["shards"] = tuple(_make_shard(shard) for shard in values["shards"]) if shards else ()
         if shards and not values["shards"]:
             raise ValueError("no shards")
+        values["masks"] = tuple(values.get("masks", ()))
+        if not all(type(mask) is str for mask in values["masks"]):
+            raise TypeError("masks are not named")
         return _make_record(cls, values)
 
 
@@ -188,9 +207,11 @@ def read_digest(data: memoryview) -> bytes:
 
 def read_metadata(data: memoryview) -> bytes:
     """Return header and manifest of a file, laid out as a file without sections."""
-    _, major, _, _, offset, size, *_ = HEADER.unpack_from(data)
+    _, major, minor, _, offset, size, *_ = HEADER.unpack_from(data)
     manifest = bytes(data[offset : offset + size])
-    return pack_header(HEADER_BYTES, manifest, shards=major == MAJOR_WITH_SHARDS) + manifest
+    with_shards, with_masks = major == MAJOR_WITH_SHARDS, minor >= MINOR_WITH_MASKS
+    header = pack_header(HEADER_BYTES, manifest, shards=with_shards, masks=with_masks)
+    return header + manifest
 
 
 def padding(size: int) -> int:
@@ -206,7 +227,9 @@ def checksum(parts: Iterable[bytes | memoryview]) -> str:
     return state.hexdigest()
 
 
-def pack_header(manifest_offset: int, manifest: bytes, *, shards: bool = False) -> bytes:
+def pack_header(
+    manifest_offset: int, manifest: bytes, *, shards: bool = False, masks: bool = False
+) -> bytes:
     """Return the header of a file that ends with its manifest.
 
     Parameters
@@ -215,14 +238,14 @@ def pack_header(manifest_offset: int, manifest: bytes, *, shards: bool = False) 
         Where the manifest begins, in bytes.
     manifest
         The manifest as JSON.
-    shards
-        Whether the database has shards.
+    shards, masks
+        Whether the database has shards, and masks.
     """
     return _sign(
         HEADER.pack(
             MAGIC,
             MAJOR_WITH_SHARDS if shards else MAJOR,
-            MINOR,
+            MINOR_WITH_MASKS if masks else MINOR,
             _ENDIAN_MARK,
             manifest_offset,
             len(manifest),

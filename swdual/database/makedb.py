@@ -6,7 +6,7 @@ import logging
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, TypedDict, Unpack
 from swdual.database.build import MAX_RUNS, build, largest_memory_plan
 from swdual.database.database import Database
 from swdual.database.layout import BLOCK_BYTES, MAX_SHARDS, SHARD_MAGIC
+from swdual.database.masks import MASKING_BYTES, mark_batches, parse_masks
 from swdual.database.memory import fit_memory_plan
 from swdual.database.source import (
     IN_MEMORY,
@@ -52,6 +53,8 @@ class MakedbKeywords(TypedDict, total=False):
     force: bool
     memory_limit: int | None
     shards: int | None
+    mask: str | Iterable[str]
+    mask_file: Source | None
     progress: Callable[[int], None] | bool
 
 
@@ -77,13 +80,20 @@ class MakedbOptions:
         Put the residues into so many files, `path` with ``.000``, ``.001`` and so on behind it, of
         about equal size and with long and short targets alike. A machine can do with some of them,
         and with `path`, in which the rest is.
+    mask
+        Masks whose intervals the database holds, one or several, at most three: "seg" (proteins),
+        "dust" (nucleotides) or "tantan", alone or with numbers, as in "seg:10,1.8,2.1"; or "lcase",
+        letters in lower case. "none" is no mask. Residues stay as they are.
+    mask_file
+        A file of intervals, as ``swdual mask -f interval`` writes it for the same sequences: it
+        becomes a mask named "file".
     progress
         True draws a bar; a function is called with the number of residues of each batch read.
 
     Raises
     ------
     InputError
-        If there are too many shards, or none.
+        If there are too many shards, or none, or there is no such mask.
     """
 
     dbtype: str = "auto"
@@ -92,9 +102,14 @@ class MakedbOptions:
     force: bool = False
     memory_limit: int | None = None
     shards: int | None = None
+    mask: str | Iterable[str] = "none"
+    mask_file: Source | None = None
     progress: Callable[[int], None] | bool = False
 
     def __post_init__(self) -> None:
+        texts = (self.mask,) if isinstance(self.mask, str) else tuple(self.mask)
+        object.__setattr__(self, "mask", texts)
+        parse_masks(texts, self.mask_file)
         if self.shards is not None and not 1 <= self.shards <= MAX_SHARDS:
             raise InputError(f"{self.shards} shards, but there may be 1 to {MAX_SHARDS}")
 
@@ -144,17 +159,23 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
             raise OutputError(f"{kind}, but a database is a regular file", file=place)
     allowed = find_allowance(options.memory_limit)
     logger.debug("memory: at most %s MiB (%s)", f"{allowed.bytes / 2**20:,.0f}", allowed.source)
-    room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed)
-    dbtype, on_invalid = options.dbtype, options.on_invalid
+    masks = parse_masks(options.mask, options.mask_file)
+    marking = MASKING_BYTES if masks.names else 0
+    room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed, marking)
+    dbtype, on_invalid, keeps_case = options.dbtype, options.on_invalid, masks.keeps_case
     if paths:
-        batches, alphabet = read_typed_batches(paths, dbtype, on_invalid)
+        batches, alphabet = read_typed_batches(paths, dbtype, on_invalid, keeps_case=keeps_case)
     else:
-        batches, alphabet = read_typed_records(records, dbtype, on_invalid)
+        batches, alphabet = read_typed_records(records, dbtype, on_invalid, keeps_case=keeps_case)
+    if masks.names:
+        batches = mark_batches(batches, masks, alphabet)
     name = pluralize(len(paths), "file", "files") if paths else IN_MEMORY
     logger.debug("reading %s as %s", name, alphabet.plural)
 
+    inputs = paths if options.mask_file is None else [*paths, options.mask_file]
+
     def output(place: Path) -> AbstractContextManager[Output]:
-        return replace_file(place, force=options.force, inputs=paths)
+        return replace_file(place, force=options.force, inputs=inputs)
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
     with _open_files(len(places) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
@@ -175,6 +196,7 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
             scratch=target.parent,
             room=room,
             shards=parts,
+            masks=masks.names,
             progress=tell,
         )
     _remove_shards(target, len(places))

@@ -82,7 +82,7 @@ class BuildMemoryPlan:
 
 
 def fit_memory_plan(
-    largest: BuildMemoryPlan, block_bytes: int, allowed: Allowance
+    largest: BuildMemoryPlan, block_bytes: int, allowed: Allowance, others: int = 0
 ) -> BuildMemoryPlan:
     """Return the largest plan that the memory allows.
 
@@ -94,6 +94,8 @@ def fit_memory_plan(
         Size of the largest blocks of the file; it does not change.
     allowed
         The memory that may be used.
+    others
+        Bytes that building takes besides.
 
     Raises
     ------
@@ -109,8 +111,9 @@ def fit_memory_plan(
             interpolate(min(1 << 20, largest.identifiers), largest.identifiers, part),
         )
 
-    refuse_below(of(0.0).total(block_bytes), allowed, "a smaller input needs as much memory")
-    return of(find_largest_part(lambda part: of(part).total(block_bytes), allowed.bytes))
+    least = of(0.0).total(block_bytes) + others
+    refuse_below(least, allowed, "a smaller input needs as much memory")
+    return of(find_largest_part(lambda part: of(part).total(block_bytes) + others, allowed.bytes))
 
 
 def index_bytes(size: int) -> int:

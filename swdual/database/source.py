@@ -50,7 +50,7 @@ def is_database(path: Source) -> bool:
 
 
 def read_typed_batches(
-    paths: list[Source], dbtype: str, on_invalid: OnInvalid
+    paths: list[Source], dbtype: str, on_invalid: OnInvalid, *, keeps_case: bool = False
 ) -> tuple[Iterator[Batch], Alphabet]:
     """Return the records of all files, and their alphabet.
 
@@ -62,6 +62,8 @@ def read_typed_batches(
         "prot", "nucl", or "auto": then the first file decides.
     on_invalid
         What to do with invalid letters: see `read_batches`.
+    keeps_case
+        Whether `LOWER` is added to the codes of letters in lower case.
 
     Raises
     ------
@@ -70,8 +72,10 @@ def read_typed_batches(
         before it.
     """
     check_dbtype(dbtype)
-    detector = AlphabetDetector()
-    first = read_batches(paths[0], ALPHABETS.get(dbtype, detector), on_invalid=on_invalid)
+    detector = AlphabetDetector(keeps_case=keeps_case)
+    known = ALPHABETS.get(dbtype)
+    read_as = known.cased if known is not None and keeps_case else known
+    first = read_batches(paths[0], read_as or detector, on_invalid=on_invalid)
     if dbtype != "auto":
         alphabet = ALPHABETS[dbtype]
     else:
@@ -82,7 +86,8 @@ def read_typed_batches(
 
     def batches() -> Iterator[Batch]:
         for number, path in enumerate(paths):
-            others = read_batches(path, alphabet, on_invalid=on_invalid) if number else first
+            read_as = alphabet.cased if keeps_case else alphabet
+            others = read_batches(path, read_as, on_invalid=on_invalid) if number else first
             for place, batch in enumerate(others):
                 if place == 0 and alphabet is PROTEIN and looks_like_nucleotides(batch):
                     _refuse_nucleotides(path, dbtype)
@@ -124,7 +129,7 @@ def split_sources(sources: Any) -> tuple[list[Source], Any]:
 
 
 def read_typed_records(
-    source: Any, dbtype: str, on_invalid: OnInvalid
+    source: Any, dbtype: str, on_invalid: OnInvalid, *, keeps_case: bool = False
 ) -> tuple[Iterator[Batch], Alphabet]:
     """Return sequences in memory as batches, and their alphabet.
 
@@ -136,6 +141,8 @@ def read_typed_records(
         "prot", "nucl", or "auto": then the first batch decides.
     on_invalid
         What to do with invalid letters: see `read_batches`.
+    keeps_case
+        Whether `LOWER` is added to the codes of letters in lower case.
 
     Raises
     ------
@@ -144,15 +151,17 @@ def read_typed_records(
     """
     check_dbtype(dbtype)
     alphabet = ALPHABETS.get(dbtype, PROTEIN)
-    records = as_sequences(source, alphabet, on_invalid=on_invalid, unnamed="target")
+    read_as = alphabet.cased if keeps_case else alphabet
+    records = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="target")
     first = [*_take(records)]
     if not first:
         raise InputError("the database has no sequences")
     records = chain(first, records)
     if dbtype == "auto" and looks_like_nucleotides(batch_of(first)):
         alphabet = NUCLEOTIDE
-        texts = ((each.title, PROTEIN.decode(each.codes)) for each in records)
-        records = as_sequences(texts, alphabet, on_invalid=on_invalid)
+        texts = ((each.title, PROTEIN.cased.decode(each.codes)) for each in records)
+        read_as = alphabet.cased if keeps_case else alphabet
+        records = as_sequences(texts, read_as, on_invalid=on_invalid)
         log_type(IN_MEMORY, alphabet)
     return map(batch_of, iter(lambda: [*_take(records)], [])), alphabet
 

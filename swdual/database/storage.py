@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from swdual.database.layout import (
-    SECTION_TYPES,
     Manifest,
     Section,
     checksum,
@@ -66,7 +65,7 @@ class Storage:
         self._blocks = {
             f"{kind}/{block}": (kind, block)
             for block in range(len(manifest.blocks))
-            for kind in SECTION_TYPES
+            for kind in manifest.kinds
         }
         self._homes = {} if metadata_only else manifest.homes
         self._shards: dict[int, MappedFile] = {}
@@ -114,7 +113,7 @@ class Storage:
 
     def pieces(self, block: int) -> list[Piece]:
         """Return the files that a block lies in."""
-        sections = (self.sections[f"{kind}/{block}"] for kind in SECTION_TYPES)
+        sections = (self.sections[f"{kind}/{block}"] for kind in self._manifest.kinds)
         return list(dict.fromkeys(self._locate_section(section).piece for section in sections))
 
     def _locate_section(self, section: Section) -> SectionAddress:
@@ -189,7 +188,7 @@ class Storage:
     def _offsets(self, block: int) -> dict[str, int]:
         """Return where the sections of a part begin."""
         offsets, end = {}, 0
-        for kind in SECTION_TYPES:
+        for kind in self._manifest.kinds:
             offsets[kind] = end
             end += self._section_bytes(kind, block)
         return offsets
@@ -199,7 +198,7 @@ class Storage:
         return size + padding(size)
 
     def _part_bytes(self, block: int) -> int:
-        return sum(self._section_bytes(kind, block) for kind in SECTION_TYPES)
+        return sum(self._section_bytes(kind, block) for kind in self._manifest.kinds)
 
     def _has_part(self, block: int) -> bool:
         return _is_file_of(self._part_path(block), self._part_bytes(block))
@@ -218,7 +217,7 @@ class Storage:
     def part(self, block: int) -> bytes:
         """Return a block as bytes, its checksums verified."""
         pieces: list[bytes | memoryview] = []
-        for kind in SECTION_TYPES:
+        for kind in self._manifest.kinds:
             data = self.read(f"{kind}/{block}")
             pieces += [data, bytes(padding(len(data)))]
         return b"".join(pieces)

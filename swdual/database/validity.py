@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from swdual.database._check import end_of_targets
 from swdual.database.layout import (
     GUARD_BYTES,
+    INTERVAL_BYTES,
+    MAX_MASKS,
     MAX_SHARDS,
     PAGE_BYTES,
     SECTION_TYPES,
@@ -52,6 +54,8 @@ def find_manifest_fault(manifest: Manifest, end: int) -> str | None:
         or len(manifest.shards) > MAX_SHARDS
     ):
         return "the shards do not hold each block once"
+    if len(manifest.masks) > MAX_MASKS or len({*manifest.masks}) < len(manifest.masks):
+        return "the manifest names too many masks, or one twice"
     for section in manifest.sections:
         home = manifest.homes.get(section.name)
         last = end if home is None else manifest.shards[home].bytes
@@ -70,11 +74,12 @@ def find_manifest_fault(manifest: Manifest, end: int) -> str | None:
 def _sizes(manifest: Manifest, sections: dict[str, Section]) -> Iterator[tuple[str, int]]:
     """Yield the sections that must exist, with their bytes."""
     for number, info in enumerate(manifest.blocks):
-        for name, kind in SECTION_TYPES.items():
+        for name in manifest.kinds:
             place = f"{name}/{number}"
-            if name != "residues":
-                yield place, info.sequences * np.dtype(kind).itemsize
-            elif place not in sections or sections[place].bytes % ALIGNMENT:
+            unit = ALIGNMENT if name == "residues" else INTERVAL_BYTES
+            if name in SECTION_TYPES and name != "residues":
+                yield place, info.sequences * np.dtype(SECTION_TYPES[name]).itemsize
+            elif place not in sections or sections[place].bytes % unit:
                 yield place, -1
     yield "offsets", (manifest.sequences + 1) * 8
     if "names" not in sections:
@@ -157,3 +162,26 @@ def block_agrees(
             return False
         release()
     return end + GUARD_BYTES == len(residues) and bool((residues[end:] == PAD).all())
+
+
+def intervals_agree(intervals: NDArray[np.uint32], lengths: NDArray[np.uint32]) -> bool:
+    """Return whether the intervals of a mask lie in their targets, in order and disjoint.
+
+    Parameters
+    ----------
+    intervals
+        (intervals, 3) number of the target, first letter, and the letter behind the last one.
+    lengths
+        (targets,) residues.
+    """
+    targets, starts, ends = intervals.T
+    if len(targets) == 0:
+        return True
+    if int(targets.max()) >= len(lengths) or (starts >= ends).any():
+        return False
+    same = targets[1:] == targets[:-1]
+    return bool(
+        (ends <= lengths[targets]).all()
+        and (targets[1:] >= targets[:-1]).all()
+        and (starts[1:] > ends[:-1])[same].all()
+    )

@@ -21,7 +21,7 @@ from swdual.database.layout import (
     padding,
 )
 from swdual.errors import InputError
-from swdual.sequences.alphabet import ALIGNMENT
+from swdual.sequences.alphabet import ALIGNMENT, LOWER
 
 MIN_BLOCKS_OF_SHARD = 4
 """So many blocks give every shard long and short targets, about as many as the others."""
@@ -178,7 +178,11 @@ class SectionWriter:
 
 
 def write_block(
-    sections: SectionWriter, targets: SortedTargets, before: list[BlockInfo], stream: int
+    sections: SectionWriter,
+    targets: SortedTargets,
+    before: list[BlockInfo],
+    stream: int,
+    masks: int = 0,
 ) -> BlockInfo:
     """Append the sections of one block.
 
@@ -187,19 +191,29 @@ def write_block(
     sections
         Writes them.
     targets
-        The targets of the block.
+        The targets of the block. Marks of masked letters are removed.
     before
         The blocks that were written before.
     stream
         Number of the stream for the sections that lie in shards.
+    masks
+        Number of masks: letters of mask k are marked by ``LOWER << k``.
     """
     number = len(before)
-    starts = np.concatenate(([0], np.cumsum(pad_lengths(targets.lengths))[:-1])) // ALIGNMENT
+    begins = np.concatenate(([0], np.cumsum(pad_lengths(targets.lengths))[:-1]))
+    starts = begins // ALIGNMENT
+    intervals = [
+        _collect_intervals(targets, begins.astype(np.int64), LOWER << mask) for mask in range(masks)
+    ]
+    if masks:
+        np.bitwise_and(targets.residues, LOWER - 1, out=targets.residues)
     arrays = {"starts": starts, "lengths": targets.lengths, "ordinals": targets.ordinals}
     sections.write(f"residues/{number}", targets.residues.data, stream)
     for name, values in arrays.items():
         data = values.astype(SECTION_TYPES[name]).data
         sections.write(f"{name}/{number}", data, stream if name in SHARDED else 0)
+    for mask, rows in enumerate(intervals):
+        sections.write(f"mask{mask}/{number}", memoryview(rows.astype("<u4").tobytes()))
     return BlockInfo(
         first=before[-1].first + before[-1].sequences if before else 0,
         sequences=len(targets.lengths),
@@ -207,6 +221,19 @@ def write_block(
         longest=int(targets.lengths[0]),
         shortest=int(targets.lengths[-1]),
     )
+
+
+def _collect_intervals(
+    targets: SortedTargets, begins: NDArray[np.int64], mark: int
+) -> NDArray[np.uint32]:
+    """Return the intervals of a block that have a mark: see `collect_intervals`."""
+    from swdual.database._masks import collect_intervals
+
+    given = targets.residues, begins, targets.lengths, mark
+    count = collect_intervals(*given, np.empty((0, 3), np.uint32))
+    intervals = np.empty((count, 3), np.uint32)
+    collect_intervals(*given, intervals)
+    return intervals
 
 
 def pad_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

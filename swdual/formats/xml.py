@@ -100,8 +100,15 @@ def _parameters(result: QueryResult) -> dict[str, object]:
         **_matrix(scheme, expect),
         "gap-open": scheme.gap_open,
         "gap-extend": scheme.gap_extend,
-        "filter": "F" if result.params.mask == "none" else "L;",
+        "filter": _filter(result),
     }
+
+
+def _filter(result: QueryResult) -> str:
+    """Return what masked the query, in BLAST's letters."""
+    if result.params.mask == "none":
+        return "F"
+    return "L;m;" if result.params.soft_masking else "L;"
 
 
 def _matrix(scheme: ScoringScheme, expect: dict[str, object]) -> dict[str, object]:

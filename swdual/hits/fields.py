@@ -77,7 +77,7 @@ def _repeat(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list
 
 
 def _decode(result: QueryResult, codes: bytes) -> str:
-    return result.targets.alphabet.decode(codes)
+    return result.targets.alphabet.cased.decode(codes)
 
 
 def _name_adjustments(result: QueryResult) -> list[str]:

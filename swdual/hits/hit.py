@@ -65,7 +65,11 @@ class Hit:
     def target(self) -> Sequence:
         """The target."""
         codes = self.result.target_codes[self.place]
-        return Sequence(self.title, codes, self.result.targets.alphabet)
+        alphabet, params = self.result.targets.alphabet, self.result.params
+        if params.db_mask is None:
+            return Sequence(self.title, codes, alphabet)
+        soft = params.db_hard_mask == "none"
+        return Sequence.of_cased(self.title, codes, alphabet, soft)
 
     @property
     def target_length(self) -> int:

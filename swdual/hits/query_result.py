@@ -178,7 +178,7 @@ class QueryResult(SequenceOf[Hit]):
 
     @cached_property
     def target_codes(self) -> list[bytes]:
-        """Residue codes of the targets."""
+        """Residue codes of the targets, with `LOWER` at letters that a mask of targets masks."""
         return self.targets.codes(self.ordinals)
 
     @cached_property
@@ -199,12 +199,14 @@ class QueryResult(SequenceOf[Hit]):
         from swdual.alignment.tracer import Tracer
 
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
+        targets, unmasked_targets = self.params.read_targets(self.target_codes)
         return tracer(
             self.query.codes,
-            self.target_codes,
+            targets,
             self.scores,
             self.strands,
             unmasked=self.query.unmasked,
+            unmasked_targets=unmasked_targets,
         )
 
     def name_hits(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from swdual.sequences.alphabet import raise_case
 from swdual.sequences.scoring import ScoringScheme
 
 ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
@@ -52,6 +54,12 @@ class SearchParameters:
         What masked the queries, with its numbers, such as "seg:12,2.2,2.5"; or "none".
     lcase_masking
         Whether letters of queries in lower case were masked.
+    soft_masking
+        Whether masked letters of queries only choose candidates, which are scored again as written.
+    db_hard_mask
+        The mask of targets, with its numbers; or "none".
+    db_soft_mask
+        The mask of targets that only chooses candidates; or "none".
     """
 
     scheme: ScoringScheme
@@ -69,6 +77,9 @@ class SearchParameters:
     adjust: str = "candidates"
     mask: str = "none"
     lcase_masking: bool = False
+    soft_masking: bool = False
+    db_hard_mask: str = "none"
+    db_soft_mask: str = "none"
 
     @property
     def strand_count(self) -> int:
@@ -98,18 +109,50 @@ class SearchParameters:
         return f"mode {self.comp_based_stats}, {adjusted} adjusted"
 
     @property
+    def db_mask(self) -> str | None:
+        """The mask of targets, hard or soft, or None."""
+        mask = self.db_soft_mask if self.db_hard_mask == "none" else self.db_hard_mask
+        return None if mask == "none" else mask
+
+    @property
+    def masks_softly(self) -> bool:
+        """Whether candidates are scored again with letters as written."""
+        masks_queries = self.mask != "none" or self.lcase_masking
+        return (self.soft_masking and masks_queries) or self.db_soft_mask != "none"
+
+    def read_targets(self, cased: Sequence[bytes]) -> tuple[Sequence[bytes], Sequence[bytes]]:
+        """Return targets as hits are scored, and as they were written.
+
+        Parameters
+        ----------
+        cased
+            Residue codes, with `LOWER` at letters that are masked.
+        """
+        if self.db_mask is None:
+            return cased, cased
+        written = [raise_case(codes) for codes in cased]
+        if self.db_hard_mask == "none":
+            return written, written
+        return [self.scheme.matrix.alphabet.mask(codes) for codes in cased], written
+
+    @property
+    def rescores(self) -> bool:
+        """Whether candidates get other scores before hits are chosen."""
+        return self.adjusts or self.masks_softly
+
+    @property
     def max_candidates(self) -> int:
-        """Number of a query's best targets, by plain score, that can be hits; 0 sets no limit."""
+        """Number of a query's best targets, by first score, that can be hits; 0 sets no limit."""
         wanted = 0 if self.filters_alignments else self.max_target_seqs
-        if not self.adjusts or not wanted:
+        if not self.rescores or not wanted:
             return wanted
-        if self.adjust == "all":
+        if self.adjusts and self.adjust == "all":
             return 0
         return max(MAX_CANDIDATES, CANDIDATES_PER_HIT * wanted)
 
     @property
     def candidate_evalue(self) -> float:
-        """Largest plain E-value of a target that can be a hit.
+        """Largest first E-value of a target that can be a hit.
 
         Adjusted scores may be higher than plain ones. So the limit is wider where scores are
         adjusted.
@@ -122,5 +165,5 @@ class SearchParameters:
 
     @property
     def candidate_raw_score(self) -> int:
-        """Smallest plain score of a target that can be a hit."""
+        """Smallest first score of a target that can be a hit."""
         return 0 if self.adjusts else self.min_raw_score

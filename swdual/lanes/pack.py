@@ -90,8 +90,9 @@ class Pack:
 
     @property
     def bytes(self) -> int:
-        """The memory of the pack, without the residues of the block."""
-        return self.columns + TARGET_BYTES * len(self.lengths)
+        """The memory of the pack, with the residues if it has a copy of its own of them."""
+        copied = len(self.source) if self.source.base is None else 0
+        return self.columns + TARGET_BYTES * len(self.lengths) + copied
 
 
 def count_columns(

@@ -156,6 +156,36 @@ def find_dust(
 
 
 @native
+def mark_dust(
+    codes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    parameters: tuple[int, int, int],
+    work: NDArray[np.int64],
+    intervals: NDArray[np.int64],
+    mark: int,
+    marked: NDArray[np.uint8],
+) -> None:
+    """Mark the letters in intervals of low complexity of several nucleotide sequences.
+
+    Parameters
+    ----------
+    codes, starts, lengths
+        Codes of all sequences, and where each begins and how long it is.
+    parameters, work, intervals
+        See `find_dust`; the work space is enough for the longest sequence.
+    mark, marked
+        The mark, a power of two, is set in the bytes of `marked` that stand for such letters.
+    """
+    for k in range(len(lengths)):
+        start = starts[k]
+        found = find_dust(codes[start : start + lengths[k]], parameters, work, intervals)
+        for i in range(found):
+            for position in range(start + intervals[i, 0], start + intervals[i, 1]):
+                marked[position] |= mark
+
+
+@native
 def _triplet(codes: NDArray[np.uint8], start: int) -> int:
     """Return the kind of the triplet at a base; -1 if it has an N."""
     kind = 0

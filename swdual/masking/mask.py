@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -143,8 +144,55 @@ class Mask:
             return tantan.find_repeats(codes, alphabet, *self.parameters)
         return np.empty((0, 2), np.int64)
 
+    def mark(
+        self,
+        codes: NDArray[np.uint8],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        alphabet: Alphabet,
+        mark: int,
+        marked: NDArray[np.uint8],
+    ) -> None:
+        """Mark the letters of several sequences that are masked.
 
-def parse_mask(text: str, option: str, method: str | None = None) -> Mask:
+        Parameters
+        ----------
+        codes, starts, lengths
+            Codes of all sequences, and (sequences,) where each begins and how long it is.
+        alphabet
+            One that `require` accepts.
+        mark, marked
+            The mark, a power of two, is set in the bytes of `marked` that stand for such letters.
+        """
+        import numpy as np
+
+        from swdual.masking import dust, seg, tantan
+
+        longest = int(lengths.max(initial=0))
+        intervals = np.empty(((longest + 1) // 2, 2), np.int64)
+        if self.name == "seg":
+            window, locut, hicut = int(self.parameters[0]), *self.parameters[1:]
+            work = np.empty(seg.count_work(longest), np.int64)
+            parameters = (window, float(locut), float(hicut))
+            tables = seg.entropy_terms(window), seg.log_factorials(), work, intervals
+            seg.mark_seg(codes, starts, lengths, parameters, *tables, mark, marked)
+        elif self.name == "dust":
+            level, window, linker = map(int, self.parameters)
+            work = np.empty(dust.COUNT_WORK, np.int64)
+            whole = (level, window, linker)
+            dust.mark_dust(codes, starts, lengths, whole, work, intervals, mark, marked)
+        elif self.name == "tantan":
+            period = tantan.MAX_PERIOD[alphabet.name]
+            numbers = np.empty(tantan.count_work(longest, period))
+            ratios = tantan.likelihood_ratios(alphabet)
+            pair = (period, float(self.parameters[0]))
+            space = ratios, numbers, intervals
+            tantan.mark_tantan(codes, starts, lengths, pair, *space, mark, marked)
+
+
+def parse_mask(
+    text: str, option: str, method: str | None = None, others: Iterable[str] = ()
+) -> Mask:
     """Return the mask that an option asks for.
 
     Parameters
@@ -155,6 +203,8 @@ def parse_mask(text: str, option: str, method: str | None = None) -> Mask:
         The parameter that the text was given for, for messages.
     method
         What BLAST's spellings "yes" and "12 2.2 2.5" stand for, if they are allowed.
+    others
+        Names that the option takes besides, for messages.
 
     Raises
     ------
@@ -172,7 +222,7 @@ def parse_mask(text: str, option: str, method: str | None = None) -> Mask:
         elif name[:1].isdigit():
             name, words = method, name.split()
     if name not in METHODS:
-        raise InputError(f"`{option}`: {unknown('method', name, METHODS)}")
+        raise InputError(f"`{option}`: {unknown('method', name, (*METHODS, *others))}")
     wanted = METHODS[name].parameters
     if not words and not colon:
         return Mask(name, METHODS[name].defaults)

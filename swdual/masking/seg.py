@@ -148,7 +148,8 @@ def find_seg(
     small = work[: 3 * AMINO_ACIDS]
     levels = work[3 * AMINO_ACIDS : 3 * AMINO_ACIDS + length]
     classes = work[3 * AMINO_ACIDS + length :]
-    _grade_windows(codes, (window, locut, hicut), terms, small, levels)
+    if not _grade_windows(codes, (window, locut, hicut), terms, small, levels):
+        return 0
     first = below
     while True:
         trigger, low, left, right, first = _next_segment(
@@ -181,22 +182,58 @@ def find_seg(
 
 
 @native
+def mark_seg(
+    codes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    parameters: tuple[int, float, float],
+    terms: NDArray[np.float64],
+    factorials: NDArray[np.float64],
+    work: NDArray[np.int64],
+    intervals: NDArray[np.int64],
+    mark: int,
+    marked: NDArray[np.uint8],
+) -> None:
+    """Mark the letters in segments of low complexity of several proteins.
+
+    Parameters
+    ----------
+    codes, starts, lengths
+        Codes of all proteins, and where each begins and how long it is.
+    parameters, terms, factorials, work, intervals
+        See `find_seg`; the work space is enough for the longest protein.
+    mark, marked
+        The mark, a power of two, is set in the bytes of `marked` that stand for such letters.
+    """
+    for k in range(len(lengths)):
+        start = starts[k]
+        own = codes[start : start + lengths[k]]
+        found = find_seg(own, parameters, terms, factorials, work, intervals)
+        for i in range(found):
+            for position in range(start + intervals[i, 0], start + intervals[i, 1]):
+                marked[position] |= mark
+
+
+@native
 def _grade_windows(
     codes: NDArray[np.uint8],
     parameters: tuple[int, float, float],
     terms: NDArray[np.float64],
     small: NDArray[np.int64],
     levels: NDArray[np.int64],
-) -> None:
-    """Write `_HIGH`, `_LOW` or `_TRIGGER` for each window."""
+) -> bool:
+    """Write `_HIGH`, `_LOW` or `_TRIGGER` for each window; return whether any is a `_TRIGGER`."""
     # The entropy of N letters is log2(N) - sum(c * log2(c)) / N. The sum is kept up from window to
-    # window; near a cut-off the entropy is computed once more, as NCBI does.
+    # window; near a cut-off the entropy is computed once more, as NCBI does. Most windows count all
+    # letters and have a sum well below `enough`: too much entropy.
     window, locut, hicut = parameters
     below = (window + 1) // 2 - 1
     products = terms[MAX_VOID + 1]
     counts = small[:AMINO_ACIDS]
     counts[:] = 0
     levels[:] = _HIGH
+    enough = products[window] - (hicut + 2 * _NEAR) * window
+    triggers = False
     void = 0
     total = 0.0
     for end in range(1, len(codes) + 1):
@@ -215,7 +252,7 @@ def _grade_windows(
             total += products[count + 1] - products[count]
         else:
             void += 1
-        if end < window or void > MAX_VOID:
+        if end < window or void > MAX_VOID or (void == 0 and total < enough):
             continue
         counted = max(window - void, 1)
         entropy = (products[counted] - total) / counted
@@ -227,6 +264,8 @@ def _grade_windows(
             entropy = abs(entropy / counted)
         if entropy <= hicut:
             levels[end - window + below] = _TRIGGER if entropy <= locut else _LOW
+            triggers = triggers or entropy <= locut
+    return triggers
 
 
 @native
@@ -288,57 +327,99 @@ def _trim(
     """
     # ln P of a part, apart from what only its length decides, is a sum over the counts of letters
     # and over the classes (how many letters have the same count). It is kept up from part to part;
-    # near the smallest one it is computed once more, as NCBI does.
+    # near the smallest one both are computed once more, as NCBI does. The parts of a length come
+    # from left to right, those of the next length from right to left, and so on: each differs from
+    # the one before by a letter or two.
+    #
+    #     |---------|      length n: the only part
+    #     |<--------|      n - 1: the first letter goes, then a step to the left
+    #     |------->|       n - 2: the last letter goes, then steps to the right
     length = len(codes)
-    heads = small[:AMINO_ACIDS]  # the counts of the first `size` letters
-    counts = small[AMINO_ACIDS : 2 * AMINO_ACIDS]
+    counts = small[:AMINO_ACIDS]
+    others = small[AMINO_ACIDS : 2 * AMINO_ACIDS]
     ordered = small[2 * AMINO_ACIDS : 3 * AMINO_ACIDS]
-    heads[:] = 0
     counts[:] = 0
+    counted = 0
     classes[: length + 1] = 0
     for k in range(length):
         if codes[k] < AMINO_ACIDS:
-            heads[codes[k]] += 1
-    best = 1.0
+            counts[codes[k]] += 1
+            counted += 1
+    total = 0.0
+    for letter in range(AMINO_ACIDS):
+        count = counts[letter]
+        classes[count] += 1
+        # The number k of a class adds ln(k), so that ln(k!) are added in the end.
+        total += _log_factorial(count, factorials)
+        total += factorials[classes[count]] - factorials[classes[count] - 1]
+    best = exact = 1.0
+    is_exact = True
     left = 0
     right = length
+    start = 0
+    step = -1
     for size in range(length, max(1, length - MAX_TRIM), -1):
-        for letter in range(AMINO_ACIDS):
-            classes[counts[letter]] = 0
+        step = -step
         fixed = _log_factorial(AMINO_ACIDS, factorials) + _log_factorial(size, factorials)
         fixed -= size * _LOG_LETTERS
-        total = 0.0
-        for letter in range(AMINO_ACIDS):
-            count = heads[letter]
-            counts[letter] = count
-            classes[count] += 1
-            # The number k of a class adds ln(k), so that ln(k!) are added in the end.
-            total += _log_factorial(count, factorials)
-            total += factorials[classes[count]] - factorials[classes[count] - 1]
-        for start in range(length - size + 1):
-            if start > 0:
-                gone = codes[start - 1]
-                code = codes[start + size - 1]
-                if gone != code:
-                    if gone < AMINO_ACIDS:
-                        count = counts[gone]
-                        counts[gone] = count - 1
-                        total += _change(count, count - 1, classes, factorials)
-                    if code < AMINO_ACIDS:
-                        count = counts[code]
-                        counts[code] = count + 1
-                        total += _change(count, count + 1, classes, factorials)
-            if fixed - total < best + _NEAR:
+        moves = length - size
+        while True:
+            value = fixed - total
+            if value < best - _NEAR and counted > 0:
+                best = value
+                is_exact = False
+                left = start
+                right = start + size
+            elif value < best + _NEAR or counted == 0:
+                if not is_exact:
+                    others[:] = 0
+                    for k in range(left, right):
+                        if codes[k] < AMINO_ACIDS:
+                            others[codes[k]] += 1
+                    _sort_counts(others, ordered)
+                    exact = _log_probability(ordered, right - left, factorials)
+                    is_exact = True
                 _sort_counts(counts, ordered)
                 probability = _log_probability(ordered, size, factorials)
-                if probability < best:
-                    best = probability
+                same_size = right - left == size
+                if probability < exact or (probability == exact and same_size and start < left):
+                    best = exact = probability
                     left = start
                     right = start + size
-        code = codes[size - 1]
-        if code < AMINO_ACIDS:
-            heads[code] -= 1
+            if moves == 0:
+                break
+            moves -= 1
+            gone = codes[start] if step > 0 else codes[start + size - 1]
+            start += step
+            code = codes[start + size - 1] if step > 0 else codes[start]
+            if gone != code:
+                total += _count_letter(gone, -1, counts, classes, factorials)
+                total += _count_letter(code, 1, counts, classes, factorials)
+                counted += (1 if code < AMINO_ACIDS else 0) - (1 if gone < AMINO_ACIDS else 0)
+        if step > 0:  # at the right end: the first letter goes
+            gone = codes[start]
+            start += 1
+        else:
+            gone = codes[start + size - 1]
+        total += _count_letter(gone, -1, counts, classes, factorials)
+        counted -= 1 if gone < AMINO_ACIDS else 0
     return left, right
+
+
+@native
+def _count_letter(
+    letter: int,
+    change: int,
+    counts: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    factorials: NDArray[np.float64],
+) -> float:
+    """Count a letter that comes (1) or goes (-1); return what the sum gains."""
+    if letter >= AMINO_ACIDS:
+        return 0.0
+    count = counts[letter]
+    counts[letter] = count + change
+    return _change(count, count + change, classes, factorials)
 
 
 @native

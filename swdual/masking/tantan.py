@@ -182,3 +182,34 @@ def find_tantan(
         for side in range(2):
             intervals[k, side], intervals[other, side] = intervals[other, side], intervals[k, side]
     return count
+
+
+@native
+def mark_tantan(
+    codes: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    parameters: tuple[int, float],
+    ratios: NDArray[np.float64],
+    work: NDArray[np.float64],
+    intervals: NDArray[np.int64],
+    mark: int,
+    marked: NDArray[np.uint8],
+) -> None:
+    """Mark the letters in repeats of several sequences.
+
+    Parameters
+    ----------
+    codes, starts, lengths
+        Codes of all sequences, and where each begins and how long it is.
+    parameters, ratios, work, intervals
+        See `find_tantan`; the work space is enough for the longest sequence.
+    mark, marked
+        The mark, a power of two, is set in the bytes of `marked` that stand for such letters.
+    """
+    for k in range(len(lengths)):
+        start = starts[k]
+        found = find_tantan(codes[start : start + lengths[k]], parameters, ratios, work, intervals)
+        for i in range(found):
+            for position in range(start + intervals[i, 0], start + intervals[i, 1]):
+                marked[position] |= mark

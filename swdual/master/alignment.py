@@ -1,4 +1,4 @@
-"""The work of an alignment task: adjusts the scores of candidates, and aligns those that pass."""
+"""The work of an alignment task: scores candidates again, if asked for, and aligns the hits."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.composition.adjuster import AdjustedScores
+from swdual.backends.simd import score_targets
+from swdual.composition.adjuster import Adjusted, AdjustedScores
 from swdual.master.context import SearchContext, evaluate_scores, take_log
+from swdual.sequences.alphabet import PROTEIN, raise_case
 from swdual.sequences.sequence import Sequence as Query
 
 
@@ -25,14 +27,14 @@ class Traced(NamedTuple):
         (hits,) indices, in the result of the query, of those that are still hits.
     tracebacks
         Their alignments; None if these are found when they are first used.
-    adjusted
-        Their adjusted scores; None in mode 0, where all candidates are hits.
+    rescored
+        Their final scores; None if candidates are not scored again: then all of them are hits.
     """
 
     examined: int
     hit_indices: NDArray[np.int64]
     tracebacks: Tracebacks | None
-    adjusted: AdjustedScores | None
+    rescored: AdjustedScores | None
 
     def take(self, indices: NDArray[np.int64]) -> Self:
         """Return the same with some of the hits."""
@@ -40,7 +42,7 @@ class Traced(NamedTuple):
             self.examined,
             self.hit_indices[indices],
             None if self.tracebacks is None else self.tracebacks.take(indices),
-            None if self.adjusted is None else self.adjusted.take(indices),
+            None if self.rescored is None else self.rescored.take(indices),
         )
 
 
@@ -54,14 +56,18 @@ def align_candidates(
     context: SearchContext,
     progress: Callable[[int], None],
 ) -> Traced:
-    """Adjust the scores of some candidates of a query, and align those that are still hits.
+    """Score some candidates of a query again, if asked for, and align those that are still hits.
+
+    With soft masking, the letters of the query as written come first; then, with composition-based
+    statistics, the matrix of each pair.
 
     Parameters
     ----------
     query
         The query.
     targets
-        Residue codes.
+        Residue codes, with `LOWER` at letters that a mask masks: see
+        `SearchContext.candidate_targets`.
     hit_indices
         (targets,) indices of the candidates in the result of the query.
     scores, strands
@@ -73,23 +79,94 @@ def align_candidates(
     progress
         Called with 0 now and then; may raise an exception to stop the work.
     """
-    count, tracer, adjuster = len(targets), context.tracer, context.adjuster
-    if adjuster is None:
+    params, tracer, adjuster = context.params, context.tracer, context.adjuster
+    read = _read_targets(targets, context)
+    if not params.rescores:
         assert tracer is not None
-        found = tracer(query.codes, targets, scores, strands, progress, query.unmasked)
-        return Traced(count, hit_indices, found, None)
-    assert context.statistics is not None
-    adjusted = adjuster.adjust(query.codes, targets, scores, progress)
-    lengths = np.array([len(codes) for codes in targets], np.int64)
-    raw = adjuster.unscale(adjusted.scores.scaled)
-    _, log_evalues = evaluate_scores(context.statistics, raw, len(query), lengths)
-    params = context.params
-    passing = np.flatnonzero(
-        (log_evalues <= take_log(params.evalue)) & (adjusted.scores.raw >= params.min_raw_score)
-    )
-    adjusted = adjusted.take(passing)
+        pair = query.unmasked, read.written
+        found = tracer(query.codes, read.scored, scores, strands, progress, *pair)
+        return Traced(len(targets), hit_indices, found, None)
+    if params.soft_masking:
+        query = query.soften()
+    if params.masks_softly:
+        scores = _score_again(query, read.scored, strands, context, progress)
+    matrices = None
+    if adjuster is None:
+        rescored = AdjustedScores.of_plain(scores)
+    else:
+        given = query.codes, read.scored, scores, progress, read.segmented
+        rescored, matrices = adjuster.adjust(*given)
+    passing = _find_hits(query, targets, rescored, context)
+    rescored, hits = rescored.take(passing), read.take(passing)
     tracebacks = None
-    if traced:
-        chosen = [targets[k] for k in passing.tolist()]
-        tracebacks = adjuster.trace(query, chosen, adjusted, progress)
-    return Traced(count, hit_indices[passing], tracebacks, adjusted.scores)
+    if traced and adjuster is not None and matrices is not None:
+        adjusted = Adjusted(rescored, matrices[passing])
+        tracebacks = adjuster.trace(query, hits.scored, adjusted, progress, hits.segmented)
+    elif traced:
+        assert tracer is not None
+        pair = query.unmasked, hits.written
+        best = scores[passing], strands[passing]
+        tracebacks = tracer(query.codes, hits.scored, *best, progress, *pair)
+    return Traced(len(targets), hit_indices[passing], tracebacks, rescored)
+
+
+class _Targets(NamedTuple):
+    """Codes of targets: as they are scored, as written, and masked for composition, if known."""
+
+    scored: Sequence[bytes]
+    written: Sequence[bytes]
+    segmented: Sequence[bytes] | None
+
+    def take(self, indices: NDArray[np.int64]) -> _Targets:
+        """Return some of the targets."""
+        chosen = indices.tolist()
+        segmented = None if self.segmented is None else [self.segmented[k] for k in chosen]
+        return _Targets(
+            [self.scored[k] for k in chosen], [self.written[k] for k in chosen], segmented
+        )
+
+
+def _read_targets(cased: Sequence[bytes], context: SearchContext) -> _Targets:
+    """Return targets without `LOWER`, which stands for what their mask says."""
+    if context.has_segments:
+        written = [raise_case(codes) for codes in cased]
+        return _Targets(written, written, [PROTEIN.mask(codes) for codes in cased])
+    return _Targets(*context.params.read_targets(cased), None)
+
+
+def _score_again(
+    query: Query,
+    targets: Sequence[bytes],
+    strands: NDArray[np.int8],
+    context: SearchContext,
+    progress: Callable[[int], None],
+) -> NDArray[np.int64]:
+    """Return the plain scores of a query with targets, each on the strand of the candidate."""
+    scheme = context.params.scheme
+    scores = np.zeros(len(targets), np.int64)
+    for strand in (1, -1):
+        here = np.flatnonzero(strands == strand)
+        if len(here):
+            codes = query.codes
+            if strand < 0:
+                codes = scheme.matrix.alphabet.reverse_complement(codes)
+            chosen = [targets[k] for k in here.tolist()]
+            scores[here] = score_targets(codes, chosen, scheme, progress)
+    return scores
+
+
+def _find_hits(
+    query: Query, targets: Sequence[bytes], rescored: AdjustedScores, context: SearchContext
+) -> NDArray[np.int64]:
+    """Return the indices of the candidates whose final scores pass the filters.
+
+    The E-value counts if it is known already: fitted statistics are known when all scores are.
+    """
+    params = context.params
+    passing = rescored.raw >= params.min_raw_score
+    if context.statistics is not None:
+        lengths = np.array([len(codes) for codes in targets], np.int64)
+        unrounded = rescored.unrounded
+        _, log_evalues = evaluate_scores(context.statistics, unrounded, len(query), lengths)
+        passing &= log_evalues <= take_log(params.evalue)
+    return np.flatnonzero(passing)

@@ -55,7 +55,13 @@ def make_identity(
     scheme = params.scheme
     matrix = _digest([scheme.matrix.scores.tobytes()])
     asked = _digest(
-        part for query in queries for part in (query.title.encode(errors="replace"), query.codes)
+        part
+        for query in queries
+        for part in (
+            query.title.encode(errors="replace"),
+            query.codes,
+            query.shown.encode(errors="replace"),
+        )
     )
     sections = _digest(section.checksum.encode() for section in database.manifest.sections)
     names = [field.name for field in fields(SearchParameters) if field.name != "scheme"]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from swdual.alignment.tracer import Tracer
 from swdual.backend import MAX_SCORE, PrefetchingScorer, Scorer
 from swdual.composition.adjuster import Adjuster
+from swdual.composition.targets import SEG
 from swdual.database.database import Database
 from swdual.hits.query_result import score_cutoff
 from swdual.hits.search_parameters import SearchParameters
@@ -98,6 +99,16 @@ class SearchContext:
     checkpoint: Checkpoint | None = None
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether the database holds the mask that composition-based statistics need."""
+        return self.params.adjusts and str(SEG) in self.database.masks
+
+    @property
+    def candidate_targets(self) -> Database:
+        """The database that alignment tasks read candidates from; with `SEG` if it holds that."""
+        return self.database.masked(str(SEG)) if self.has_segments else self.database
 
     def aligns_now(self, hits: int) -> bool:
         """Return whether alignments of so many hits are found during the search.
@@ -201,11 +212,11 @@ class SearchContext:
         """Return a score below which ``--top`` leaves no hit, whatever other ranges have; else 0.
 
         The best score of the query is at least the best one here, provided that the best one here
-        is a hit. With fitted statistics, filters of alignments or adjusted scores that is not known
-        yet.
+        is a hit. With fitted statistics, filters of alignments or candidates that are scored again
+        that is not known yet.
         """
         params = self.params
-        is_final = not (params.stats == "fit" or params.filters_alignments or params.adjusts)
+        is_final = not (params.stats == "fit" or params.filters_alignments or params.rescores)
         if params.top is None or not is_final or not len(candidates.scores):
             return 0
         return score_cutoff(int(candidates.scores.max()), params.top)

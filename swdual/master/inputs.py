@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
 from swdual.masking.mask import Mask, parse_mask
 from swdual.master.memory import limit_to_memory
-from swdual.options import SearchOptions
+from swdual.options import STORED_MASKS, SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
@@ -110,8 +111,52 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
             "adjusted for composition, but "
             f"{'`adjust=all` adjusts all' if params.adjusts else 'none are adjusted'}; leave it out"
         )
+    params = replace(
+        params,
+        db_hard_mask=_find_target_mask(database, options.db_hard_mask, "db_hard_mask"),
+        db_soft_mask=_find_target_mask(database, options.db_soft_mask, "db_soft_mask"),
+    )
+    if params.db_mask is not None:
+        logger.debug("targets masked by %s", params.db_mask)
+        database = database.masked(params.db_mask)
     cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
     return SearchInputs(database, queries, params, cells)
+
+
+def _find_target_mask(database: Database, text: str, option: str) -> str:
+    """Return the name of the mask that an option asks for.
+
+    Parameters
+    ----------
+    database
+        The targets.
+    text, option
+        The value of the option, and its name.
+
+    Raises
+    ------
+    InputError
+        If the database holds no such mask, or several, or the method masks other sequences.
+    """
+    held = ", ".join(database.masks) or "no mask"
+    if text == "stored":
+        if len(database.masks) == 1:
+            return database.masks[0]
+        raise InputError(
+            f"`{option}='stored'` needs one mask, but {database.name} holds {held}; "
+            + ("name one of them" if database.masks else "build it with 'swdual makedb --mask'")
+        )
+    if text in STORED_MASKS:
+        if text in database.masks:
+            return text
+        remedy = "--mask-file FILE" if text == "file" else f"--mask {text}"
+        raise InputError(
+            f"`{option}={text!r}`: {database.name} holds {held}; "
+            f"build it with 'swdual makedb {remedy}'"
+        )
+    mask = parse_mask(text, option)
+    mask.require(database.alphabet, option)
+    return str(mask)
 
 
 def require_composition(database: Database, params: SearchParameters) -> None:
@@ -282,11 +327,7 @@ def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:
     codes = cased & (LOWER - 1)
     for start, end in mask.find(codes.tobytes(), alphabet).tolist():
         cased[start:end] |= LOWER
-    masked = cased >= LOWER
-    if not masked.any():
-        return Sequence(query.title, codes.tobytes(), alphabet)
-    codes[masked] = alphabet.letters.index(alphabet.wildcard)
-    return Sequence(query.title, codes.tobytes(), alphabet, alphabet.cased.decode(cased.tobytes()))
+    return Sequence.of_cased(query.title, cased.tobytes(), alphabet)
 
 
 def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:

@@ -14,7 +14,7 @@ from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
 from swdual.composition.adjuster import AdjustedScores
 from swdual.errors import StatisticsUnavailable
-from swdual.hits.adjustment_counts import AdjustmentCounts
+from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced
 from swdual.master.candidates import Candidates, Scored, merge_candidates
@@ -136,7 +136,7 @@ class HitMerger:
             if context.sample is not None:
                 result = context.sample.extend(result)
         self._settled[number] = result
-        aligned = context.adjuster is not None or context.aligns_now(len(result))
+        aligned = context.params.rescores or context.aligns_now(len(result))
         self._traced[number] = []
         self._hits_left[number] = len(result) if aligned else 0
         return result if aligned else None
@@ -162,8 +162,8 @@ class HitMerger:
         """Remove and return the result of a complete query, with its alignments."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
         context = self._context
-        if context.adjuster is not None:
-            result = self._adjust(number, result, parts)
+        if result.params.rescores:
+            result = self._rescore(number, result, parts)
         elif context.aligns_now(len(result)):
             order = np.argsort(np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)]))
             result = result.with_tracebacks(_join_tracebacks(parts).take(order))
@@ -173,10 +173,10 @@ class HitMerger:
             _ = result.titles  # read now, so that tables outlive the database
         return result
 
-    def _adjust(self, number: int, candidates: QueryResult, parts: list[Traced]) -> QueryResult:
-        """Return the hits of a query by their adjusted scores, best first.
+    def _rescore(self, number: int, candidates: QueryResult, parts: list[Traced]) -> QueryResult:
+        """Return the hits of a query by their final scores, best first.
 
-        Scores are compared at the scale of the adjusted matrices, so hits of equal raw scores may
+        Scores are compared at the scale of adjusted matrices, so hits of equal raw scores may
         differ; equal ones are in the order of the database's input.
 
         Parameters
@@ -188,43 +188,46 @@ class HitMerger:
         parts
             What the alignment tasks found among these.
         """
-        context, statistics = self._context, candidates.statistics
-        adjuster = context.adjuster
-        assert adjuster is not None
-        assert statistics is not None
-        count = self._candidates.pop(number)
-        found = sum(int((part.hit_indices >= count).sum()) for part in parts)
-        parts = [part.take(np.flatnonzero(part.hit_indices < count)) for part in parts]
-        sampled = len(candidates) - count
-        counts = AdjustmentCounts(
-            int(count > 0), count, len(context.database) - count, sampled, found
-        )
+        params, statistics = candidates.params, candidates.statistics
+        counts = NO_ADJUSTMENT
+        if params.adjusts:
+            count = self._candidates.pop(number)
+            found = sum(int((part.hit_indices >= count).sum()) for part in parts)
+            parts = [part.take(np.flatnonzero(part.hit_indices < count)) for part in parts]
+            sampled = len(candidates) - count
+            others = len(self._context.database) - count
+            counts = AdjustmentCounts(int(count > 0), count, others, sampled, found)
         result = candidates.subset(
             np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)])
         )
-        adjusted = AdjustedScores.concatenate(
-            [part.adjusted for part in parts if part.adjusted is not None]
+        rescored = AdjustedScores.concatenate(
+            [part.rescored for part in parts if part.rescored is not None]
         )
-        raw, lengths = adjusted.raw, result.target_lengths
+        raw, lengths = rescored.raw, result.target_lengths
         query_length = len(result.query.codes)
-        bits, _ = evaluate_scores(statistics, raw, query_length, lengths)
-        unrounded = adjuster.unscale(adjusted.scaled)
-        _, log_evalues = evaluate_scores(statistics, unrounded, query_length, lengths)
+        bits = log_evalues = np.full(len(raw), math.nan)
+        if statistics is not None:
+            bits, _ = evaluate_scores(statistics, raw, query_length, lengths)
+            unrounded = rescored.unrounded
+            _, log_evalues = evaluate_scores(statistics, unrounded, query_length, lengths)
         result = replace(
             result,
+            query=result.query.soften() if params.soft_masking else result.query,
             scores=raw,
             bits=bits,
             log_evalues=log_evalues,
-            adjustments=adjusted.adjustments,
-            lambda_ratios=adjusted.lambda_ratios,
+            adjustments=rescored.adjustments,
+            lambda_ratios=rescored.lambda_ratios,
             adjustment_counts=counts,
         )
         if all(part.tracebacks is not None for part in parts):
             result = result.with_tracebacks(_join_tracebacks(parts))
-        params = context.params
-        order = np.lexsort((result.ordinals, -adjusted.scaled))
-        if params.min_score > 0:
-            order = order[bits[order] >= params.min_score]
+        order = np.lexsort((result.ordinals, -rescored.scaled))
+        if statistics is not None:
+            passing = log_evalues <= take_log(params.evalue)
+            if params.min_score > 0:
+                passing &= bits >= params.min_score
+            order = order[passing[order]]
         result = result.subset(order)
         if params.filters_alignments:
             return result
@@ -263,10 +266,10 @@ class HitMerger:
         params = context.params
         if statistics is not None:
             passing = log_evalues <= take_log(params.candidate_evalue)
-            if params.min_score > 0 and not params.adjusts:
+            if params.min_score > 0 and not params.rescores:
                 passing &= bits >= params.min_score
             result = result if passing.all() else result.subset(np.flatnonzero(passing))
-        if params.top is None or params.filters_alignments or params.adjusts:
+        if params.top is None or params.filters_alignments or params.rescores:
             return result
         return result.within(params.top)
 

@@ -244,7 +244,7 @@ def estimate_needs(
         kept,
         together,
         scorers=[],
-        traced=options.finds_alignments,
+        traced=options.finds_alignments or params.rescores,
         adjusted=params.adjusts,
         fitted=fitted,
         held=held,

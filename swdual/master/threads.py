@@ -165,7 +165,7 @@ def align_hits(
     progress
         Called now and then; raises an exception to stop the work.
     """
-    targets = result.targets.codes(result.ordinals[hit_indices])
+    targets = context.candidate_targets.codes(result.ordinals[hit_indices])
     return align_candidates(
         result.query,
         targets,

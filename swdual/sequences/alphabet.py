@@ -112,7 +112,35 @@ class Alphabet:
         'YCGTT'
         """
         table = bytes(self.letters.index(letter) for letter in self.complements)
+        if self.keeps_case:
+            table = table.ljust(LOWER, bytes([PAD]))
+            table += bytes(code | LOWER for code in table)
         return codes[::-1].translate(table.ljust(256, bytes([PAD])))
+
+    @cached_property
+    def _masking(self) -> bytes:
+        wildcard = self.letters.index(self.wildcard)
+        return bytes(wildcard if code & LOWER else code for code in range(256))
+
+    def mask(self, codes: bytes) -> bytes:
+        """Return codes with the wildcard for letters in lower case.
+
+        >>> PROTEIN.decode(PROTEIN.mask(PROTEIN.cased.encode("MKvlAW")))
+        'MKXXAW'
+        """
+        return codes.translate(self._masking)
+
+
+_UPPER_CASE = bytes(code & (LOWER - 1) for code in range(256))
+
+
+def raise_case(codes: bytes) -> bytes:
+    """Return codes without `LOWER`.
+
+    >>> PROTEIN.decode(raise_case(PROTEIN.cased.encode("MKvlAW")))
+    'MKVLAW'
+    """
+    return codes.translate(_UPPER_CASE)
 
 
 PROTEIN = Alphabet("prot", "ARNDCQEGHILKMFPSTWYVBJZX*UO", "X")

@@ -22,16 +22,22 @@ class AlphabetDetector:
     """Detects the alphabet from the first part of a file.
 
     `alphabet` is None until `look` was called.
+
+    Parameters
+    ----------
+    keeps_case
+        Whether `look` returns `Alphabet.cased`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_case: bool = False) -> None:
+        self._keeps_case = keeps_case
         self.alphabet: Alphabet | None = None
 
     def look(self, text: bytes) -> Alphabet:
         """Return the alphabet of a part of a FASTA file, or of bare residues."""
         letters = _letters(text)
         self.alphabet = NUCLEOTIDE if are_nucleotides(letters) else PROTEIN
-        return self.alphabet
+        return self.alphabet.cased if self._keeps_case else self.alphabet
 
 
 def _letters(text: bytes) -> bytes:

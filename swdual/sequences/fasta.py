@@ -136,7 +136,8 @@ def looks_like_nucleotides(batch: Batch) -> bool:
     >>> looks_like_nucleotides(batch_of([Sequence("dna", PROTEIN.encode("GATTACA" * 10))]))
     True
     """
-    return are_nucleotides(batch.codes[batch.codes != PAD].tobytes().translate(PROTEIN.decoding))
+    codes = batch.codes[batch.codes != PAD].tobytes()
+    return are_nucleotides(codes.translate(PROTEIN.cased.decoding))
 
 
 def _batches(

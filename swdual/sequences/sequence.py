@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet, raise_case
 
 LINE_LETTERS = 60
 """Letters in a line of FASTA."""
@@ -32,7 +32,8 @@ class Sequence:
         The letters of these codes.
     shown
         Where letters are masked: all letters as they were written, masked ones in lower case.
-        `codes` have X (or N) there. Empty: nothing is masked.
+        `codes` have X (or N) there, unless the mask is soft: see `soften`. Empty: nothing is
+        masked.
 
     >>> sequence = Sequence("s1 a test", PROTEIN.encode("MKVLAW"))
     >>> str(sequence), len(sequence), sequence.id
@@ -69,6 +70,36 @@ class Sequence:
     def unmasked(self) -> bytes:
         """The code of each residue as it was written."""
         return self.alphabet.encode(self.shown) if self.shown else self.codes
+
+    @classmethod
+    def of_cased(cls, title: str, codes: bytes, alphabet: Alphabet, soft: bool = False) -> Self:
+        """Return a record whose letters in lower case are masked.
+
+        Parameters
+        ----------
+        title
+            The whole header line.
+        codes
+            The codes of ``alphabet.cased``.
+        alphabet
+            Of the result.
+        soft
+            Whether the mask is soft: see `soften`.
+        """
+        written = raise_case(codes)
+        if written == codes:
+            return cls(title, codes, alphabet)
+        shown = alphabet.cased.decode(codes)
+        return cls(title, written if soft else alphabet.mask(codes), alphabet, shown)
+
+    def soften(self) -> Sequence:
+        """Return the sequence with a soft mask: with the codes as written, and `shown` as it is.
+
+        >>> soft = Sequence("s1", PROTEIN.encode("MXX"), shown="Mkv").soften()
+        >>> PROTEIN.decode(soft.codes), soft.letters
+        ('MKV', 'Mkv')
+        """
+        return replace(self, codes=self.unmasked)
 
     def to_fasta(self, width: int = LINE_LETTERS) -> str:
         """Return the record as FASTA: the header line, then lines of `width` letters.

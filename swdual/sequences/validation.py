@@ -133,7 +133,7 @@ class Validator:
         if self._skipped:
             records = pluralize(self._skipped, "record", "records")
             logger.warning("%s: %s with invalid residues left out", self._shown, records)
-        kind = "amino acids" if self.alphabet is PROTEIN else "nucleotides"
+        kind = "amino acids" if self.alphabet.name == PROTEIN.name else "nucleotides"
         if self._replaced > _SUSPICIOUS_SHARE * self._residues:
             raise InputError(
                 f"{self._replaced:,} of {self._residues:,} residues are not {kind}; "

@@ -570,11 +570,10 @@ def test_blasts_options_that_ask_for_what_is_done_anyway_are_taken(run):
     ("words", "message"),
     [
         (["-max_hsps", "3"], "-max_hsps 3 is not supported: swdual reports one hit per target"),
-        (["-soft_masking", "true"], "-soft_masking true is not supported: masked letters score as"),
         (["-word_size", "3"], "-word_size is not supported: an exact search has no word hits"),
         (["-header"], "No such option -header. Did you mean --header?"),
         (["-max_target_seq", "5"], "No such option -max_target_seq. Did you mean"),
-        (["-soft_masking=yes"], "-soft_masking yes is not supported: masked letters score as"),
+        (["-soft_masking=yes"], "-soft_masking yes: the value is true or false"),
     ],
 )
 def test_a_word_behind_one_dash_is_one_option(refuses, words, message):

@@ -12,7 +12,7 @@ from swdual.cli._options import Command
 
 HAVE_GROUPS = {
     "search": ["Input", "Output", "Filters", "Scoring", "Speed and memory", "Messages", "Advanced"],
-    "makedb": ["Input", "Output", "Memory", "Messages"],
+    "makedb": ["Input", "Masks", "Output", "Memory", "Messages"],
     "align": ["Output", "Scoring", "Speed", "Messages"],
     "plan": ["Input", "Hits", "Machine", "Plan", "Messages"],
     "mask": ["Input", "Masks", "Output", "Messages"],

@@ -70,6 +70,33 @@ def test_it_goes_on_to_the_same_bytes(interrupted, run, here, more):
     assert left_over(here) == ["hits.tsv", "other.tsv", "q.fa", "scratch", "t.fa"]
 
 
+@pytest.mark.case(number=21)
+@pytest.mark.parametrize(
+    "masks",
+    [["--mask", "tantan:0.01", "--soft-masking"], ["--db-soft-mask", "tantan:0.01"]],
+    ids=["query", "target"],
+)
+def test_a_search_with_soft_masks_goes_on_to_the_same_bytes(run, here, monkeypatch, masks):
+    """Candidates come from the journal; they are scored again."""
+    fasta(here / "long.fa", 3, 150, seed=4)
+    words = ["search", "long.fa", "long.fa", "-e", "1e6", "-f", "6 std qseq sseq", *masks]
+    keep = Checkpoint.keep
+
+    def kept(self, *arguments):
+        keep(self, *arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "keep", kept)
+        assert run(*words, "-o", "hits.tsv").code == 130
+    assert (here / "hits.tsv.journal").exists()
+    assert run(*words, "-o", "hits.tsv", "--resume").code == 0
+    assert run(*words, "-o", "other.tsv").code == 0
+    written = (here / "other.tsv").read_bytes()
+    assert (here / "hits.tsv").read_bytes() == written
+    assert written.upper() != written
+
+
 def test_it_goes_on_though_the_file_was_complete(interrupted, run, here):
     """Killed after the output had its name, before the journal was deleted."""
     (here / "hits.tsv").write_text("what the search had written\n")
@@ -204,6 +231,9 @@ def test_a_plain_search_is_known_to_be_complete(place, run, here):
         (["--min-identity", "30"], "min-identity 0.0, not 30.0"),
         (["--mask", "seg"], "mask none, not seg:12,2.2,2.5"),
         (["--lcase-masking"], "lcase-masking False, not True"),
+        (["--soft-masking"], "soft-masking False, not True"),
+        (["--db-hard-mask", "seg"], "db-hard-mask none, not seg:12,2.2,2.5"),
+        (["--db-soft-mask", "tantan"], "db-soft-mask none, not tantan:0.5"),
         (["-f", "7"], "format tabular, not commented"),
         (["-f", "6 qseqid score"], "not qseqid score"),
         (["--header"], "header no, not yes"),

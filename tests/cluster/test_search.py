@@ -6,6 +6,8 @@ import pytest
 
 import swdual
 from swdual.cluster import partition
+from swdual.database.database import Database
+from swdual.database.mapping import MemoryFile
 from swdual.master import setup
 
 pytestmark = pytest.mark.cluster
@@ -36,6 +38,13 @@ PROTEINS = {
     "composition, not aligned": ["--comp-based-stats", "3", "-e", "1e3", *SCORES],
     "masked": ["--mask", "tantan:0.01", "-f", "6 std qseq nident positive", "-e", "1e6"],
     "masked, adjusted": ["--mask", "tantan:0.01", "--comp-based-stats", "2", "-e", "1e3"],
+    "soft masks": ["--mask", "tantan:0.01", "--soft-masking", "-f", "6 std qseq", "-e", "1e6"],
+    "soft masks, not aligned": ["--mask", "tantan:0.01", "--soft-masking", "-e", "1e6", *SCORES],
+    "soft masks, adjusted": [
+        *("--mask", "tantan:0.01", "--soft-masking", "--comp-based-stats", "2", "-e", "1e3"),
+    ],
+    "targets": ["--db-hard-mask", "tantan:0.01", "-f", "6 std qseq sseq", "-e", "1e6"],
+    "targets, soft": ["--db-soft-mask", "tantan:0.01", "-f", "6 std sseq full_sseq", "-e", "1e6"],
     "top of filtered": ["--top", "40", "--min-identity", "25", "-e", "1e6"],
 }
 
@@ -68,6 +77,34 @@ def both(run, here):
 def test_proteins_are_found_as_on_one_machine(both, data, pair, options):
     local, there = both(pair, data / "q.fa", data / "d.db", *options)
     assert there == local
+
+
+STORED = {
+    "hard": {"db_hard_mask": "stored"},
+    "soft": {"db_soft_mask": "stored"},
+    "composition": {"comp_based_stats": 2},
+    "late": {"db_soft_mask": "stored", "align": False},
+}
+
+
+@pytest.mark.smoke(1)
+@pytest.mark.parametrize("is_file", [True, False], ids=["file", "sent"])
+@pytest.mark.parametrize("options", STORED.values(), ids=STORED.keys())
+def test_stored_masks_are_used_as_on_one_machine(data, pair, here, options, is_file):
+    """Nodes read the file, or get blocks with their masks."""
+    mask = "seg:10,1.8,2.1"
+    swdual.makedb(data / "d.fa", here / "m.db", mask=mask).close()
+    file = MemoryFile((here / "m.db").read_bytes(), "m.db")
+    database = Database.open(here / "m.db") if is_file else Database(file)
+    with database:
+        asked = {"evalue": 1e3, **options}
+        local = swdual.search(data / "q.fa", database, **asked)
+        there = swdual.search(data / "q.fa", database, cluster=pair.address, **asked)
+        assert list(there) == list(local)
+        assert sum(map(len, local)) > 5
+        for one, two in zip(there, local, strict=True):
+            assert [hit.alignment for hit in one] == [hit.alignment for hit in two]
+            assert [str(hit.target) for hit in one] == [str(hit.target) for hit in two]
 
 
 @pytest.mark.smoke(1)

@@ -185,10 +185,13 @@ class Recorder:
         text = self.run(command, hidden, ["-num_threads", str(self.threads)])
         self.write(name, "blastp", command, [note], ADJUSTED, tabular(text))
 
-    def masked(self, name: str, queries: Path, targets: Path, note: str) -> None:
+    def masked(
+        self, name: str, queries: Path, targets: Path, note: str, soft: bool = False
+    ) -> None:
         """Record blastp with masked queries; it aligns by Smith-Waterman."""
         command = [
             *words("blastp -use_sw_tback -seg yes -comp_based_stats 0 -evalue 10 -max_hsps 1"),
+            *words("-soft_masking true" if soft else ""),
             *words("-max_target_seqs 5000 -query QUERIES -db TARGETS -outfmt"),
             "6 " + " ".join(BLASTP),
         ]
@@ -270,12 +273,18 @@ class Recorder:
         self.write(name, command[0], command, [note, *MASK_NOTES], columns, rows)
 
     def blastn(
-        self, name: str, scoring: tuple, queries: Path, targets: Path, notes: list[str]
+        self,
+        name: str,
+        scoring: tuple,
+        queries: Path,
+        targets: Path,
+        notes: list[str],
+        masking: str = "-dust no -soft_masking false",
     ) -> None:
-        """Record blastn without masking, with short words; its search is still a heuristic."""
+        """Record blastn with short words; its search is still a heuristic."""
         reward, penalty, gap_open, gap_extend = map(str, scoring)
         command = [
-            *words("blastn -task blastn -dust no -soft_masking false -word_size 7"),
+            *words(f"blastn -task blastn {masking} -word_size 7"),
             *words(f"-reward {reward} -penalty {penalty} -gapopen {gap_open}"),
             *words(f"-gapextend {gap_extend} -max_hsps 1 -evalue 10 -max_target_seqs 5000"),
             *words("-query QUERIES -db TARGETS -outfmt"),
@@ -448,6 +457,7 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     biased = [HERE / "biased_queries.fasta", HERE / "biased_targets.fasta"]
     yield "masked_blastp.tsv.gz", lambda name: recorder.masked(name, *biased, note)
     yield "masked_adjusted.tsv.gz", lambda name: recorder.masked_adjusted(name, *biased, note)
+    yield "softly_masked_blastp.tsv.gz", lambda name: recorder.masked(name, *biased, note, True)
 
     for kind, program, command, values in (
         ("proteins", "segmasker", "-window FIRST -locut SECOND -hicut THIRD -in QUERIES", SEG),
@@ -494,6 +504,13 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
             name,
             lambda name, s=scoring: recorder.blastn(name, s, mixed, resfinder, [*notes, *said_of]),
         )
+    soft = "-dust yes -soft_masking true"
+    yield (
+        "softly_masked_blastn.tsv.gz",
+        lambda name: recorder.blastn(
+            name, NUCLEOTIDE_SCORINGS[0], mixed, resfinder, [*notes, *said_of], soft
+        ),
+    )
     few, few_said = every_second_turned(genes[:1920:96])
     genes_only = recorder.fasta("genes.fasta", few)
     genomes = recorder.fasta("nt_genomes_small.fasta", records(sets / "nt_genomes_small.fasta.gz"))

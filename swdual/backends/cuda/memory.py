@@ -19,7 +19,6 @@ from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Stream
 from swdual.database.database import Block, Database
 from swdual.database.layout import GUARD_BYTES
-from swdual.sequences.alphabet import ALIGNMENT
 
 BAYS = 3
 """Stretches in the ring: one computed, one that comes, one that may still be in use."""
@@ -192,11 +191,7 @@ class Shelf:
             return self._staying[stretch]
         region = self._ring.pop(stretch, None)
         if region is None:
-            block = self.block(stretch.block)
-            begin = int(block.starts[stretch.first]) * ALIGNMENT
-            last = stretch.last - 1
-            end = int(block.starts[last]) * ALIGNMENT + int(block.lengths[last]) + GUARD_BYTES
-            residues = block.residues[begin:end]
+            residues = self._database.targets(*stretch).residues
             self.uploaded[stretch] = self.uploaded.get(stretch, 0) + 1
             region = self._stay(residues)
             if region is not None:

@@ -1,0 +1,318 @@
+"""Masks of a database: which ones to build, and the marks of masked letters while it is built.
+
+While a database is built, each mask has a bit of the residue codes: ``LOWER`` for the first, twice
+that for the second, and so on. So the marks are sorted together with the residues, in memory and on
+disk. They become intervals when a block is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.database.layout import MAX_MASKS
+from swdual.errors import InputError
+from swdual.io.text import quote, sanitize
+from swdual.masking.mask import Mask, parse_mask
+from swdual.sequences.alphabet import ALIGNMENT, LOWER, Alphabet
+from swdual.sequences.sequence import Batch, decode_header, first_word
+from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
+
+LOWER_CASE, FILE = "lcase", "file"
+"""Names of the masks that no method finds: letters in lower case, and intervals of a file."""
+
+MAX_THREADS = 4
+"""Threads that find masks at most; each has some batches in memory."""
+
+MASKING_BYTES = 96 << 20
+"""Memory for the batches of all these threads."""
+
+PARTS_OF_THREAD = 8
+"""Parts of a block for each thread that masks it, so that no thread waits long for the others."""
+
+MAX_LINE_BYTES = 1 << 20
+"""Bytes of a line of a file of intervals."""
+
+
+@dataclass(frozen=True)
+class MaskRequest:
+    """The masks that a database is built with; `parse_masks` makes one.
+
+    Parameters
+    ----------
+    names
+        The name of each mask, in the order of their marks.
+    methods
+        The methods that find the masks, with the number of each mask.
+    file
+        The file with the intervals of the mask `FILE`; None if there is no such mask.
+    """
+
+    names: tuple[str, ...]
+    methods: tuple[tuple[int, Mask], ...]
+    file: Source | None
+
+    @property
+    def keeps_case(self) -> bool:
+        """Whether letters in lower case are the first mask."""
+        return self.names[:1] == (LOWER_CASE,)
+
+
+def parse_masks(texts: Iterable[str], file: Source | None) -> MaskRequest:
+    """Return the masks that the options of `makedb` ask for.
+
+    Parameters
+    ----------
+    texts
+        Methods, as `parse_mask` takes them, or `LOWER_CASE`.
+    file
+        A file of intervals, or None.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or there are more than `MAX_MASKS` masks.
+    """
+    words = [text.strip() for text in texts]
+    chosen: dict[str, Mask | None] = {LOWER_CASE: None} if LOWER_CASE in words else {}
+    for text in words:
+        if text != LOWER_CASE:
+            mask = parse_mask(text, "mask", others=(LOWER_CASE,))
+            if mask.name != "none":
+                chosen[str(mask)] = mask
+    if file is not None:
+        chosen[FILE] = None
+    if len(chosen) > MAX_MASKS:
+        raise InputError(
+            f"`mask` asks for {len(chosen)} masks ({', '.join(chosen)}), but a database holds at "
+            f"most {MAX_MASKS}; leave some out"
+        )
+    methods = ((number, mask) for number, mask in enumerate(chosen.values()) if mask is not None)
+    return MaskRequest(tuple(chosen), tuple(methods), file)
+
+
+def mark_batches(
+    batches: Iterable[Batch], request: MaskRequest, alphabet: Alphabet
+) -> Iterator[Batch]:
+    """Yield records with the marks of their masked letters; several threads find these.
+
+    Parameters
+    ----------
+    batches
+        The records. With `MaskRequest.keeps_case`, letters in lower case are marked already.
+    request
+        The masks.
+    alphabet
+        Of the records.
+
+    Raises
+    ------
+    InputError
+        If a method masks other sequences, or the file has intervals of other sequences.
+    """
+    for _, mask in request.methods:
+        mask.require(alphabet, "mask")
+    threads = min(MAX_THREADS, len(os.sched_getaffinity(0)))
+    given = None if request.file is None else _FileMask(request.file)
+    ahead: deque[Future[Batch]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for batch in batches:
+            intervals = [] if given is None else given.find(batch)
+            ahead.append(pool.submit(_mark, batch, request, alphabet, intervals))
+            if len(ahead) > threads:
+                yield ahead.popleft().result()
+        if given is not None:
+            given.finish()
+        for marked in ahead:
+            yield marked.result()
+
+
+def _mark(
+    batch: Batch, request: MaskRequest, alphabet: Alphabet, intervals: list[tuple[int, int]]
+) -> Batch:
+    """Return a batch with its marks; `intervals` are those of the file, in the codes."""
+    codes = batch.codes & np.uint8(LOWER - 1) if request.keeps_case else batch.codes
+    marked = batch.codes.copy()
+    starts = _starts(batch)
+    for number, mask in request.methods:
+        mask.mark(codes, starts, batch.lengths, alphabet, LOWER << number, marked)
+    for start, end in intervals:
+        marked[start:end] |= LOWER << (len(request.names) - 1)  # the file is the last mask
+    return batch._replace(codes=marked)
+
+
+def _starts(batch: Batch) -> NDArray[np.int64]:
+    """Return where each record of a batch begins in its codes."""
+    padded: NDArray[np.int64] = batch.lengths + -batch.lengths % ALIGNMENT
+    starts: NDArray[np.int64] = np.cumsum(padded) - padded
+    return starts
+
+
+def find_intervals(
+    residues: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    mask: str,
+    alphabet: Alphabet,
+) -> NDArray[np.uint32]:
+    """Return what a method masks in a block, which several threads compute.
+
+    Parameters
+    ----------
+    residues, starts, lengths
+        The codes of the block; (targets,) where each target begins in them, and its residues.
+    mask, alphabet
+        The method, as `parse_mask` takes it, and the alphabet of the block.
+
+    Returns
+    -------
+    (intervals, 3) as `Database.intervals` returns them.
+    """
+    from swdual.database._masks import collect_intervals
+
+    method = parse_mask(mask, "mask")
+    marked = residues.copy()
+
+    def mark(first: int, last: int) -> None:
+        given = residues, starts[first:last], lengths[first:last], alphabet
+        method.mark(*given, LOWER, marked)
+
+    threads = len(os.sched_getaffinity(0))
+    ends = np.cumsum(lengths)
+    edges = np.searchsorted(ends, np.linspace(0, ends[-1], PARTS_OF_THREAD * threads + 1))
+    edges[-1] = len(lengths)
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(mark, *pair) for pair in pairwise(edges.tolist())]:
+            done.result()
+    count = collect_intervals(marked, starts, lengths, LOWER, np.empty((0, 3), np.uint32))
+    intervals = np.empty((count, 3), np.uint32)
+    collect_intervals(marked, starts, lengths, LOWER, intervals)
+    return intervals
+
+
+class MaskedRecord(NamedTuple):
+    """The intervals of a sequence in a file: its line and title, and line, start and end of each.
+
+    Starts count from 0; ends are the letters behind the last ones.
+    """
+
+    line: int
+    title: str
+    intervals: list[tuple[int, int, int]]
+
+
+def read_intervals(source: Source) -> Iterator[MaskedRecord]:
+    """Yield the sequences of a file of intervals, as ``swdual mask -f interval`` writes them.
+
+    Parameters
+    ----------
+    source
+        The file: a line ``>title`` for each sequence, then lines ``first - last`` from 0.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or has other lines.
+    """
+    record: MaskedRecord | None = None
+    for number, line in enumerate(_lines(source), start=1):
+        text = decode_header(line).strip()
+        if text.startswith(">"):
+            if record is not None:
+                yield record
+            record = MaskedRecord(number, text[1:].strip(), [])
+        elif text:
+            first, dash, last = text.partition(" - ")
+            numbers = all(x.isascii() and x.isdigit() and len(x) < 19 for x in (first, last))
+            if record is None or not dash or not numbers or int(first) > int(last):
+                raise InputError(
+                    f"expected '>' and a title, or an interval such as '3 - 9', found "
+                    f"{quote(text)}; write the file with 'swdual mask -f interval'",
+                    file=os.fspath(source),
+                    line=number,
+                )
+            record.intervals.append((number, int(first), int(last) + 1))
+    if record is not None:
+        yield record
+
+
+def _lines(source: Source) -> Iterator[bytes]:
+    """Yield the lines of a file, compressed or not."""
+    held = b""
+    with open_source(source) as (stream, compression):
+        try:
+            for piece in pieces(stream):
+                *lines, held = (held + piece).split(b"\n")
+                yield from lines
+                if len(held) > MAX_LINE_BYTES:
+                    raise InputError("has lines of more than 1 MiB", file=os.fspath(source))
+        except ReadFailure as failure:
+            raise read_error(source, compression, 0, failure.cause) from failure
+    if held:
+        yield held
+
+
+class _FileMask:
+    """The intervals of a file, which has the sequences of the input in their order."""
+
+    def __init__(self, source: Source) -> None:
+        self._name = os.fspath(source)
+        self._records = read_intervals(source)
+        self._line: int | None = None
+
+    def find(self, batch: Batch) -> list[tuple[int, int]]:
+        """Return the intervals of the next records, as starts and ends in the codes of the batch.
+
+        Raises
+        ------
+        InputError
+            If the file has other sequences, or an interval that is not in its sequence.
+        """
+        found = []
+        first_byte = 0
+        starts, lengths = _starts(batch).tolist(), batch.lengths.tolist()
+        for end_byte, start, length in zip(
+            batch.header_ends.tolist(), starts, lengths, strict=True
+        ):
+            title = sanitize(first_word(decode_header(batch.headers[first_byte:end_byte])))
+            first_byte = end_byte
+            record = next(self._records, None)
+            if record is None:
+                raise self._refuse(f"ends before sequence {quote(title)} of the input")
+            self._line = record.line
+            if sanitize(first_word(record.title)) != title:
+                shown = quote(sanitize(first_word(record.title)))
+                raise self._refuse(f"has sequence {shown} where the input has {quote(title)}")
+            for line, first, end in record.intervals:
+                self._line = line
+                if end > length:
+                    raise self._refuse(
+                        f"masks letter {end - 1} (from 0) of sequence {quote(title)}, which has "
+                        f"{length} letters"
+                    )
+                found.append((start + first, start + end))
+        return found
+
+    def finish(self) -> None:
+        """Refuse a file that has more sequences than the input."""
+        record = next(self._records, None)
+        if record is not None:
+            shown = quote(sanitize(first_word(record.title)))
+            self._line = record.line
+            raise self._refuse(f"has sequence {shown}, but the input has ended")
+
+    def _refuse(self, what: str) -> InputError:
+        """Return the error for a file that does not fit; it names the line that was read last."""
+        return InputError(
+            f"{what}; give the intervals of the same sequences in the same order",
+            file=self._name,
+            line=self._line,
+        )
