@@ -238,8 +238,9 @@ def test_softly_masked_queries_are_printed_as_blastp_prints_them(tmp_path):
     table = read_table("softly_masked_blastp.tsv.gz")
     assert "-soft_masking true" in table.command
     paths = GOLDEN / "biased_queries.fasta", GOLDEN / "biased_targets.fasta"
-    hard = search(*paths, mask="seg", max_target_seqs=0)
-    results = search(*paths, mask="seg", soft_masking=True, max_target_seqs=0)
+    asked = {"mask": "seg", "max_target_seqs": 0, "comp_based_stats": 0}
+    hard = search(*paths, **asked)
+    results = search(*paths, soft_masking=True, **asked)
     assert len(table.rows) == 211
     common = split_by_candidates(table, results, hard)
     pairs = same_score(compared(common, results))

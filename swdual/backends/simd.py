@@ -192,6 +192,7 @@ def score_pack(
     score_width: ScoreWidth,
     sparse: NDArray[np.bool_],
     progress: Progress,
+    numbers: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int32]:
     """Return (targets,) scores of a pack; -1 where a score does not fit the width.
 
@@ -202,15 +203,18 @@ def score_pack(
     packed
         The targets.
     score_width
-        Numbers of one width; if targets have their own scores, it knows those of the pack only.
+        Numbers of one width.
     sparse
         (batches,) whether the targets of a batch are scored one by one.
     progress
         Called with the cells done after each call of a kernel.
+    numbers
+        (targets,) what `score_width` knows the targets by, if they have their own scores.
     """
     out = np.empty(len(packed.lengths), np.int32)
     lanes = count_target_lanes(packed, score_width)
-    tables = score_width.own_tables(np.arange(len(packed.lengths)))
+    numbers = np.arange(len(packed.lengths)) if numbers is None else numbers
+    tables = score_width.own_tables(numbers)
     for first, last in _runs(sparse):
         if sparse[first]:
             targets = packed.event_targets[slice(*packed.event_starts[[first, last]])]

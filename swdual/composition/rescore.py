@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,8 +67,10 @@ def rescore(
             progress(0)
             packed = pack(block, part, width.lanes, long_targets=False)
             sparse = find_sparse(packed, width.bits, len(query)) | one_by_one
-            own = replace(width, matrices=matrices[order[part]])
-            scores[order[part]] = score_pack(letters, packed, own, sparse, lambda _: progress(0))
+            numbers = order[part]
+            scores[numbers] = score_pack(
+                letters, packed, width, sparse, lambda _: progress(0), numbers
+            )
         left = left[scores[order[left]] < 0]
     if len(left):
         raise EngineError(TOO_LARGE)

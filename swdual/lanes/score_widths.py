@@ -76,9 +76,10 @@ class ScoreWidth:
         """
         if self.matrices is None:
             return np.empty(0, self.kind)
-        tables = np.maximum(self.matrices[targets], self.floor).astype(self.kind)
-        rows: NDArray[np.signedinteger] = tables.transpose(0, 2, 1).ravel()
-        return rows
+        tables = np.empty((len(targets), CODES, CODES), self.kind)
+        for k, target in enumerate(targets.tolist()):
+            np.maximum(self.matrices[target].T, self.floor, out=tables[k], casting="unsafe")
+        return tables.reshape(-1)
 
     def table_of(self, target: int) -> NDArray[np.int64]:
         """Return the (32, 32) scores of query codes with the codes of a target."""

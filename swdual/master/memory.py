@@ -67,10 +67,10 @@ MIN_GRID, MIN_SHARE, MAX_SHARE = 16 * MIB, 1 * MIB, 16 * MIB
 With fewer lines, pairs of some thousand residues would already be too large for the lanes.
 """
 
-MAX_ADJUSTED_SHARE, ADJUSTED_BYTES = 2 * MIB, 40
+MAX_ADJUSTED_SHARE, ADJUSTED_BYTES = 1 * MIB, 40
 """Max weight of the targets of one job that adjusts scores, and bytes for each unit of it.
 
-A target weighs at least 2 * `TARGET_COST`, and has a matrix of 4 KiB of its own.
+A target weighs at least 2 * `TARGET_COST`. It has a matrix: 4 KiB, and 2 KiB more in 16 bits.
 """
 
 GRID_CELL_BYTES = 8

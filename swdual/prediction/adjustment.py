@@ -14,6 +14,7 @@ from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import AMINO_ACIDS, find_tables
 from swdual.database.database import Database
 from swdual.hits.search_parameters import SearchParameters
+from swdual.io.text import duration
 from swdual.master.cost import choose_clock
 from swdual.prediction.synthetic_database import SyntheticDatabase
 from swdual.sequences.alphabet import PROTEIN
@@ -77,11 +78,11 @@ class AdjustmentForecast:
             Seconds in which all workers do it.
 
         >>> AdjustmentForecast(12_000, 4.0).describe(2.0)
-        'adjusting about 12,000 candidates takes 2 s more (4 s of one CPU of this machine)'
+        'adjusting about 12,000 candidates takes 2.0 s more (4.0 s of one CPU of this machine)'
         """
         return (
-            f"adjusting about {self.candidates:,} candidates takes {wall:.3g} s more "
-            f"({self.seconds:.3g} s of one CPU of this machine)"
+            f"adjusting about {self.candidates:,} candidates takes {duration(wall)} more "
+            f"({duration(self.seconds)} of one CPU of this machine)"
         )
 
     def to_dict(self, wall: float) -> dict[str, Any]:

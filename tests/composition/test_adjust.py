@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from oracles.composition import is_scaled
-from support.compositions import USUAL, draw, oracle_matrix
+from support.compositions import NCBI_NAMES, USUAL, draw, oracle_matrix
 from support.properties import seeds
 
 from swdual.composition.adjust import OPTIMIZED, SCALED, UNADJUSTED, adjust
 from swdual.composition.choice import is_scaled_in_mode_2
 from swdual.composition.tables import find_tables
 from swdual.sequences.alphabet import PROTEIN
-from swdual.sequences.matrices import load, names
+from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
 
 LETTERS = len(PROTEIN.letters)
@@ -44,7 +44,7 @@ def test_matrices_are_the_oracles(seed, mode):
 
 @pytest.mark.sample("values")
 @pytest.mark.parametrize("mode", [1, 2, 3])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", NCBI_NAMES)
 def test_matrices_of_all_eight_are_the_oracles(name, mode):
     """Each of NCBI's matrices has tables of its own."""
     rng = np.random.default_rng(5)

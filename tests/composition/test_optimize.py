@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.compositions import NCBI_NAMES
 
 from swdual.composition.optimize import RELATIVE_ENTROPY, WORK_SIZE, optimize_joint
 from swdual.composition.tables import find_tables
-from swdual.sequences.matrices import load, names
+from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
 
 
@@ -23,7 +24,7 @@ def margins(rng, background, concentration):
     return 0.9 * rng.dirichlet(concentration * background) + 0.1 * background
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", NCBI_NAMES)
 @pytest.mark.parametrize("concentration", [1000.0, 100.0, 20.0])
 def test_the_optimum_meets_its_constraints_and_conditions(name, concentration):
     """Margins and relative entropy are as wanted, and the gradient is a sum of multipliers."""

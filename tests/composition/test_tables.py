@@ -7,18 +7,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.compositions import NCBI_NAMES
 
 from swdual.composition.tables import FORBIDDEN, SCALE, find_tables
 from swdual.errors import StatisticsUnavailable
 from swdual.sequences.alphabet import CODES, PROTEIN
-from swdual.sequences.matrices import SubstitutionMatrix, load, match_mismatch, names
+from swdual.sequences.matrices import SubstitutionMatrix, load, match_mismatch
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.karlin_altschul import background
 
 NCBI = Path(__file__).parents[3] / "shared" / "reference" / "ncbi_composition.json"
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", NCBI_NAMES)
 def test_the_tables_of_a_matrix_agree_with_each_other(name):
     """Probabilities add up, and ratios, rounded at the matrix's own scale, are its scores."""
     matrix = load(name)

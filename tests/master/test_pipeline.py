@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import threading
+from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 from oracles.smith_waterman import local_score_gotoh
 
+from swdual import api
 from swdual.alignment.tracer import Tracer
-from swdual.api import iter_search, search
 from swdual.backends import reference
 from swdual.database import build
 from swdual.database.database import Database
@@ -70,6 +71,11 @@ def database_of(texts: list[str], alphabet: Alphabet, block_bytes: int = 64 << 2
         patch.setattr(build, "BLOCK_BYTES", block_bytes)
         records = (Sequence(f"t{k}", alphabet.encode(text)) for k, text in enumerate(texts))
         return Database.from_batches([batch_of(records)], alphabet, "test")
+
+
+PLAIN = {"comp_based_stats": 0}
+search = partial(api.search, **PLAIN)
+iter_search = partial(api.iter_search, **PLAIN)
 
 
 DATA = {"prot": (PROTEIN, *proteins()), "nucl": (NUCLEOTIDE, *bases())}

@@ -126,10 +126,13 @@ def test_of_two_strands_the_better_counts_and_plus_of_equals(ahead, strand):
     assert strands == {"both": {1, -1}, "plus": {1}, "minus": {-1}}[strand]
 
 
+PLAIN = {"align": False, "comp_based_stats": 0}
+
+
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling"])
 def test_it_is_told_what_comes_before_each_call(ahead, small_ranges, planner):
     """The present task first; a single worker is then asked for just those, in that order."""
-    swdual.search(QUERIES, PROTEINS, device=[AHEAD], planner=planner, align=False)
+    swdual.search(QUERIES, PROTEINS, device=[AHEAD], planner=planner, **PLAIN)
     scorer = used(ahead)
     _, *asked = scorer.asked  # after a short one to warm up
     assert len(scorer.told) == len(asked) > 5

@@ -13,6 +13,12 @@ from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.karlin_altschul import ROBINSON
 
+NCBI_NAMES = (
+    *("BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "BLOSUM90"),
+    *("PAM30", "PAM70", "PAM250"),
+)
+"""The matrices that can be adjusted."""
+
 USUAL = ScoringScheme(load("BLOSUM62"), 11, 1)
 
 
