@@ -281,7 +281,7 @@ def command(
     database that 'swdual makedb' wrote, or a FASTA file.
 
     Hits are ordered by score; equal scores are in the order of the database's input. E-values are
-    those of BLAST; by default without composition-based statistics. A gap of k residues costs
+    those of BLAST, with composition-based statistics for proteins. A gap of k residues costs
     gapopen + k * gapextend, as in BLAST.
 
     \b
