@@ -58,8 +58,9 @@ from swdual.version import __version__
 PROTEINS = Path(__file__).resolve().parents[1] / ".." / "shared" / "proteins"
 
 METHODS = (
-    "swdual",
+    "swdual --comp-based-stats 0",
     "swdual --stats fit",
+    "swdual --matrix PFASUM43",
     "swdual --comp-based-stats 1",
     "swdual --comp-based-stats 2",
     "blastp",

@@ -3,7 +3,7 @@
 >>> import swdual
 >>> results = swdual.search("MKVLAW", {"same": "MKVLAW", "other": "GGGG"})
 >>> results[0][0].score
-33
+29
 """
 
 from __future__ import annotations

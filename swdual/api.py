@@ -29,7 +29,7 @@ def search(queries: Any, database: Any, **options: Unpack[SearchKeywords]) -> Se
 
     >>> result = search("MKVLAW", {"same": "MKVLAW", "other": "GGGG"}, max_target_seqs=1)
     >>> result[0][0].id, result[0][0].score, result[0][0].alignment.cigar
-    ('same', 33, '6M')
+    ('same', 29, '6M')
     """
     refuse_unknown("search", options, SearchKeywords.__annotations__)
     from swdual.results.search_results import SearchResults
