@@ -224,8 +224,9 @@ def _counting(bar: Bar) -> Callable[[int], None]:
 
 @contextmanager
 def _open_files(count: int) -> Iterator[None]:
-    """Let this process have so many files open, as far as the system lets it."""
+    """Let this process open so many more files, as far as the system lets it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    count += len(os.listdir("/dev/fd"))
     most = count if hard == resource.RLIM_INFINITY else min(count, hard)
     raised = soft != resource.RLIM_INFINITY and soft < most
     if raised:

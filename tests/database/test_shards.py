@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import tempfile
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -397,17 +398,23 @@ def test_info_shows_shards_and_how_many_are_here(run, path):
 
 
 def test_many_shards_need_no_more_open_files_than_there_may_be(here):
-    """A limit that is lower than the system allows is raised while the shards are written."""
+    """A limit that is lower than the system allows is raised while the shards are written.
+
+    Files that the process has open already count.
+    """
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    low = len(os.listdir("/proc/self/fd")) + 150
     Path("many.fa").write_text("".join(f">{k}\nMKVLAW\n" for k in range(300)))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (low, hard))
-    try:
-        makedb("many.fa", "m.db", shards=300).close()
-        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (low, hard)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with ExitStack() as opened:
+        for _ in range(400):
+            opened.enter_context(Path("many.fa").open())
+        low = len(os.listdir("/proc/self/fd")) + 150
+        resource.setrlimit(resource.RLIMIT_NOFILE, (low, hard))
+        try:
+            makedb("many.fa", "m.db", shards=300).close()
+            assert resource.getrlimit(resource.RLIMIT_NOFILE) == (low, hard)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     with Database.open("m.db", check=True) as database:
         assert len(list(database)) == 300
