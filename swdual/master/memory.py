@@ -67,10 +67,11 @@ MIN_GRID, MIN_SHARE, MAX_SHARE = 16 * MIB, 1 * MIB, 16 * MIB
 With fewer lines, pairs of some thousand residues would already be too large for the lanes.
 """
 
-MAX_ADJUSTED_SHARE, ADJUSTED_BYTES = 1 * MIB, 40
-"""Max weight of the targets of one job that adjusts scores, and bytes for each unit of it.
+MIN_ADJUSTED_SHARE, MAX_ADJUSTED_SHARE, ADJUSTED_BYTES = MIB // 4, 1 * MIB, 64
+"""Weights of the targets of one job that adjusts scores, and bytes for each unit of them.
 
-A target weighs at least 2 * `TARGET_COST`. It has a matrix: 4 KiB, and 2 KiB more in 16 bits.
+A target weighs at least 2 * `TARGET_COST`. It has a matrix of 4 KiB, which is there three times
+while the target is aligned, and 2 KiB more in 16 bits.
 """
 
 GRID_CELL_BYTES = 8
@@ -287,8 +288,10 @@ def _memory(needs: Needs, part: float) -> Memory:
     max_range_cost = max(longest, size(MIN_RANGE, largest))
     lines = GRID_CELL_BYTES * needs.longest_query * database.manifest.longest
     grid = size(min(MIN_GRID, lines), min(GRID_BYTES, lines))
-    max_share = MAX_ADJUSTED_SHARE if needs.adjusted else MAX_SHARE
-    share = max(longest, size(min(MIN_SHARE, needs.cost), min(max_share, needs.cost)))
+    shares = (MIN_SHARE, MAX_SHARE)
+    if needs.adjusted:
+        shares = (MIN_ADJUSTED_SHARE, MAX_ADJUSTED_SHARE)
+    share = max(longest, size(*(min(weight, needs.cost) for weight in shares)))
     max_completed = size(min(MIN_COMPLETED, needs.kept), needs.kept)
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
     late = LATE_BYTES if needs.traced and max_completed < needs.kept else 0
