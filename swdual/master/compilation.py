@@ -54,7 +54,7 @@ COMMON = KernelSet(
 """What every search uses."""
 
 COMPOSITION = KernelSet(
-    9,
+    10,
     ("composition/adjust.py", "composition/near_identical.py", "composition/targets.py"),
     ("adjustments",),
 )

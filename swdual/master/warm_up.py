@@ -13,6 +13,7 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.backends.simd import score_pack
 from swdual.composition.adjuster import Adjuster
+from swdual.composition.tables import SCALE
 from swdual.lanes.pack import make_block, pack
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import own_score_widths
@@ -63,14 +64,15 @@ def compile_adjustments() -> None:
     gc.disable()
     scheme = ScoringScheme(matrices.load("BLOSUM62"))
     adjuster = Adjuster(scheme, 2)
-    protein = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
-    for copies in (1, 5):
+    protein = _random_protein(np.random.default_rng(1), QUERY_RESIDUES // 2)
+    for copies in (1, 10):
         codes = PROTEIN.encode(f"{protein}{'Q' * 30}" * copies)  # part of it is masked
         score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
         adjusted = adjuster.adjust(codes, [codes], np.array([score]))
         adjuster.trace(Sequence("query", codes), [codes], adjusted)
     letters = np.frombuffer(codes, np.uint8)
-    for width in own_score_widths(letters, letters, adjusted.matrices, 352, 32, register_bytes()):
+    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    for width in own_score_widths(letters, letters, adjusted.matrices, *prices, register_bytes()):
         packed = pack(make_block([codes]), np.zeros(1, np.int64), width.lanes)
         for one_by_one in (True, False):
             score_pack(
