@@ -6,8 +6,7 @@ import io
 import itertools
 import operator
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.database.found_intervals import FoundIntervals
 from swdual.database.layout import (
     GUARD_BYTES,
     MAX_NUMBER,
@@ -74,30 +74,6 @@ class Block(NamedTuple):
     starts: NDArray[np.uint32]
     lengths: NDArray[np.uint32]
     ordinals: NDArray[np.uint64]
-
-
-class FoundIntervals:
-    """The intervals of masks that were computed, for the blocks where they were needed.
-
-    Attributes
-    ----------
-    checked
-        The sections with stored intervals that were found to be consistent.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: dict[tuple[str, int], NDArray[np.uint32]] = {}
-        self.checked: set[str] = set()
-
-    def find(
-        self, block: int, mask: str, compute: Callable[[], NDArray[np.uint32]]
-    ) -> NDArray[np.uint32]:
-        """Return the intervals of a mask in a block; one thread computes them, others wait."""
-        with self._lock:
-            if (mask, block) not in self._known:
-                self._known[mask, block] = compute()
-            return self._known[mask, block]
 
 
 class Database:
@@ -406,7 +382,7 @@ class Database:
         if mask not in self.masks:
             return self._found.find(number, mask, lambda: self._find_intervals(number, mask))
         name = f"mask{self.masks.index(mask)}/{number}"
-        rows: NDArray[np.uint32] = self._array(name, "<u4").reshape(-1, 3)  # type: ignore[assignment]
+        rows = np.asarray(self._array(name, "<u4"), np.uint32).reshape(-1, 3)
         if name not in self._found.checked:
             if not intervals_agree(rows, self.lengths(number)):
                 raise self._contradiction_error(f"section {name!r}")
