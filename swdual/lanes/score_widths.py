@@ -153,7 +153,9 @@ def own_score_widths(
     lanes
         8-bit numbers in a vector.
     """
-    # As in `score_widths`. Scores of codes that neither sequence has do not count.
+    # As in `score_widths`. Scores of codes that neither sequence has do not count, nor does `PAD`:
+    # it costs `floor`, so that no cell with it exceeds its neighbours.
+    residues = residues[residues != PAD]
     used = matrices[:, : query.max(initial=0) + 1, : residues.max(initial=0) + 1]
     largest = max(int(used.max(initial=0)), 1)
     smallest = int(used.min(initial=0))
