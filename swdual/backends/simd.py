@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -16,7 +17,7 @@ from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import stripe_query, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
-from swdual.lanes.pack import Pack, make_block, pack
+from swdual.lanes.pack import Pack, count_columns, make_block, pack
 from swdual.lanes.registers import COLUMNS, register_bytes, register_count
 from swdual.lanes.score_widths import ScoreWidth, allocate_aligned, score_widths
 from swdual.sequences.alphabet import CODES
@@ -227,43 +228,71 @@ def score_pack(
 
 
 def score_targets(
-    query: bytes,
+    query: NDArray[np.uint8],
     targets: Sequence[bytes],
-    scheme: ScoringScheme,
+    widths: Sequence[ScoreWidth],
     progress: Progress = lambda cells: None,
 ) -> NDArray[np.int64]:
-    """Return (targets,) Smith-Waterman scores of a query with a few targets, without a database.
+    """Return (targets,) Smith-Waterman scores of a query with some targets, without a database.
 
     Parameters
     ----------
     query, targets
         Residue codes.
-    scheme
-        Substitution matrix and gap penalties.
+    widths
+        The score widths to use, narrowest first.
     progress
         Called with 0 now and then; may raise to stop the work.
 
-    Raises
-    ------
-    EngineError
-        If a score is larger than `MAX_SCORE`.
+    Returns
+    -------
+    (targets,) scores; -1 where a score fits none of the widths.
     """
-    letters = np.frombuffer(query, np.uint8).astype(np.int64)
-    order = np.argsort([-len(codes) for codes in targets], kind="stable")
+    lengths = np.array([len(codes) for codes in targets], np.int64)
+    order = np.argsort(-lengths, kind="stable")
     block = make_block([targets[k] for k in order.tolist()])
-    scores = np.full(len(targets), -1, np.int64)
-    for score_width in score_widths(scheme, register_bytes()):
+    letters = query.astype(np.int64)
+    scores = np.where((lengths > 0) & (len(query) > 0), -1, 0)
+    for width in widths:
         left = np.flatnonzero(scores[order] < 0)
         if len(left) == 0:
             break
-        packed = pack(block, left, score_width.lanes, long_targets=False)
-        sparse = find_sparse(packed, score_width.bits, len(query))
-        scores[order[left]] = score_pack(
-            letters, packed, score_width, sparse, lambda _: progress(0)
-        )
-    if scores.min(initial=0) < 0:
-        raise EngineError(TOO_LARGE)
+        alone = count_alone(lengths[order[left]], len(query), width)
+        for part, one_by_one in ((left[:alone], True), (left[alone:], False)):
+            if len(part) == 0:
+                continue
+            progress(0)
+            packed = pack(block, part, width.lanes, long_targets=False)
+            sparse = find_sparse(packed, width.bits, len(query)) | one_by_one
+            numbers = order[part]
+            scores[numbers] = score_pack(
+                letters, packed, width, sparse, lambda _: progress(0), numbers
+            )
     return scores
+
+
+def count_alone(lengths: NDArray[np.int64], rows: int, width: ScoreWidth) -> int:
+    """Return how many of the longest targets to score one by one, as lanes idle beside them.
+
+    Parameters
+    ----------
+    lengths
+        (targets,) residues, descending.
+    rows
+        Residues of the query.
+    width
+        The numbers.
+    """
+    column, residue = estimate_costs(rows, width.lanes, width.bits)
+    least, best = math.inf, 0
+    alone = 0
+    while alone <= len(lengths):
+        together = float(count_columns(lengths[alone:], width.lanes, residue / column))
+        cost = residue * float(lengths[:alone].sum()) + column * together
+        if cost < least:
+            least, best = cost, alone
+        alone = max(1, 2 * alone)
+    return best
 
 
 def count_target_lanes(packed: Pack, score_width: ScoreWidth) -> int:

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import PAIR, QUERY_ONLY
-from swdual.backends.simd import find_sparse, score_pack
+from swdual.backends.simd import score_targets
 from swdual.composition.sequences import prepare_query
-from swdual.lanes.pack import make_block, pack
 from swdual.lanes.registers import register_bytes, register_count
 from swdual.lanes.score_widths import score_widths
 from swdual.runtime.native import native
@@ -108,23 +107,10 @@ def find_dense(
     lowered = SubstitutionMatrix(
         "lowered", scheme.matrix.alphabet, scheme.matrix.scores - np.int16(shift)
     )
-    width = score_widths(
-        ScoringScheme(lowered, scheme.gap_open, scheme.gap_extend),
-        register_bytes() * register_count() // 16,
-    )[0]
-    lengths = np.array([len(codes) for codes in targets], np.int64)
-    order = np.argsort(-lengths, kind="stable")
-    packed = pack(
-        make_block([targets[k] for k in order.tolist()]),
-        np.arange(len(order)),
-        width.lanes,
-        long_targets=False,
-    )
-    letters = np.frombuffer(query, np.uint8).astype(np.int64)
-    sparse = find_sparse(packed, width.bits, len(letters))
-    found = score_pack(letters, packed, width, sparse, lambda cells: None)
-    dense = np.empty(len(targets), np.bool_)
-    dense[order] = (found < 0) | (found >= math.floor(min_score * (1 - shift / least)))
+    scheme = ScoringScheme(lowered, scheme.gap_open, scheme.gap_extend)
+    narrowest = score_widths(scheme, register_bytes() * register_count() // 16)[:1]
+    found = score_targets(np.frombuffer(query, np.uint8), targets, narrowest)
+    dense: NDArray[np.bool_] = (found < 0) | (found >= int(min_score * (1 - shift / least)))
     return dense
 
 

@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
+from swdual.backend import TOO_LARGE
 from swdual.backends.simd import score_targets
 from swdual.composition.adjuster import Adjusted, AdjustedScores
+from swdual.errors import EngineError
+from swdual.lanes.registers import register_bytes
+from swdual.lanes.score_widths import score_widths
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.sequences.alphabet import PROTEIN, raise_case
 from swdual.sequences.sequence import Sequence as Query
@@ -143,6 +147,7 @@ def _score_again(
 ) -> NDArray[np.int64]:
     """Return the plain scores of a query with targets, each on the strand of the candidate."""
     scheme = context.params.scheme
+    widths = score_widths(scheme, register_bytes())
     scores = np.zeros(len(targets), np.int64)
     for strand in (1, -1):
         here = np.flatnonzero(strands == strand)
@@ -151,7 +156,10 @@ def _score_again(
             if strand < 0:
                 codes = scheme.matrix.alphabet.reverse_complement(codes)
             chosen = [targets[k] for k in here.tolist()]
-            scores[here] = score_targets(codes, chosen, scheme, progress)
+            letters = np.frombuffer(codes, np.uint8)
+            scores[here] = score_targets(letters, chosen, widths, progress)
+    if scores.min(initial=0) < 0:
+        raise EngineError(TOO_LARGE)
     return scores
 
 

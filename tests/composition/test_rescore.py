@@ -9,7 +9,7 @@ from support.compositions import USUAL, draw, relative
 from support.properties import seeds
 
 from swdual.backend import MAX_SCORE
-from swdual.composition import rescore as module
+from swdual.backends import simd
 from swdual.composition.adjust import adjust
 from swdual.composition.rescore import rescore
 from swdual.composition.tables import SCALE, find_tables
@@ -52,11 +52,11 @@ def test_scores_are_the_oracles(seed, way, lanes, prices, monkeypatch):
     alone = {"one by one": True, "side by side": False}
     if way != "chosen":
         monkeypatch.setattr(
-            module,
+            simd,
             "find_sparse",
             lambda packed, *_: np.full(len(packed.batch_starts) - 1, alone[way]),
         )
-        monkeypatch.setattr(module, "count_alone", lambda lengths, rows, width: 0)
+        monkeypatch.setattr(simd, "count_alone", lambda lengths, rows, width: 0)
     rng = np.random.default_rng([seed, lanes])
     for rows in (1, lanes // 2 - 1, lanes // 2, lanes // 2 + 1, 70):
         query = bytes(rng.integers(0, 4, rows).tolist())
@@ -129,14 +129,14 @@ PLAIN = (352, 32)
 def scored(monkeypatch):
     """Return the list of (bits, number of targets) that are scored from now on."""
     calls = []
-    score_pack = module.score_pack
+    score_pack = simd.score_pack
 
     def call(query, packed, width, *others):
         calls.append((width.bits, len(packed.lengths)))
         return score_pack(query, packed, width, *others)
 
-    monkeypatch.setattr(module, "score_pack", call)
-    monkeypatch.setattr(module, "count_alone", lambda lengths, rows, width: 0)
+    monkeypatch.setattr(simd, "score_pack", call)
+    monkeypatch.setattr(simd, "count_alone", lambda lengths, rows, width: 0)
     return calls
 
 
@@ -181,8 +181,8 @@ def test_the_longest_targets_are_scored_one_by_one(rows):
     letters = np.zeros(rows, np.uint8)
     width = own_score_widths(letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64)[0]
     long_ones, short_ones = [30_000, 29_000], [400] * 400
-    assert module.count_alone(np.array(long_ones + short_ones), rows, width) == 2
-    assert module.count_alone(np.array(short_ones), rows, width) == 0
+    assert simd.count_alone(np.array(long_ones + short_ones), rows, width) == 2
+    assert simd.count_alone(np.array(short_ones), rows, width) == 0
 
 
 COSTS = [31_900, 32_150, 32_267, 32_268, 32_269, 32_350, 32_767, 32_768, 40_000]
@@ -201,3 +201,13 @@ def test_costs_near_half_of_16_bits_are_the_oracles(cost):
             targets = [block + between[:1] + block]
             found = scores_of(query, targets, matrices, gap_open, 1)
             assert found == expected(query, targets, matrices, (gap_open, 1)), score
+
+
+@pytest.mark.parametrize("length", [96, 100])
+def test_16_bits_hold_scores_of_2000_whatever_the_length(length, scored):
+    """Targets are padded to a multiple of 16; the padding takes nothing of the numbers."""
+    query = draw(np.random.default_rng(1), length) * 3
+    matrices = adjust(query, [query], TABLES, 2).matrices
+    (score,) = scores_of(query, [query], matrices, TABLES.gap_open, TABLES.gap_extend)
+    assert 1100 * SCALE < score < 2000 * SCALE
+    assert scored == [(16, 1)]
