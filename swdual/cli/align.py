@@ -88,6 +88,7 @@ def command(
                 max_target_seqs=0,
                 evalue=None if options["stats"] == "none" else math.inf,
                 align=chosen.needs_alignment,
+                comp_based_stats=0,
                 progress=progress,
                 **options,
             ),

@@ -41,7 +41,7 @@ def compile_scores() -> None:
     }
     for targets in (many, {"relative": query}):
         # Two workers, so that a plan is made.
-        options = SearchOptions(align=False, device=[Device()] * 2)
+        options = SearchOptions(align=False, comp_based_stats=0, device=[Device()] * 2)
         executor = ThreadExecutor(compiles_first=False)
         for _ in Search({"query": query}, targets, options, executor).results():
             pass
