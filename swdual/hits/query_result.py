@@ -194,7 +194,8 @@ class QueryResult(SequenceOf[Hit]):
         if self.params.adjusts:
             from swdual.composition.adjuster import Adjuster
 
-            adjuster = Adjuster(self.params.scheme, self.params.comp_based_stats)
+            mode = self.params.comp_based_stats
+            adjuster = Adjuster(self.params.scheme, mode, LATE_GRID_BYTES)
             return adjuster.align(self.query, self.target_codes, self.adjustments)
         from swdual.alignment.tracer import Tracer
 

@@ -112,8 +112,8 @@ def find_low_complexity(
     queries, database, params
         The search.
     """
-    is_safe = params.mask != "none" or params.lcase_masking or params.adjusts
-    if is_safe or params.stats != "table":
+    is_masked = params.mask != "none" or params.lcase_masking or params.db_mask is not None
+    if is_masked or params.adjusts or params.stats != "table":
         return []
     mask = parse_mask(DEFAULT_METHODS[database.alphabet.name], "mask")
     found = []
