@@ -133,8 +133,8 @@ class SearchOptions:
         Scores of equal and of different nucleotides; by default 2 and -3.
     max_target_seqs
         Hits to keep for each query, of those that pass all other limits; 0 keeps all. By default
-        500, or all if `top` is given. The order is exact: higher score first, ties in the order of
-        the database's input.
+        500, or all if `top` is given. Higher scores come first, ties in the order of the database's
+        input. Adjusted scores are compared before they are rounded, in units of 1/32.
     min_raw_score
         Smallest score of a hit.
     evalue, min_score
@@ -170,15 +170,14 @@ class SearchOptions:
     lcase_masking
         Mask letters of queries in lower case, too.
     soft_masking
-        Score hits with the letters of the query as they were written. Masked letters only decide
-        which targets can be hits: those whose score with masked letters passes `evalue` and
-        `min_raw_score`.
+        Use masks of the query only to choose candidates: targets whose score with masked letters
+        passes the limits. These are scored with all letters as written.
     db_hard_mask
         The mask of targets: "stored" for the one that the database holds, or its name (see
         `Database.masks`); or a method as for `mask`, whose intervals are computed if the database
         does not hold them; or "none". Masked letters score as X (or N).
     db_soft_mask
-        Likewise, but masked letters only decide which targets can be hits: see `soft_masking`.
+        Likewise, but the mask is only used to choose candidates: see `soft_masking`.
     align
         Find the alignments during the search; otherwise each is found when it is looked at.
     threads

@@ -155,7 +155,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     type=Count(min=0),
     default=0,
     metavar="N",
-    help="Adjust N random pairs that are no candidates, too, and say how many hits --adjust all "
+    help="Adjust N random pairs that are not candidates, too, and say how many hits --adjust all "
     "would add. The output stays the same.",
 )
 @option(
@@ -169,8 +169,8 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 @option(
     "--soft-masking",
     is_flag=True,
-    help="Score hits with the letters of the query as written; masked letters only decide which "
-    "targets can be hits.",
+    help="Use masks of the query only to choose candidates; these are scored with all letters as "
+    "written.",
 )
 @option(
     "--db-hard-mask",
@@ -189,7 +189,8 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     default="none",
     show_default=True,
     metavar="MASK",
-    help="The same, but masked letters only decide which targets can be hits.",
+    help="Use this mask of the database only to choose candidates; these are scored with all "
+    "letters as written.",
 )
 @option(
     "--align",
@@ -281,7 +282,8 @@ def command(
     database that 'swdual makedb' wrote, or a FASTA file.
 
     Hits are ordered by score; equal scores are in the order of the database's input. E-values are
-    those of BLAST, with composition-based statistics for proteins. A gap of k residues costs
+    those of BLAST, with composition-based statistics for proteins: the raw score is rounded then,
+    and the order is that of the scores before rounding. A gap of k residues costs
     gapopen + k * gapextend, as in BLAST.
 
     \b

@@ -55,7 +55,8 @@ class SearchParameters:
     lcase_masking
         Whether letters of queries in lower case were masked.
     soft_masking
-        Whether masked letters of queries only choose candidates, which are scored again as written.
+        Whether masks of queries are only used to choose candidates, which are scored again as
+        written.
     db_hard_mask
         The mask of targets, with its numbers; or "none".
     db_soft_mask
