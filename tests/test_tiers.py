@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[1]
 
 TESTS = """
 import pytest
+from hypothesis import given, strategies
+from support.properties import seeds
 
 def test_quick():
     pass
@@ -57,11 +59,14 @@ def run(tmp_path):
         "pytest_plugins = ['support.tiers']\nregister_profiles()\n"
     )
 
+    own = ("PYTEST_ADDOPTS", "SWDUAL_TEST_PASSED", "SWDUAL_TEST_SECONDS")
+    outer = {name: value for name, value in os.environ.items() if name not in own}
+
     def call(*arguments, code=0, **environment):
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.fspath(ROOT / "tests"), **environment},
+            env={**outer, "PYTHONPATH": os.fspath(ROOT / "tests"), **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -108,6 +113,32 @@ def test_a_quick_test_must_be_quick_where_a_limit_is_set(run):
     names, printed = run("-n0", "-m", "", code=1, SWDUAL_TEST_SECONDS="-1")
     assert names == (ALL - QUICK) | {"test_smoke[first]"}
     assert "took 0 s, more than SWDUAL_TEST_SECONDS=-1: make it faster" in printed
+
+
+MORE = """
+@given(strategies.integers())
+def test_property(number):
+    pass
+
+def test_seeds():
+    assert list(seeds(10))
+
+def test_unlucky():
+    pytest.skip("something is missing")
+"""
+
+
+@pytest.mark.parametrize("processes", ["0", pytest.param("2", marks=pytest.mark.process)])
+def test_what_passed_is_left_out_of_all_tests(run, tmp_path, processes):
+    """Except for tests that were skipped, and those that try more examples then."""
+    with (tmp_path / "tests" / "test_some.py").open("a") as file:
+        file.write(MORE)
+    environment = {"SWDUAL_TEST_PASSED": os.fspath(tmp_path / "passed")}
+    assert run("-n", processes, **environment)[0] == QUICK | {"test_property", "test_seeds"}
+    names, printed = run("-n", processes, "-m", "", **environment)
+    assert names == (ALL - QUICK) | {"test_property", "test_seeds"}
+    assert "SKIPPED [1] tests/test_some.py" in printed
+    assert run("-n", processes, "-m", "")[0] == ALL | {"test_property", "test_seeds"}
 
 
 def test_a_sample_covers_values_or_pairs():

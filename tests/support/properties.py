@@ -26,8 +26,18 @@ def register_profiles() -> None:
     settings.load_profile("ci")
 
 
+class _Calls:
+    """How often a number of examples was scaled in this process."""
+
+    count = 0
+
+
+calls = _Calls()
+
+
 def scaled(count: int) -> int:
     """Scale a number of examples, which is the one of the profile `ci`, to the profile in use."""
+    calls.count += 1
     return max(1, round(count * settings().max_examples / PERCENT["ci"]))
 
 

@@ -7,6 +7,10 @@ their file or folder. A smoke test of each tier runs in any case.
 A test with many cases has the marker ``sample(keep)``: the quick tests are a sample of its cases.
 The other cases are in the tier `exhaustive`. In the same way, ``smoke(keep)`` limits the smoke test
 of a tier to a sample of its cases.
+
+The quick tests write the names of those that passed to the file ``SWDUAL_TEST_PASSED``, if that is
+set. All other runs leave these tests out. Tests whose number of examples depends on the profile are
+not among them, as the quick tests try fewer examples.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support import properties
 
 TIERS = ("cluster", "process", "fuzz", "bench", "exhaustive")
 SIZES = {"values": 1, "pairs": 2}
@@ -31,7 +36,9 @@ class _LeftOut:
 
 
 _left_out = _LeftOut()
+_passed: set[str] = set()
 _SECONDS = pytest.StashKey[float]()
+_COMPLETE = pytest.StashKey[bool]()
 
 
 def sample(cases: list[dict[str, int]], keep: int | str) -> set[int]:
@@ -95,8 +102,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the cases that are in no sample out of the quick tests."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the cases that are in no sample out of the quick tests, and those out that passed."""
     for name in ("sample", "smoke"):
         tests = defaultdict(list)
         for item in items:
@@ -112,6 +119,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             for case in (cases[index] for index in set(range(len(cases))) - chosen):
                 case.add_marker("exhaustive")
                 case.own_markers = [mark for mark in case.own_markers if mark.name != "smoke"]
+    _leave_out_passed(config, items)
+
+
+def _leave_out_passed(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that passed in a run of the quick tests."""
+    path = _passed_path()
+    if path is None or _is_quick(config) or not path.exists():
+        return
+    names = set(path.read_text().splitlines())
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
+    items[:] = [item for item in items if item.nodeid not in names]
+
+
+def _passed_path() -> Path | None:
+    name = os.environ.get("SWDUAL_TEST_PASSED")
+    return None if name is None else Path(name)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Remember the tests that passed, and would try the same examples in any run."""
+    if report.when == "call" and report.passed and ("complete", True) in report.user_properties:
+        _passed.add(report.nodeid)
 
 
 def _place(case: pytest.Function) -> tuple[int, ...]:
@@ -126,9 +155,11 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Tell the first process the count; each worker has seen all tests."""
+    """Tell the first process the count; each worker has seen all tests. Write what passed."""
     if hasattr(session.config, "workerinput"):
         session.config.workeroutput["left_out"] = _left_out.count
+    elif _passed_path() is not None and _is_quick(session.config):
+        _passed_path().write_text("".join(f"{name}\n" for name in sorted(_passed)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -154,17 +185,20 @@ def _cpu_seconds() -> float:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item):
     """Measure a test in CPU seconds, which depend little on what else the machine does."""
-    before = _cpu_seconds()
+    before, calls = _cpu_seconds(), properties.calls.count
     try:
         return (yield)
     finally:
         item.stash[_SECONDS] = _cpu_seconds() - before
+        is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        item.stash[_COMPLETE] = not is_property and properties.calls.count == calls
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     """Fail a quick test that takes more than ``SWDUAL_TEST_SECONDS``, if that is set."""
     report = yield
+    report.user_properties.append(("complete", item.stash.get(_COMPLETE, False)))
     limit = float(os.environ.get("SWDUAL_TEST_SECONDS", "inf"))
     seconds = item.stash.get(_SECONDS, 0.0)
     if report.when == "call" and report.passed and not _tier_of(item) and seconds > limit:
