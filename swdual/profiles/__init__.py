@@ -1,0 +1,14 @@
+"""Profiles: position-specific scores of a query, as PSI-BLAST makes and stores them.
+
+``profile``
+    The scores of a query's positions, and the statistics that belong to them.
+``files``
+    Reads a profile from a file of any known format, and writes one.
+``asn1``
+    PSI-BLAST's checkpoint files: PssmWithParameters as ASN.1 text.
+"""
+
+from swdual.profiles.files import read_profile
+from swdual.profiles.profile import Profile
+
+__all__ = ["Profile", "read_profile"]

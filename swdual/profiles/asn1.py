@@ -1,0 +1,396 @@
+"""PSI-BLAST's checkpoint files: PssmWithParameters as ASN.1 text.
+
+The module of NCBI's specification is scoremat.asn. Scores and frequencies are in columns of 28
+letters, one for each position (`NCBI_LETTERS`), or in rows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.io.text import quote
+from swdual.profiles.profile import LETTERS, UNSCORED, Profile, fill_codes
+from swdual.sequences.alphabet import CODES, INVALID, PROTEIN
+from swdual.sequences.matrices import MAX_MATRIX_SCORE
+from swdual.statistics.karlin_altschul import KarlinAltschul
+
+NCBI_LETTERS = "-ABCDEFGHIKLMNPQRSTVWXYZU*OJ"
+"""Letters by NCBI's codes (NCBIstdaa); older files end before O."""
+
+MIN_NCBI_LETTERS = 26
+
+OPENING = "PssmWithParameters"
+"""The first word of a file."""
+
+MAX_DEPTH = 50
+
+DIGITS = 15
+"""Significant digits of real numbers in files, as psiblast writes them."""
+
+_HEX_WIDTH = 76
+
+_ROWS = [NCBI_LETTERS.index(letter) for letter in PROTEIN.letters]
+_TOKEN = re.compile(
+    r"""
+    \s+
+  | (?P<reals>\{\s*\{\s*-?\d+\s*,\s*\d+\s*,\s*-?\d+\s*\}
+       (?:\s*,\s*\{\s*-?\d+\s*,\s*\d+\s*,\s*-?\d+\s*\})*\s*\})
+  | (?P<integers>\{\s*-?\d+(?:\s*,\s*-?\d+)*\s*\})
+  | (?P<name>[A-Za-z][A-Za-z0-9-]*)
+  | (?P<number>-?\d+)
+  | (?P<string>"(?:[^"]|"")*")
+  | (?P<hex>'[0-9A-Fa-f\s]*'H)
+  | (?P<sign>::=|[{},])
+    """,
+    re.VERBOSE,
+)
+_REAL = re.compile(r"\{\s*(-?\d+)\s*,\s*10\s*,\s*(-?\d+)\s*\}")
+
+
+class _Text:
+    """A parser of ASN.1 values as text.
+
+    A value becomes an array of numbers, a number, a text, bytes, or a dictionary of what has a name
+    in it. A choice, such as ``query seq {...}``, is a dictionary of one.
+    """
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text = text
+        self.path = path
+        self._at = 0
+        self._next()
+
+    def error(self, message: str, at: int | None = None) -> InputError:
+        line = self.text.count("\n", 0, self._start if at is None else at) + 1
+        return InputError(f"not a PSSM of PSI-BLAST: {message}", file=self.path, line=line)
+
+    def _next(self) -> None:
+        """Go to the next token."""
+        while True:
+            self._start = self._at
+            if self._at == len(self.text):
+                self._kind, self._value = "end", "end of file"
+                return
+            match = _TOKEN.match(self.text, self._at)
+            if match is None:
+                raise self.error(f"unexpected {quote(self.text[self._at : self._at + 20])}")
+            self._at = match.end()
+            if match.lastgroup is not None:
+                self._kind, self._value = match.lastgroup, match[0]
+                return
+
+    def take(self, expected: str) -> None:
+        """Go past a token."""
+        if self._value != expected:
+            raise self.error(f"expected {expected!r}, found {quote(self._value)}")
+        self._next()
+
+    def value(self, depth: int = 0) -> Any:
+        """Return the value that begins here, and go past it."""
+        kind, text, start = self._kind, self._value, self._start
+        if depth > MAX_DEPTH:
+            raise self.error("values are nested too deeply")
+        if text == "{":
+            return self._members(depth)
+        if kind in ("sign", "end"):
+            raise self.error(f"expected a value, found {quote(text)}")
+        self._next()
+        if kind == "name":
+            follows = self._value not in (",", "}") and self._kind != "end"
+            return {text: self.value(depth + 1)} if follows else text
+        if kind == "string":
+            return re.sub(r"[\r\n]", "", text[1:-1]).replace('""', '"')
+        if kind == "hex":
+            digits = "".join(text[1:-2].split())
+            if len(digits) % 2:
+                raise self.error("an odd number of hexadecimal digits", start)
+            return bytes.fromhex(digits)
+        if kind == "number":
+            return int(text)
+        return self._numbers(text, start, reals=kind == "reals")
+
+    def _numbers(self, text: str, start: int, *, reals: bool) -> NDArray[Any]:
+        if not reals:
+            numbers = np.array([int(number) for number in text[1:-1].split(",")], object)
+            if max(map(abs, numbers)) >= 2**63:
+                raise self.error("a number is too large", start)
+            return numbers.astype(np.int64)
+        decimals = _REAL.sub(r"\1e\2", text[1:-1])
+        if "{" in decimals:
+            raise self.error("expected numbers in base 10", start)
+        return np.array(decimals.split(","), np.float64)
+
+    def _members(self, depth: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        self.take("{")
+        while self._value != "}":
+            member = self.value(depth + 1)
+            if isinstance(member, dict):
+                found = member | found
+            if self._value != "}":
+                self.take(",")
+        self.take("}")
+        return found
+
+
+def read_asn1(text: str, path: str | os.PathLike[str]) -> Profile:
+    """Return the profile in a checkpoint file of PSI-BLAST.
+
+    Parameters
+    ----------
+    text, path
+        Content of the file; its name, for messages.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, or its profile is not one of proteins.
+    """
+    parser = _Text(text, os.fspath(path))
+    parser.take(OPENING)
+    parser.take("::=")
+    return _Content(parser.value(), parser.path).profile()
+
+
+class _Content:
+    """The values of a file."""
+
+    def __init__(self, values: Any, path: str) -> None:
+        self.path = path
+        self.root = values
+        self.length = self.find(int, "pssm", "numColumns")
+        self.rows = self.find(int, "pssm", "numRows")
+        self.by_row = self.find(str, "pssm", "byRow", default="FALSE") == "TRUE"
+
+    def error(self, message: str) -> InputError:
+        return InputError(f"not a PSSM of PSI-BLAST: {message}", file=self.path)
+
+    def find(self, kind: type, *names: str, default: Any = ...) -> Any:
+        """Return the value at the end of these names."""
+        value = self.root
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+            if value is None:
+                if default is ...:
+                    raise self.error(f"there is no {' '.join(names)}")
+                return default
+        if not isinstance(value, kind):
+            raise self.error(f"{' '.join(names)} is not as expected")
+        return value
+
+    def profile(self) -> Profile:
+        if self.find(str, "pssm", "isProtein", default="TRUE") != "TRUE":
+            raise InputError(
+                "a PSSM of nucleotides; only those of proteins can be used", file=self.path
+            )
+        if not MIN_NCBI_LETTERS <= self.rows <= len(NCBI_LETTERS):
+            raise InputError(
+                f"a PSSM of {self.rows} letters; expected NCBI's {len(NCBI_LETTERS)} of proteins",
+                file=self.path,
+            )
+        codes = self.codes()
+        scores = self.table("finalData", "scores")
+        if scores is None:
+            raise self.error("there are no scores")
+        if scores.dtype != np.int64 or scores.min() < UNSCORED or scores.max() > MAX_MATRIX_SCORE:
+            raise self.error(f"scores must be whole numbers within +-{MAX_MATRIX_SCORE}")
+        return Profile(
+            self.title(),
+            codes,
+            fill_codes(self.letters(scores, UNSCORED).astype(np.int32)),
+            self.frequencies("freqRatios"),
+            self.column("numIndeptObsr"),
+            self.karlin_altschul("lambda", "kappa", "h"),
+            self.karlin_altschul("lambdaUngapped", "kappaUngapped", "hUngapped"),
+            self.find(str, "params", "rpsdbparams", "matrixName", default="BLOSUM62"),
+            self.find(int, "params", "rpsdbparams", "gapOpen", default=11),
+            self.find(int, "params", "rpsdbparams", "gapExtend", default=1),
+            self.frequencies("weightedResFreqsPerPos"),
+            self.column("gaplessColumnWeights"),
+        )
+
+    def codes(self) -> bytes:
+        query = ("pssm", "query", "seq", "inst", "seq-data")
+        coded = self.find(bytes, *query, "ncbistdaa", default=None)
+        if coded is not None:
+            table = "".join(NCBI_LETTERS).ljust(256, "?")
+            letters = "".join(table[code] for code in coded)
+        else:
+            letters = self.find(str, *query, "ncbieaa", default="") or self.find(
+                str, *query, "iupacaa"
+            )
+        codes = PROTEIN.encode(letters)
+        if bytes([INVALID]) in codes:
+            raise self.error(f"the query has the letter {quote(letters[codes.index(INVALID)])}")
+        if len(codes) != self.length:
+            raise self.error(
+                f"the query has {len(codes)} residues, but there are {self.length} columns"
+            )
+        return codes
+
+    def title(self) -> str:
+        title: str = self.find(str, "pssm", "query", "seq", "descr", "title", default="")
+        if title:
+            return title
+        identifier: Any = self.find(object, "pssm", "query", "seq", "id", default="")
+        while isinstance(identifier, dict):
+            identifier = next(iter(identifier.values()), "")
+        return str(identifier)
+
+    def table(self, *names: str) -> NDArray[Any] | None:
+        """Return (L, letters) values."""
+        values = self.find(np.ndarray, "pssm", *names, default=None)
+        if values is None:
+            return None
+        if values.shape != (self.rows * self.length,):
+            raise self.error(
+                f"{names[-1]} has {len(values)} numbers; expected {self.rows} x {self.length}"
+            )
+        if self.by_row:
+            values = values.reshape(self.rows, self.length).T
+        table: NDArray[Any] = values.reshape(self.length, self.rows)
+        return table
+
+    def letters(self, table: NDArray[Any], missing: float) -> NDArray[Any]:
+        """Return (L, letters) values by swdual's codes."""
+        return np.stack(
+            [table[:, row] if row < self.rows else np.full(self.length, missing) for row in _ROWS],
+            axis=1,
+        )
+
+    def frequencies(self, name: str) -> NDArray[np.float64] | None:
+        table = self.table("intermediateData", name)
+        if table is None:
+            return None
+        found = np.zeros((self.length, CODES))
+        found[:, :LETTERS] = self.letters(table, 0.0)
+        return found
+
+    def column(self, name: str) -> NDArray[np.float64] | None:
+        values = self.find(np.ndarray, "pssm", "intermediateData", name, default=None)
+        if values is not None and values.shape != (self.length,):
+            raise self.error(f"{name} has {len(values)} numbers; expected {self.length}")
+        found: NDArray[np.float64] | None = values
+        return found
+
+    def karlin_altschul(self, *names: str) -> KarlinAltschul:
+        return KarlinAltschul(*(self.real("pssm", "finalData", name) for name in names))
+
+    def real(self, *names: str) -> float:
+        """Return a real number, which is a list of mantissa, base and exponent."""
+        parts = self.find(np.ndarray, *names)
+        if parts.shape != (3,) or parts[1] != 10:
+            raise self.error(f"{names[-1]} is not a number in base 10")
+        return float(f"{parts[0]}e{parts[2]}")
+
+
+def format_asn1(profile: Profile) -> Iterator[str]:
+    """Yield the lines of a checkpoint file of PSI-BLAST, without line ends."""
+    length = len(profile)
+    title = re.sub(r"[^ -~]", "#", profile.title).replace('"', '""')
+    table = np.frombuffer(_ncbi_codes(profile.codes), np.uint8)
+    yield f"{OPENING} ::= {{"
+    yield "  pssm {"
+    yield "    isProtein TRUE,"
+    yield f"    numRows {len(NCBI_LETTERS)},"
+    yield f"    numColumns {length},"
+    yield "    byRow FALSE,"
+    yield "    query seq {"
+    yield "      id {"
+    yield '        local str "Query_1"'
+    yield "      },"
+    yield "      descr {"
+    yield f'        title "{title}"'
+    yield "      },"
+    yield "      inst {"
+    yield "        repr raw,"
+    yield "        mol aa,"
+    yield f"        length {length},"
+    yield "        seq-data ncbistdaa '"
+    yield from textwrap.wrap(table.tobytes().hex().upper(), _HEX_WIDTH)
+    yield "'H"
+    yield "      }"
+    yield "    },"
+    known = [
+        (name, values)
+        for name, values in (
+            ("weightedResFreqsPerPos", profile.weights),
+            ("freqRatios", profile.frequencies),
+            ("gaplessColumnWeights", profile.gapless),
+            ("numIndeptObsr", profile.observations),
+        )
+        if values is not None
+    ]
+    if known:
+        yield "    intermediateData {"
+        for k, (name, values) in enumerate(known):
+            yield f"      {name} {{"
+            values = values if values.ndim == 1 else _ncbi_table(values, 0.0)
+            yield from _items(map(_real, values.ravel().tolist()))
+            yield "      }" if k == len(known) - 1 else "      },"
+        yield "    },"
+    yield "    finalData {"
+    yield "      scores {"
+    yield from _items(map(str, _ncbi_table(profile.scores, UNSCORED).ravel().tolist()))
+    yield "      },"
+    gapped, ungapped = profile.gapped, profile.ungapped
+    yield f"      lambda {_real(gapped.lambda_)},"
+    yield f"      kappa {_real(gapped.K)},"
+    yield f"      h {_real(gapped.H)},"
+    yield f"      lambdaUngapped {_real(ungapped.lambda_)},"
+    yield f"      kappaUngapped {_real(ungapped.K)},"
+    yield f"      hUngapped {_real(ungapped.H)}"
+    yield "    }"
+    yield "  },"
+    yield "  params {"
+    yield "    pseudocount 0,"
+    yield "    rpsdbparams {"
+    yield f'      matrixName "{profile.matrix}",'
+    yield f"      gapOpen {profile.gap_open},"
+    yield f"      gapExtend {profile.gap_extend}"
+    yield "    }"
+    yield "  }"
+    yield "}"
+
+
+def _items(values: Iterable[str]) -> Iterator[str]:
+    """Yield values one a line, with commas between them."""
+    previous = None
+    for value in values:
+        if previous is not None:
+            yield f"        {previous},"
+        previous = value
+    yield f"        {previous}"
+
+
+def _real(value: float) -> str:
+    """Return a number as mantissa, base and exponent.
+
+    >>> _real(0.267), _real(0.0), _real(-20.0)
+    ('{ 267, 10, -3 }', '{ 0, 10, 0 }', '{ -2, 10, 1 }')
+    """
+    digits, _, exponent = f"{value:.{DIGITS - 1}e}".partition("e")
+    whole, _, fraction = digits.partition(".")
+    fraction = fraction.rstrip("0")
+    mantissa = int(whole + fraction)
+    return f"{{ {mantissa}, 10, {int(exponent) - len(fraction) if mantissa else 0} }}"
+
+
+def _ncbi_codes(codes: bytes) -> bytes:
+    """Return NCBI's codes of residues."""
+    return codes.translate(bytes(_ROWS).ljust(256, b"\0"))
+
+
+def _ncbi_table(values: NDArray[Any], missing: float) -> NDArray[Any]:
+    """Return the values of each position by NCBI's codes."""
+    table = np.full((len(values), len(NCBI_LETTERS)), missing, values.dtype)
+    table[:, _ROWS] = values[:, :LETTERS]
+    return table

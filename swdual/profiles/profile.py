@@ -1,0 +1,140 @@
+"""The scores of a query's positions, and the statistics that belong to them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.sequences.alphabet import CODES, PROTEIN
+from swdual.statistics.karlin_altschul import KarlinAltschul
+
+UNSCORED = -32768
+"""The score of a letter that a position does not score, as in PSI-BLAST's files: most often B, J,
+Z, U and O."""
+
+LETTERS = len(PROTEIN.letters)
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """A position-specific scoring matrix: the scores of each position of a query.
+
+    ``len(profile)`` is L, the number of positions. The arrays are read-only.
+
+    Parameters
+    ----------
+    title
+        Header line of the query.
+    codes
+        (L,) residue codes of the query.
+    scores
+        (L, 32) int32 score of each position with each residue code. `UNSCORED` where the file has
+        no score. Codes without a letter hold the smallest other score, as in `SubstitutionMatrix`.
+    frequencies
+        (L, 32) float64 frequencies of the amino acids among residues that are aligned with each
+        position, pseudocounts included; 0 in positions without information. PSI-BLAST calls them
+        frequency ratios. None if unknown.
+    observations
+        (L,) float64 independent observations of each position, pseudocounts and the query not
+        included; None if unknown.
+    gapped, ungapped
+        Lambda, K and H of alignments with gaps and without.
+    matrix
+        Name of the substitution matrix that it was made from.
+    gap_open, gap_extend
+        Gap penalties that the statistics with gaps belong to.
+    weights
+        (L, 32) float64 weighted frequencies of the aligned residues alone; None if unknown.
+    gapless
+        (L,) float64 weight of the rows that have a residue at each position and no gap; None if
+        unknown.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit together.
+    """
+
+    title: str
+    codes: bytes = field(repr=False)
+    scores: NDArray[np.int32] = field(repr=False)
+    frequencies: NDArray[np.float64] | None = field(repr=False)
+    observations: NDArray[np.float64] | None = field(repr=False)
+    gapped: KarlinAltschul
+    ungapped: KarlinAltschul
+    matrix: str = "BLOSUM62"
+    gap_open: int = 11
+    gap_extend: int = 1
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+    gapless: NDArray[np.float64] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        length = len(self.codes)
+        if not length:
+            raise InputError("a profile needs at least one position")
+        for name, kind, shape in (
+            ("scores", np.int32, (length, CODES)),
+            ("frequencies", np.float64, (length, CODES)),
+            ("observations", np.float64, (length,)),
+            ("weights", np.float64, (length, CODES)),
+            ("gapless", np.float64, (length,)),
+        ):
+            given = getattr(self, name)
+            if given is None and name != "scores":
+                continue
+            array = np.array(given, kind)
+            if array.shape != shape:
+                raise InputError(f"{name} of a profile: expected shape {shape}, not {array.shape}")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def id(self) -> str:
+        """First word of the title."""
+        return next(iter(self.title.split()), "")
+
+    def write(
+        self, path: str | os.PathLike[str], format: str | None = None, *, force: bool = False
+    ) -> None:
+        """Write the profile to a file.
+
+        Parameters
+        ----------
+        path
+            The file. It appears when it is complete.
+        format
+            "asn" for ASN.1 text, as psiblast's -out_pssm. By default the end of the name tells.
+        force
+            Whether a file that is there is replaced.
+
+        Raises
+        ------
+        InputError
+            If the format is unknown.
+        OutputError
+            If the file cannot be written, or is there already.
+        """
+        from swdual.profiles.files import write_profile
+
+        write_profile(self, path, format, force=force)
+
+
+def fill_codes(scores: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return scores of all codes.
+
+    Parameters
+    ----------
+    scores
+        (L, letters) scores of the letters.
+    """
+    filled = np.empty((len(scores), CODES), np.int32)
+    filled[:, :LETTERS] = scores
+    filled[:, LETTERS:] = scores[scores > UNSCORED].min(initial=0)
+    return filled
