@@ -83,7 +83,13 @@ class Scorer(Protocol):
         ...
 
     def __call__(
-        self, query: bytes, block: int, first: int, last: int, progress: Progress
+        self,
+        query: bytes,
+        block: int,
+        first: int,
+        last: int,
+        progress: Progress,
+        profile: NDArray[np.int32] | None = None,
     ) -> NDArray[np.int32]:
         """Return the Smith-Waterman scores of a query against targets of one block.
 
@@ -97,6 +103,9 @@ class Scorer(Protocol):
             Targets ``first`` to ``last - 1`` of the block, which are in descending length.
         progress
             Receives the cells as they are done.
+        profile
+            (residues, 32) scores of each position of the query with each code, instead of the
+            matrix.
 
         Returns
         -------
@@ -106,6 +115,8 @@ class Scorer(Protocol):
         ------
         EngineError
             If a score is larger than `MAX_SCORE`.
+        InputError
+            If there is a profile, but the backend does not take any.
         """
         ...
 

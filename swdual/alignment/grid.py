@@ -50,6 +50,7 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         goals: NDArray[np.int64],
         query: NDArray[np.int64],
         letters: NDArray[np.int64],
+        chunk: int,
         low: NDArray[np.int8],
         high: NDArray[np.int8],
         tables: NDArray[np.signedinteger],
@@ -79,13 +80,12 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             The first target of each lane, and the target that follows each event; -1 for none.
         goals
             (targets,) the number that each target's best cell has.
-        query, letters, low, high, tables
-            Codes of the query, the different codes among them, and score tables: see `score_kernel`
-            of `swdual.backends._gotoh`.
+        query, letters, chunk, low, high, tables
+            The query, and score tables: see `score_kernel` of `swdual.backends._gotoh`.
         scales
             What stands for score 0, and the first and each further gap residue's cost.
         tile
-            Rows and columns between the lines that are kept, a multiple of four.
+            Rows and columns between the lines that are kept, a multiple of 32.
         H, E, profile, lane_goal, lane_reset, lane_best, lane_rows
             Work space: len(query) vectors, as many, 32 groups, one vector each, and a number for
             each lane.
@@ -117,6 +117,7 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         ge = splat(ge_number, BITS, LANES)
         numbers = (zero, gx, ge)
         blocks = (len(query) + tile - 1) // tile
+        step = min(chunk, tile)
         fresh = True
         event = 0
         missing = len(event_groups)
@@ -130,30 +131,32 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             at = (start + group) * GROUP
             if own:
                 set_own_profile(profile, tables, lane_targets, lane_rows, codes, at, LANES)
-            else:
-                set_profile(profile, letters, low, high, codes, at, BITS, LANES)
             reset = load(lane_reset, 0, LANES)
             goal = load(lane_goal, 0, LANES)
             above = zero
             h = f = (zero, zero, zero, zero)
             for block in range(blocks):
                 last = min((block + 1) * tile, len(query))
-                above, h, f, best = go_down(
-                    query,
-                    block * tile,
-                    last,
-                    profile,
-                    H,
-                    E,
-                    fresh,
-                    reset,
-                    numbers,
-                    above,
-                    h,
-                    f,
-                    zero,
-                    LANES,
-                )
+                best = zero
+                for row in range(block * tile, last, step):
+                    if not own and row % chunk == 0:
+                        set_profile(profile, letters, low, high, row, codes, at, BITS, LANES)
+                    above, h, f, best = go_down(
+                        query,
+                        row,
+                        min(row + step, last),
+                        profile,
+                        H,
+                        E,
+                        fresh,
+                        reset,
+                        numbers,
+                        above,
+                        h,
+                        f,
+                        best,
+                        LANES,
+                    )
                 # `best` restarts with zero in every block, so this asks: does a cell of this group
                 # and block reach its lane's goal? A goal is the best score: no cell is above it.
                 if reaches(best, goal):
@@ -216,7 +219,7 @@ def _number(memory: NDArray[np.int8], size: int, at: int) -> Any:
 
 @native
 def _fill_from_lines(
-    query: NDArray[np.uint8],
+    query: NDArray[np.int64],
     target: NDArray[np.uint8],
     table: NDArray[np.int64],
     numbers: tuple[int, int, int],
@@ -289,7 +292,7 @@ def _fill_from_lines(
 
 @native
 def walk_grid(
-    query: NDArray[np.uint8],
+    query: NDArray[np.int64],
     target: NDArray[np.uint8],
     table: NDArray[np.int64],
     numbers: tuple[int, int, int],
@@ -313,7 +316,7 @@ def walk_grid(
     Parameters
     ----------
     query, target, table
-        Residue codes, and (32, 32) scores.
+        Rows of the table, residue codes, and scores: see `fill_tile`.
     numbers
         What stands for score 0, and the first and each further gap residue's cost.
     goal

@@ -44,9 +44,9 @@ class Walk:
     Parameters
     ----------
     query, target
-        Residue codes.
+        Rows of the table, and residue codes.
     table
-        (32, 32) scores.
+        Scores: see `fill_tile`.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``.
     progress
@@ -55,7 +55,7 @@ class Walk:
 
     def __init__(
         self,
-        query: NDArray[np.uint8],
+        query: NDArray[np.int64],
         target: NDArray[np.uint8],
         table: NDArray[np.int64],
         gap_open: int,
@@ -190,7 +190,7 @@ class _Lines(NamedTuple):
 
 @native
 def fill_band(
-    query: NDArray[np.uint8],
+    query: NDArray[np.int64],
     target: NDArray[np.uint8],
     table: NDArray[np.int64],
     numbers: tuple[int, int, int],

@@ -23,7 +23,7 @@ E_OPENS, F_OPENS = 4, 8
 
 @native
 def fill_tile(
-    query: NDArray[np.uint8],
+    query: NDArray[np.int64],
     target: NDArray[np.uint8],
     table: NDArray[np.int64],
     numbers: tuple[int, int, int],
@@ -40,9 +40,9 @@ def fill_tile(
     Parameters
     ----------
     query, target
-        The residues of its rows and of its columns.
+        The row of the table of each row, and the residue of each column.
     table
-        (32, 32) scores.
+        Scores, each row with the 32 codes: of the codes that a query has, or of its positions.
     numbers
         What stands for score 0, and the costs of a gap's first residue and of each further one.
     goal

@@ -22,7 +22,9 @@ from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import (
     ScoreWidth,
     allocate_aligned,
+    number_rows,
     own_score_widths,
+    read_rows,
     score_widths,
 )
 from swdual.sequences.alphabet import ALIGNMENT, CODES
@@ -41,7 +43,7 @@ class _Pairs(NamedTuple):
     Parameters
     ----------
     query, targets
-        Residue codes that are aligned.
+        Rows of the score tables, and residue codes, that are aligned.
     widths
         The score widths, narrowest first.
     prices
@@ -50,7 +52,7 @@ class _Pairs(NamedTuple):
         Residue codes in which equal letters and positive scores are counted.
     """
 
-    query: NDArray[np.uint8]
+    query: NDArray[np.int64]
     targets: Block
     widths: list[ScoreWidth]
     prices: tuple[int, int]
@@ -86,6 +88,7 @@ class Tracer:
         progress: Progress = lambda cells: None,
         unmasked: bytes | None = None,
         unmasked_targets: Sequence[bytes] | None = None,
+        profile: NDArray[np.int32] | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets, in their order.
 
@@ -102,6 +105,9 @@ class Tracer:
         unmasked, unmasked_targets
             The residue codes of query and targets in which equal letters and positive scores are
             counted; by default `query` and `targets`.
+        profile
+            (residues, 32) scores of each position of the query, instead of the matrix. Positive
+            scores are counted by the matrix, as PSI-BLAST does.
 
         Raises
         ------
@@ -110,6 +116,9 @@ class Tracer:
         """
         scheme, unmasked = self._scheme, query if unmasked is None else unmasked
         prices = scheme.gap_open, scheme.gap_extend
+        widths = self._score_widths
+        if profile is not None:
+            widths = score_widths(scheme, register_bytes(), profile)
         parts, indices = [], []
         for strand in (1, -1):
             here = _by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
@@ -119,8 +128,9 @@ class Tracer:
             if unmasked_targets is not None:
                 shown_block = make_block([unmasked_targets[k] for k in here.tolist()])
             turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
-            letters, shown = (np.frombuffer(turn(codes), np.uint8) for codes in (query, unmasked))
-            pairs = _Pairs(letters, block, self._score_widths, prices, shown, shown_block)
+            rows = number_rows(turn(query), profile)
+            shown = np.frombuffer(turn(unmasked), np.uint8)
+            pairs = _Pairs(rows, block, widths, prices, shown, shown_block)
             traced = self._trace(pairs, scores[here], progress)
             parts.append(traced.reverse_strand(len(query)) if strand < 0 else traced)
             indices.append(here)
@@ -170,7 +180,7 @@ class Tracer:
         prices = gap_open, gap_extend
         widths = own_score_widths(query, block.residues, matrices[here], *prices, register_bytes())
         letters = np.frombuffer(unmasked_query, np.uint8)
-        pairs = _Pairs(query, block, widths, prices, letters, shown)
+        pairs = _Pairs(query.astype(np.int64), block, widths, prices, letters, shown)
         return _in_order([self._trace(pairs, scores[here], progress)], [here], len(targets))
 
     def _trace(self, pairs: _Pairs, scores: NDArray[np.int64], progress: Progress) -> Tracebacks:
@@ -212,7 +222,6 @@ class Tracer:
         packed = pack(targets, chosen, score_width.lanes)
         first_targets, next_targets = packed.lane_targets
         tables = score_width.own_tables(chosen)
-        letters = query.astype(np.int64)
         goals = scores[chosen] + score_width.zero
         numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
         fill = grid_kernel(score_width.bits, score_width.lanes, score_width.own)
@@ -226,7 +235,7 @@ class Tracer:
                 *[score_width.lanes] * 3,
             )
         ]
-        used = np.flatnonzero(np.bincount(letters))
+        given = read_rows(query, score_width)
         for batch in range(len(packed.batch_starts) - 1):
             progress(0)
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
@@ -248,8 +257,7 @@ class Tracer:
                 first_targets[lanes].copy(),
                 next_targets[here],
                 goals,
-                letters,
-                used,
+                *given,
                 score_width.low,
                 score_width.high,
                 tables,

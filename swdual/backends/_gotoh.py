@@ -47,6 +47,7 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         last: int,
         query: NDArray[np.int64],
         letters: NDArray[np.int64],
+        chunk: int,
         low: NDArray[np.int8],
         high: NDArray[np.int8],
         tables: NDArray[np.signedinteger],
@@ -70,8 +71,8 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             The pack: see `Pack`.
         first, last
             Batches to score, `last` excluded.
-        query, letters
-            Codes of the query, and the different codes among them.
+        query, letters, chunk
+            See `QueryRows`.
         low, high
             Score tables: see `ScoreWidth`. Not used if targets have their own.
         tables, first_targets, next_targets
@@ -117,25 +118,30 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
                     set_own_profile(
                         profile, tables, lane_targets, lane_rows, codes, group * GROUP, LANES
                     )
-                else:
-                    set_profile(profile, letters, low, high, codes, group * GROUP, BITS, LANES)
                 reset = load(lane_reset, 0, LANES)
-                _, _, _, best = go_down(
-                    query,
-                    0,
-                    len(query),
-                    profile,
-                    H,
-                    E,
-                    fresh,
-                    reset,
-                    numbers,
-                    zero,
-                    (zero, zero, zero, zero),
-                    (zero, zero, zero, zero),
-                    best,
-                    LANES,
-                )
+                above = zero
+                h = f = (zero, zero, zero, zero)
+                for row in range(0, len(query), chunk):
+                    if not own:
+                        set_profile(
+                            profile, letters, low, high, row, codes, group * GROUP, BITS, LANES
+                        )
+                    above, h, f, best = go_down(
+                        query,
+                        row,
+                        min(row + chunk, len(query)),
+                        profile,
+                        H,
+                        E,
+                        fresh,
+                        reset,
+                        numbers,
+                        above,
+                        h,
+                        f,
+                        best,
+                        LANES,
+                    )
                 if fresh:
                     fresh = False
                     for lane in range(LANES):

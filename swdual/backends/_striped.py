@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.lanes.registers import TABLE_BYTES
+from swdual.lanes.score_widths import ScoreWidth, allocate_aligned
 from swdual.runtime.native import native_family
 from swdual.sequences.alphabet import CODES, PAD
 
@@ -49,6 +49,33 @@ def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
     return codes.reshape(lanes, rows).T.ravel()
 
 
+def stripe_profile(
+    query: NDArray[np.int64], score_width: ScoreWidth, lanes: int
+) -> NDArray[np.signedinteger]:
+    """Return the scores of a query with each code in striped order, filled up with those of `PAD`.
+
+    Parameters
+    ----------
+    query
+        (residues,) rows of the score table.
+    score_width
+        The score table.
+    lanes
+        Scores in a vector.
+
+    Returns
+    -------
+    For each of the 32 codes ``rows * lanes`` scores, in the order of `stripe_query`.
+    """
+    table = score_width.table.astype(score_width.kind)
+    rows = -(-len(query) // lanes)
+    scores = np.full((rows * lanes, CODES), table[0, PAD])
+    scores[: len(query)] = table[query]
+    profile = allocate_aligned(scores.size, score_width.kind)
+    profile.reshape(CODES, rows, lanes)[:] = scores.reshape(lanes, rows, CODES).T
+    return profile
+
+
 @native_family
 def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
     """Return the kernel for one score width.
@@ -67,7 +94,6 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         load,
         maximum,
         reaches,
-        scores,
         shift_lanes,
         splat,
         store,
@@ -82,13 +108,11 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         lengths: NDArray[np.int64],
         targets: NDArray[np.int64],
         query: NDArray[np.uint8],
-        low: NDArray[np.int8],
-        high: NDArray[np.int8],
         tables: NDArray[np.signedinteger],
         scales: tuple[int, int, int, int],
+        profile: NDArray[np.signedinteger],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
-        profile: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
         out: NDArray[np.int32],
     ) -> None:
@@ -100,33 +124,26 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             Codes of a block, and where each target begins and how long it is.
         targets
             Numbers of the targets to score.
-        query
-            What `stripe_query` returned.
-        low, high
-            Score tables of the target's letters: see `ScoreWidth`. Not used if targets have their
-            own.
-        tables
-            The targets' own scores: see `ScoreWidth.own_tables`. Used only if targets have them.
+        query, tables
+            What `stripe_query` returned, and the targets' own scores: see `ScoreWidth.own_tables`.
+            Used only if targets have them.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
-        H, E, profile, lane_best
-            Work space: len(query) numbers, as many, 32 times as many, one vector.
+        profile
+            What `stripe_profile` returned; work space if targets have their own scores.
+        H, E, lane_best
+            Work space: a 32nd part of the profile, as much, one vector.
         out
             ``out[targets]`` receive the scores; -1 where a score is above the limit.
         """
         zero_number, gx_number, ge_number, limit = scales
-        size = len(query)
+        size = len(H)
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)
         one = splat(1, BITS, LANES)
         least = splat(zero_number + gx_number - ge_number, BITS, LANES)
         end = splat(limit + 1, BITS, LANES)
-        if not own:
-            for letter in range(CODES):
-                for v in range(0, size, LANES):
-                    row = scores(low, high, letter * TABLE_BYTES, query, v, BITS, LANES)
-                    store(profile, letter * size + v, row)
         for target in targets:
             position = starts[target]
             last = position + lengths[target]

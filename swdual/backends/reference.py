@@ -7,6 +7,8 @@ matrix, o and x the gap penalties::
     F[i, j] = max(H[i-1, j] - o - x, F[i-1, j] - x)        the query's residue i stands in a gap
     H[i, j] = max(0, H[i-1, j-1] + S[q[i], t[j]], E[i, j], F[i, j])
 
+With a profile, S has a row for each position of the query: S[i, t[j]].
+
 The score is the largest H. O. Gotoh, J. Mol. Biol. 162 (1982) 705-708.
 """
 
@@ -45,16 +47,23 @@ class ReferenceScorer:
         return 0, 2 * 32 * self._database.manifest.longest + 2 * max_range_cost
 
     def __call__(
-        self, query: bytes, block: int, first: int, last: int, progress: Progress
+        self,
+        query: bytes,
+        block: int,
+        first: int,
+        last: int,
+        progress: Progress,
+        profile: NDArray[np.int32] | None = None,
     ) -> NDArray[np.int32]:
         """Return the scores: see `Scorer`."""
+        rows = [self._scores[code] for code in query] if profile is None else profile.tolist()
         targets = self._database.targets(block, first, last)
         prices = self._scheme.gap_open, self._scheme.gap_extend
         out = np.empty(last - first, np.int32)
         for k in range(last - first):
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
-            score = gotoh(query, target, self._scores, *prices, progress)
+            score = gotoh(rows, target, *prices, progress)
             if score > MAX_SCORE:
                 raise EngineError(TOO_LARGE)
             out[k] = score
@@ -62,37 +71,35 @@ class ReferenceScorer:
 
 
 def gotoh(
-    query: bytes,
+    rows: list[list[int]],
     target: bytes,
-    scores: list[list[int]],
     gap_open: int,
     gap_extend: int,
     progress: Progress = lambda cells: None,
 ) -> int:
-    """Return the score of the best local alignment of two sequences of codes.
+    """Return the score of the best local alignment of a query and a target.
 
     `progress` receives the cells row by row, and may raise to stop.
 
     Parameters
     ----------
-    query, target
+    rows
+        The scores of each residue of the query with each code.
+    target
         Residue codes.
-    scores
-        Scores of pairs of codes: ``scores[query code][target code]``.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``.
     progress
         Called with the cells of each row; may raise to stop the work.
 
-    >>> gotoh(bytes([0, 1, 1]), bytes([0, 1]), [[5, -4], [-4, 5]], 1, 1)
+    >>> gotoh([[5, -4], [-4, 5], [-4, 5]], bytes([0, 1]), 1, 1)
     10
     """
     first_gap = gap_open + gap_extend
     row = [0] * (len(target) + 1)
     in_query_gap = [-first_gap] * (len(target) + 1)
     best = 0
-    for residue in query:
-        pair = scores[residue]
+    for pair in rows:
         diagonal = left = 0
         e = -first_gap
         for j, other in enumerate(target, start=1):

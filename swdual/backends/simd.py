@@ -14,12 +14,18 @@ from numpy.typing import NDArray
 
 from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress
 from swdual.backends._gotoh import score_kernel
-from swdual.backends._striped import stripe_query, target_kernel
+from swdual.backends._striped import stripe_profile, stripe_query, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, count_columns, make_block, pack
 from swdual.lanes.registers import COLUMNS, register_bytes, register_count
-from swdual.lanes.score_widths import ScoreWidth, allocate_aligned, score_widths
+from swdual.lanes.score_widths import (
+    ScoreWidth,
+    allocate_aligned,
+    number_rows,
+    read_rows,
+    score_widths,
+)
 from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
 
@@ -70,6 +76,8 @@ class SimdScorer:
         self.width = lanes
         self.score_widths = score_widths(scheme, lanes)
         self._database = database
+        self._scheme = scheme
+        self._profile: tuple[NDArray[np.int32], list[ScoreWidth]] | None = None
         self._kept_bytes = KEPT_BYTES
         self._packs: dict[tuple[int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
@@ -78,10 +86,11 @@ class SimdScorer:
         """Return bytes: see `Scorer.memory`. Packs that are kept are counted by `keep`.
 
         Each caller has H and E of every lane, or those of one target in 32 bits and its query
-        profile; a range as in the file, laid out, and laid out twice more for wider numbers, to
-        compare. A target takes at most four times its cost. Lanes idle beside the longest targets.
+        profile, in two orders; a range as in the file, laid out, and laid out twice more for wider
+        numbers, to compare. A target takes at most four times its cost. Lanes idle beside the
+        longest targets.
         """
-        rows = max(2 * self.width, 4 * (CODES + 2)) + 16
+        rows = max(2 * self.width, 4 * (2 * CODES + 2)) + 16
         idle = min(4 * self.width * self._database.manifest.longest, 64 * max_range_cost)
         return 0, rows * longest_query + 4 * max_range_cost + idle
 
@@ -90,13 +99,19 @@ class SimdScorer:
         self._kept_bytes = max_bytes
 
     def __call__(
-        self, query: bytes, block: int, first: int, last: int, progress: Progress
+        self,
+        query: bytes,
+        block: int,
+        first: int,
+        last: int,
+        progress: Progress,
+        profile: NDArray[np.int32] | None = None,
     ) -> NDArray[np.int32]:
         """Return the scores: see `Scorer`."""
-        letters = np.frombuffer(query, np.uint8).astype(np.int64)
-        narrowest, *wider = self.score_widths
+        rows = number_rows(query, profile)
+        narrowest, *wider = self._find_widths(profile)
         packed = self._pack(block, first, last, narrowest.lanes)
-        scores = self._score(letters, packed, narrowest, progress)
+        scores = self._score(rows, packed, narrowest, progress)
         # Score what is -1 again with wider numbers. These cells were reported before: `progress(0)`
         # reports none, but lets the search stop.
         for score_width in wider:
@@ -106,10 +121,19 @@ class SimdScorer:
             targets = self._database.targets(block, first, last)
             again = _repack(targets, overflowed, score_width, len(query))
             self._database.release()
-            scores[overflowed] = self._score(letters, again, score_width, lambda cells: progress(0))
+            scores[overflowed] = self._score(rows, again, score_width, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
             raise EngineError(TOO_LARGE)
         return scores
+
+    def _find_widths(self, profile: NDArray[np.int32] | None) -> list[ScoreWidth]:
+        """Return the score widths of a query; those of the last profile are kept."""
+        if profile is None:
+            return self.score_widths
+        kept = self._profile
+        if kept is None or kept[0] is not profile:
+            kept = self._profile = profile, score_widths(self._scheme, self.width, profile)
+        return kept[1]
 
     def _pack(self, block: int, first: int, last: int, lanes: int) -> Pack:
         """Return a range of targets interleaved: one thread makes it, others wait for it."""
@@ -200,7 +224,7 @@ def score_pack(
     Parameters
     ----------
     query
-        Codes of the query.
+        Rows of the score table: see `number_rows`.
     packed
         The targets.
     score_width
@@ -228,7 +252,7 @@ def score_pack(
 
 
 def score_targets(
-    query: NDArray[np.uint8],
+    query: NDArray[np.int64],
     targets: Sequence[bytes],
     widths: Sequence[ScoreWidth],
     progress: Progress = lambda cells: None,
@@ -238,7 +262,7 @@ def score_targets(
     Parameters
     ----------
     query, targets
-        Residue codes.
+        Rows of the score tables (see `number_rows`), and residue codes.
     widths
         The score widths to use, narrowest first.
     progress
@@ -251,7 +275,6 @@ def score_targets(
     lengths = np.array([len(codes) for codes in targets], np.int64)
     order = np.argsort(-lengths, kind="stable")
     block = make_block([targets[k] for k in order.tolist()])
-    letters = query.astype(np.int64)
     scores = np.where((lengths > 0) & (len(query) > 0), -1, 0)
     for width in widths:
         left = np.flatnonzero(scores[order] < 0)
@@ -266,7 +289,7 @@ def score_targets(
             sparse = find_sparse(packed, width.bits, len(query)) | one_by_one
             numbers = order[part]
             scores[numbers] = score_pack(
-                letters, packed, width, sparse, lambda _: progress(0), numbers
+                query, packed, width, sparse, lambda _: progress(0), numbers
             )
     return scores
 
@@ -352,7 +375,7 @@ def _score_batches(
     scratch = [allocate_aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
     order = packed.lane_targets if score_width.own else (np.empty(0, np.int64),) * 2
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
-    used = np.flatnonzero(np.bincount(query))
+    given = read_rows(query, score_width)
     # A call takes as many whole batches as fit into `step` column groups, but at least one.
     step = max(1, CALL_CELLS // max(1, len(query) * group))
     while first < last:
@@ -368,8 +391,7 @@ def _score_batches(
             packed.event_targets,
             first,
             after,
-            query,
-            used,
+            *given,
             score_width.low,
             score_width.high,
             tables,
@@ -393,9 +415,14 @@ def _score_each(
     out: NDArray[np.int32],
 ) -> Iterator[int]:
     """Score targets one by one; yield the cells of each call."""
-    codes = stripe_query(query, lanes)
-    sizes = len(codes), len(codes), CODES * len(codes), lanes
-    scratch = [allocate_aligned(size, score_width.kind) for size in sizes]
+    rows = -(-len(query) // lanes) * lanes
+    if score_width.own:
+        codes = stripe_query(query, lanes)
+        profile = allocate_aligned(CODES * rows, score_width.kind)
+    else:
+        codes = np.empty(0, np.uint8)
+        profile = stripe_profile(query, score_width, lanes)
+    scratch = [allocate_aligned(size, score_width.kind) for size in (rows, rows, lanes)]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     cells = packed.lengths[targets] * len(query)
     # A new call begins with each target that takes the sum of cells past a multiple of CALL_CELLS.
@@ -407,10 +434,9 @@ def _score_each(
             packed.lengths,
             call_targets,
             codes,
-            score_width.target_low,
-            score_width.target_high,
             tables,
             numbers,
+            profile,
             *scratch,
             out,
         )

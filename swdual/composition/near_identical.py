@@ -21,7 +21,7 @@ from swdual.alignment.tracebacks import PAIR, QUERY_ONLY
 from swdual.backends.simd import score_targets
 from swdual.composition.sequences import prepare_query
 from swdual.lanes.registers import register_bytes, register_count
-from swdual.lanes.score_widths import score_widths
+from swdual.lanes.score_widths import number_rows, score_widths
 from swdual.runtime.native import native
 from swdual.sequences.matrices import SubstitutionMatrix
 from swdual.sequences.scoring import ScoringScheme
@@ -109,7 +109,7 @@ def find_dense(
     )
     scheme = ScoringScheme(lowered, scheme.gap_open, scheme.gap_extend)
     narrowest = score_widths(scheme, register_bytes() * register_count() // 16)[:1]
-    found = score_targets(np.frombuffer(query, np.uint8), targets, narrowest)
+    found = score_targets(number_rows(query), targets, narrowest)
     dense: NDArray[np.bool_] = (found < 0) | (found >= int(min_score * (1 - shift / least)))
     return dense
 

@@ -51,7 +51,7 @@ def rescore(
     residues, _, _ = join_targets(targets)
     lanes = register_bytes() if lanes is None else lanes
     widths = own_score_widths(query, residues, matrices, gap_open, gap_extend, lanes)
-    scores = score_targets(query, targets, widths, progress)
+    scores = score_targets(query.astype(np.int64), targets, widths, progress)
     if scores.min(initial=0) < 0:
         raise EngineError(TOO_LARGE)
     return scores

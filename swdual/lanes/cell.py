@@ -57,7 +57,9 @@ def cell(
 
 
 @njit(inline="always")
-def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type: ignore[no-untyped-def]
+def set_profile(  # type: ignore[no-untyped-def]
+    profile, letters, low, high, first_row, codes, start, bits, lanes
+):
     """Write the scores of the query's letters with the group of columns at ``codes[start:]``.
 
     Parameters
@@ -68,6 +70,8 @@ def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type
         The codes that the query has.
     low, high
         Score tables: see `ScoreWidth`.
+    first_row
+        The row of the score tables that holds the scores of letter 0.
     codes, start
         Codes of a pack, and where the group begins in them.
     bits, lanes
@@ -76,7 +80,8 @@ def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type
     for letter in letters:
         for column in range(COLUMNS):
             at = column * lanes
-            vector = scores(low, high, letter * TABLE_BYTES, codes, start + at, bits, lanes)
+            row = (first_row + letter) * TABLE_BYTES
+            vector = scores(low, high, row, codes, start + at, bits, lanes)
             store(profile, letter * COLUMNS * lanes + at, vector)
 
 

@@ -14,7 +14,7 @@ from swdual.backends.simd import score_targets
 from swdual.composition.adjuster import Adjusted, AdjustedScores
 from swdual.errors import EngineError
 from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import score_widths
+from swdual.lanes.score_widths import number_rows, score_widths
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.sequences.alphabet import PROTEIN, raise_case
 from swdual.sequences.sequence import Sequence as Query
@@ -156,8 +156,7 @@ def _score_again(
             if strand < 0:
                 codes = scheme.matrix.alphabet.reverse_complement(codes)
             chosen = [targets[k] for k in here.tolist()]
-            letters = np.frombuffer(codes, np.uint8)
-            scores[here] = score_targets(letters, chosen, widths, progress)
+            scores[here] = score_targets(number_rows(codes), chosen, widths, progress)
     if scores.min(initial=0) < 0:
         raise EngineError(TOO_LARGE)
     return scores

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.alignment import rescore, runs
+from oracles.alignment import best_alignment, gapped, rescore, runs, statistics_of
 from support.properties import examples
 from support.traced import oracle, score_in
 
@@ -274,6 +274,84 @@ def test_giants_and_others_stand_in_their_places(monkeypatch):
     monkeypatch.setattr(tracer, "GRID_BYTES", 4 * 60 * 100 * score_width.lanes // tracer.MAX_TILE)
     agree(query, targets, HARD)
     assert long_targets == [200, 150]
+
+
+def profile_oracle(profile, codes, targets, matrix, prices):
+    """Return scores, numbers and operations; letters of the query are private characters."""
+    table, alphabet = profile.tolist(), PROTEIN
+    positions = "".join(chr(0xE000 + i) for i in range(len(profile)))
+    letters = {letter: code for code, letter in enumerate(alphabet.letters)}
+    plain = score_in(ScoringScheme(matrix, *prices))
+    expected = []
+    for target in map(alphabet.decode, targets):
+        found = best_alignment(
+            positions, target, lambda a, b: table[ord(a) - 0xE000][letters[b]], *prices
+        )
+        if found is None:
+            expected.append((0, [0] * 9, []))
+            continue
+        query = alphabet.decode(codes)
+        upper, lower = gapped(
+            query, target, found.operations, found.query_start, found.target_start
+        )
+        counts = statistics_of(upper, lower, plain)
+        ends = found.query_start, found.query_end, found.target_start, found.target_end
+        tallied = counts.length, counts.identities, counts.positives, counts.gap_openings
+        numbers = [*ends, *tallied, counts.gap_residues]
+        expected.append((found.score, numbers, found.operations))
+    return expected
+
+
+def agree_with_profile(seed, length, prices, size=5, factor=1):
+    """Trace the alignments of a random profile; all must be those of the oracle."""
+    rng = np.random.default_rng(seed)
+    matrix = matrices.load("BLOSUM62")
+    profile = (factor * rng.integers(-size, size, (length, CODES))).astype(np.int32)
+    profile[rng.random(profile.shape) < 0.02] = -32768
+    best = profile[:, :20].argmax(axis=1).astype(np.uint8)
+    codes = rng.integers(0, 20, length, np.uint8).tobytes()
+    lengths = rng.integers(1, 2 * length, 12)
+    targets = [related(rng, best.tobytes(), int(n), np.arange(20)) for n in lengths]
+    expected = profile_oracle(profile, codes, targets, matrix, prices)
+    scores = np.array([score for score, _, _ in expected])
+    assert scores.max() > 0
+    found = Tracer(ScoringScheme(matrix, *prices))(
+        codes, targets, scores, np.ones(len(targets), np.int8), profile=profile
+    )
+    for k, (_, numbers, operations) in enumerate(expected):
+        assert (found.numbers[:, k].tolist(), operations_of(found, k)) == (numbers, operations), k
+
+
+@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 70])
+def test_alignments_of_a_profile_are_the_oracles(length, prices):
+    """Coordinates and operations by the profile, identities and positives by the letters."""
+    agree_with_profile(length, length, prices)
+
+
+@pytest.mark.parametrize("factor", [40, 3000])
+def test_profiles_with_large_scores_are_aligned_in_wider_numbers(factor):
+    agree_with_profile(factor, 60, (11 * factor, factor), factor=factor)
+
+
+def test_a_profile_of_more_than_255_positions_is_aligned():
+    agree_with_profile(7, 300, (3, 1))
+
+
+def test_lines_far_apart_give_the_same_alignments_of_a_profile(monkeypatch):
+    """Tiles of 64 and 128 rows, which hold several chunks of positions."""
+    for tile in (64, 128):
+        monkeypatch.setattr(tracer, "MIN_TILE", tile)
+        agree_with_profile(tile, 150, (3, 1))
+
+
+def test_giants_are_aligned_with_a_profile(monkeypatch):
+    monkeypatch.setattr(tracer, "GRID_BYTES", 1)
+    monkeypatch.setattr(long, "PARTS", 3)
+    monkeypatch.setattr(long, "SMALL_CELLS", 20)
+    monkeypatch.setattr(Tracer, "_grids", None)
+    for length, prices in ((40, (3, 1)), (300, (11, 1))):
+        agree_with_profile(length, length, prices)
 
 
 def test_the_end_is_the_smallest_place_in_the_target_then_in_the_query():

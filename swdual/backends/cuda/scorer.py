@@ -19,7 +19,7 @@ from swdual.backends.cuda.cupy_card import open_card
 from swdual.backends.cuda.memory import STAGE_BYTES, OverBudget, Part, Stretch
 from swdual.backends.cuda.pipeline import SLOTS, PartScores, Pipeline
 from swdual.database.database import Database
-from swdual.errors import DeviceError, DeviceMemoryError
+from swdual.errors import DeviceError, DeviceMemoryError, InputError
 from swdual.sequences.scoring import ScoringScheme
 
 logger = logging.getLogger("swdual")
@@ -106,12 +106,20 @@ class CudaScorer:
             self._upcoming = list(upcoming)
 
     def __call__(
-        self, query: bytes, block: int, first: int, last: int, progress: Progress
+        self,
+        query: bytes,
+        block: int,
+        first: int,
+        last: int,
+        progress: Progress,
+        profile: NDArray[np.int32] | None = None,
     ) -> NDArray[np.int32]:
         """Return the scores: see `Scorer`.
 
         Raises
         ------
+        InputError
+            If there is a profile.
         EngineError
             If a score is too large.
         DeviceMemoryError
@@ -119,6 +127,8 @@ class CudaScorer:
         DeviceError
             If the card fails; from then on, always.
         """
+        if profile is not None:
+            raise InputError("GPUs do not search with profiles; use `device='cpu'`")
         results = self._score((query, block, first, last), None, progress)
         return np.concatenate([part_scores.scores for _, part_scores in results])
 
