@@ -154,7 +154,7 @@ class SearchOptions:
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
         always adjusts it. Low-complexity regions of targets are masked. By default 2, as BLAST's;
         0 for nucleotides, for other `stats` than "table", for matrices that are not NCBI's, and if
-        targets are masked.
+        targets are masked. Profiles have 0 only.
     adjust
         With composition-based statistics, the targets whose scores are adjusted: "candidates", or
         "all", which takes far longer.
@@ -338,7 +338,9 @@ class SearchOptions:
         """Return the options as nodes of a cluster need them: without what only the client does."""
         return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
 
-    def parameters(self, scheme: ScoringScheme, strand: str) -> SearchParameters:
+    def parameters(
+        self, scheme: ScoringScheme, strand: str, *, profile: bool = False
+    ) -> SearchParameters:
         """Return what decides about hits, with the defaults that follow from other options.
 
         A field of `SearchParameters` that is named like an option takes the option's value.
@@ -349,6 +351,8 @@ class SearchOptions:
             How letters and gaps are scored.
         strand
             "plus", "minus" or "both".
+        profile
+            Whether the queries are profiles.
         """
         max_target_seqs, evalue = self.max_target_seqs, self.evalue
         if max_target_seqs is None:
@@ -359,11 +363,12 @@ class SearchOptions:
         mode = self.comp_based_stats
         if mode is None:
             masked = (self.db_hard_mask, self.db_soft_mask) != ("none", "none")
-            adjusts = stats == "table" and not masked and is_adjustable(scheme)
+            adjusts = stats == "table" and not (masked or profile) and is_adjustable(scheme)
             mode = COMPOSITION_MODE if adjusts else 0
         own: dict[str, Any] = {
             "scheme": scheme,
             "strand": strand,
+            "profile": profile,
             "stats": stats,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,

@@ -16,6 +16,7 @@ from swdual.hits.fields import FIELDS, check_fields
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
 from swdual.runtime.extras import install_command
+from swdual.statistics.model import SHARED_FACTS
 from swdual.version import __version__
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
         return {"swdual.version": __version__}
     scheme, targets = result.params.scheme, result.targets
     facts = {"method": "none"} if result.statistics is None else result.statistics.facts()
-    if result.params.stats == "fit":  # the rest is of this query only
-        facts = {key: facts[key] for key in ("method", "residues", "sequences") if key in facts}
+    if result.params.stats == "fit" or result.params.profile:  # the rest is of this query only
+        facts = {key: facts[key] for key in SHARED_FACTS if key in facts}
     search = {
         "matrix": scheme.matrix.name,
         "gap_open": scheme.gap_open,

@@ -20,6 +20,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.io.text import pluralize, quote
+from swdual.profiles.query import find_scores
 from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.sequence import Sequence, description, first_word
 from swdual.statistics.model import Statistics
@@ -208,6 +209,7 @@ class QueryResult(SequenceOf[Hit]):
             self.strands,
             unmasked=self.query.unmasked,
             unmasked_targets=unmasked_targets,
+            profile=find_scores(self.query),
         )
 
     def name_hits(

@@ -42,6 +42,8 @@ class SearchParameters:
         Residues that E-values refer to; None takes the database's.
     strand
         The strands that are compared: "plus", "minus" or "both".
+    profile
+        Whether the queries are profiles, whose scores take the place of the matrix.
     min_identity, min_query_cover
         Smallest percentage of equal letters in the alignment, and of the query that it covers.
     top
@@ -71,6 +73,7 @@ class SearchParameters:
     stats: str = "table"
     dbsize: int | None = None
     strand: str = "plus"
+    profile: bool = False
     min_identity: float = 0.0
     min_query_cover: float = 0.0
     top: float | None = None

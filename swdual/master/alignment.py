@@ -16,6 +16,7 @@ from swdual.errors import EngineError
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import number_rows, score_widths
 from swdual.master.context import SearchContext, evaluate_scores, take_log
+from swdual.profiles.query import find_scores
 from swdual.sequences.alphabet import PROTEIN, raise_case
 from swdual.sequences.sequence import Sequence as Query
 
@@ -88,7 +89,9 @@ def align_candidates(
     if not params.rescores:
         assert tracer is not None
         pair = query.unmasked, read.written
-        found = tracer(query.codes, read.scored, scores, strands, progress, *pair)
+        found = tracer(
+            query.codes, read.scored, scores, strands, progress, *pair, find_scores(query)
+        )
         return Traced(len(targets), hit_indices, found, None)
     if params.soft_masking:
         query = query.soften()
@@ -110,7 +113,8 @@ def align_candidates(
         assert tracer is not None
         pair = query.unmasked, hits.written
         best = scores[passing], strands[passing]
-        tracebacks = tracer(query.codes, hits.scored, *best, progress, *pair)
+        profile = find_scores(query)
+        tracebacks = tracer(query.codes, hits.scored, *best, progress, *pair, profile)
     return Traced(len(targets), hit_indices[passing], tracebacks, rescored)
 
 
@@ -147,7 +151,8 @@ def _score_again(
 ) -> NDArray[np.int64]:
     """Return the plain scores of a query with targets, each on the strand of the candidate."""
     scheme = context.params.scheme
-    widths = score_widths(scheme, register_bytes())
+    profile = find_scores(query)
+    widths = score_widths(scheme, register_bytes(), profile)
     scores = np.zeros(len(targets), np.int64)
     for strand in (1, -1):
         here = np.flatnonzero(strands == strand)
@@ -156,7 +161,8 @@ def _score_again(
             if strand < 0:
                 codes = scheme.matrix.alphabet.reverse_complement(codes)
             chosen = [targets[k] for k in here.tolist()]
-            scores[here] = score_targets(number_rows(codes), chosen, widths, progress)
+            rows = number_rows(codes, profile)
+            scores[here] = score_targets(rows, chosen, widths, progress)
     if scores.min(initial=0) < 0:
         raise EngineError(TOO_LARGE)
     return scores
@@ -169,11 +175,11 @@ def _find_hits(
 
     The E-value counts if it is known already: fitted statistics are known when all scores are.
     """
-    params = context.params
+    params, statistics = context.params, context.statistics_of(query)
     passing = rescored.raw >= params.min_raw_score
-    if context.statistics is not None:
+    if statistics is not None:
         lengths = np.array([len(codes) for codes in targets], np.int64)
         unrounded = rescored.unrounded
-        _, log_evalues = evaluate_scores(context.statistics, unrounded, len(query), lengths)
+        _, log_evalues = evaluate_scores(statistics, unrounded, len(query), lengths)
         passing &= log_evalues <= take_log(params.evalue)
     return np.flatnonzero(passing)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
 import xxhash
@@ -23,6 +23,7 @@ from swdual.io.journal import Journal
 from swdual.master.candidates import Scored
 from swdual.master.ranges import Range, TaskId, restore_ranges
 from swdual.master.serialization import TASK, deserialize, read_key
+from swdual.profiles.query import ProfileQuery
 from swdual.sequences.sequence import Sequence as Query
 from swdual.version import __version__
 
@@ -61,6 +62,7 @@ def make_identity(
             query.title.encode(errors="replace"),
             query.codes,
             query.shown.encode(errors="replace"),
+            *_profile_parts(query),
         )
     )
     sections = _digest(section.checksum.encode() for section in database.manifest.sections)
@@ -74,6 +76,13 @@ def make_identity(
         "gapextend": scheme.gap_extend,
         **{name.replace("_", "-"): getattr(params, name) for name in names},
     }
+
+
+def _profile_parts(query: Query) -> Iterator[bytes]:
+    """Yield what a profile adds to the digest of queries."""
+    if isinstance(query, ProfileQuery):
+        yield query.profile.scores.tobytes()
+        yield repr((query.profile.ungapped, query.profile.gapped)).encode()
 
 
 def _digest(parts: Iterable[bytes]) -> str:

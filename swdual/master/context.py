@@ -24,8 +24,11 @@ from swdual.master.task import Progress
 from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker
+from swdual.profiles.query import ProfileQuery, find_scores
 from swdual.sequences.sequence import Sequence
+from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.model import Statistics
+from swdual.statistics.table import TableStatistics
 
 CUTOFF_MARGIN = 1.0
 """ln of the safety factor with which the E-value limit becomes a score cutoff; exact filtering
@@ -43,9 +46,9 @@ EVALUATED_AT_ONCE = 1 << 15
 class SearchContext:
     """What all queries of a search share; `setup` makes it, every worker thread calls `score`.
 
-    Threads share it without a lock. They only read it, except `cutoffs`: threads that compute the
-    same entry at once store the same value. The scheduler adds to `failed_workers` with its own
-    lock held; the next batch reads them.
+    Threads share it without a lock. They only read it, except `cutoffs` and `profile_statistics`:
+    threads that compute the same entry at once store equal values. The scheduler adds to
+    `failed_workers` with its own lock held; the next batch reads them.
 
     Parameters
     ----------
@@ -79,13 +82,16 @@ class SearchContext:
     failed_workers
         Numbers of the workers that get no more tasks.
     cutoffs
-        The smallest score that can reach the E-value limit, for each length of a query.
+        The smallest score that can reach the E-value limit, for each length of a query and its
+        statistics.
+    profile_statistics
+        What evaluates the scores of queries that are profiles, by their parameters.
     """
 
     database: Database
     workers: list[Worker]
     params: SearchParameters
-    statistics: Statistics | None
+    statistics: TableStatistics | None
     shuffled: tuple[Database, Scorer] | None
     tracer: Tracer | None
     adjuster: Adjuster | None
@@ -98,7 +104,10 @@ class SearchContext:
     sample: UnadjustedSample | None
     checkpoint: Checkpoint | None = None
     failed_workers: set[int] = field(default_factory=set)
-    cutoffs: dict[int, int] = field(default_factory=dict)
+    cutoffs: dict[tuple[int, Statistics], int] = field(default_factory=dict)
+    profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul | None], TableStatistics] = field(
+        default_factory=dict
+    )
 
     @property
     def has_segments(self) -> bool:
@@ -155,21 +164,22 @@ class SearchContext:
         DatabaseError
             If the database was changed during the search.
         """
-        codes, scorer = query.codes, worker.scorer
-        cutoff = self._cutoff(len(codes))
+        scorer = worker.scorer
+        statistics = self.statistics_of(query)
+        cutoff = self._cutoff(query, statistics)
         counts = None
         if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
             scores, strands, positions = self._score_best(
-                scorer, codes, target_range, cutoff, progress
+                scorer, query.codes, target_range, cutoff, progress
             )
         else:
-            scores, strands = self._score_all(scorer, codes, target_range, progress)
+            scores, strands = self._score_all(scorer, query, target_range, progress)
             positions = np.arange(target_range.first, target_range.last)
         # The block is checked when it is looked up. Looked up after scoring, a file that changed
         # meanwhile is noticed before its scores are used.
         block = self.database.block(target_range.block)
         if self.verification is not None:
-            strand_codes = [codes for _, codes in self.list_strands(codes)]
+            strand_codes = [codes for _, codes in self.list_strands(query.codes)]
             self.verification.check(
                 worker,
                 query,
@@ -189,8 +199,8 @@ class SearchContext:
         candidates = Candidates(
             scores, block.ordinals[positions], block.lengths[positions], strands
         )
-        if self.statistics is not None and math.isfinite(self.params.candidate_evalue):
-            candidates = self._select_significant(candidates, len(codes), self.statistics)
+        if statistics is not None and math.isfinite(self.params.candidate_evalue):
+            candidates = self._select_significant(candidates, len(query), statistics)
         cutoff = max(cutoff, self._top_cutoff(candidates))
         return Scored(select_best(candidates, self.params.max_candidates, cutoff), counts)
 
@@ -221,14 +231,15 @@ class SearchContext:
             return 0
         return score_cutoff(int(candidates.scores.max()), params.top)
 
-    def _cutoff(self, query_length: int) -> int:
+    def _cutoff(self, query: Sequence, statistics: Statistics | None) -> int:
         """Return the score cutoff of a query: no target below it can become a hit."""
         cutoff = self.params.candidate_raw_score
-        if self.statistics is None or not math.isfinite(self.params.candidate_evalue):
+        if statistics is None or not math.isfinite(self.params.candidate_evalue):
             return cutoff
-        if query_length not in self.cutoffs:
-            self.cutoffs[query_length] = self._find_cutoff(query_length, self.statistics)
-        return max(cutoff, self.cutoffs[query_length])
+        key = len(query), statistics
+        if key not in self.cutoffs:
+            self.cutoffs[key] = self._find_cutoff(*key)
+        return max(cutoff, self.cutoffs[key])
 
     def _find_cutoff(self, query_length: int, statistics: Statistics) -> int:
         """Return a score below which no target reaches the E-value limit, whatever its length.
@@ -261,15 +272,15 @@ class SearchContext:
         return low
 
     def _score_all(
-        self, scorer: Scorer, codes: bytes, target_range: Range, progress: Progress
+        self, scorer: Scorer, query: Sequence, target_range: Range, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """Return (targets,) scores of the better strand, and (targets,) which it is: 1 or -1."""
-        (first, query), *other = self.list_strands(codes)
+        (first, codes), *other = self.list_strands(query.codes)
         bounds = target_range.block, target_range.first, target_range.last
-        scores = scorer(query, *bounds, progress)
+        scores = scorer(codes, *bounds, progress, find_scores(query))
         strands = np.full(len(scores), first, np.int8)
-        for strand, query in other:
-            other_scores = scorer(query, *bounds, progress)
+        for strand, codes in other:
+            other_scores = scorer(codes, *bounds, progress)
             better = other_scores > scores
             scores[better], strands[better] = other_scores[better], strand
         return scores, strands
@@ -300,13 +311,15 @@ class SearchContext:
         best = order[np.unique(positions[order], return_index=True)[1]]
         return scores[best], strands[best], positions[best]
 
-    def statistics_of(self, codes: bytes, counts: NDArray[np.int64] | None) -> Statistics | None:
+    def statistics_of(
+        self, query: Sequence, counts: NDArray[np.int64] | None = None
+    ) -> Statistics | None:
         """Return the statistics of one query.
 
         Parameters
         ----------
-        codes
-            The query's residue codes.
+        query
+            The query.
         counts
             With fitted statistics: the histogram of all its scores, to be fitted.
 
@@ -316,18 +329,23 @@ class SearchContext:
             If its scores cannot be fitted.
         """
         if counts is None:
-            return self.statistics
+            if self.statistics is None or not isinstance(query, ProfileQuery):
+                return self.statistics
+            key = query.list_parameters(self.params.scheme)
+            if key not in self.profile_statistics:
+                self.profile_statistics[key] = self.statistics.of_profile(*key)
+            return self.profile_statistics[key]
         from swdual.statistics.fit import fit, histogram
 
         if self.shuffled is not None:
             database, scorer = self.shuffled
             for target_range in cut(database, 1):
-                scores, _ = self._score_all(scorer, codes, target_range, lambda cells: None)
+                scores, _ = self._score_all(scorer, query, target_range, lambda cells: None)
                 counts = counts + histogram(scores, database.lengths(target_range.block))
         database = self.database
         residues = self.params.dbsize or database.residues
         sequences = max(1, round(len(database) * residues / database.residues))
-        return fit(counts, len(codes), residues, sequences, database.alphabet)
+        return fit(counts, len(query), residues, sequences, database.alphabet)
 
 
 def evaluate_scores(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from swdual.backend import Device
 from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
@@ -19,6 +21,8 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import Mask, parse_mask
 from swdual.master.memory import limit_to_memory
 from swdual.options import STORED_MASKS, SearchOptions
+from swdual.profiles.profile import Profile
+from swdual.profiles.query import ProfileQuery, list_profiles
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
@@ -72,21 +76,29 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     """
     typed = any(isinstance(x, str) and x == "-" for x in (query_source, database_source))
     dbtype, on_invalid, limit = options.dbtype, options.on_invalid, options.memory_limit
+    profiles = list_profiles(query_source)
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
         database = open_database(database_source, on_invalid, dbtype, limit)
         strand = choose_strand(database, options.strand)
-        queries = read_queries(
-            query_source,
-            database,
-            dbtype,
-            on_invalid,
-            limit,
-            parse_mask(options.mask, "mask"),
-            options.lcase_masking,
+        queries: list[Sequence] = (
+            read_profiles(profiles, database, options)
+            if profiles
+            else read_queries(
+                query_source,
+                database,
+                dbtype,
+                on_invalid,
+                limit,
+                parse_mask(options.mask, "mask"),
+                options.lcase_masking,
+            )
         )
+    matrix = options.matrix
+    if profiles and matrix is None and options.task is None:
+        matrix = profiles[0].matrix
     scheme = make_scoring_scheme(
         database,
-        options.matrix,
+        matrix,
         options.gap_open,
         options.gap_extend,
         options.reward,
@@ -95,7 +107,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     if options.stats != "none":
         require_negative_mean(scheme.matrix)
-    params = options.parameters(scheme, strand)
+    params = options.parameters(scheme, strand, profile=bool(profiles))
     logger.debug(
         "scheme: %s, gap open %d, gap extend %d; E-values: %s",
         scheme.matrix.name,
@@ -309,6 +321,75 @@ def read_queries(
             pluralize(sum(bool(query.shown) for query in queries), "query", "queries"),
         )
     return queries
+
+
+def read_profiles(
+    profiles: list[Profile], database: Database, options: SearchOptions
+) -> list[Sequence]:
+    """Return profiles as queries.
+
+    Parameters
+    ----------
+    profiles
+        The profiles.
+    database
+        What is searched.
+    options
+        All options of the search.
+
+    Raises
+    ------
+    InputError
+        If they were made from several matrices, the database holds nucleotides, or an option is not
+        for profiles.
+    """
+    if database.alphabet is not PROTEIN:
+        raise InputError(
+            f"a profile scores proteins, but {database.name} holds nucleotides; search a database "
+            "of proteins"
+        )
+    if options.comp_based_stats:
+        raise InputError(
+            f"`comp_based_stats={options.comp_based_stats}` adjusts the scores of a substitution "
+            "matrix, but a profile has its own; use `comp_based_stats=0`"
+        )
+    if options.mask != "none" or options.lcase_masking:
+        name = "mask" if options.mask != "none" else "lcase_masking"
+        raise InputError(
+            f"`{name}` masks the letters of queries, but a profile is compared by its scores; "
+            "leave it out"
+        )
+    names = list(dict.fromkeys(profile.matrix for profile in profiles))
+    if len(names) > 1:
+        raise InputError(
+            f"the profiles were made from {' and '.join(names)}; search those of one matrix at a "
+            "time"
+        )
+    logger.debug("queries: %s", pluralize(len(profiles), "profile", "profiles"))
+    return [*map(ProfileQuery.of, profiles)]
+
+
+def choose_device_for_profiles(device: str | Iterable[Device]) -> str | tuple[Device, ...]:
+    """Return the devices of a search with profiles: CPUs only.
+
+    Parameters
+    ----------
+    device
+        The option of this name. "auto" becomes "cpu".
+
+    Raises
+    ------
+    InputError
+        If it names GPUs.
+    """
+    if device in ("auto", "cpu"):
+        return "cpu"
+    if not isinstance(device, str):
+        devices = tuple(device)
+        if all(each.kind == "cpu" for each in devices):
+            return devices
+        device = ", ".join(each.name for each in devices if each.kind != "cpu")
+    raise InputError(f"`device` is {device!r}, but only CPUs search with profiles; use 'cpu'")
 
 
 def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:

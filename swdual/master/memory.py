@@ -80,6 +80,9 @@ GRID_CELL_BYTES = 8
 SHARE_BYTES = 8
 """An alignment task, relative to the cost of its targets."""
 
+PROFILE_BYTES, PROFILE_TABLE_BYTES = 128, 1300
+"""Each position of a profile: its scores, and the score tables that a worker makes of them."""
+
 PAIR_BYTES = 480
 """Each residue of a pair that is too large for the lanes: lines of its matrices."""
 
@@ -113,6 +116,8 @@ class Needs:
         Whether scores are adjusted for composition.
     fitted
         Whether E-values are fitted.
+    profile
+        Whether the queries are profiles.
     held
         Bytes that the process held before the search, besides the packages that every search loads.
     """
@@ -125,6 +130,7 @@ class Needs:
     traced: bool = True
     adjusted: bool = False
     fitted: bool = False
+    profile: bool = False
     held: int = 0
 
     @property
@@ -299,6 +305,8 @@ def _memory(needs: Needs, part: float) -> Memory:
     finest = len(blocks) + math.ceil(needs.cost / MIN_RANGE_RESIDUES) + pool
     coarsest = len(blocks) + math.ceil(needs.cost / max_range_cost)
     tasks = max(min(max_tasks, batch_queries * finest), batch_queries * coarsest)
+    residue_bytes = RESIDUE_BYTES + needs.profile * PROFILE_BYTES
+    tables = needs.profile * PROFILE_TABLE_BYTES * needs.longest_query
     shared, own = _scoring(needs, max_range_cost)
     tracing = _tracing(needs, grid, share) if needs.traced or needs.adjusted else 0
     ranges = 0
@@ -311,10 +319,12 @@ def _memory(needs: Needs, part: float) -> Memory:
     held = database.held_bytes
     memory = Memory(
         program=PROGRAM_BYTES + needs.held,
-        queries=RESIDUE_BYTES * sum(needs.query_lengths) + QUERY_BYTES * count,
+        queries=residue_bytes * sum(needs.query_lengths) + QUERY_BYTES * count,
         database=held + input_order,
         ranges=ranges,
-        workers=shared + pool * WORKER_BYTES + sum(max(scoring, tracing) for scoring in own),
+        workers=shared
+        + pool * (WORKER_BYTES + tables)
+        + sum(max(scoring, tracing) for scoring in own),
         hits=batch_queries * (needs.kept * HIT_BYTES + max_completed * completed)
         + counts
         + SHOWN_BYTES

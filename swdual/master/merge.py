@@ -240,7 +240,7 @@ class HitMerger:
         context, query = self._context, self._queries[number]
         scores, ordinals, lengths, strands = candidates
         try:
-            statistics = context.statistics_of(query.codes, self._counts.pop(number, None))
+            statistics = context.statistics_of(query, self._counts.pop(number, None))
         except StatisticsUnavailable as error:
             logger.warning("query %s has no E-values: %s", query.id, error)
             statistics = None

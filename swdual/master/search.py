@@ -18,7 +18,7 @@ from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity, make_identity
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
-from swdual.master.inputs import SearchInputs, read_inputs
+from swdual.master.inputs import SearchInputs, choose_device_for_profiles, read_inputs
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.pipeline import run_pipeline
 from swdual.master.threads import ThreadExecutor
@@ -26,6 +26,7 @@ from swdual.master.weak_queries import warn_of_low_complexity, warn_of_weak_quer
 from swdual.master.worker import Worker
 from swdual.options import Progress, SearchOptions
 from swdual.sequences.sequence import Sequence
+from swdual.statistics.model import SHARED_FACTS
 
 logger = logging.getLogger("swdual")
 
@@ -123,6 +124,8 @@ class Search:
     @cached_property
     def _context(self) -> SearchContext:
         options = self.options
+        if self.params.profile:
+            options = replace(options, device=choose_device_for_profiles(options.device))
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, options.task
@@ -187,12 +190,13 @@ class Search:
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""
         statistics = self._context.statistics
-        if statistics is not None:
-            return statistics.facts()
         if self.params.stats == "none":
             return {"method": "none"}
+        if statistics is not None and not self.params.profile:
+            return statistics.facts()
         residues = self.params.dbsize or self.database.residues
-        return {"method": "fit", "residues": residues, "sequences": len(self.database)}
+        shared = self.params.stats, residues, len(self.database)
+        return dict(zip(SHARED_FACTS, shared, strict=True))
 
     def results(self) -> Iterator[QueryResult]:
         """Run the search and yield its results."""

@@ -247,6 +247,7 @@ def estimate_needs(
         traced=options.finds_alignments or params.rescores,
         adjusted=params.adjusts,
         fitted=fitted,
+        profile=params.profile,
         held=held,
     )
 

@@ -13,6 +13,7 @@ from swdual.errors import EngineError
 from swdual.master.ranges import Range
 from swdual.master.task import Progress
 from swdual.master.worker import Worker
+from swdual.profiles.query import find_scores
 from swdual.sequences.sequence import Sequence, first_word
 
 SEED = 0x5EED
@@ -84,10 +85,11 @@ class Verification:
         first = self.database.manifest.blocks[target_range.block].first
         drawn = self.draw_targets(number) - first
         scores, positions = claim
+        profile = find_scores(query)
         for target in drawn[(target_range.first <= drawn) & (drawn < target_range.last)].tolist():
             bounds = target_range.block, target, target + 1
             right = max(
-                int(self.definition(codes, *bounds, lambda cells: progress(0))[0])
+                int(self.definition(codes, *bounds, lambda cells: progress(0), profile)[0])
                 for codes in strands
             )
             claimed = scores[positions == target].tolist()

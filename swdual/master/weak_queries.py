@@ -12,6 +12,7 @@ from swdual.database.database import Database
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.masking.mask import DEFAULT_METHODS, parse_mask
+from swdual.profiles.query import find_scores
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.model import Statistics
@@ -59,7 +60,7 @@ def warn_of_weak_queries(
     if not weak:
         return
     short = SHORT_TASKS[database.alphabet.name]
-    other = "" if task == short else f"`task={short!r}` or "
+    other = "" if params.profile or task == short else f"`task={short!r}` or "
     logger.warning(
         "%s that only nearly perfect matches reach an E-value of %g: %s; use %sa larger `evalue`",
         pluralize(
@@ -104,7 +105,8 @@ def find_low_complexity(
     """Return the identifiers of queries that are mostly of low complexity.
 
     These are queries of which BLAST's masks, SEG or DUST, mask at least `LOW_COMPLEXITY`. There are
-    none where queries are masked, scores are adjusted, or E-values are not those of the table.
+    none where queries are masked or profiles, scores are adjusted, or E-values are not those of the
+    table.
     Queries behind the first `CHECKED_RESIDUES` residues are not looked at.
 
     Parameters
@@ -113,7 +115,7 @@ def find_low_complexity(
         The search.
     """
     is_masked = params.mask != "none" or params.lcase_masking or params.db_mask is not None
-    if is_masked or params.adjusts or params.stats != "table":
+    if is_masked or params.adjusts or params.profile or params.stats != "table":
         return []
     mask = parse_mask(DEFAULT_METHODS[database.alphabet.name], "mask")
     found = []
@@ -158,8 +160,12 @@ def find_weak_queries(
     known: dict[tuple[int, int], bool] = {}
     weak = []
     for query in queries:
-        letters = np.bincount(np.frombuffer(query.codes, np.uint8), minlength=CODES)
-        score = int(HIT_SHARE * (letters[:CODES] @ best))
+        profile = find_scores(query)
+        if profile is None:
+            letters = np.bincount(np.frombuffer(query.codes, np.uint8), minlength=CODES)
+            score = int(HIT_SHARE * (letters[:CODES] @ best))
+        else:
+            score = int(HIT_SHARE * np.maximum(profile.max(axis=1).astype(np.int64), 0).sum())
         if score >= SURE_SCORE:
             continue
         key = score, len(query.codes)

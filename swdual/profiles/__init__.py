@@ -6,6 +6,8 @@
     Reads a profile from a file of any known format, and writes one.
 ``asn1``
     PSI-BLAST's checkpoint files: PssmWithParameters as ASN.1 text.
+``query``
+    A profile as the query of a search.
 """
 
 from swdual.profiles.files import read_profile

@@ -24,6 +24,10 @@ class Evaluation(NamedTuple):
     log_evalues: NDArray[np.float64]
 
 
+SHARED_FACTS = ("method", "residues", "sequences")
+"""The facts that are the same for all queries, whatever their statistics."""
+
+
 class Statistics(Protocol):
     """Turns raw scores into bit scores and E-values."""
 

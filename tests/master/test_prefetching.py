@@ -36,7 +36,7 @@ class Ahead:
     def prefetch(self, upcoming):
         self.told.append(list(upcoming))
 
-    def __call__(self, query, block, first, last, progress):
+    def __call__(self, query, block, first, last, progress, profile=None):
         self.asked.append((query, block, first, last))
         return self._score(query, block, first, last, progress)
 

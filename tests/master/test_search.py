@@ -278,7 +278,7 @@ def test_an_interrupt_stops_a_worker_between_calls_of_the_kernel(monkeypatch, da
     reports = []
 
     def bind(database, scheme):
-        def scorer(query, block, first, last, progress):
+        def scorer(query, block, first, last, progress, profile):
             for _ in range(10_000):
                 progress(1)
                 reports.append(1)

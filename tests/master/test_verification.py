@@ -29,7 +29,7 @@ class Liar(simd.SimdScorer):
         super().__init__(database, scheme, 16)
         self._targets, self._ordinal, self._difference = database, ordinal, difference
 
-    def __call__(self, query, block, first, last, progress):
+    def __call__(self, query, block, first, last, progress, profile=None):
         scores = super().__call__(query, block, first, last, progress)
         ordinals = self._targets.block(block).ordinals[first:last]
         scores[ordinals == self._ordinal] += self._difference

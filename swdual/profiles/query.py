@@ -1,0 +1,74 @@
+"""A profile as the query of a search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.profiles.profile import Profile
+from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence
+from swdual.statistics.karlin_altschul import KarlinAltschul
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class ProfileQuery(Sequence):
+    """A query whose positions have scores of their own: its letters are only shown and counted.
+
+    Parameters
+    ----------
+    profile
+        The scores of its positions, and their statistics.
+    """
+
+    profile: Profile = field(kw_only=True)
+
+    @classmethod
+    def of(cls, profile: Profile) -> Self:
+        """Return a profile as a query. It holds what a search needs: scores and statistics."""
+        needed = replace(profile, frequencies=None, observations=None, weights=None, gapless=None)
+        return cls(profile.title, profile.codes, profile=needed)
+
+    def list_parameters(
+        self, scheme: ScoringScheme
+    ) -> tuple[KarlinAltschul, KarlinAltschul | None]:
+        """Return the parameters of the profile without gaps, and with those of a scheme if known.
+
+        Parameters
+        ----------
+        scheme
+            The matrix and the gap penalties of the search.
+        """
+        profile = self.profile
+        made_for = profile.matrix, profile.gap_open, profile.gap_extend
+        is_known = made_for == (scheme.matrix.name, scheme.gap_open, scheme.gap_extend)
+        return profile.ungapped, profile.gapped if is_known else None
+
+
+def find_scores(query: Sequence) -> NDArray[np.int32] | None:
+    """Return the (residues, 32) scores of the positions of a query; None if it has letters only."""
+    return query.profile.scores if isinstance(query, ProfileQuery) else None
+
+
+def list_profiles(source: Any) -> list[Profile]:
+    """Return the profiles that the queries of a search are; nothing if they are sequences.
+
+    Parameters
+    ----------
+    source
+        As the queries of `swdual.search`.
+
+    Raises
+    ------
+    InputError
+        If some are profiles and others are not.
+    """
+    items = source if isinstance(source, list | tuple) else [source]
+    profiles = [item for item in items if isinstance(item, Profile)]
+    if profiles and len(profiles) < len(items):
+        raise InputError("the queries are profiles and sequences; search them one after the other")
+    return profiles
