@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from swdual.hits.query_result import QueryResult
     from swdual.master.search import Search
     from swdual.planning.timing import Timing
+    from swdual.profiles import Profile
 
 logger = logging.getLogger("swdual")
 
@@ -45,7 +46,8 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 
 
 GROUPS = {
-    "Input": "query db dbtype on_invalid mask lcase_masking soft_masking db_hard_mask db_soft_mask",
+    "Input": "query db pssm dbtype on_invalid mask lcase_masking soft_masking db_hard_mask "
+    "db_soft_mask",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
@@ -58,6 +60,7 @@ EXAMPLES = """
 swdual search queries.fasta proteins.fasta -e 1e-5 -o hits.tsv
 swdual search queries.fasta proteins.db -k 10 -f "6 std qcovhsp stitle"
 swdual search genes.fasta genomes.fasta -f 0 | less
+swdual search --pssm family.asn proteins.db -o hits.tsv
 """
 
 
@@ -82,6 +85,13 @@ swdual search genes.fasta genomes.fasta -f 0 | less
     blast="-db -subject",
     type=click.Path(allow_dash=True),
     help="Database, same as the second argument.",
+)
+@option(
+    "--pssm",
+    blast="-in-pssm",
+    type=click.Path(),
+    metavar="FILE",
+    help="Search with a profile instead of queries: psiblast's checkpoint file (-out_pssm).",
 )
 @option(
     "-f",
@@ -264,6 +274,7 @@ def command(
     files: tuple[str, ...],
     query: str | None,
     db: str | None,
+    pssm: str | None,
     outfmt: str | None,
     out: str,
     header: bool | None,
@@ -279,7 +290,8 @@ def command(
     """Find the best hits of each query in a database by exact Smith-Waterman alignment.
 
     QUERIES is a FASTA or FASTQ file, compressed or not, or "-" for standard input. DB is a
-    database that 'swdual makedb' wrote, or a FASTA file.
+    database that 'swdual makedb' wrote, or a FASTA file. With --pssm, a profile takes the place of
+    QUERIES.
 
     Hits are ordered by score; equal scores are in the order of the database's input. E-values are
     those of BLAST, with composition-based statistics for proteins: the raw score is rounded then,
@@ -297,13 +309,16 @@ def command(
     if cluster is None:
         options["threads"] = limit_threads(options["threads"])
     names = list(files)
-    query = query if query is not None else names.pop(0) if names else None
-    db = db if db is not None else names.pop(0) if names else None
-    if query is None or db is None or names:
+    if query is None and pssm is None and names:
+        query = names.pop(0)
+    if db is None and names:
+        db = names.pop(0)
+    if pssm is not None and (query is not None or names):
+        raise click.UsageError("--pssm takes the place of queries; give one of them.")
+    if (query is None and pssm is None) or db is None or names:
         raise click.UsageError("Name one file of queries and one database.")
     if query == db == "-":
         raise click.UsageError("Only one of queries and database can be standard input.")
-    from pathlib import Path
 
     from swdual.api import identify_search, prepare_search
     from swdual.hits.search_parameters import ALIGNMENT_FILTERS
@@ -325,7 +340,7 @@ def command(
     completion = None if journal is None else Completion(out, journal, chosen)
     if resume and completion is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
-    source = query if query == "-" else Path(query)
+    source = _find_queries(query, pssm)
     options["mask"] = read_mask(options["mask"])
     options["align"] = chosen.needs_alignment or align == "all"
     if resume and completion is not None and not force and completion.has_output():
@@ -341,7 +356,7 @@ def command(
 
         silence_dask_logs()
     _refuse_shared_output([os.fspath(path) for path in (out, trace, gantt, journal) if path])
-    inputs = (query, db)
+    inputs = [path for path in (query, pssm, db) if path is not None]
     replaced = force or (resume and completion is not None and completion.is_interrupted())
 
     def keep_record(descriptor: int) -> None:
@@ -384,6 +399,18 @@ def command(
         if trace is not None:
             drawings.pop().write(json.dumps(timing.trace()).encode())
     _log_summary(timing, results, search, on_nodes=cluster is not None)
+
+
+def _find_queries(query: str | None, pssm: str | None) -> Path | str | Profile:
+    """Return the queries for `swdual.search`: a file, "-", or the profile in the file `pssm`."""
+    from pathlib import Path
+
+    if pssm is not None:
+        from swdual.profiles import read_profile
+
+        return read_profile(pssm)
+    assert query is not None
+    return query if query == "-" else Path(query)
 
 
 def _journal_path(out: str) -> Path | None:
