@@ -47,6 +47,8 @@ class CompositionTables:
         (20,) their marginals.
     lambda_
         Nats in one unit of the matrix's own scores, without gaps.
+    ratios
+        (27, 27) frequency ratios: how much more often pairs of letters are aligned than by chance.
     scores
         (27, 27) ``SCALE / lambda_ * ln(frequency ratio)`` of pairs of letters, in units of
         ``1 / SCALE``, not rounded.
@@ -60,6 +62,7 @@ class CompositionTables:
     joint: NDArray[np.float64]
     background: NDArray[np.float64]
     lambda_: float
+    ratios: NDArray[np.float64]
     scores: NDArray[np.float64]
     start: NDArray[np.int32]
     gap_open: int
@@ -85,12 +88,13 @@ def find_tables(scheme: ScoringScheme) -> CompositionTables:
             f"(only for those of {', '.join(_ncbi())}), so it cannot be adjusted to compositions; "
             "use `comp_based_stats=0`"
         )
-    joint, background, lambda_, scores, start = _matrix_tables(name)
+    joint, background, lambda_, ratios, scores, start = _matrix_tables(name)
     return CompositionTables(
         name,
         joint,
         background,
         lambda_,
+        ratios,
         scores,
         start,
         SCALE * scheme.gap_open,
@@ -122,6 +126,7 @@ def _matrix_tables(
     NDArray[np.float64],
     float,
     NDArray[np.float64],
+    NDArray[np.float64],
     NDArray[np.int32],
 ]:
     """Return all that does not depend on the gap penalties, as read-only arrays."""
@@ -133,9 +138,9 @@ def _matrix_tables(
     letters = len(scores)
     # Halves are rounded away from zero, as NCBI does.
     start[:letters, :letters] = np.trunc(scores + np.copysign(0.5, scores))
-    for array in (joint, background, scores, start):
+    for array in (joint, background, ratios, scores, start):
         array.setflags(write=False)
-    return joint, background, lambda_, scores, start
+    return joint, background, lambda_, ratios, scores, start
 
 
 def _unfold(rows: list[list[float]]) -> NDArray[np.float64]:

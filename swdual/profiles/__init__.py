@@ -2,6 +2,18 @@
 
 ``profile``
     The scores of a query's positions, and the statistics that belong to them.
+``build``
+    Computes a profile from a multiple alignment.
+``weights``
+    Rows of a multiple alignment, purged and weighted.
+``frequencies``
+    Frequencies of amino acids at each position: observations and pseudocounts.
+``scaling``
+    Scores from frequencies, scaled so that their lambda is the substitution matrix's.
+``karlin``
+    Lambda, K and H of these scores.
+``letters``
+    PSI-BLAST's numbers of letters.
 ``files``
     Reads a profile from a file of any known format, and writes one.
 ``asn1``

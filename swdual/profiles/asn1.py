@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.text import quote
-from swdual.profiles.profile import LETTERS, UNSCORED, Profile, fill_codes
-from swdual.sequences.alphabet import CODES, INVALID, PROTEIN
+from swdual.profiles.letters import NCBI_LETTERS, number_as_ncbi, order_as_ncbi, order_by_code
+from swdual.profiles.profile import UNSCORED, Profile, lowest_score
+from swdual.sequences.alphabet import INVALID, PROTEIN
 from swdual.sequences.matrices import MAX_MATRIX_SCORE
 from swdual.statistics.karlin_altschul import KarlinAltschul
 
-NCBI_LETTERS = "-ABCDEFGHIKLMNPQRSTVWXYZU*OJ"
-"""Letters by NCBI's codes (NCBIstdaa); older files end before O."""
-
 MIN_NCBI_LETTERS = 26
+"""Older files end before O."""
 
 OPENING = "PssmWithParameters"
 """The first word of a file."""
@@ -37,7 +36,7 @@ DIGITS = 15
 
 _HEX_WIDTH = 76
 
-_ROWS = [NCBI_LETTERS.index(letter) for letter in PROTEIN.letters]
+
 _TOKEN = re.compile(
     r"""
     \s+
@@ -197,7 +196,7 @@ class _Content:
                 file=self.path,
             )
         codes = self.codes()
-        scores = self.table("finalData", "scores")
+        scores = self.table(UNSCORED, "finalData", "scores")
         if scores is None:
             raise self.error("there are no scores")
         if scores.dtype != np.int64 or scores.min() < UNSCORED or scores.max() > MAX_MATRIX_SCORE:
@@ -205,7 +204,7 @@ class _Content:
         return Profile(
             self.title(),
             codes,
-            fill_codes(self.letters(scores, UNSCORED).astype(np.int32)),
+            order_by_code(scores.astype(np.int32), lowest_score(scores)),
             self.frequencies("freqRatios"),
             self.column("numIndeptObsr"),
             self.karlin_altschul("lambda", "kappa", "h"),
@@ -221,8 +220,7 @@ class _Content:
         query = ("pssm", "query", "seq", "inst", "seq-data")
         coded = self.find(bytes, *query, "ncbistdaa", default=None)
         if coded is not None:
-            table = "".join(NCBI_LETTERS).ljust(256, "?")
-            letters = "".join(table[code] for code in coded)
+            letters = coded.translate(NCBI_LETTERS.encode().ljust(256, b"?")).decode()
         else:
             letters = self.find(str, *query, "ncbieaa", default="") or self.find(
                 str, *query, "iupacaa"
@@ -245,8 +243,8 @@ class _Content:
             identifier = next(iter(identifier.values()), "")
         return str(identifier)
 
-    def table(self, *names: str) -> NDArray[Any] | None:
-        """Return (L, letters) values."""
+    def table(self, missing: float, *names: str) -> NDArray[Any] | None:
+        """Return (L, 28) values by NCBI's codes."""
         values = self.find(np.ndarray, "pssm", *names, default=None)
         if values is None:
             return None
@@ -254,25 +252,14 @@ class _Content:
             raise self.error(
                 f"{names[-1]} has {len(values)} numbers; expected {self.rows} x {self.length}"
             )
-        if self.by_row:
-            values = values.reshape(self.rows, self.length).T
-        table: NDArray[Any] = values.reshape(self.length, self.rows)
-        return table
-
-    def letters(self, table: NDArray[Any], missing: float) -> NDArray[Any]:
-        """Return (L, letters) values by swdual's codes."""
-        return np.stack(
-            [table[:, row] if row < self.rows else np.full(self.length, missing) for row in _ROWS],
-            axis=1,
-        )
+        shape = (self.rows, self.length) if self.by_row else (self.length, self.rows)
+        table = values.reshape(shape)
+        ends = (0, 0), (0, len(NCBI_LETTERS) - self.rows)
+        return np.pad(table.T if self.by_row else table, ends, constant_values=missing)
 
     def frequencies(self, name: str) -> NDArray[np.float64] | None:
-        table = self.table("intermediateData", name)
-        if table is None:
-            return None
-        found = np.zeros((self.length, CODES))
-        found[:, :LETTERS] = self.letters(table, 0.0)
-        return found
+        table = self.table(0.0, "intermediateData", name)
+        return None if table is None else order_by_code(table.astype(np.float64), 0.0)
 
     def column(self, name: str) -> NDArray[np.float64] | None:
         values = self.find(np.ndarray, "pssm", "intermediateData", name, default=None)
@@ -296,7 +283,7 @@ def format_asn1(profile: Profile) -> Iterator[str]:
     """Yield the lines of a checkpoint file of PSI-BLAST, without line ends."""
     length = len(profile)
     title = re.sub(r"[^ -~]", "#", profile.title).replace('"', '""')
-    table = np.frombuffer(_ncbi_codes(profile.codes), np.uint8)
+    residues = number_as_ncbi(profile.codes).tobytes().hex().upper()
     yield f"{OPENING} ::= {{"
     yield "  pssm {"
     yield "    isProtein TRUE,"
@@ -315,7 +302,7 @@ def format_asn1(profile: Profile) -> Iterator[str]:
     yield "        mol aa,"
     yield f"        length {length},"
     yield "        seq-data ncbistdaa '"
-    yield from textwrap.wrap(table.tobytes().hex().upper(), _HEX_WIDTH)
+    yield from textwrap.wrap(residues, _HEX_WIDTH)
     yield "'H"
     yield "      }"
     yield "    },"
@@ -333,13 +320,13 @@ def format_asn1(profile: Profile) -> Iterator[str]:
         yield "    intermediateData {"
         for k, (name, values) in enumerate(known):
             yield f"      {name} {{"
-            values = values if values.ndim == 1 else _ncbi_table(values, 0.0)
+            values = values if values.ndim == 1 else order_as_ncbi(values, 0.0)
             yield from _items(map(_real, values.ravel().tolist()))
             yield "      }" if k == len(known) - 1 else "      },"
         yield "    },"
     yield "    finalData {"
     yield "      scores {"
-    yield from _items(map(str, _ncbi_table(profile.scores, UNSCORED).ravel().tolist()))
+    yield from _items(map(str, order_as_ncbi(profile.scores, UNSCORED).ravel().tolist()))
     yield "      },"
     gapped, ungapped = profile.gapped, profile.ungapped
     yield f"      lambda {_real(gapped.lambda_)},"
@@ -382,15 +369,3 @@ def _real(value: float) -> str:
     fraction = fraction.rstrip("0")
     mantissa = int(whole + fraction)
     return f"{{ {mantissa}, 10, {int(exponent) - len(fraction) if mantissa else 0} }}"
-
-
-def _ncbi_codes(codes: bytes) -> bytes:
-    """Return NCBI's codes of residues."""
-    return codes.translate(bytes(_ROWS).ljust(256, b"\0"))
-
-
-def _ncbi_table(values: NDArray[Any], missing: float) -> NDArray[Any]:
-    """Return the values of each position by NCBI's codes."""
-    table = np.full((len(values), len(NCBI_LETTERS)), missing, values.dtype)
-    table[:, _ROWS] = values[:, :LETTERS]
-    return table

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.sequences.alphabet import CODES, PROTEIN
+from swdual.sequences.alphabet import CODES
 from swdual.statistics.karlin_altschul import KarlinAltschul
 
 UNSCORED = -32768
 """The score of a letter that a position does not score, as in PSI-BLAST's files: most often B, J,
 Z, U and O."""
-
-LETTERS = len(PROTEIN.letters)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,15 +124,6 @@ class Profile:
         write_profile(self, path, format, force=force)
 
 
-def fill_codes(scores: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return scores of all codes.
-
-    Parameters
-    ----------
-    scores
-        (L, letters) scores of the letters.
-    """
-    filled = np.empty((len(scores), CODES), np.int32)
-    filled[:, :LETTERS] = scores
-    filled[:, LETTERS:] = scores[scores > UNSCORED].min(initial=0)
-    return filled
+def lowest_score(scores: NDArray[np.integer]) -> int:
+    """Return the smallest score of a letter, at most 0: that of codes without a letter."""
+    return int(scores[scores != UNSCORED].min(initial=0))
