@@ -98,7 +98,6 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "best-hit-overhang": Refused("no hit is left out for another; filter the table"),
     "best-hit-score-edge": Refused("no hit is left out for another; filter the table"),
     "remote": Refused("the search runs on this machine, or with --cluster on yours"),
-    "in-pssm": Refused("queries are sequences; swdual searches with no profiles"),
     # Masks.
     "filtering-db": Refused(_NO_FILTER),
     "window-masker-db": Refused(_NO_FILTER),

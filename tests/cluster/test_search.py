@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import swdual
@@ -9,6 +10,9 @@ from swdual.cluster import partition
 from swdual.database.database import Database
 from swdual.database.mapping import MemoryFile
 from swdual.master import setup
+from swdual.profiles import Profile
+from swdual.sequences.alphabet import CODES
+from swdual.statistics.karlin_altschul import KarlinAltschul
 
 pytestmark = pytest.mark.cluster
 
@@ -77,6 +81,25 @@ def both(run, here):
 def test_proteins_are_found_as_on_one_machine(both, data, pair, options):
     local, there = both(pair, data / "q.fa", data / "d.db", *options)
     assert there == local
+
+
+@pytest.mark.smoke(1)
+def test_a_profile_finds_there_what_it_finds_here(data, pair):
+    """Its scores travel with the tasks: the letters, all A, would score otherwise."""
+    rng = np.random.default_rng(1)
+    statistics = KarlinAltschul(0.267, 0.05, 0.14), KarlinAltschul(0.318, 0.15, 0.4)
+    scores = rng.integers(-6, 5, (60, CODES))
+    profile = Profile("drawn", bytes(60), scores, None, None, *statistics)
+    options = {"evalue": 1e6, "max_target_seqs": 40, "verify": 2}
+    here, there = (
+        [
+            (hit.id, hit.score, hit.evalue, hit.alignment.btop)
+            for hit in swdual.search(profile, data / "d.db", cluster=cluster, **options)[0]
+        ]
+        for cluster in (None, pair.address)
+    )
+    assert len(here) > 10
+    assert there == here
 
 
 STORED = {
