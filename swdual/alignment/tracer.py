@@ -22,8 +22,8 @@ from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import (
     ScoreWidth,
     allocate_aligned,
-    own_score_widths,
     score_widths,
+    score_widths_per_target,
 )
 from swdual.sequences.alphabet import ALIGNMENT, CODES
 from swdual.sequences.scoring import ScoringScheme
@@ -168,7 +168,9 @@ class Tracer:
             for sequences in (targets, unmasked_targets)
         )
         prices = gap_open, gap_extend
-        widths = own_score_widths(query, block.residues, matrices[here], *prices, register_bytes())
+        widths = score_widths_per_target(
+            query, block.residues, matrices[here], *prices, register_bytes()
+        )
         letters = np.frombuffer(unmasked_query, np.uint8)
         pairs = _Pairs(query, block, widths, prices, letters, shown)
         return _in_order([self._trace(pairs, scores[here], progress)], [here], len(targets))
@@ -211,11 +213,11 @@ class Tracer:
         query, targets, kind = pairs.query, pairs.targets, score_width.kind
         packed = pack(targets, chosen, score_width.lanes)
         first_targets, next_targets = packed.lane_targets
-        tables = score_width.own_tables(chosen)
+        target_tables = score_width.target_tables(chosen)
         letters = query.astype(np.int64)
         goals = scores[chosen] + score_width.zero
         numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
-        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.own)
+        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.per_target)
         rows = len(query) * score_width.lanes
         scratch = [
             allocate_aligned(size, kind)
@@ -252,7 +254,7 @@ class Tracer:
                 used,
                 score_width.low,
                 score_width.high,
-                tables,
+                target_tables,
                 numbers,
                 tile,
                 *scratch,

@@ -14,7 +14,7 @@ from swdual.composition.adjust import adjust
 from swdual.composition.rescore import rescore
 from swdual.composition.tables import SCALE, find_tables
 from swdual.errors import EngineError
-from swdual.lanes.score_widths import own_score_widths
+from swdual.lanes.score_widths import score_widths_per_target
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST
 
@@ -148,7 +148,7 @@ def test_only_scores_beyond_16_bits_are_computed_in_32(scored):
         matrix[code, code] = score
     query = b"\0" * 230
     letters = np.frombuffer(query, np.uint8)
-    width = own_score_widths(letters, letters, matrix[np.newaxis], *PLAIN, 128)[0]
+    width = score_widths_per_target(letters, letters, matrix[np.newaxis], *PLAIN, 128)[0]
     limit = width.limit - width.zero
     assert limit >= 2000 * SCALE
     whole, rest = divmod(limit - 2, largest)
@@ -179,7 +179,9 @@ def test_scores_of_pairs_beyond_16_bits_are_computed_in_32(largest, scored):
 def test_the_longest_targets_are_scored_one_by_one(rows):
     """Only where most lanes would idle beside them."""
     letters = np.zeros(rows, np.uint8)
-    width = own_score_widths(letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64)[0]
+    width = score_widths_per_target(
+        letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64
+    )[0]
     long_ones, short_ones = [30_000, 29_000], [400] * 400
     assert simd.count_alone(np.array(long_ones + short_ones), rows, width) == 2
     assert simd.count_alone(np.array(short_ones), rows, width) == 0

@@ -19,7 +19,7 @@ from swdual.composition.rescore import rescore
 from swdual.composition.sequences import prepare_query
 from swdual.composition.tables import SCALE, find_tables
 from swdual.errors import EngineError
-from swdual.lanes.score_widths import own_score_widths
+from swdual.lanes.score_widths import score_widths_per_target
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
 
@@ -192,7 +192,9 @@ def test_scores_around_the_limit_of_16_bits():
     matrices = adjust(query, targets, TABLES, 2).matrices
     scores = agree_with_walk(query, targets, matrices, USUAL)
     letters = prepare_query(query)
-    narrow = own_score_widths(letters, letters, matrices, TABLES.gap_open, TABLES.gap_extend, 64)[0]
+    narrow = score_widths_per_target(
+        letters, letters, matrices, TABLES.gap_open, TABLES.gap_extend, 64
+    )[0]
     assert scores.min() < narrow.limit - narrow.zero < scores.max()
 
 
