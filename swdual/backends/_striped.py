@@ -11,7 +11,7 @@ vectors and the profile of a letter is read in order. The recurrence and its num
     F = max(F - ge, h)                         for the next row, since F - gx <= F - ge
 
 A lane begins each column as if nothing came from the lane above. What did come is run down again
-afterwards, for as long as any F exceeds by its next gap price what the row has from elsewhere.
+afterwards, for as long as any F exceeds by its next gap cost what the row has from elsewhere.
 """
 
 from __future__ import annotations

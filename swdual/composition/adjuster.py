@@ -220,8 +220,8 @@ class Adjuster:
         matrices: NDArray[np.int32],
         progress: Progress,
     ) -> NDArray[np.int64]:
-        prices = self._tables.gap_open, self._tables.gap_extend
-        return rescore(prepare_query(query), masked, matrices, *prices, progress)
+        gap_penalties = self._tables.gap_open, self._tables.gap_extend
+        return rescore(prepare_query(query), masked, matrices, *gap_penalties, progress)
 
     def _trace(
         self,

@@ -63,7 +63,7 @@ def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
     """
     # Let q and t be the residues of both that are aligned; t is at least `span`. The score is at
     # least `least` for each of the fewer ones: at least least * span, unless q < span. Then it is
-    # at most the best sum of q consecutive letters of the query less the price of a gap of t - q
+    # at most the best sum of q consecutive letters of the query less the cost of a gap of t - q
     # residues, and this bound reaches least * q only from some q on.
     least = MIN_BITS * math.log(2) / lambda_
     span = max(1, min(len(query), MIN_SPAN) - 1)

@@ -1,7 +1,7 @@
 """The recurrence of one vector of cells, and what its numbers stand for.
 
 Numbers are kept with a wrapping arithmetic and shifted so that `zero`, not 0, stands for score 0.
-E and F are kept *plus* the price of a gap's first residue (gx; ge is that of each further one), so
+E and F are kept *plus* the cost of a gap's first residue (gx; ge is that of each further one), so
 that a cell takes nine operations, none of them saturating::
 
     u = max(E, F)

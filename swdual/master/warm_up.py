@@ -71,9 +71,9 @@ def compile_adjustments() -> None:
         adjusted = adjuster.adjust(codes, [codes], np.array([score]))
         adjuster.trace(Sequence("query", codes), [codes], adjusted)
     letters = np.frombuffer(codes, np.uint8)
-    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
     for width in score_widths_per_target(
-        letters, letters, adjusted.matrices, *prices, register_bytes()
+        letters, letters, adjusted.matrices, *gap_penalties, register_bytes()
     ):
         packed = pack(make_block([codes]), np.zeros(1, np.int64), width.lanes)
         for one_by_one in (True, False):
