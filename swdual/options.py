@@ -200,8 +200,8 @@ class SearchOptions:
         Targets of each query whose scores the backend "reference" computes again, at about two
         million cells a second; the first that differs ends the search.
     adjust_sample
-        Pairs of a query and a target that is no candidate, drawn at random among all queries, to be
-        adjusted as well: `QueryResult.adjustment_counts` then tell about how many hits
+        Pairs of a query and a target that is not a candidate, drawn at random among all queries, to
+        be adjusted as well: `QueryResult.adjustment_counts` then tell about how many hits
         ``adjust="all"`` would add. The hits stay the same.
     journal
         A file that what is found is kept in until all has been handed on. It is deleted then, but
