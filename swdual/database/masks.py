@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.layout import MAX_MASKS
+from swdual.database.writing import pad_lengths
 from swdual.errors import InputError
 from swdual.io.text import quote, sanitize
 from swdual.masking.mask import Mask, parse_mask
-from swdual.sequences.alphabet import ALIGNMENT, LOWER, Alphabet
+from swdual.sequences.alphabet import LOWER, Alphabet
 from swdual.sequences.sequence import Batch, decode_header, first_word
 from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
 
@@ -151,7 +152,7 @@ def _mark(
 
 def _starts(batch: Batch) -> NDArray[np.int64]:
     """Return where each record of a batch begins in its codes."""
-    padded: NDArray[np.int64] = batch.lengths + -batch.lengths % ALIGNMENT
+    padded = pad_lengths(batch.lengths)
     starts: NDArray[np.int64] = np.cumsum(padded) - padded
     return starts
 
@@ -192,10 +193,7 @@ def find_intervals(
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(mark, *pair) for pair in pairwise(edges.tolist())]:
             done.result()
-    count = collect_intervals(marked, starts, lengths, LOWER, np.empty((0, 3), np.uint32))
-    intervals = np.empty((count, 3), np.uint32)
-    collect_intervals(marked, starts, lengths, LOWER, intervals)
-    return intervals
+    return collect_intervals(marked, starts, lengths, LOWER)
 
 
 class MaskedRecord(NamedTuple):
