@@ -18,7 +18,7 @@ from swdual.backend import Device
 from swdual.composition.tables import is_adjustable
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
-from swdual.masking.mask import parse_mask
+from swdual.masking.mask import STORED_MASKS, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
@@ -42,8 +42,6 @@ COMPOSITION_MODES = (0, 1, 2, 3)
 
 COMPOSITION_MODE = 2
 """Default of `comp_based_stats` where scores can be adjusted."""
-STORED_MASKS = ("stored", "lcase", "file")
-"""Values of `db_hard_mask` and `db_soft_mask` that are no methods."""
 
 ADJUST = ("candidates", "all")
 """Values of `adjust`."""

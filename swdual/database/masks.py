@@ -22,13 +22,10 @@ from swdual.database.layout import MAX_MASKS
 from swdual.database.writing import pad_lengths
 from swdual.errors import InputError
 from swdual.io.text import quote, sanitize
-from swdual.masking.mask import Mask, parse_mask
+from swdual.masking.mask import FILE, LOWER_CASE, Mask, parse_mask
 from swdual.sequences.alphabet import LOWER, Alphabet
 from swdual.sequences.sequence import Batch, decode_header, first_word
 from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
-
-LOWER_CASE, FILE = "lcase", "file"
-"""Names of the masks that no method finds: letters in lower case, and intervals of a file."""
 
 MAX_THREADS = 4
 """Threads that find masks at most; each has some batches in memory."""
