@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,9 @@ from swdual.errors import InputError
 from swdual.io.text import quote, sanitize
 from swdual.masking.mask import FILE, LOWER_CASE, Mask, parse_mask
 from swdual.sequences.alphabet import LOWER, Alphabet
+from swdual.sequences.interval_file import read_intervals
 from swdual.sequences.sequence import Batch, decode_header, first_word
-from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
+from swdual.sequences.stream import Source
 
 MAX_THREADS = 4
 """Threads that find masks at most; each has some batches in memory."""
@@ -35,9 +35,6 @@ MASKING_BYTES = 96 << 20
 
 PARTS_OF_THREAD = 8
 """Parts of a block for each thread that masks it, so that no thread waits long for the others."""
-
-MAX_LINE_BYTES = 1 << 20
-"""Bytes of a line of a file of intervals."""
 
 
 @dataclass(frozen=True)
@@ -191,68 +188,6 @@ def find_intervals(
         for done in [pool.submit(mark, *pair) for pair in pairwise(edges.tolist())]:
             done.result()
     return collect_intervals(marked, starts, lengths, LOWER)
-
-
-class MaskedRecord(NamedTuple):
-    """The intervals of a sequence in a file: its line and title, and line, start and end of each.
-
-    Starts count from 0; ends are the letters behind the last ones.
-    """
-
-    line: int
-    title: str
-    intervals: list[tuple[int, int, int]]
-
-
-def read_intervals(source: Source) -> Iterator[MaskedRecord]:
-    """Yield the sequences of a file of intervals, as ``swdual mask -f interval`` writes them.
-
-    Parameters
-    ----------
-    source
-        The file: a line ``>title`` for each sequence, then lines ``first - last`` from 0.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or has other lines.
-    """
-    record: MaskedRecord | None = None
-    for number, line in enumerate(_lines(source), start=1):
-        text = decode_header(line).strip()
-        if text.startswith(">"):
-            if record is not None:
-                yield record
-            record = MaskedRecord(number, text[1:].strip(), [])
-        elif text:
-            first, dash, last = text.partition(" - ")
-            numbers = all(x.isascii() and x.isdigit() and len(x) < 19 for x in (first, last))
-            if record is None or not dash or not numbers or int(first) > int(last):
-                raise InputError(
-                    f"expected '>' and a title, or an interval such as '3 - 9', found "
-                    f"{quote(text)}; write the file with 'swdual mask -f interval'",
-                    file=os.fspath(source),
-                    line=number,
-                )
-            record.intervals.append((number, int(first), int(last) + 1))
-    if record is not None:
-        yield record
-
-
-def _lines(source: Source) -> Iterator[bytes]:
-    """Yield the lines of a file, compressed or not."""
-    held = b""
-    with open_source(source) as (stream, compression):
-        try:
-            for piece in pieces(stream):
-                *lines, held = (held + piece).split(b"\n")
-                yield from lines
-                if len(held) > MAX_LINE_BYTES:
-                    raise InputError("has lines of more than 1 MiB", file=os.fspath(source))
-        except ReadFailure as failure:
-            raise read_error(source, compression, 0, failure.cause) from failure
-    if held:
-        yield held
 
 
 class _FileMask:
