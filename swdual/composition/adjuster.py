@@ -94,14 +94,26 @@ class AdjustedScores(NamedTuple):
 
 
 class Adjusted(NamedTuple):
-    """Adjusted scores, and the (targets, 32, 32) matrices that they were computed with."""
+    """Adjusted scores, and what they were computed with.
+
+    Parameters
+    ----------
+    scores
+        The scores.
+    matrices
+        (targets, 32, 32) scores of query codes with target codes, in units of 1 / `SCALE`.
+    masked
+        Residue codes of the targets: masked, unless they are nearly identical to the query.
+    """
 
     scores: AdjustedScores
     matrices: NDArray[np.int32]
+    masked: Sequence[bytes]
 
     def take(self, indices: NDArray[np.int64]) -> Self:
-        """Return the scores and matrices of some of the targets."""
-        return type(self)(self.scores.take(indices), self.matrices[indices])
+        """Return the same of some of the targets."""
+        masked = [self.masked[k] for k in indices.tolist()]
+        return type(self)(self.scores.take(indices), self.matrices[indices], masked)
 
 
 class Adjuster:
@@ -165,7 +177,7 @@ class Adjuster:
         progress(0)
         scaled = self._score(query, chosen, matrices, progress)
         kinds[identical] |= UNMASKED
-        return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices)
+        return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, chosen)
 
     def trace(
         self,
@@ -173,7 +185,6 @@ class Adjuster:
         targets: Sequence[bytes],
         adjusted: Adjusted,
         progress: Progress = lambda cells: None,
-        masked: Sequence[bytes] | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets that were adjusted.
 
@@ -187,12 +198,9 @@ class Adjuster:
             The result of `adjust` for these targets.
         progress
             Called with 0 now and then; may raise to stop the work.
-        masked
-            As for `adjust`.
         """
-        scores, matrices = adjusted
-        chosen = self._mask_again(targets, scores.adjustments, masked)
-        return self._trace(query, targets, chosen, matrices, scores.scaled, progress)
+        scores, matrices, masked = adjusted
+        return self._trace(query, targets, masked, matrices, scores.scaled, progress)
 
     def align(
         self, query: Query, targets: Sequence[bytes], adjustments: NDArray[np.int8]
@@ -208,7 +216,9 @@ class Adjuster:
         adjustments
             (targets,) how they were adjusted.
         """
-        masked = self._mask_again(targets, adjustments)
+        masked = mask_targets(targets)
+        for k in np.flatnonzero(adjustments & UNMASKED).tolist():
+            masked[k] = targets[k]
         matrices = adjust(query.codes, masked, self._tables, self._mode).matrices
         scaled = self._score(query.codes, masked, matrices, lambda cells: None)
         return self._trace(query, targets, masked, matrices, scaled, lambda cells: None)
@@ -243,18 +253,6 @@ class Adjuster:
             targets,
             progress,
         )
-
-    @staticmethod
-    def _mask_again(
-        targets: Sequence[bytes],
-        adjustments: NDArray[np.int8],
-        masked: Sequence[bytes] | None = None,
-    ) -> list[bytes]:
-        """Return targets as they were masked when they got their adjustments."""
-        chosen = [*(mask_targets(targets) if masked is None else masked)]
-        for k in np.flatnonzero(adjustments & UNMASKED).tolist():
-            chosen[k] = targets[k]
-        return chosen
 
     def _find_near_identical(
         self,
