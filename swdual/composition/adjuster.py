@@ -37,6 +37,11 @@ _KINDS = ("none", "scaled", "optimised")
 def describe_adjustment(adjustment: int) -> str:
     """Return an adjustment in words.
 
+    Parameters
+    ----------
+    adjustment
+        One of `AdjustedScores.adjustments`.
+
     >>> describe_adjustment(1), describe_adjustment(2 | UNMASKED)
     ('scaled', 'optimised, not masked')
     """
@@ -63,7 +68,7 @@ class AdjustedScores(NamedTuple):
 
     @classmethod
     def of_plain(cls, scores: NDArray[np.int64]) -> Self:
-        """Return scores that were computed with the plain matrix."""
+        """Return scores that were computed with the plain matrix, in its units."""
         count = len(scores)
         return cls(SCALE * scores, np.zeros(count, np.int8), np.ones(count))
 
@@ -121,7 +126,7 @@ class Adjuster:
 
     Low-complexity regions of a target are masked first, with SEG, unless query and target are
     nearly identical. Then the matrix is adjusted to the compositions of the two, and the target is
-    scored and aligned again with it (Schaeffer et al. 2001, Nucleic Acids Research 29, 2994; Yu and
+    scored and aligned again with it (Schaffer et al. 2001, Nucleic Acids Research 29, 2994; Yu and
     Altschul 2005, Bioinformatics 21, 902; Altschul et al. 2005, FEBS Journal 272, 5101).
 
     Parameters
@@ -131,7 +136,7 @@ class Adjuster:
     mode
         From 1 to 3: see `SearchOptions.comp_based_stats`.
     grid_bytes
-        Memory for the plain alignments of one thread: see `Tracer`.
+        Memory for the alignments of one thread: see `Tracer`.
 
     Raises
     ------
@@ -159,7 +164,7 @@ class Adjuster:
         Parameters
         ----------
         query, targets
-            Residue codes.
+            Residue codes; masked residues of the query are X, the targets are not masked.
         scores
             (targets,) their plain scores.
         progress
@@ -193,7 +198,7 @@ class Adjuster:
         query
             The query.
         targets
-            Residue codes.
+            Residue codes, not masked: equal letters and positive scores are counted in these.
         adjusted
             The result of `adjust` for these targets.
         progress
@@ -212,9 +217,9 @@ class Adjuster:
         query
             The query.
         targets
-            Residue codes.
+            Residue codes, not masked.
         adjustments
-            (targets,) how they were adjusted.
+            (targets,) how they were adjusted: see `AdjustedScores`.
         """
         masked = mask_targets(targets)
         for k in np.flatnonzero(adjustments & UNMASKED).tolist():
