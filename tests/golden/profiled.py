@@ -88,7 +88,10 @@ class Families(Maker):
     def repeats(self, unit: str, counts: tuple[int, ...]) -> list[str]:
         """Return sequences of diverged copies of a unit with a few residues between them."""
         return [
-            "".join(self.relative(unit, 0.35) + self.plain(self.random.randint(0, 6)) for _ in range(count))
+            "".join(
+                self.relative(unit, 0.35) + self.plain(self.random.randint(0, 6))
+                for _ in range(count)
+            )
             for count in counts
         ]
 
@@ -116,7 +119,10 @@ def families() -> tuple[list[Record], list[Record]]:
     found["gapped"] = founder, maker.gapped(founder)
 
     founder = plain(28)
-    found["brief"] = founder, [maker.flanked(relative(founder, share), 60) for share in (0, 0.1, 0.15, 0.2, 0.25, 0.3)]
+    found["brief"] = (
+        founder,
+        [maker.flanked(relative(founder, share), 60) for share in (0, 0.1, 0.15, 0.2, 0.25, 0.3)],
+    )
 
     founder = plain(560)
     found["long"] = founder, maker.fragments(founder)
@@ -129,11 +135,19 @@ def families() -> tuple[list[Record], list[Record]]:
     found["single"] = founder, [founder, founder[10:70]]
     found["orphan"] = plain(90), []
 
-    founder = plain(40) + maker.rich("Q", 0.8, 30) + plain(40) + maker.rich("ST", 0.85, 20) + plain(30)
-    found["biased"] = founder, [
-        *(relative(founder, share) for share in (0.02, 0.03, 0.04, 0.05)),
-        *(maker.flanked(relative(founder, share, 2), 30) for share in (0.2, 0.3, 0.4, 0.5, 0.55)),
-    ]
+    founder = (
+        plain(40) + maker.rich("Q", 0.8, 30) + plain(40) + maker.rich("ST", 0.85, 20) + plain(30)
+    )
+    found["biased"] = (
+        founder,
+        [
+            *(relative(founder, share) for share in (0.02, 0.03, 0.04, 0.05)),
+            *(
+                maker.flanked(relative(founder, share, 2), 30)
+                for share in (0.2, 0.3, 0.4, 0.5, 0.55)
+            ),
+        ],
+    )
 
     ancestor = plain(150)
     related = [maker.flanked(relative(ancestor, share, 1), 30) for share in (0.4, 0.45, 0.5) * 4]

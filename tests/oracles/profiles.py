@@ -53,9 +53,6 @@ from .statistics import entropy, finite_size_evalue, lambda_by_bisection
 UNALIGNED = " "
 """In a row: the sequence has nothing in this column, not even a gap."""
 
-INCLUSION = 0.002
-"""Alignments with a lower E-value are included, unless the user says otherwise."""
-
 FINE = 200
 """Units of a score in a point, before the scores are rounded."""
 
@@ -125,6 +122,9 @@ class Column:
         Weighted shares of `LETTERS`; all are 0 where there is no block.
     distinct
         For each column of the block: how many residues occur in these rows.
+    kinds
+        How many letters occur in the columns of the block on average, gaps and X among them, if
+        the columns where the query has X count as none.
     gapless
         The weight of the rows without a gap here.
     """
@@ -133,6 +133,7 @@ class Column:
     rows: int
     frequencies: Floats
     distinct: Sequence[int]
+    kinds: float
     gapless: float
 
 
@@ -177,14 +178,6 @@ def k_of(distribution: Mapping[int, float], slope: float) -> float:
     step = math.gcd(*distribution)
     low, high = min(distribution) // step, max(distribution) // step
     h = entropy(distribution, slope)
-    if low == -1 or high == 1:
-        mean = math.fsum(s * p for s, p in distribution.items()) / step
-        below, above = distribution.get(-step, 0.0), distribution.get(step, 0.0)
-        if low == -1 and high == 1:
-            return (below - above) ** 2 / below
-        first = h / (slope * step)
-        first = first if high == 1 else mean * mean / first
-        return first * -math.expm1(-slope * step)
     one = np.array([distribution.get(step * s, 0.0) for s in range(low, high + 1)])
     sums, first_score, total = np.ones(1), 0, 0.0
     for terms in range(1, 101):
@@ -335,23 +328,23 @@ def without_copies(first: str, second: str, limit: float, first_counts: bool) ->
         Whether columns in which only the first row is aligned belong to a stretch.
     """
     row = list(second)
-    columns = list(zip(first, second, strict=True))
-    known = list(zip(first.upper(), second, strict=True))
 
     def is_covered(place: int) -> bool:
-        a, b = columns[place]
-        return b != UNALIGNED or (first_counts and a != UNALIGNED)
+        return second[place] != UNALIGNED or (first_counts and first[place] != UNALIGNED)
 
-    for covered, run in groupby(range(len(columns)), is_covered):
+    def has_x(place: int) -> bool:
+        return "X" in (first[place].upper(), second[place])
+
+    for covered, run in groupby(range(len(row)), is_covered):
         places = list(run)
         if not covered:
             continue
         if places[0] > 0:
-            while places and "X" in known[places[0]]:
+            while places and has_x(places[0]):
                 del places[0]
-        pairs = [columns[place] for place in places if "X" not in known[place]]
-        equal = sum(a == b for a, b in pairs)
-        if pairs and equal / len(pairs) >= limit:
+        counted = [place for place in places if not has_x(place)]
+        equal = sum(first[place] == second[place] for place in counted)
+        if counted and equal / len(counted) >= limit:
             for place in places:
                 row[place] = UNALIGNED
     return "".join(row)
@@ -383,22 +376,23 @@ def block_of(rows: Sequence[str], place: int) -> tuple[int, int] | None:
 
 
 @cache
-def weights_of(block: tuple[str, ...]) -> tuple[list[float], list[int]]:
-    """Return the weights of the rows of a block, and how many residues each column has.
+def weights_of(block: tuple[str, ...]) -> tuple[list[float], list[int], int]:
+    """Return the weights of the rows of a block, the residues of each column and all letters.
 
-    Every other letter than X counts as a residue, B and Z among them.
+    Every other letter than X counts as a residue, B and Z among them. The number of all letters is
+    the sum over all columns, with gaps and X.
     """
-    weights, distinct, varies = [0.0] * len(block), [], False
+    weights, distinct, kinds = [0.0] * len(block), [], 0
     for column in zip(*block, strict=True):
         counts = Counter(column)
         distinct.append(min(20, len(counts.keys() - {"-", "X"})))
-        varies = varies or len(counts) > 1
+        kinds += len(counts)
         for i, letter in enumerate(column):
             weights[i] += 1 / (counts[letter] * len(counts))
-    if not varies:
-        return [1 / len(block)] * len(block), distinct
+    if kinds == len(distinct):
+        return [1 / len(block)] * len(block), distinct, kinds
     total = sum(weights)
-    return [weight / total for weight in weights], distinct
+    return [weight / total for weight in weights], distinct, kinds
 
 
 def column_of(rows: Sequence[str], place: int, standard: Floats, min_rows: int = 2) -> Column:
@@ -417,20 +411,19 @@ def column_of(rows: Sequence[str], place: int, standard: Floats, min_rows: int =
     """
     frequencies = np.zeros(len(LETTERS))
     block = block_of(rows, place)
-    aligned = [
-        row.upper() for row in rows if row[place] != UNALIGNED and not row[place].islower()
-    ]
+    aligned = [row.upper() for row in rows if row[place] != UNALIGNED and not row[place].islower()]
     if block is None or len(aligned) < min_rows:
-        return Column(None, len(aligned), frequencies, (), 0.0)
-    weights, distinct = weights_of(tuple(row[block[0] : block[1] + 1] for row in aligned))
+        return Column(None, len(aligned), frequencies, (), 0.0, 0.0)
+    inside = slice(block[0], block[1] + 1)
+    weights, distinct, kinds = weights_of(tuple(row[inside] for row in aligned))
     for row, weight in zip(aligned, weights, strict=True):
         frequencies[LETTERS.index(row[place])] += weight
     gapless = 1 - float(frequencies[0])
     if rows[0][place] != "X":
-        frequencies, gaps = frequencies.copy(), float(frequencies[0])
+        frequencies[WITHIN] += frequencies[0] * standard[WITHIN]
         frequencies[0] = 0
-        frequencies[WITHIN] += gaps * standard[WITHIN]
-    return Column(block, len(aligned), frequencies, distinct, gapless)
+    mean = kinds / max(1, len(distinct) - rows[0][inside].count("X"))
+    return Column(block, len(aligned), frequencies, distinct, mean, gapless)
 
 
 # From columns to scores.
@@ -475,6 +468,13 @@ def pseudocounts_of(column: Column, observations: float, background: Floats) -> 
     return 500 * alpha / (1 - alpha) if alpha < 1 - TINY else math.inf
 
 
+def effective_numbers(column: Column, figures: Figures, pseudocount: float) -> tuple[float, float]:
+    """Return the number of observations in a column, and the weight of its pseudocounts."""
+    observations = observations_of(column, figures.background)
+    beta = pseudocount or pseudocounts_of(column, observations, figures.background)
+    return (0.0, FIXED_PSEUDOCOUNTS) if beta == math.inf else (observations, beta)
+
+
 def estimated_frequencies(column: Column, figures: Figures, pseudocount: float) -> Floats:
     """Return the (28,) estimated frequencies of residues in a column where the query has no X.
 
@@ -487,10 +487,7 @@ def estimated_frequencies(column: Column, figures: Figures, pseudocount: float) 
     pseudocount
         Weight of the pseudocounts, or 0 to compute it for each column.
     """
-    observations = observations_of(column, figures.background)
-    beta = pseudocount or pseudocounts_of(column, observations, figures.background)
-    if beta == math.inf:
-        observations, beta = 0.0, FIXED_PSEUDOCOUNTS
+    observations, beta = effective_numbers(column, figures, pseudocount)
     found = np.zeros(len(LETTERS))
     for r in WITHIN:
         p = float(figures.standard[r])
@@ -503,9 +500,7 @@ def estimated_frequencies(column: Column, figures: Figures, pseudocount: float) 
     return found
 
 
-def fine_scores(
-    query: str, ratios: Floats, figures: Figures, slope: float
-) -> Integers:
+def fine_scores(query: str, ratios: Floats, figures: Figures, slope: float) -> Integers:
     """Return the (length, 28) scores of a profile in units of 1/200 of a point.
 
     Parameters
@@ -637,6 +632,34 @@ def make_profile(
     return profile_of_rows([query.replace("O", "X"), *rows], figures, pseudocount)
 
 
+def ascii_lines(query: str, rows: Sequence[str], figures: Figures) -> list[str]:
+    """Return the lines of ``-out_ascii_pssm`` for a query and the rows of its hits.
+
+    A line has the scores of a column, the shares of residues in hundredths, the information in bits
+    and the weight of the rows without gaps in comparison with the pseudocounts. Behind the last
+    line psiblast writes K and lambda of the query, which are not part of the profile.
+    """
+    profile = make_profile(query, rows, figures)
+    left = purged([profile.query, *rows])
+    width = len(str(np.abs(profile.scores[profile.scores != NEVER]).max())) + 2
+    heads = "".join(f"{residue:>{width}}" for residue in RESIDUES)
+    lines = [" " * 9 + heads + "".join(f"{residue:>4}" for residue in RESIDUES)]
+    for place, letter in enumerate(profile.query):
+        column = column_of(left, place, figures.standard)
+        scores = "".join(f"{score:{width}}" for score in profile.scores[place, WITHIN])
+        shares = "".join(f"{int(100 * f + 0.5):4}" for f in column.frequencies[WITHIN])
+        found, standard = profile.ratios[place, WITHIN], figures.standard[WITHIN]
+        bits = sum(
+            f * math.log2(f / p) for f, p in zip(found, standard, strict=True) if f / p > TINY
+        )
+        weight = "    0.00"
+        if column.rows > 1 and letter != "X":
+            _, beta = effective_numbers(column, figures, 0)
+            weight = f"{column.gapless / beta * (column.kinds - 1):.2f}"
+        lines.append(f"{place + 1:5} {letter}  {scores} {shares}  {bits:.2f} {weight}")
+    return lines
+
+
 # Searches with a profile.
 
 
@@ -725,9 +748,7 @@ def is_left_unmasked(profile: Profile, target: str, figures: Figures) -> bool:
     """Return whether a target is so near to the query that it keeps its low complexity."""
     local = align_profile(profile.scores, target, figures.gap)
     slope = figures.gapped[0]
-    return local.score > 0 and is_nearly_identical(
-        profile.query, target, local, local.score, slope
-    )
+    return local.score > 0 and is_nearly_identical(profile.query, target, local, local.score, slope)
 
 
 class Found(NamedTuple):
@@ -740,6 +761,7 @@ class Found(NamedTuple):
 
 def search_target(
     profile: Profile,
+    start: Start,
     target: str,
     residues: int,
     figures: Figures,
@@ -753,6 +775,8 @@ def search_target(
     ----------
     profile
         The profile.
+    start
+        Its `search_start`.
     target
         The target, in upper case.
     residues
@@ -765,7 +789,6 @@ def search_target(
         Whether hits are aligned anew, as mode 1 and Smith-Waterman tracebacks do it. Then all
         statistics have the K of the profile before it was scaled.
     """
-    start = search_start(profile, figures)
     if composition_mode:
         known = target if is_left_unmasked(profile, target, figures) else masked(target)
         prices = (SCALE * figures.gap[0], SCALE * figures.gap[1])
@@ -776,4 +799,6 @@ def search_target(
     sizes = len(profile.query), len(target), residues
     row = [slope, k, *figures.gapped[2:]]
     evalue = finite_size_evalue(score, *sizes, sum(figures.gap), row, figures.ungapped)
-    return Found(score, (slope * float(nearest(np.float64(score))) - math.log(k)) / math.log(2), evalue)
+    return Found(
+        score, (slope * float(nearest(np.float64(score))) - math.log(k)) / math.log(2), evalue
+    )

@@ -74,7 +74,9 @@ def options_of(case: str) -> Mapping[str, str]:
     """Return the options of a case: their values by their names without the dash."""
     found: dict[str, str] = {}
     name = ""
-    for word in next(row["options"] for row in table("profile_cases.tsv") if row["case"] == case).split():
+    for word in next(
+        row["options"] for row in table("profile_cases.tsv") if row["case"] == case
+    ).split():
         if word.startswith("-"):
             name = word[1:]
             found[name] = ""
