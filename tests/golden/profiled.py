@@ -189,6 +189,20 @@ def alignments() -> dict[str, Rows]:
             maker.with_x(founder, 40, 5), *(maker.with_odd_letters(each, 0.1) for each in related)
         ),
         "lower": named(founder[:25].lower() + founder[25:], *edges, related[5]),
+        "overlaps": named(
+            founder,
+            related[3][:32] + founder[32:40] + "-" * 50,
+            "-" * 32 + founder[32:40] + related[4][40:70] + "-" * 20,
+            "-" * 65 + related[5][65:],
+        ),
+        "leading": named(
+            founder,
+            related[2],
+            "XXXX" + related[2][4:50] + "-" * 40,
+            "-" * 10 + "XXX" + related[2][13:60] + "-" * 30,
+            "-" * 40 + "XXXXX" + related[4][45:],
+            "-" * 40 + related[4][40:],
+        ),
         "alike": named(
             founder,
             row(founder, (80, 10)),

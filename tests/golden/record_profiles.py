@@ -67,6 +67,7 @@ CASES = [
     Case("ordinary_pseudocount", "ordinary", f"{EXACT} -pseudocount 12", 2),
     Case("ordinary_threshold", "ordinary", f"{EXACT} -inclusion_ethresh 1e-20", 2),
     Case("ordinary_BLOSUM45", "ordinary", f"{EXACT} -matrix BLOSUM45 -gapopen 14 -gapextend 2", 2),
+    Case("orphan_BLOSUM45", "orphan", f"{EXACT} -matrix BLOSUM45 -gapopen 14 -gapextend 2", 1),
     Case("alike_BLOSUM80", "alike", f"{EXACT} -matrix BLOSUM80 -gapopen 10 -gapextend 1", 2),
     Case("odd_PAM70", "odd", f"{EXACT} -matrix PAM70 -gapopen 10 -gapextend 1", 2),
     Case("gapped_default", "gapped", "", 2),
