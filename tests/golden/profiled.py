@@ -197,11 +197,10 @@ def alignments() -> dict[str, Rows]:
         ),
         "leading": named(
             founder,
-            related[2],
+            related[2][:50] + "-" * 40,
             "XXXX" + related[2][4:50] + "-" * 40,
-            "-" * 10 + "XXX" + related[2][13:60] + "-" * 30,
             "-" * 40 + "XXXXX" + related[4][45:],
-            "-" * 40 + related[4][40:],
+            "-" * 42 + related[4][42:],
         ),
         "alike": named(
             founder,
