@@ -16,7 +16,6 @@ from oracles.smith_waterman import local_score_gotoh
 from swdual.api import search
 from swdual.database.database import Database
 from swdual.hits.hit import Hit
-from swdual.profiles import read_profile
 from swdual.results.search_results import SearchResults
 from swdual.sequences.alphabet import NUCLEOTIDE
 from swdual.sequences.fasta import read_sequences
@@ -274,41 +273,6 @@ def ssearch_agrees(table: Table, results: SearchResults, listed: int) -> None:
             *(scheme.gap_open, scheme.gap_extend),
         )
         assert priced == hit.score
-
-
-@pytest.fixture(scope="module")
-def profile_search(tmp_path_factory):
-    """Our results of the profile that psiblast made of the third query."""
-    path = tmp_path_factory.mktemp("profile") / "query3.asn"
-    path.write_bytes(gzip.decompress((GOLDEN / "profile_query3.asn.gz").read_bytes()))
-    profile = read_profile(path)
-    return search(profile, DATA / "proteins.fasta", max_target_seqs=0, evalue=200)
-
-
-def test_a_profile_is_printed_as_psiblast_prints_it(profile_search, tmp_path):
-    """40 rows; of 37 its heuristic found the optimum, and of 30 the same alignment."""
-    table = read_table("profile_psiblast_heuristic.tsv")
-    assert "-comp_based_stats 0" in table.command
-    pairs = same_score(compared(table, profile_search))
-    assert len(table.rows) == 40
-    assert texts_agree(table, pairs, profile_search, tmp_path) == (37, 30)
-
-
-def test_alignments_of_a_profile_are_psiblasts(profile_search, tmp_path):
-    """Where it aligns by Smith-Waterman, all of 40 rows: but for bits and E-values.
-
-    It computes these with K of another PSSM then, the one before it is scaled.
-    """
-    table = read_table("profile_psiblast_smith_waterman.tsv")
-    assert "-use_sw_tback" in table.command
-    pairs = compared(table, profile_search)
-    assert len(same_score(pairs)) == len(table.rows) == 40
-    names = [name for name in table.rows[0] if name not in ("bitscore", "evalue")]
-    profile_search.write(tmp_path / "ours.tsv", f"6 {' '.join(names)}")
-    ours = (tmp_path / "ours.tsv").read_text().splitlines()
-    theirs = ["\t".join(row[name] for name in names) for row in table.rows]
-    assert len(ours) > len(theirs)
-    assert {*theirs} <= {*ours}
 
 
 @pytest.mark.case(number=7)

@@ -20,7 +20,7 @@ from swdual.runtime.native import native, native_family
 
 
 @native_family
-def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
+def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -29,10 +29,10 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
-    own
-        Whether each target has its own scores.
+    per_target
+        1 if scores are per target (see `ScoreWidth`), else 0.
     """
-    from swdual.lanes.cell import go_down, set_own_profile, set_profile
+    from swdual.lanes.cell import go_down, set_profile, set_profile_per_target
     from swdual.lanes.vector import load, reaches, splat, store
 
     BITS, LANES = bits, lanes
@@ -53,7 +53,7 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         chunk: int,
         low: NDArray[np.int8],
         high: NDArray[np.int8],
-        tables: NDArray[np.signedinteger],
+        target_tables: NDArray[np.signedinteger],
         scales: tuple[int, int, int],
         tile: int,
         H: NDArray[np.signedinteger],
@@ -80,7 +80,7 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             The first target of each lane, and the target that follows each event; -1 for none.
         goals
             (targets,) the number that each target's best cell has.
-        query, letters, chunk, low, high, tables
+        query, letters, chunk, low, high, target_tables
             The query, and score tables: see `score_kernel` of `swdual.backends._gotoh`.
         scales
             What stands for score 0, and the first and each further gap residue's cost.
@@ -129,8 +129,10 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
                 lane_goal[lane] = MAX_NUMBER
         for group in range(groups):
             at = (start + group) * GROUP
-            if own:
-                set_own_profile(profile, tables, lane_targets, lane_rows, codes, at, LANES)
+            if per_target:
+                set_profile_per_target(
+                    profile, target_tables, lane_targets, lane_rows, codes, at, LANES
+                )
             reset = load(lane_reset, 0, LANES)
             goal = load(lane_goal, 0, LANES)
             above = zero
@@ -139,7 +141,7 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
                 last = min((block + 1) * tile, len(query))
                 best = zero
                 for row in range(block * tile, last, step):
-                    if not own and row % chunk == 0:
+                    if not per_target and row % chunk == 0:
                         set_profile(profile, letters, low, high, row, codes, at, BITS, LANES)
                     above, h, f, best = go_down(
                         query,

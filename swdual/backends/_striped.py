@@ -11,7 +11,7 @@ vectors and the profile of a letter is read in order. The recurrence and its num
     F = max(F - ge, h)                         for the next row, since F - gx <= F - ge
 
 A lane begins each column as if nothing came from the lane above. What did come is run down again
-afterwards, for as long as any F exceeds by its next gap price what the row has from elsewhere.
+afterwards, for as long as any F exceeds by its next gap cost what the row has from elsewhere.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def stripe_profile(
 
 
 @native_family
-def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
+def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -86,8 +86,8 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
-    own
-        Whether each target has its own scores.
+    per_target
+        1 if scores are per target (see `ScoreWidth`), else 0.
     """
     from swdual.lanes.vector import (
         add,
@@ -108,7 +108,7 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         lengths: NDArray[np.int64],
         targets: NDArray[np.int64],
         query: NDArray[np.uint8],
-        tables: NDArray[np.signedinteger],
+        target_tables: NDArray[np.signedinteger],
         scales: tuple[int, int, int, int],
         profile: NDArray[np.signedinteger],
         H: NDArray[np.signedinteger],
@@ -124,13 +124,13 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             Codes of a block, and where each target begins and how long it is.
         targets
             Numbers of the targets to score.
-        query, tables
-            What `stripe_query` returned, and the targets' own scores: see `ScoreWidth.own_tables`.
-            Used only if targets have them.
+        query, target_tables
+            What `stripe_query` returned, and `ScoreWidth.target_tables`. Used only if scores are
+            per target.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
         profile
-            What `stripe_profile` returned; work space if targets have their own scores.
+            What `stripe_profile` returned; work space if scores are per target.
         H, E, lane_best
             Work space: a 32nd part of the profile, as much, one vector.
         out
@@ -147,7 +147,7 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         for target in targets:
             position = starts[target]
             last = position + lengths[target]
-            if own:
+            if per_target:
                 present = 0
                 for k in range(position, last):
                     present |= 1 << residues[k]
@@ -155,7 +155,7 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
                     if present >> letter & 1:
                         row = (target * CODES + letter) * CODES
                         for k in range(size):
-                            profile[letter * size + k] = tables[row + query[k]]
+                            profile[letter * size + k] = target_tables[row + query[k]]
             # Striped order of a query of 8 rows in 4 lanes (rows = 2):
             #
             #              lane 0  1  2  3

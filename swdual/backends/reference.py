@@ -58,12 +58,12 @@ class ReferenceScorer:
         """Return the scores: see `Scorer`."""
         rows = [self._scores[code] for code in query] if profile is None else profile.tolist()
         targets = self._database.targets(block, first, last)
-        prices = self._scheme.gap_open, self._scheme.gap_extend
+        gap_penalties = self._scheme.gap_open, self._scheme.gap_extend
         out = np.empty(last - first, np.int32)
         for k in range(last - first):
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
-            score = gotoh(rows, target, *prices, progress)
+            score = gotoh(rows, target, *gap_penalties, progress)
             if score > MAX_SCORE:
                 raise EngineError(TOO_LARGE)
             out[k] = score

@@ -185,7 +185,7 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
 @option(
     "--db-hard-mask",
     blast="-db-hard-mask",
-    shell_complete=complete_names("masks", "stored", "lcase", "file"),
+    shell_complete=complete_names("target masks"),
     default="none",
     show_default=True,
     metavar="MASK",
@@ -195,7 +195,7 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
 @option(
     "--db-soft-mask",
     blast="-db-soft-mask",
-    shell_complete=complete_names("masks", "stored", "lcase", "file"),
+    shell_complete=complete_names("target masks"),
     default="none",
     show_default=True,
     metavar="MASK",

@@ -41,7 +41,7 @@ class ScoreWidth:
     low, high
         Lower and upper bytes of the table, each row of 32 written twice; a multiple of 32 rows.
     matrices
-        (targets, 32, 32) scores of query codes with target codes where each target has its own;
+        (targets, 32, 32) scores of query codes with target codes where they are per target;
         then the tables above are not used.
     """
 
@@ -57,8 +57,8 @@ class ScoreWidth:
     matrices: NDArray[np.int32] | None = None
 
     @property
-    def own(self) -> int:
-        """1 if each target has its own scores, else 0."""
+    def per_target(self) -> int:
+        """1 if scores are per target, else 0."""
         return int(self.matrices is not None)
 
     @property
@@ -66,8 +66,8 @@ class ScoreWidth:
         """The type of the numbers."""
         return np.dtype(f"i{self.bits // 8}")
 
-    def own_tables(self, targets: NDArray[np.int64]) -> NDArray[np.signedinteger]:
-        """Return the own scores of targets as the kernels read them; nothing if they have none.
+    def target_tables(self, targets: NDArray[np.int64]) -> NDArray[np.signedinteger]:
+        """Return scores per target as the kernels read them; nothing if there are none.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ def score_widths(
     return score_widths
 
 
-def own_score_widths(
+def score_widths_per_target(
     query: NDArray[np.uint8],
     residues: NDArray[np.uint8],
     matrices: NDArray[np.int32],
@@ -197,7 +197,7 @@ def own_score_widths(
     gap_extend: int,
     lanes: int,
 ) -> list[ScoreWidth]:
-    """Return the widths of 16 and 32 bits, where each target has its own scores.
+    """Return the widths of 16 and 32 bits, where scores are per target.
 
     Parameters
     ----------

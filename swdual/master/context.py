@@ -76,7 +76,7 @@ class SearchContext:
     verification
         Compares a sample of the scores with the reference backend; None without ``--verify``.
     sample
-        Draws targets that are no candidates, to be adjusted; None without ``--adjust-sample``.
+        Draws targets that are not candidates, to be adjusted; None without ``--adjust-sample``.
     checkpoint
         Keeps finished tasks in the journal; None without one.
     failed_workers
@@ -85,7 +85,8 @@ class SearchContext:
         The smallest score that can reach the E-value limit, for each length of a query and its
         statistics.
     profile_statistics
-        What evaluates the scores of queries that are profiles, by their parameters.
+        What evaluates the scores of queries that are profiles, by their parameters and the
+        gap penalties of these.
     """
 
     database: Database
@@ -105,8 +106,8 @@ class SearchContext:
     checkpoint: Checkpoint | None = None
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[tuple[int, Statistics], int] = field(default_factory=dict)
-    profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul | None], TableStatistics] = field(
-        default_factory=dict
+    profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul, int, int], TableStatistics] = (
+        field(default_factory=dict)
     )
 
     @property
@@ -331,9 +332,11 @@ class SearchContext:
         if counts is None:
             if self.statistics is None or not isinstance(query, ProfileQuery):
                 return self.statistics
-            key = query.list_parameters(self.params.scheme)
+            profile = query.profile
+            key = profile.gapped, profile.ungapped, profile.gap_open, profile.gap_extend
             if key not in self.profile_statistics:
-                self.profile_statistics[key] = self.statistics.of_profile(*key)
+                scheme = self.params.scheme
+                self.profile_statistics[key] = query.evaluate_by(self.statistics, scheme)
             return self.profile_statistics[key]
         from swdual.statistics.fit import fit, histogram
 

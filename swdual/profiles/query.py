@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.profiles.profile import Profile
+from swdual.profiles.scaling import find_gapped
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
+from swdual.statistics.table import TableStatistics
 
 
 @dataclass(frozen=True, repr=False, slots=True)
@@ -33,20 +35,22 @@ class ProfileQuery(Sequence):
         needed = replace(profile, frequencies=None, observations=None, weights=None, gapless=None)
         return cls(profile.title, profile.codes, profile=needed)
 
-    def list_parameters(
-        self, scheme: ScoringScheme
-    ) -> tuple[KarlinAltschul, KarlinAltschul | None]:
-        """Return the parameters of the profile without gaps, and with those of a scheme if known.
+    def evaluate_by(self, statistics: TableStatistics, scheme: ScoringScheme) -> TableStatistics:
+        """Return the statistics of the profile.
 
         Parameters
         ----------
-        scheme
-            The matrix and the gap penalties of the search.
+        statistics, scheme
+            The statistics of a search, and its matrix and gap penalties. For other gap penalties
+            than those of the profile, K with gaps is in proportion to K without, as in PSI-BLAST.
         """
-        profile = self.profile
+        profile, plain = self.profile, statistics.parameters
+        gapped = profile.gapped
         made_for = profile.matrix, profile.gap_open, profile.gap_extend
-        is_known = made_for == (scheme.matrix.name, scheme.gap_open, scheme.gap_extend)
-        return profile.ungapped, profile.gapped if is_known else None
+        if made_for != (scheme.matrix.name, scheme.gap_open, scheme.gap_extend):
+            known = KarlinAltschul(plain.lambda_, plain.K, plain.H)
+            gapped = find_gapped(profile.ungapped, known, profile.matrix)
+        return statistics.replace_parameters(gapped, profile.ungapped)
 
 
 def find_scores(query: Sequence) -> NDArray[np.int32] | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.sequences.scoring import ScoringScheme
-from swdual.statistics.karlin_altschul import KarlinAltschul, ungapped
+from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.model import Evaluation
 from swdual.statistics.normal import log_tail
 from swdual.statistics.parameters import FiniteSize, Parameters, gapped
@@ -45,27 +46,20 @@ class TableStatistics:
         self.parameters = gapped(scheme)
         self.residues = residues
         self.sequences = sequences
-        self._scheme = scheme
 
-    def of_profile(
-        self, without_gaps: KarlinAltschul, with_gaps: KarlinAltschul | None
+    def replace_parameters(
+        self, with_gaps: KarlinAltschul, without_gaps: KarlinAltschul
     ) -> TableStatistics:
-        """Return the statistics of a profile, which takes the place of the matrix.
+        """Return the same with lambda, K and H of a profile, which takes the place of the matrix.
 
         Parameters
         ----------
-        without_gaps, with_gaps
-            Parameters of the profile. If those with gaps are unknown for the gap penalties of the
-            scheme, lambda with gaps is that of the matrix, and K with gaps changes in proportion to
-            K without, as in PSI-BLAST.
+        with_gaps, without_gaps
+            Those of the profile, for the gap penalties of the scheme.
         """
-        parameters = self.parameters
-        if with_gaps is None:
-            K = parameters.K * without_gaps.K / ungapped(self._scheme.matrix).K
-            with_gaps = replace(without_gaps, lambda_=parameters.lambda_, K=K, H=parameters.H)
-        statistics = TableStatistics(self._scheme, self.residues, self.sequences)
+        statistics = copy(self)
         statistics.parameters = replace(
-            parameters,
+            self.parameters,
             lambda_=with_gaps.lambda_,
             K=with_gaps.K,
             H=with_gaps.H,

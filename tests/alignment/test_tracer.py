@@ -31,7 +31,7 @@ pytestmark = pytest.mark.sample("values")
 ROOT = Path(__file__).parents[2]
 TITIN = ROOT.parent / "shared" / "proteins" / "titin_human.fasta.gz"
 
-PRICES = [(11, 1), (0, 0), (0, 2), (2, 0), (1, 1), (3, 9), (MAX_GAP_COST, MAX_GAP_COST)]
+GAP_PENALTIES = [(11, 1), (0, 0), (0, 2), (2, 0), (1, 1), (3, 9), (MAX_GAP_COST, MAX_GAP_COST)]
 """Usual, free, linear, flat, cheap, extension dearer than opening, forbidden."""
 
 
@@ -114,13 +114,13 @@ def only_bits(monkeypatch):
     return leave
 
 
-@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("gap_penalties", GAP_PENALTIES, ids=str)
 @pytest.mark.parametrize("name", MATRICES)
-def test_alignments_are_the_oracles(name, prices):
-    """Any matrix at any gap price: coordinates, operations and counts, of both strands."""
-    scheme = ScoringScheme(MATRICES[name], *prices)
+def test_alignments_are_the_oracles(name, gap_penalties):
+    """Any matrix at any gap penalties: coordinates, operations and counts, of both strands."""
+    scheme = ScoringScheme(MATRICES[name], *gap_penalties)
     bases = scheme.matrix.alphabet is NUCLEOTIDE
-    rng = np.random.default_rng(len(name) * 100 + PRICES.index(prices))
+    rng = np.random.default_rng(len(name) * 100 + GAP_PENALTIES.index(gap_penalties))
     for letters in (2, 4, len(scheme.matrix.alphabet.letters)):
         lengths = rng.integers(1, 30, 14)
         query, targets = problem(rng, int(rng.integers(1, 30)), lengths, letters)
@@ -131,13 +131,13 @@ def test_alignments_are_the_oracles(name, prices):
 @examples(60)
 @given(data=st.data())
 def test_alignments_of_anything_small_are_the_oracles(data):
-    """Sequences over two to four letters, any small table of scores, any small price."""
+    """Sequences over two to four letters, any small table of scores, any small penalty."""
     letters = data.draw(st.integers(1, 4))
     values = st.lists(st.integers(-4, 5), min_size=letters**2, max_size=letters**2)
     scores = np.full((CODES, CODES), -4)
     scores[:letters, :letters] = np.reshape(data.draw(values), (letters, letters))
-    prices = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 3))
-    scheme = ScoringScheme(matrices.SubstitutionMatrix("drawn", PROTEIN, scores), *prices)
+    gap_penalties = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 3))
+    scheme = ScoringScheme(matrices.SubstitutionMatrix("drawn", PROTEIN, scores), *gap_penalties)
     words = st.lists(st.integers(0, letters - 1), min_size=1, max_size=18).map(bytes)
     agree(data.draw(words), data.draw(st.lists(words, min_size=1, max_size=6)), scheme)
 
@@ -197,11 +197,11 @@ def test_the_same_target_has_the_same_alignment_wherever_it_stands():
 
 
 @pytest.mark.parametrize("tile", [4, 8, 16, 64])
-@pytest.mark.parametrize("prices", [(2, 1), (0, 0), (11, 1)], ids=str)
-def test_tiles_of_any_size_give_the_same(tile, prices, monkeypatch):
+@pytest.mark.parametrize("gap_penalties", [(2, 1), (0, 0), (11, 1)], ids=str)
+def test_tiles_of_any_size_give_the_same(tile, gap_penalties, monkeypatch):
     """Alignments that cross many lines, at and beside them: lengths around multiples of a tile."""
     monkeypatch.setattr(tracer, "MIN_TILE", tile)
-    scheme = ScoringScheme(uniform(3, -2), *prices)
+    scheme = ScoringScheme(uniform(3, -2), *gap_penalties)
     for length in (tile - 1, tile, tile + 1, 50):
         lengths = [tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 2, 1, 70, 5, 6, 7]
         agree(*problem(tile + length, length, lengths), scheme)
@@ -232,16 +232,16 @@ def test_tiles_grow_where_memory_is_short(monkeypatch):
 
 
 @pytest.mark.parametrize(("parts", "cells"), [(24, 1 << 20), (24, 64), (3, 16), (2, 4), (2, 1)])
-@pytest.mark.parametrize("prices", [(2, 1), (0, 0), (0, 2), (11, 1)], ids=str)
-def test_giants_are_aligned_alike(parts, cells, prices, monkeypatch):
+@pytest.mark.parametrize("gap_penalties", [(2, 1), (0, 0), (0, 2), (11, 1)], ids=str)
+def test_giants_are_aligned_alike(parts, cells, gap_penalties, monkeypatch):
     """Every pair is taken for a giant; rectangles are divided until they are tiny."""
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", parts)
     monkeypatch.setattr(long, "SMALL_CELLS", cells)
     monkeypatch.setattr(Tracer, "_grids", None)
     for scheme in (
-        ScoringScheme(uniform(3, -2), *prices),
-        ScoringScheme(asymmetric(4), *prices),
+        ScoringScheme(uniform(3, -2), *gap_penalties),
+        ScoringScheme(asymmetric(4), *gap_penalties),
     ):
         for seed in range(3):
             agree(*problem(seed, 5 + 17 * seed, [1, 2, 3, 17, 24, 25, 40, 48, 49]), scheme)
@@ -254,9 +254,11 @@ def test_giants_have_other_strands_and_huge_prices_too(monkeypatch):
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
     monkeypatch.setattr(Tracer, "_grids", None)
     query, targets = problem(6, 30, [30, 20, 41, 7, 9, 28])
-    for prices in ((5, 2), (0, 0), (MAX_GAP_COST, MAX_GAP_COST)):
-        agree(query, targets, ScoringScheme(MATRICES["1/-1"], *prices), [1, -1, -1, 1, -1, -1])
-        agree(query, targets, ScoringScheme(asymmetric(5, factor=5000), *prices))
+    for gap_penalties in ((5, 2), (0, 0), (MAX_GAP_COST, MAX_GAP_COST)):
+        agree(
+            query, targets, ScoringScheme(MATRICES["1/-1"], *gap_penalties), [1, -1, -1, 1, -1, -1]
+        )
+        agree(query, targets, ScoringScheme(asymmetric(5, factor=5000), *gap_penalties))
 
 
 def test_giants_and_others_stand_in_their_places(monkeypatch):
@@ -276,16 +278,16 @@ def test_giants_and_others_stand_in_their_places(monkeypatch):
     assert long_targets == [200, 150]
 
 
-def profile_oracle(profile, codes, targets, matrix, prices):
+def profile_oracle(profile, codes, targets, matrix, gap_penalties):
     """Return scores, numbers and operations; letters of the query are private characters."""
     table, alphabet = profile.tolist(), PROTEIN
     positions = "".join(chr(0xE000 + i) for i in range(len(profile)))
     letters = {letter: code for code, letter in enumerate(alphabet.letters)}
-    plain = score_in(ScoringScheme(matrix, *prices))
+    plain = score_in(ScoringScheme(matrix, *gap_penalties))
     expected = []
     for target in map(alphabet.decode, targets):
         found = best_alignment(
-            positions, target, lambda a, b: table[ord(a) - 0xE000][letters[b]], *prices
+            positions, target, lambda a, b: table[ord(a) - 0xE000][letters[b]], *gap_penalties
         )
         if found is None:
             expected.append((0, [0] * 9, []))
@@ -302,7 +304,7 @@ def profile_oracle(profile, codes, targets, matrix, prices):
     return expected
 
 
-def agree_with_profile(seed, length, prices, size=5, factor=1):
+def agree_with_profile(seed, length, gap_penalties, size=5, factor=1):
     """Trace the alignments of a random profile; all must be those of the oracle."""
     rng = np.random.default_rng(seed)
     matrix = matrices.load("BLOSUM62")
@@ -312,21 +314,21 @@ def agree_with_profile(seed, length, prices, size=5, factor=1):
     codes = rng.integers(0, 20, length, np.uint8).tobytes()
     lengths = rng.integers(1, 2 * length, 12)
     targets = [related(rng, best.tobytes(), int(n), np.arange(20)) for n in lengths]
-    expected = profile_oracle(profile, codes, targets, matrix, prices)
+    expected = profile_oracle(profile, codes, targets, matrix, gap_penalties)
     scores = np.array([score for score, _, _ in expected])
     assert scores.max() > 0
-    found = Tracer(ScoringScheme(matrix, *prices))(
+    found = Tracer(ScoringScheme(matrix, *gap_penalties))(
         codes, targets, scores, np.ones(len(targets), np.int8), profile=profile
     )
     for k, (_, numbers, operations) in enumerate(expected):
         assert (found.numbers[:, k].tolist(), operations_of(found, k)) == (numbers, operations), k
 
 
-@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("gap_penalties", GAP_PENALTIES, ids=str)
 @pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 70])
-def test_alignments_of_a_profile_are_the_oracles(length, prices):
+def test_alignments_of_a_profile_are_the_oracles(length, gap_penalties):
     """Coordinates and operations by the profile, identities and positives by the letters."""
-    agree_with_profile(length, length, prices)
+    agree_with_profile(length, length, gap_penalties)
 
 
 @pytest.mark.parametrize("factor", [40, 3000])
@@ -350,8 +352,8 @@ def test_giants_are_aligned_with_a_profile(monkeypatch):
     monkeypatch.setattr(long, "PARTS", 3)
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
     monkeypatch.setattr(Tracer, "_grids", None)
-    for length, prices in ((40, (3, 1)), (300, (11, 1))):
-        agree_with_profile(length, length, prices)
+    for length, gap_penalties in ((40, (3, 1)), (300, (11, 1))):
+        agree_with_profile(length, length, gap_penalties)
 
 
 def test_the_end_is_the_smallest_place_in_the_target_then_in_the_query():

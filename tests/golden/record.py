@@ -40,10 +40,6 @@ BLASTN = [*COMMON, *words("sstrand qframe sframe qcovhsp btop")]
 ADJUSTED = words(
     "qseqid sseqid score bitscore evalue nident positive length qstart qend sstart send"
 )
-PSIBLAST = words(
-    "qseqid sseqid score bitscore evalue length nident positive gaps qstart qend sstart send btop "
-    "qframe"
-)
 SSEARCH = words("qseqid sseqid score qstart qend sstart send strand pident length cigar")
 
 PROTEIN_SCORINGS = [
@@ -95,7 +91,6 @@ class Recorder:
             "diamond": said("diamond", "version"),
             "blastp": said("blastp", "-version").splitlines()[0],
             "blastn": said("blastn", "-version").splitlines()[0],
-            "psiblast": said("psiblast", "-version").splitlines()[0],
             "ssearch36": "ssearch36 " + re.search(r"version: (.*)", said("ssearch36", "-h"))[1],
             "segmasker": "segmasker "
             + re.search(r"blast ([0-9.]+)", said("segmasker", "-version"))[1],
@@ -219,37 +214,6 @@ class Recorder:
             rows += [[mode, *row] for row in tabular(self.run(command, hidden, []))]
         command = [*shown, "-comp_based_stats", "MODE"]
         self.write(name, "blastp", command, [note], ["mode", *ADJUSTED], rows)
-
-    def profile(self, name: str, query: Record, targets: Path) -> None:
-        """Record a checkpoint file of psiblast, made from the hits of one query in two rounds."""
-        made = self.work / "profile.asn"
-        command = [
-            *words("psiblast -num_iterations 2 -save_pssm_after_last_round -outfmt 6"),
-            *words("-query QUERY -db TARGETS -out_pssm PROFILE"),
-        ]
-        hidden = {
-            "QUERY": self.fasta("profile.fasta", [query]),
-            "TARGETS": self.blast_database(targets, "prot"),
-            "PROFILE": made,
-        }
-        self.run(command, hidden, [])
-        with (self.into / name).open("wb") as raw, gzip.GzipFile("", "wb", 9, raw, 0) as file:
-            file.write(made.read_bytes())
-
-    def profile_search(self, name: str, options: str, profile: Path, targets: Path) -> None:
-        """Record a search of psiblast with a profile, without composition-based statistics."""
-        command = [
-            *words(f"psiblast -in_pssm PROFILE -db TARGETS -comp_based_stats 0 {options}"),
-            *words("-seg no -evalue 200 -max_hsps 1 -max_target_seqs 5000 -outfmt"),
-            "6 " + " ".join(PSIBLAST),
-        ]
-        made = self.work / "searched.asn"
-        with gzip.open(profile, "rb") as file:
-            made.write_bytes(file.read())
-        hidden = {"PROFILE": made, "TARGETS": self.blast_database(targets, "prot")}
-        note = f"PROFILE is {profile.name} beside this table, TARGETS is data/proteins.fasta"
-        text = self.run(command, hidden, [])
-        self.write(name, "psiblast", command, [note], PSIBLAST, tabular(text))
 
     def default(self, name: str, queries: Path, targets: Path, note: str) -> None:
         """Record blastp with no option but the columns."""
@@ -480,15 +444,6 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     yield "sample_ssearch.tsv", lambda name: recorder.ssearch(name, options, *sample, [note])
     vtml = "-s VT200 -f -10 -g -2 -b 100"
     yield "sample_ssearch_VTML200.tsv", lambda name: recorder.ssearch(name, vtml, *sample, [note])
-
-    profile, targets = HERE / "profile_query3.asn.gz", sample[1]
-    query = records(sample[0])[2]
-    yield profile.name, lambda name: recorder.profile(name, query, targets)
-    for kind, options in (("heuristic", ""), ("smith_waterman", "-use_sw_tback")):
-        yield (
-            f"profile_psiblast_{kind}.tsv",
-            lambda name, options=options: recorder.profile_search(name, options, profile, targets),
-        )
 
     note = "QUERIES is letters.fasta beside this table"
     yield "letters_blastp.tsv", lambda name: recorder.letters(name, HERE / "letters.fasta", note)

@@ -104,8 +104,8 @@ def rows(results):
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_a_profile_of_the_matrix_finds_what_the_matrix_finds(queries, database, options):
     """Scores, order, bits, E-values and alignments, whatever the options."""
-    prices = {name: options[name] for name in ("gap_open", "gap_extend") if name in options}
-    scheme = ScoringScheme(BLOSUM62, **prices)
+    penalties = {name: options[name] for name in ("gap_open", "gap_extend") if name in options}
+    scheme = ScoringScheme(BLOSUM62, **penalties)
     profiles = [profile_of(query, scheme=scheme) for query in queries]
     if "reference" in options.values():
         database = Database.from_batches([batch_of(list(database)[:8])], PROTEIN, "few")
