@@ -51,7 +51,8 @@ def iter_search(
     ----------
     queries
         A path (FASTA or FASTQ, compressed or not), a sequence as text, a Biopython record, an
-        (id, sequence) pair, a dict of them, or an iterable of any of these.
+        (id, sequence) pair, a dict of them, or an iterable of any of these; or a `Profile`, or a
+        list of them.
     database
         A `Database`, the path of one or of a sequence file, or proteins as records, pairs, a
         dictionary or an iterable of these; what is not a database is indexed in memory.
