@@ -4,6 +4,10 @@
     The scores of a query's positions, and the statistics that belong to them.
 ``build``
     Computes a profile from a multiple alignment.
+``rows``
+    Rows of a multiple alignment, from texts and from hits.
+``msa``
+    Multiple alignments from files.
 ``weights``
     Rows of a multiple alignment, purged and weighted.
 ``frequencies``
@@ -18,6 +22,10 @@
     Reads a profile from a file of any known format, and writes one.
 ``asn1``
     PSI-BLAST's checkpoint files: PssmWithParameters as ASN.1 text.
+``ascii_pssm``
+    PSI-BLAST's ASCII PSSMs.
+``hmmer``
+    Match emissions of HMMER3's models.
 ``query``
     A profile as the query of a search.
 """

@@ -195,23 +195,38 @@ class _Content:
                 f"a PSSM of {self.rows} letters; expected NCBI's {len(NCBI_LETTERS)} of proteins",
                 file=self.path,
             )
-        codes = self.codes()
+        codes, title = self.codes(), self.title()
+        frequencies = self.frequencies("freqRatios")
+        observations = self.column("numIndeptObsr")
+        matrix = self.find(str, "params", "rpsdbparams", "matrixName", default="BLOSUM62")
+        gaps = (
+            self.find(int, "params", "rpsdbparams", "gapOpen", default=11),
+            self.find(int, "params", "rpsdbparams", "gapExtend", default=1),
+        )
         scores = self.table(UNSCORED, "finalData", "scores")
-        if scores is None:
-            raise self.error("there are no scores")
+        factor = self.find(int, "pssm", "finalData", "scalingFactor", default=1)
+        if scores is None or factor != 1:
+            if frequencies is None:
+                raise self.error(
+                    f"there are no {'scores' if scores is None else 'unscaled scores'}, and no "
+                    "frequencies to compute them from"
+                )
+            from swdual.profiles.build import choose_scheme, score_frequencies
+
+            scheme = choose_scheme(matrix, *gaps)
+            return score_frequencies(title, codes, frequencies, scheme, observations)
         if scores.dtype != np.int64 or scores.min() < UNSCORED or scores.max() > MAX_MATRIX_SCORE:
             raise self.error(f"scores must be whole numbers within +-{MAX_MATRIX_SCORE}")
         return Profile(
-            self.title(),
+            title,
             codes,
             order_by_code(scores.astype(np.int32), lowest_score(scores)),
-            self.frequencies("freqRatios"),
-            self.column("numIndeptObsr"),
+            frequencies,
+            observations,
             self.karlin_altschul("lambda", "kappa", "h"),
             self.karlin_altschul("lambdaUngapped", "kappaUngapped", "hUngapped"),
-            self.find(str, "params", "rpsdbparams", "matrixName", default="BLOSUM62"),
-            self.find(int, "params", "rpsdbparams", "gapOpen", default=11),
-            self.find(int, "params", "rpsdbparams", "gapExtend", default=1),
+            matrix,
+            *gaps,
             self.frequencies("weightedResFreqsPerPos"),
             self.column("gaplessColumnWeights"),
         )

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.composition.tables import find_tables
+from swdual.composition.tables import find_tables, is_adjustable
 from swdual.errors import InputError
-from swdual.profiles.frequencies import estimate
+from swdual.io.text import quote
+from swdual.profiles.frequencies import ColumnFrequencies, estimate
 from swdual.profiles.letters import (
+    LETTERS,
     NCBI_EMPTY,
     NCBI_GAP,
+    NCBI_X,
     number_as_ncbi,
+    order_as_ncbi,
     order_by_code,
 )
-from swdual.profiles.profile import Profile, lowest_score
+from swdual.profiles.profile import UNSCORED, Profile, lowest_score
 from swdual.profiles.scaling import (
     compute_fine_scores,
     find_gapped,
+    find_ungapped,
+    round_scores,
     scale_scores,
 )
-from swdual.profiles.weights import weigh
-from swdual.sequences.scoring import ScoringScheme
+from swdual.profiles.weights import ColumnWeights, weigh
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.matrices import load, names
+from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
 from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.parameters import gapped
+
+MAX_ROUNDING = 5e-5
+"""How far a lambda of four decimals is from the exact one."""
 
 
 def build_profile(
@@ -63,21 +77,158 @@ def build_profile(
     query = number_as_ncbi(codes)
     columns = weigh(query, clear_ends(number_as_ncbi(rows)))
     found = estimate(query, columns, tables, pseudocount)
-    scaled = scale_scores(query, compute_fine_scores(query, found.frequencies, tables), tables)
+    frequencies = order_by_code(found.frequencies, 0.0)
+    return replace(
+        score_frequencies(title, codes, frequencies, scheme, found.observations),
+        weights=order_by_code(found.weights, 0.0),
+        gapless=_compare_with_pseudocounts(query, columns, found),
+    )
+
+
+def _compare_with_pseudocounts(
+    query: NDArray[np.uint8], columns: ColumnWeights, found: ColumnFrequencies
+) -> NDArray[np.float64]:
+    """Return the relative weight of real matches without gaps to pseudocounts."""
+    unknown = np.concatenate([[0], np.cumsum(query == NCBI_X)])
+    informative = np.flatnonzero((query != NCBI_X) & (columns.rows > 1))
+    left, right = columns.left[informative], columns.right[informative]
+    sizes = right - left + 1 - (unknown[right + 1] - unknown[left])
+    compared = np.zeros(len(query))
+    compared[informative] = (
+        columns.gapless[informative]
+        / found.pseudocounts[informative]
+        * (columns.letters[informative] / sizes - 1.0)
+    )
+    return compared
+
+
+def score_frequencies(
+    title: str,
+    codes: bytes,
+    frequencies: NDArray[np.float64],
+    scheme: ScoringScheme,
+    observations: NDArray[np.float64] | None = None,
+) -> Profile:
+    """Return the profile of a query whose frequencies are known.
+
+    Parameters
+    ----------
+    title, codes
+        Header line and residue codes of the query.
+    frequencies
+        (L, 32) frequencies of the amino acids, pseudocounts included.
+    scheme
+        Substitution matrix and gap penalties.
+    observations
+        (L,) independent observations, if they are known.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If there are no residue frequencies for the matrix, no parameters for the gap penalties, or
+        E-values are undefined.
+    """
+    tables = find_tables(scheme)
+    query = number_as_ncbi(codes)
+    fine = compute_fine_scores(query, order_as_ncbi(frequencies, 0.0), tables)
+    scaled = scale_scores(query, fine, tables)
     return Profile(
         title,
         codes,
         order_by_code(scaled.scores, lowest_score(scaled.scores)),
-        order_by_code(found.frequencies, 0.0),
-        found.observations,
+        frequencies,
+        observations,
         find_gapped(scaled.parameters, _plain(scheme), tables.name),
         scaled.parameters,
         tables.name,
         scheme.gap_open,
         scheme.gap_extend,
-        order_by_code(found.weights, 0.0),
-        columns.gapless,
     )
+
+
+def score_positions(
+    title: str,
+    codes: bytes,
+    scores: NDArray[np.int32],
+    lambda_: float | None,
+    path: str | os.PathLike[str],
+) -> Profile:
+    """Return the profile of a query of which only scores are known.
+
+    Parameters
+    ----------
+    title, codes
+        Header line and residue codes of the query.
+    scores
+        (L, 20) scores of the amino acids. Those of X and ``*`` are the matrix's.
+    lambda_
+        Lambda with gaps, which tells the matrix; None for that of BLOSUM62.
+    path
+        The file, for messages.
+    """
+    scheme = next(
+        (
+            scheme
+            for scheme in (choose_scheme(name, None, None) for name in ("BLOSUM62", *names()))
+            if is_adjustable(scheme)
+            and (lambda_ is None or abs(gapped(scheme).lambda_ - lambda_) < MAX_ROUNDING)
+        ),
+        None,
+    )
+    if scheme is None:
+        raise InputError(
+            f"no substitution matrix has the gapped lambda {lambda_:g} of the file with its usual "
+            "gap penalties; use ASN.1 text (psiblast -out_pssm)",
+            file=path,
+        )
+    table = np.full((len(codes), LETTERS), UNSCORED, np.int32)
+    table[:, :20] = scores
+    own = scheme.matrix.scores[np.frombuffer(codes, np.uint8)]
+    for letter in PROTEIN.encode("X*"):
+        table[:, letter] = own[:, letter]
+    ordered = order_as_ncbi(table, UNSCORED)
+    ungapped = find_ungapped(number_as_ncbi(codes), ordered)
+    return Profile(
+        title,
+        codes,
+        order_by_code(ordered, lowest_score(ordered)),
+        None,
+        None,
+        find_gapped(ungapped, _plain(scheme), scheme.matrix.name),
+        ungapped,
+        scheme.matrix.name,
+        scheme.gap_open,
+        scheme.gap_extend,
+    )
+
+
+def choose_scheme(matrix: str, gap_open: int | None, gap_extend: int | None) -> ScoringScheme:
+    """Return a scoring scheme, with the gap penalties of the matrix where none are given."""
+    loaded = load(matrix)
+    own_open, own_extend = PREFERRED_GAPS.get(loaded.name, (0, 0))
+    return ScoringScheme(
+        loaded,
+        own_open if gap_open is None else gap_open,
+        own_extend if gap_extend is None else gap_extend,
+    )
+
+
+def find_unscaled(profile: Profile) -> KarlinAltschul:
+    """Return lambda, K and H of a profile's scores before they were scaled."""
+    query, fine = _fine_scores(profile)
+    return round_scores(query, fine).parameters
+
+
+def _fine_scores(profile: Profile) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    if profile.frequencies is None:
+        raise InputError(
+            f"profile {quote(profile.id)} has no frequencies, which adjustment to compositions "
+            "needs; read it from ASN.1 text (psiblast -out_pssm), or use `comp_based_stats=0`"
+        )
+    scheme = choose_scheme(profile.matrix, profile.gap_open, profile.gap_extend)
+    query = number_as_ncbi(profile.codes)
+    frequencies = order_as_ncbi(profile.frequencies, 0.0)
+    return query, compute_fine_scores(query, frequencies, find_tables(scheme))
 
 
 def _plain(scheme: ScoringScheme) -> KarlinAltschul:

@@ -9,12 +9,22 @@ from pathlib import Path
 from swdual.errors import InputError
 from swdual.io.input import read_small
 from swdual.io.output import replace_file
-from swdual.profiles.asn1 import OPENING, format_asn1, read_asn1
+from swdual.profiles import ascii_pssm, asn1, hmmer
 from swdual.profiles.profile import Profile
 from swdual.registry import unknown
 
 MAX_PROFILE_BYTES = 1 << 28
 """A checkpoint file of PSI-BLAST has some 2,000 bytes for each position."""
+
+HEAD = 1000
+"""Characters in which the first line that is not blank begins."""
+
+READERS: dict[str, Callable[[str, str | os.PathLike[str]], Profile]] = {
+    asn1.OPENING: asn1.read_asn1,
+    ascii_pssm.OPENING: ascii_pssm.read_ascii,
+    hmmer.OPENING: hmmer.read_hmmer,
+}
+"""What reads a format, by the beginning of its files."""
 
 
 def read_profile(path: str | os.PathLike[str]) -> Profile:
@@ -23,7 +33,8 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     Parameters
     ----------
     path
-        A checkpoint file of PSI-BLAST (ASN.1 text). The content tells the format, not the name.
+        The file: ASN.1 text (psiblast -out_pssm), an ASCII PSSM (psiblast -out_ascii_pssm) or a
+        model of HMMER3. The content tells the format, not the name.
 
     Raises
     ------
@@ -31,14 +42,21 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
         If the file cannot be read, is damaged, or is no profile of proteins.
     """
     text = read_small(path, MAX_PROFILE_BYTES).decode(errors="replace")
-    if text.lstrip().startswith(OPENING):
-        return read_asn1(text, path)
+    head = text[:HEAD].lstrip()
+    for opening, read in READERS.items():
+        if head.startswith(opening):
+            return read(text, path)
     raise InputError(
-        "not a profile; expected a checkpoint file of psiblast (ASN.1 text, -out_pssm)", file=path
+        "not a profile; expected ASN.1 text (psiblast -out_pssm), an ASCII PSSM "
+        "(psiblast -out_ascii_pssm), or a model of HMMER3",
+        file=path,
     )
 
 
-WRITERS: dict[str, Callable[[Profile], Iterator[str]]] = {"asn": format_asn1}
+WRITERS: dict[str, Callable[[Profile], Iterator[str]]] = {
+    "asn": asn1.format_asn1,
+    "pssm": ascii_pssm.format_ascii,
+}
 """What yields the lines of each format."""
 
 

@@ -1,0 +1,174 @@
+"""Multiple alignments from files: a3m, aligned FASTA, Stockholm and Clustal."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.io.input import read_small
+from swdual.io.text import pluralize, quote
+from swdual.profiles.letters import EMPTY, GAP
+from swdual.profiles.rows import read_row
+from swdual.sequences.alphabet import INVALID
+
+MAX_MSA_BYTES = 1 << 30
+
+LONG_GAP = 10
+"""A gap of a row from this length on counts as not aligned, as for psiblast's -in_msa."""
+
+_INSERTIONS = re.compile("[a-z.]")
+_CLUSTAL = re.compile(r"(CLUSTAL|MUSCLE|PROBCONS|Kalign|MAFFT|T-COFFEE)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Msa:
+    """A multiple alignment by the columns of its query, which is the first sequence.
+
+    Parameters
+    ----------
+    title, codes
+        Header line and (L,) residue codes of the query.
+    rows
+        (n, L) residue codes of the others, `GAP` or `EMPTY`.
+    """
+
+    title: str
+    codes: bytes
+    rows: NDArray[np.uint8]
+
+
+@dataclass
+class _Row:
+    """A sequence of a file: its name, its text, and where it begins."""
+
+    title: str
+    line: int
+    text: list[str]
+
+
+def read_msa(path: str | os.PathLike[str]) -> Msa:
+    """Return the multiple alignment in a file. Its first sequence is the query.
+
+    Columns where the query has a gap are left out. Gaps at the ends of a row, and those of 10
+    columns or more, count as not aligned.
+
+    Parameters
+    ----------
+    path
+        The file: Stockholm, Clustal, aligned FASTA or a3m. The content tells the format.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is in no such format, or its rows are of different lengths.
+    """
+    text = read_small(path, MAX_MSA_BYTES).decode(errors="replace").replace("\r\n", "\n")
+    lines = text.split("\n")
+    head = next((line for line in lines if line.strip()), "")
+    if head.startswith(">"):
+        rows, may_insert = _read_fasta(lines), True
+    elif head.startswith("# STOCKHOLM"):
+        rows, may_insert = _read_blocks(lines, _stockholm, path), False
+    elif _CLUSTAL.match(head):
+        rows, may_insert = _read_blocks(lines, _clustal, path), False
+    else:
+        raise InputError(
+            "not a multiple alignment; expected Stockholm, Clustal, aligned FASTA or a3m", file=path
+        )
+    if not rows:
+        raise InputError("the multiple alignment has no sequences", file=path)
+    return _align(rows, path, may_insert=may_insert)
+
+
+def _read_fasta(lines: list[str]) -> list[_Row]:
+    rows: list[_Row] = []
+    for number, line in enumerate(lines, start=1):
+        if line.startswith(">"):
+            rows.append(_Row(line[1:].strip(), number, []))
+        elif line.strip() and rows:
+            rows[-1].text.append("".join(line.split()))
+    return rows
+
+
+def _stockholm(line: str) -> list[str]:
+    """Return name and residues of a line of a Stockholm file."""
+    return [] if line.startswith(("#", "//")) else line.split()
+
+
+def _clustal(line: str) -> list[str]:
+    """Return name and residues of a line of a Clustal file."""
+    words = line.split()
+    if not words or line[:1].isspace() or _CLUSTAL.match(line):
+        return []
+    return words[:-1] if len(words) == 3 and words[2].isdigit() else words
+
+
+def _read_blocks(
+    lines: list[str], parse: Callable[[str], list[str]], path: str | os.PathLike[str]
+) -> list[_Row]:
+    """Return the rows of a file that has them in blocks of lines, each with the row's name."""
+    rows: dict[str, _Row] = {}
+    for number, line in enumerate(lines, start=1):
+        if line.startswith("//"):
+            break
+        words = parse(line)
+        if not words:
+            continue
+        if len(words) != 2:
+            raise InputError("expected a name and a row of residues", file=path, line=number)
+        name, text = words
+        rows.setdefault(name, _Row(name, number, [])).text.append(text)
+    return list(rows.values())
+
+
+def _align(rows: list[_Row], path: str | os.PathLike[str], *, may_insert: bool) -> Msa:
+    """Return rows by the columns of the first one."""
+    texts = ["".join(row.text) for row in rows]
+    # Aligned FASTA has rows of one length. In a3m, insertions are in lower case, and nothing is
+    # where the other rows have none.
+    if may_insert and len({*map(len, texts)}) > 1:
+        texts = [_INSERTIONS.sub("", text) for text in texts]
+    width = len(texts[0])
+    coded = []
+    for row, text in zip(rows, texts, strict=True):
+        codes = read_row(text)
+        if len(codes) != width:
+            raise InputError(
+                f"row {quote(row.title)} has {pluralize(len(codes), 'column', 'columns')}, the "
+                f"first one {width:,}; align all of them, or write insertions in lower case (a3m)",
+                file=path,
+                line=row.line,
+            )
+        if bytes([INVALID]) in codes:
+            letter = quote(text[codes.index(INVALID)])
+            raise InputError(
+                f"row {quote(row.title)} has {letter}, which is no residue of a protein",
+                file=path,
+                line=row.line,
+            )
+        coded.append(codes)
+    table = np.frombuffer(b"".join(coded), np.uint8).reshape(len(rows), width)
+    columns = table[0] != GAP
+    if not columns.any():
+        raise InputError("the first sequence has no residues", file=path, line=rows[0].line)
+    query = table[0, columns].tobytes()
+    return Msa(rows[0].title, query, _clear_long_gaps(table[1:, columns]))
+
+
+def _clear_long_gaps(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return rows with `EMPTY` for gaps from `LONG_GAP` columns on."""
+    gaps = np.pad(rows == GAP, ((0, 0), (1, 1))).ravel()
+    edges = np.flatnonzero(np.diff(gaps.astype(np.int8), prepend=0))
+    starts, ends = edges[::2], edges[1::2]
+    long = ends - starts >= LONG_GAP
+    change = np.zeros(len(gaps) + 1, np.int8)
+    change[starts[long]] += 1
+    change[ends[long]] -= 1
+    inside = np.cumsum(change[:-1], dtype=np.int8).reshape(len(rows), -1)[:, 1:-1] > 0
+    return np.where(inside, np.uint8(EMPTY), rows)

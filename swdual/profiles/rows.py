@@ -1,0 +1,214 @@
+"""Rows of a multiple alignment, by the columns of its query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError, StatisticsUnavailable
+from swdual.io.text import quote
+from swdual.profiles.letters import EMPTY, GAP
+from swdual.sequences.alphabet import INVALID, PROTEIN, raise_case
+
+PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
+"""Operations of alignments, as SAM numbers them: M, I and D."""
+
+_READ = bytearray(PROTEIN.encoding)
+for _letter, _code in (("-", GAP), (".", GAP), (" ", EMPTY)):
+    _READ[ord(_letter)] = _code
+_SHOWN = bytearray(PROTEIN.decoding)
+_SHOWN[GAP], _SHOWN[EMPTY] = ord("-"), ord("-")
+
+
+class Traced(Protocol):
+    """Alignments of a query with some targets; `swdual.alignment.tracebacks.Tracebacks` is one."""
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Numbers of each alignment, by column."""
+        ...
+
+    @property
+    def run_starts(self) -> NDArray[np.int64]:
+        """Where the runs of each alignment begin."""
+        ...
+
+    @property
+    def runs(self) -> NDArray[np.uint32]:
+        """Length and operation of each run."""
+        ...
+
+
+class QueryHits(Protocol):
+    """The hits of a query; `swdual.QueryResult` is one."""
+
+    @property
+    def query(self) -> Any:
+        """The query."""
+        ...
+
+    @property
+    def params(self) -> Any:
+        """The options of the search."""
+        ...
+
+    @property
+    def log_evalues(self) -> NDArray[np.float64]:
+        """Natural logarithms of the E-values."""
+        ...
+
+    @property
+    def target_codes(self) -> list[bytes]:
+        """Residue codes of the targets."""
+        ...
+
+    @property
+    def tracebacks(self) -> Traced:
+        """The alignments."""
+        ...
+
+
+def read_query(text: str) -> bytes:
+    """Return the codes of a query.
+
+    Raises
+    ------
+    InputError
+        If it has something that is no residue of a protein.
+    """
+    codes = PROTEIN.encode(text)
+    if bytes([INVALID]) in codes:
+        letter = quote(text[codes.index(INVALID)])
+        raise InputError(f"the query has {letter}, which is no residue of a protein")
+    return codes
+
+
+def read_row(text: str) -> bytes:
+    """Return the codes of a row; `INVALID` for what is no letter and no gap.
+
+    Parameters
+    ----------
+    text
+        Residues in any case; ``-`` or ``.`` is a gap, a space is not aligned.
+    """
+    return text.encode("latin-1", "replace").translate(bytes(_READ))
+
+
+def read_rows(rows: Iterable[str], length: int) -> NDArray[np.uint8]:
+    """Return (n, length) codes of rows that are given as text.
+
+    Raises
+    ------
+    InputError
+        If a row has another length, or a character that is not a residue.
+    """
+    found = []
+    for number, text in enumerate(rows, start=1):
+        codes = read_row(text)
+        if len(codes) != length:
+            raise InputError(
+                f"row {number} of the alignment has {len(codes)} columns, the query {length}"
+            )
+        if bytes([INVALID]) in codes:
+            letter = quote(text[codes.index(INVALID)])
+            raise InputError(f"row {number} of the alignment has {letter}, which is no residue")
+        found.append(codes)
+    return np.frombuffer(b"".join(found), np.uint8).reshape(-1, length)
+
+
+def show_rows(rows: NDArray[np.uint8]) -> Iterator[str]:
+    """Yield rows as text, with ``-`` for gaps and for columns that are not aligned."""
+    for row in rows:
+        yield row.tobytes().translate(bytes(_SHOWN)).decode()
+
+
+def place_alignments(
+    length: int, traced: Traced, targets: Sequence[bytes], chosen: NDArray[np.int64]
+) -> NDArray[np.uint8]:
+    """Return the rows of some alignments of a query.
+
+    Parameters
+    ----------
+    length
+        Residues of the query.
+    traced
+        The alignments.
+    targets
+        Residue codes of the target of each, of which letters in lower case count as others.
+    chosen
+        (n,) the alignments that become rows, in this order.
+
+    Returns
+    -------
+    (n, length) residue codes, `GAP` or `EMPTY`. Residues at a gap of the query are left out.
+    """
+    counts = np.diff(traced.run_starts)[chosen]
+    # Runs of the chosen alignments, one after the other.
+    alignments = np.repeat(np.arange(len(chosen)), counts)
+    within = np.arange(len(alignments)) - np.repeat(np.cumsum(counts) - counts, counts)
+    runs = traced.runs[traced.run_starts[:-1][chosen][alignments] + within].astype(np.int64)
+    operations, sizes = runs & 15, runs >> 4
+    residues = raise_case(b"".join(targets[k] for k in chosen.tolist()))
+    lengths = np.array([len(targets[k]) for k in chosen.tolist()], np.int64)
+    query_starts = traced.numbers[0, chosen]
+    target_starts = traced.numbers[2, chosen] + np.cumsum(lengths) - lengths
+    query_at = query_starts[alignments] + _places(sizes * (operations != TARGET_ONLY), counts)
+    target_at = target_starts[alignments] + _places(sizes * (operations != QUERY_ONLY), counts)
+    shown = operations != TARGET_ONLY
+    sizes = sizes[shown]
+    steps = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    pairs = np.repeat(operations[shown] == PAIR, sizes)
+    letters = np.full(len(steps), GAP, np.uint8)
+    places = np.repeat(target_at[shown], sizes) + steps
+    letters[pairs] = np.frombuffer(residues, np.uint8)[places[pairs]]
+    rows = np.full((len(chosen), length), EMPTY, np.uint8)
+    rows[
+        np.repeat(alignments[shown], sizes),
+        np.repeat(query_at[shown], sizes) + steps,
+    ] = letters
+    return rows
+
+
+def place_hits(result: QueryHits, inclusion: float) -> NDArray[np.uint8]:
+    """Return the rows of the hits of a query whose E-values are small enough.
+
+    Parameters
+    ----------
+    result
+        The hits.
+    inclusion
+        E-values below this are small enough.
+
+    Returns
+    -------
+    (n, residues) codes, `GAP` or `EMPTY`; the smallest E-value first, as in PSI-BLAST.
+    """
+    if result.params.scheme.matrix.alphabet is not PROTEIN:
+        raise InputError("a profile needs hits of proteins, not of nucleotides")
+    log_evalues = np.asarray(result.log_evalues)
+    if np.isnan(log_evalues).any():
+        raise StatisticsUnavailable(
+            "a profile needs E-values of the hits; search without `stats='none'`"
+        )
+    included = np.flatnonzero(log_evalues < math.log(inclusion))
+    order = included[np.argsort(log_evalues[included], kind="stable")]
+    codes = result.query.unmasked
+    return place_alignments(len(codes), result.tracebacks, result.target_codes, order)
+
+
+def _places(sizes: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each run begins in its alignment.
+
+    Parameters
+    ----------
+    sizes, counts
+        Residues of the runs, and the runs of each alignment.
+    """
+    ends = np.cumsum(sizes)
+    before = np.concatenate([[0], ends])[np.cumsum(counts) - counts]
+    places: NDArray[np.int64] = ends - sizes - np.repeat(before, counts)
+    return places
