@@ -30,7 +30,23 @@
     A profile as the query of a search.
 """
 
-from swdual.profiles.files import read_profile
-from swdual.profiles.profile import Profile
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from swdual.profiles.files import read_profile
+    from swdual.profiles.profile import Profile
+
+_HOMES = {"Profile": "profile", "read_profile": "files"}
+"""The module of each public name."""
 
 __all__ = ["Profile", "read_profile"]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: searches with sequences need none of them."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

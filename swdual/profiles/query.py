@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.profiles.profile import Profile
-from swdual.profiles.scaling import find_gapped
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
-from swdual.statistics.table import TableStatistics
+
+if TYPE_CHECKING:
+    from swdual.statistics.table import TableStatistics
 
 
 @dataclass(frozen=True, repr=False, slots=True)
@@ -48,6 +49,8 @@ class ProfileQuery(Sequence):
         gapped = profile.gapped
         made_for = profile.matrix, profile.gap_open, profile.gap_extend
         if made_for != (scheme.matrix.name, scheme.gap_open, scheme.gap_extend):
+            from swdual.profiles.scaling import find_gapped
+
             known = KarlinAltschul(plain.lambda_, plain.K, plain.H)
             gapped = find_gapped(profile.ungapped, known, profile.matrix)
         return statistics.replace_parameters(gapped, profile.ungapped)
