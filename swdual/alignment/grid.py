@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
 from swdual.lanes.registers import COLUMNS
+from swdual.lanes.score_widths import MATRIX, PER_TARGET, PROFILE
 from swdual.runtime.native import native, native_family
 
 
 @native_family
-def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
+def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -29,10 +30,15 @@ def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
-    per_target
-        1 if scores are per target (see `ScoreWidth`), else 0.
+    source
+        Where scores come from: `MATRIX`, `PER_TARGET` or `PROFILE`.
     """
-    from swdual.lanes.cell import go_down, set_profile, set_profile_per_target
+    from swdual.lanes.cell import (
+        go_down,
+        go_down_positions,
+        set_profile,
+        set_profile_per_target,
+    )
     from swdual.lanes.vector import load, reaches, splat, store
 
     BITS, LANES = bits, lanes
@@ -50,7 +56,6 @@ def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
         goals: NDArray[np.int64],
         query: NDArray[np.int64],
         letters: NDArray[np.int64],
-        chunk: int,
         low: NDArray[np.int8],
         high: NDArray[np.int8],
         target_tables: NDArray[np.signedinteger],
@@ -80,12 +85,12 @@ def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
             The first target of each lane, and the target that follows each event; -1 for none.
         goals
             (targets,) the number that each target's best cell has.
-        query, letters, chunk, low, high, target_tables
+        query, letters, low, high, target_tables
             The query, and score tables: see `score_kernel` of `swdual.backends._gotoh`.
         scales
             What stands for score 0, and the first and each further gap residue's cost.
         tile
-            Rows and columns between the lines that are kept, a multiple of 32.
+            Rows and columns between the lines that are kept, a multiple of four.
         H, E, profile, lane_goal, lane_reset, lane_best, lane_rows
             Work space: len(query) vectors, as many, 32 groups, one vector each, and a number for
             each lane.
@@ -117,7 +122,6 @@ def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
         ge = splat(ge_number, BITS, LANES)
         numbers = (zero, gx, ge)
         blocks = (len(query) + tile - 1) // tile
-        step = min(chunk, tile)
         fresh = True
         event = 0
         missing = len(event_groups)
@@ -129,24 +133,43 @@ def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
                 lane_goal[lane] = MAX_NUMBER
         for group in range(groups):
             at = (start + group) * GROUP
-            if per_target:
+            if source == PER_TARGET:
                 set_profile_per_target(
                     profile, target_tables, lane_targets, lane_rows, codes, at, LANES
                 )
+            elif source == MATRIX:
+                set_profile(profile, letters, low, high, codes, at, BITS, LANES)
             reset = load(lane_reset, 0, LANES)
             goal = load(lane_goal, 0, LANES)
             above = zero
             h = f = (zero, zero, zero, zero)
             for block in range(blocks):
                 last = min((block + 1) * tile, len(query))
-                best = zero
-                for row in range(block * tile, last, step):
-                    if not per_target and row % chunk == 0:
-                        set_profile(profile, letters, low, high, row, codes, at, BITS, LANES)
+                if source == PROFILE:
+                    above, h, f, best = go_down_positions(
+                        low,
+                        high,
+                        codes,
+                        at,
+                        block * tile,
+                        last,
+                        H,
+                        E,
+                        fresh,
+                        reset,
+                        numbers,
+                        above,
+                        h,
+                        f,
+                        zero,
+                        BITS,
+                        LANES,
+                    )
+                else:
                     above, h, f, best = go_down(
                         query,
-                        row,
-                        min(row + step, last),
+                        block * tile,
+                        last,
                         profile,
                         H,
                         E,
@@ -156,7 +179,7 @@ def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
                         above,
                         h,
                         f,
-                        best,
+                        zero,
                         LANES,
                     )
                 # `best` restarts with zero in every block, so this asks: does a cell of this group

@@ -23,7 +23,6 @@ from swdual.lanes.score_widths import (
     ScoreWidth,
     allocate_aligned,
     number_rows,
-    read_rows,
     score_widths,
     score_widths_per_target,
 )
@@ -227,7 +226,7 @@ class Tracer:
         target_tables = score_width.target_tables(chosen)
         goals = scores[chosen] + score_width.zero
         numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
-        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.per_target)
+        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.source)
         rows = len(query) * score_width.lanes
         scratch = [
             allocate_aligned(size, kind)
@@ -238,7 +237,7 @@ class Tracer:
                 *[score_width.lanes] * 3,
             )
         ]
-        given = read_rows(query, score_width)
+        used = np.flatnonzero(np.bincount(query))
         for batch in range(len(packed.batch_starts) - 1):
             progress(0)
             start, stop = packed.batch_starts[batch : batch + 2].tolist()
@@ -260,7 +259,8 @@ class Tracer:
                 first_targets[lanes].copy(),
                 next_targets[here],
                 goals,
-                *given,
+                query,
+                used,
                 score_width.low,
                 score_width.high,
                 target_tables,

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.lanes.registers import COLUMNS
+from swdual.lanes.score_widths import MATRIX, PER_TARGET, PROFILE
 from swdual.runtime.native import native_family
 
 
 @native_family
-def score_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
+def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -27,10 +28,15 @@ def score_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register or two.
-    per_target
-        1 if scores are per target (see `ScoreWidth`), else 0.
+    source
+        Where scores come from: `MATRIX`, `PER_TARGET` or `PROFILE`.
     """
-    from swdual.lanes.cell import go_down, set_profile, set_profile_per_target
+    from swdual.lanes.cell import (
+        go_down,
+        go_down_positions,
+        set_profile,
+        set_profile_per_target,
+    )
     from swdual.lanes.vector import load, splat, store
 
     BITS, LANES = bits, lanes
@@ -47,7 +53,6 @@ def score_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
         last: int,
         query: NDArray[np.int64],
         letters: NDArray[np.int64],
-        chunk: int,
         low: NDArray[np.int8],
         high: NDArray[np.int8],
         target_tables: NDArray[np.signedinteger],
@@ -71,8 +76,9 @@ def score_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
             The pack: see `Pack`.
         first, last
             Batches to score, `last` excluded.
-        query, letters, chunk
-            See `QueryRows`.
+        query, letters
+            Rows of the score table, and the different rows among them. Only the length is used if
+            the scores are those of a profile: its rows are 0, 1, 2, ...
         low, high
             Score tables: see `ScoreWidth`. Not used if scores are per target.
         target_tables, first_targets, next_targets
@@ -111,32 +117,49 @@ def score_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
             fresh = True
             for lane in range(LANES):
                 lane_reset[lane] = -1
-                if per_target:
+                if source == PER_TARGET:
                     lane_targets[lane] = first_targets[batch * LANES + lane]
             for group in range(start, batch_starts[batch + 1]):
-                if per_target:
+                if source == PER_TARGET:
                     set_profile_per_target(
                         profile, target_tables, lane_targets, lane_rows, codes, group * GROUP, LANES
                     )
+                elif source == MATRIX:
+                    set_profile(profile, letters, low, high, codes, group * GROUP, BITS, LANES)
                 reset = load(lane_reset, 0, LANES)
-                above = zero
                 h = f = (zero, zero, zero, zero)
-                for row in range(0, len(query), chunk):
-                    if not per_target:
-                        set_profile(
-                            profile, letters, low, high, row, codes, group * GROUP, BITS, LANES
-                        )
-                    above, h, f, best = go_down(
+                if source == PROFILE:
+                    _, _, _, best = go_down_positions(
+                        low,
+                        high,
+                        codes,
+                        group * GROUP,
+                        0,
+                        len(query),
+                        H,
+                        E,
+                        fresh,
+                        reset,
+                        numbers,
+                        zero,
+                        h,
+                        f,
+                        best,
+                        BITS,
+                        LANES,
+                    )
+                else:
+                    _, _, _, best = go_down(
                         query,
-                        row,
-                        min(row + chunk, len(query)),
+                        0,
+                        len(query),
                         profile,
                         H,
                         E,
                         fresh,
                         reset,
                         numbers,
-                        above,
+                        zero,
                         h,
                         f,
                         best,
@@ -157,7 +180,7 @@ def score_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
                         out[event_targets[event]] = score
                         lane_best[lane] = zero_number
                         lane_reset[lane] = -1
-                        if per_target:
+                        if source == PER_TARGET:
                             lane_targets[lane] = next_targets[event]
                         event += 1
                     best = load(lane_best, 0, LANES)

@@ -20,10 +20,10 @@ from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, count_columns, make_block, pack
 from swdual.lanes.registers import COLUMNS, register_bytes, register_count
 from swdual.lanes.score_widths import (
+    PER_TARGET,
     ScoreWidth,
     allocate_aligned,
     number_rows,
-    read_rows,
     score_widths,
 )
 from swdual.sequences.alphabet import CODES
@@ -373,16 +373,18 @@ def _score_batches(
     lanes, kind = packed.lanes, score_width.kind
     rows, group = len(query) * lanes, COLUMNS * lanes
     scratch = [allocate_aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
-    order = packed.lane_targets if score_width.per_target else (np.empty(0, np.int64),) * 2
+    order = (
+        packed.lane_targets if score_width.source == PER_TARGET else (np.empty(0, np.int64),) * 2
+    )
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
-    given = read_rows(query, score_width)
+    used = np.flatnonzero(np.bincount(query))
     # A call takes as many whole batches as fit into `step` column groups, but at least one.
     step = max(1, CALL_CELLS // max(1, len(query) * group))
     while first < last:
         end = packed.batch_starts[first] + step
         fitting = int(np.searchsorted(packed.batch_starts, end, "right")) - 1
         after = min(last, max(first + 1, fitting))
-        score_kernel(score_width.bits, lanes, score_width.per_target)(
+        score_kernel(score_width.bits, lanes, score_width.source)(
             packed.codes,
             packed.batch_starts,
             packed.event_starts,
@@ -391,7 +393,8 @@ def _score_batches(
             packed.event_targets,
             first,
             after,
-            *given,
+            query,
+            used,
             score_width.low,
             score_width.high,
             target_tables,
@@ -416,7 +419,8 @@ def _score_each(
 ) -> Iterator[int]:
     """Score targets one by one; yield the cells of each call."""
     rows = -(-len(query) // lanes) * lanes
-    if score_width.per_target:
+    per_target = int(score_width.source == PER_TARGET)
+    if per_target:
         codes = stripe_query(query, lanes)
         profile = allocate_aligned(CODES * rows, score_width.kind)
     else:
@@ -428,7 +432,7 @@ def _score_each(
     # A new call begins with each target that takes the sum of cells past a multiple of CALL_CELLS.
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
     for call_targets, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
-        target_kernel(score_width.bits, lanes, score_width.per_target)(
+        target_kernel(score_width.bits, lanes, per_target)(
             packed.source,
             packed.starts,
             packed.lengths,

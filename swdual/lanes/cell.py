@@ -57,9 +57,7 @@ def cell(
 
 
 @njit(inline="always")
-def set_profile(  # type: ignore[no-untyped-def]
-    profile, letters, low, high, first_row, codes, start, bits, lanes
-):
+def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type: ignore[no-untyped-def]
     """Write the scores of the query's letters with the group of columns at ``codes[start:]``.
 
     Parameters
@@ -70,8 +68,6 @@ def set_profile(  # type: ignore[no-untyped-def]
         The codes that the query has.
     low, high
         Score tables: see `ScoreWidth`.
-    first_row
-        The row of the score tables that holds the scores of letter 0.
     codes, start
         Codes of a pack, and where the group begins in them.
     bits, lanes
@@ -80,8 +76,7 @@ def set_profile(  # type: ignore[no-untyped-def]
     for letter in letters:
         for column in range(COLUMNS):
             at = column * lanes
-            row = (first_row + letter) * TABLE_BYTES
-            vector = scores(low, high, row, codes, start + at, bits, lanes)
+            vector = scores(low, high, letter * TABLE_BYTES, codes, start + at, bits, lanes)
             store(profile, letter * COLUMNS * lanes + at, vector)
 
 
@@ -143,9 +138,89 @@ def go_down(  # type: ignore[no-untyped-def]
     The u of every second column therefore see all H but those of the last row in these columns,
     which their F holds after the last row. That is exact, and half the work.
     """
-    zero, gx, ge = numbers
-    h0, h1, h2, h3 = h
-    f0, f1, f2, f3 = f
+    for i in range(first, last):
+        at = query[i] * COLUMNS * lanes
+        pairs = (
+            load(profile, at, lanes),
+            load(profile, at + lanes, lanes),
+            load(profile, at + 2 * lanes, lanes),
+            load(profile, at + 3 * lanes, lanes),
+        )
+        above, h, f, best = fill_row(
+            i, pairs, H, E, fresh, reset, numbers, above, h, f, best, lanes
+        )
+    return above, h, f, maximum(best, maximum(f[1], f[3]))
+
+
+@njit(inline="always")
+def go_down_positions(  # type: ignore[no-untyped-def]
+    low,
+    high,
+    codes,
+    start,
+    first,
+    last,
+    H,
+    E,
+    fresh,
+    reset,
+    numbers,
+    above,
+    h,
+    f,
+    best,
+    bits,
+    lanes,
+):
+    """Do what `go_down` does, with the scores of each position of a profile.
+
+    They are looked up where they are used: each is used once, so a table of them in memory would
+    only take time.
+
+    Parameters
+    ----------
+    low, high
+        Score tables, with a row for each position: see `ScoreWidth`.
+    codes, start
+        Codes of a pack, and where the group begins in them.
+    first, last, H, E, fresh, reset, numbers, above, h, f, best, lanes
+        See `go_down`, which returns the same.
+    bits
+        Bits of a score.
+    """
+    for i in range(first, last):
+        row = i * TABLE_BYTES
+        pairs = (
+            scores(low, high, row, codes, start, bits, lanes),
+            scores(low, high, row, codes, start + lanes, bits, lanes),
+            scores(low, high, row, codes, start + 2 * lanes, bits, lanes),
+            scores(low, high, row, codes, start + 3 * lanes, bits, lanes),
+        )
+        above, h, f, best = fill_row(
+            i, pairs, H, E, fresh, reset, numbers, above, h, f, best, lanes
+        )
+    return above, h, f, maximum(best, maximum(f[1], f[3]))
+
+
+@njit(inline="always")
+def fill_row(  # type: ignore[no-untyped-def]
+    i, pairs, H, E, fresh, reset, numbers, above, h, f, best, lanes
+):
+    """Fill row i of a group of four columns.
+
+    Parameters
+    ----------
+    i
+        The row.
+    pairs
+        Scores of its residue with those of the four columns.
+    H, E, fresh, reset, numbers, above, h, f, best, lanes
+        See `go_down`; the row before is row ``i - 1``.
+
+    Returns
+    -------
+    `above`, `h`, `f` and `best` after the row; `best` as `go_down` keeps it.
+    """
     # Row i of the group; "above" is H(i-1, j-1), the diagonal of its first column:
     #
     #       above | h0   h1   h2   h3       H of row i - 1, in registers
@@ -154,25 +229,22 @@ def go_down(  # type: ignore[no-untyped-def]
     #       e  -> |    ->   ->   ->   -> e
     #
     # Memory is touched twice a row for four cells: that is why a group has four columns.
-    for i in range(first, last):
-        left = load(H, i * lanes, lanes)
-        e = load(E, i * lanes, lanes)
-        if fresh:
-            left = choose(reset, zero, left)
-            e = choose(reset, zero, e)
-        at = query[i] * COLUMNS * lanes
-        s0 = load(profile, at, lanes)
-        s1 = load(profile, at + lanes, lanes)
-        s2 = load(profile, at + 2 * lanes, lanes)
-        s3 = load(profile, at + 3 * lanes, lanes)
-        d1, d2, d3 = h0, h1, h2
-        h0, e, f0, u = cell(above, s0, e, f0, zero, gx, ge)
-        h1, e, f1, u = cell(d1, s1, e, f1, zero, gx, ge)
-        best = maximum(best, u)
-        h2, e, f2, u = cell(d2, s2, e, f2, zero, gx, ge)
-        h3, e, f3, u = cell(d3, s3, e, f3, zero, gx, ge)
-        best = maximum(best, u)
-        above = left
-        store(H, i * lanes, h3)
-        store(E, i * lanes, e)
-    return above, (h0, h1, h2, h3), (f0, f1, f2, f3), maximum(best, maximum(f1, f3))
+    zero, gx, ge = numbers
+    s0, s1, s2, s3 = pairs
+    h0, h1, h2, h3 = h
+    f0, f1, f2, f3 = f
+    left = load(H, i * lanes, lanes)
+    e = load(E, i * lanes, lanes)
+    if fresh:
+        left = choose(reset, zero, left)
+        e = choose(reset, zero, e)
+    d1, d2, d3 = h0, h1, h2
+    h0, e, f0, u = cell(above, s0, e, f0, zero, gx, ge)
+    h1, e, f1, u = cell(d1, s1, e, f1, zero, gx, ge)
+    best = maximum(best, u)
+    h2, e, f2, u = cell(d2, s2, e, f2, zero, gx, ge)
+    h3, e, f3, u = cell(d3, s3, e, f3, zero, gx, ge)
+    best = maximum(best, u)
+    store(H, i * lanes, h3)
+    store(E, i * lanes, e)
+    return left, (h0, h1, h2, h3), (f0, f1, f2, f3), best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,9 @@ from swdual.sequences.alphabet import CODES, PAD
 from swdual.sequences.matrices import MAX_MATRIX_SCORE
 from swdual.sequences.scoring import ScoringScheme
 
-PROFILE_CHUNK = 2
-"""Positions of a profile in a chunk: so few that the processor looks up scores while it fills rows.
-
-A power of two up to 32. Of 1 to 32, 2 is fastest: 1.1 times the time of a query of letters; 32
-takes 1.3 times.
-"""
+MATRIX, PER_TARGET, PROFILE = 0, 1, 2
+"""Where the scores of pairs come from: from one matrix, from a matrix for each target, or from the
+positions of a profile. Kernels are compiled for each."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,9 @@ class ScoreWidth:
         Scores of each code that a query may have with the 32 codes, or of each position of a
         profile, cut to what the width can hold.
     low, high
-        Lower and upper bytes of the table, each row of 32 written twice; a multiple of 32 rows.
+        Lower and upper bytes of the table, each row of 32 written twice.
+    source
+        Where the scores of pairs come from: `MATRIX`, `PER_TARGET` or `PROFILE`.
     matrices
         (targets, 32, 32) scores of query codes with target codes where they are per target;
         then the tables above are not used.
@@ -54,12 +52,8 @@ class ScoreWidth:
     table: NDArray[np.int64]
     low: NDArray[np.int8]
     high: NDArray[np.int8]
+    source: int = MATRIX
     matrices: NDArray[np.int32] | None = None
-
-    @property
-    def per_target(self) -> int:
-        """1 if scores are per target, else 0."""
-        return int(self.matrices is not None)
 
     @property
     def kind(self) -> np.dtype[np.signedinteger]:
@@ -113,43 +107,6 @@ def number_rows(query: bytes, profile: NDArray[np.int32] | None = None) -> NDArr
     return np.arange(len(profile))
 
 
-class QueryRows(NamedTuple):
-    """A query as the kernels read it.
-
-    The kernels write the scores of some letters with a group of columns, then they fill a chunk of
-    rows. The letters of a query are its codes, and all its rows are one chunk; the letters of a
-    profile are the positions of a chunk.
-
-    Parameters
-    ----------
-    rows
-        (residues,) the letter of each residue.
-    letters
-        The different letters.
-    chunk
-        Rows that are filled with the same letters.
-    """
-
-    rows: NDArray[np.int64]
-    letters: NDArray[np.int64]
-    chunk: int
-
-
-def read_rows(query: NDArray[np.int64], score_width: ScoreWidth) -> QueryRows:
-    """Return a query as the kernels read it.
-
-    Parameters
-    ----------
-    query
-        (residues,) rows of the score table: codes, or 0, 1, 2, ... for a profile.
-    score_width
-        The score tables.
-    """
-    if len(score_width.table) > CODES:
-        return QueryRows(query % PROFILE_CHUNK, np.arange(PROFILE_CHUNK), PROFILE_CHUNK)
-    return QueryRows(query, np.flatnonzero(np.bincount(query)), max(len(query), 1))
-
-
 def score_widths(
     scheme: ScoringScheme, lanes: int, profile: NDArray[np.int32] | None = None
 ) -> list[ScoreWidth]:
@@ -171,6 +128,7 @@ def score_widths(
     #
     #     lowest |-- worst step --| zero |====== exact scores ======| limit |-- largest --| highest
     matrix = (scheme.matrix.scores if profile is None else profile).astype(np.int64)
+    source = MATRIX if profile is None else PROFILE
     largest = max(int(matrix.max()), 0)
     score_widths = []
     for bits in (8, 16, 32):
@@ -185,7 +143,7 @@ def score_widths(
             continue
         table[:, PAD] = max(lowest - zero, -MAX_MATRIX_SCORE)
         width = bits, lanes * 8 // bits, zero, first_gap, next_gap, limit
-        score_widths.append(ScoreWidth(*width, table, *_tables(table)))
+        score_widths.append(ScoreWidth(*width, table, *_tables(table), source))
     return score_widths
 
 
@@ -228,14 +186,13 @@ def score_widths_per_target(
         width = bits, lanes * 8 // bits, zero, first_gap, min(gap_extend, first_gap), limit
         empty = np.empty(0, np.int8)
         table = np.empty((0, 0), np.int64)
-        widths.append(ScoreWidth(*width, table, empty, empty, matrices))
+        widths.append(ScoreWidth(*width, table, empty, empty, PER_TARGET, matrices))
     return widths
 
 
 def _tables(table: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """Return the lower and the upper bytes of all scores: see `ScoreWidth`."""
-    rows = np.pad(table.astype("<i2"), ((0, -len(table) % CODES), (0, 0)))
-    twice = np.tile(rows, (1, TABLE_BYTES // CODES))
+    twice = np.tile(table.astype("<i2"), (1, TABLE_BYTES // CODES))
     halves = np.ascontiguousarray(twice).view(np.int8).reshape(*twice.shape, 2)
     low, high = (allocate_aligned(twice.size, np.dtype(np.int8)) for _ in range(2))
     low[:], high[:] = halves[:, :, 0].ravel(), halves[:, :, 1].ravel()
