@@ -91,7 +91,8 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
     blast="-in-pssm",
     type=click.Path(),
     metavar="FILE",
-    help="Search with a profile instead of queries: psiblast's checkpoint file (-out_pssm).",
+    help="Search with a profile instead of queries: a file of psiblast (-out_pssm or "
+    "-out_ascii_pssm), or a model of HMMER3.",
 )
 @option(
     "-f",
