@@ -24,11 +24,14 @@
     PSI-BLAST's checkpoint files: PssmWithParameters as ASN.1 text.
 ``ascii_pssm``
     PSI-BLAST's ASCII PSSMs.
+``a3m``
+    Hits as a multiple alignment.
 ``hmmer``
     Match emissions of HMMER3's models.
 """
 
+from swdual.profiles.a3m import write_a3m
 from swdual.profiles.files import read_profile
 from swdual.profiles.profile import Profile
 
-__all__ = ["Profile", "read_profile"]
+__all__ = ["Profile", "read_profile", "write_a3m"]
