@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from swdual.master.pair import align
     from swdual.planning.planner import Plan
     from swdual.prediction.preview import plan
+    from swdual.profiles.files import read_profile
+    from swdual.profiles.profile import Profile
     from swdual.results.search_results import SearchResults
     from swdual.sequences.matrices import SubstitutionMatrix
     from swdual.sequences.scoring import ScoringScheme
@@ -51,6 +53,8 @@ _HOMES = {
     "swdual.master.pair": ("align",),
     "swdual.prediction.preview": ("plan",),
     "swdual.planning.planner": ("Plan",),
+    "swdual.profiles.files": ("read_profile",),
+    "swdual.profiles.profile": ("Profile",),
     "swdual.results.search_results": ("SearchResults",),
     "swdual.api": ("iter_search", "search"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
@@ -73,6 +77,7 @@ __all__ = [
     "MemoryLimitError",
     "OutputError",
     "Plan",
+    "Profile",
     "QueryResult",
     "ScoringScheme",
     "SearchResults",
@@ -84,6 +89,7 @@ __all__ = [
     "iter_search",
     "makedb",
     "plan",
+    "read_profile",
     "search",
 ]
 

@@ -25,6 +25,7 @@ NAMES = [
     "MemoryLimitError",
     "OutputError",
     "Plan",
+    "Profile",
     "QueryResult",
     "ScoringScheme",
     "SearchResults",
@@ -36,6 +37,7 @@ NAMES = [
     "iter_search",
     "makedb",
     "plan",
+    "read_profile",
     "search",
 ]
 

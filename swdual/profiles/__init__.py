@@ -24,6 +24,8 @@
     PSI-BLAST's checkpoint files: PssmWithParameters as ASN.1 text.
 ``ascii_pssm``
     PSI-BLAST's ASCII PSSMs.
+``a3m``
+    Hits as a multiple alignment.
 ``hmmer``
     Match emissions of HMMER3's models.
 ``query``
@@ -36,13 +38,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from swdual.profiles.a3m import write_a3m
     from swdual.profiles.files import read_profile
     from swdual.profiles.profile import Profile
 
-_HOMES = {"Profile": "profile", "read_profile": "files"}
+_HOMES = {"Profile": "profile", "read_profile": "files", "write_a3m": "a3m"}
 """The module of each public name."""
 
-__all__ = ["Profile", "read_profile"]
+__all__ = ["Profile", "read_profile", "write_a3m"]
 
 
 def __getattr__(name: str) -> object:

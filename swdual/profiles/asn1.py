@@ -103,8 +103,8 @@ class _Text:
             raise self.error(f"expected a value, found {quote(text)}")
         self._next()
         if kind == "name":
-            follows = self._value not in (",", "}") and self._kind != "end"
-            return {text: self.value(depth + 1)} if follows else text
+            ends = text in ("TRUE", "FALSE") or self._value in (",", "}") or self._kind == "end"
+            return text if ends else {text: self.value(depth + 1)}
         if kind == "string":
             return re.sub(r"[\r\n]", "", text[1:-1]).replace('""', '"')
         if kind == "hex":

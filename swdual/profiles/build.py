@@ -39,6 +39,8 @@ from swdual.statistics.parameters import gapped
 MAX_ROUNDING = 5e-5
 """How far a lambda of four decimals is from the exact one."""
 
+_O_AS_X = bytes.maketrans(PROTEIN.encode("O"), PROTEIN.encode("X"))
+
 
 def build_profile(
     title: str,
@@ -46,13 +48,14 @@ def build_profile(
     rows: NDArray[np.uint8],
     scheme: ScoringScheme,
     pseudocount: int = 0,
+    left_out: NDArray[np.bool_] | None = None,
 ) -> Profile:
     """Return the profile of a query and rows that are aligned with it.
 
     Parameters
     ----------
     title, codes
-        Header line and residue codes of the query.
+        Header line and residue codes of the query; O becomes X, as in PSI-BLAST.
     rows
         (n, L) uint8: the residue that each row has in each column of the query, `GAP` or `EMPTY`
         (`swdual.profiles.letters`). Gaps at an end count as not aligned. The best row comes first.
@@ -60,6 +63,8 @@ def build_profile(
         Substitution matrix and gap penalties.
     pseudocount
         Pseudocounts of every column; 0 has them depend on the column.
+    left_out
+        (L,) the columns in which the query is no row; None if it is one in all.
 
     Raises
     ------
@@ -74,8 +79,9 @@ def build_profile(
             f"found shape {rows.shape}"
         )
     tables = find_tables(scheme)
+    codes = codes.translate(_O_AS_X)
     query = number_as_ncbi(codes)
-    columns = weigh(query, clear_ends(number_as_ncbi(rows)))
+    columns = weigh(query, clear_ends(number_as_ncbi(rows)), left_out)
     found = estimate(query, columns, tables, pseudocount)
     frequencies = order_by_code(found.frequencies, 0.0)
     return replace(

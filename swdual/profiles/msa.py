@@ -36,11 +36,14 @@ class Msa:
         Header line and (L,) residue codes of the query.
     rows
         (n, L) residue codes of the others, `GAP` or `EMPTY`.
+    left_out
+        (L,) the columns in which the query is in lower case: there it is no row, as for psiblast.
     """
 
     title: str
     codes: bytes
     rows: NDArray[np.uint8]
+    left_out: NDArray[np.bool_]
 
 
 @dataclass
@@ -157,8 +160,10 @@ def _align(rows: list[_Row], path: str | os.PathLike[str], *, may_insert: bool) 
     columns = table[0] != GAP
     if not columns.any():
         raise InputError("the first sequence has no residues", file=path, line=rows[0].line)
+    letters = np.frombuffer(texts[0].encode("latin-1"), np.uint8)[columns]
+    left_out = (letters >= ord("a")) & (letters <= ord("z"))
     query = table[0, columns].tobytes()
-    return Msa(rows[0].title, query, _clear_long_gaps(table[1:, columns]))
+    return Msa(rows[0].title, query, _clear_long_gaps(table[1:, columns]), left_out)
 
 
 def _clear_long_gaps(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -202,7 +202,8 @@ class Profile:
         path
             The file: Stockholm, Clustal, aligned FASTA or a3m. The content tells the format. The
             first sequence is the query; columns where it has a gap are left out. Gaps at the ends
-            of a row, and those of 10 columns or more, count as not aligned.
+            of a row, and those of 10 columns or more, count as not aligned. Where the query is in
+            lower case, it does not count itself.
         matrix, gap_open, gap_extend, pseudocount
             As for `from_alignments`.
 
@@ -213,18 +214,12 @@ class Profile:
         StatisticsUnavailable
             If the matrix or the gap penalties are not tabled, or E-values are undefined.
         """
+        from swdual.profiles.build import build_profile, choose_scheme
         from swdual.profiles.msa import read_msa
 
         msa = read_msa(path)
-        return Profile.from_alignments(
-            msa.codes,
-            msa.rows,
-            title=msa.title,
-            matrix=matrix,
-            gap_open=gap_open,
-            gap_extend=gap_extend,
-            pseudocount=pseudocount,
-        )
+        scheme = choose_scheme(matrix, gap_open, gap_extend)
+        return build_profile(msa.title, msa.codes, msa.rows, scheme, pseudocount, msa.left_out)
 
     @cached_property
     def unscaled(self) -> KarlinAltschul:

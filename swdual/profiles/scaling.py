@@ -183,7 +183,7 @@ def find_gapped(ungapped: KarlinAltschul, gapped: KarlinAltschul, name: str) -> 
 
 def _weights(length: int) -> NDArray[np.float64]:
     """Return the probability of each amino acid at each of some positions, in one dimension."""
-    return np.tile(standard_background()[AMINO_ACIDS] / length, length)
+    return np.tile(standard_background()[AMINO_ACIDS] / max(length, 1), length)
 
 
 def _round(values: NDArray[np.float64]) -> NDArray[np.int64]:

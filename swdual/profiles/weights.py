@@ -58,7 +58,9 @@ class ColumnWeights:
     letters: NDArray[np.int64]
 
 
-def weigh(query: NDArray[np.uint8], rows: NDArray[np.uint8]) -> ColumnWeights:
+def weigh(
+    query: NDArray[np.uint8], rows: NDArray[np.uint8], left_out: NDArray[np.bool_] | None = None
+) -> ColumnWeights:
     """Return the weights of the columns of a multiple alignment.
 
     Parameters
@@ -68,18 +70,21 @@ def weigh(query: NDArray[np.uint8], rows: NDArray[np.uint8]) -> ColumnWeights:
     rows
         (n, L) letters, gaps and `NCBI_EMPTY`; the best row first. No stretch begins or ends with a
         gap.
+    left_out
+        (L,) the columns in which the query is no row; None if it is one in all.
     """
     length = len(query)
+    present = np.ones(length, np.uint8) if left_out is None else (~left_out).astype(np.uint8)
     kept = np.ascontiguousarray(rows)[(rows != NCBI_EMPTY).any(axis=1)]
     bounds = np.empty((len(kept), 3), np.int64)
-    purge(query, kept, bounds)
+    purge(np.where(present, query, np.uint8(NCBI_EMPTY)), kept, bounds)
     kept = np.concatenate([query[None], kept[(kept != NCBI_EMPTY).any(axis=1)]])
     left = np.full(length, -1, np.int64)
     right = np.full(length, length, np.int64)
     find_blocks(kept[1:], left, right)
     found = ColumnWeights(
         np.zeros((length, NCBI_CODES)),
-        np.count_nonzero(kept != NCBI_EMPTY, axis=0),
+        np.count_nonzero(kept[1:] != NCBI_EMPTY, axis=0) + present,
         left,
         right,
         np.zeros((length, MAX_DISTINCT + 1), np.int64),
@@ -87,6 +92,7 @@ def weigh(query: NDArray[np.uint8], rows: NDArray[np.uint8]) -> ColumnWeights:
         np.zeros(length, np.int64),
     )
     weigh_rows(
+        present,
         np.ascontiguousarray(kept.T),
         left,
         right,
@@ -239,6 +245,7 @@ def find_blocks(rows: NDArray[np.uint8], left: NDArray[np.int64], right: NDArray
 
 @native
 def weigh_rows(
+    present: NDArray[np.uint8],
     columns: NDArray[np.uint8],
     left: NDArray[np.int64],
     right: NDArray[np.int64],
@@ -254,6 +261,8 @@ def weigh_rows(
 
     Parameters
     ----------
+    present
+        (L,) 1 where the query is a row.
     columns
         (L, n) letters, the query's first.
     left, right
@@ -269,7 +278,7 @@ def weigh_rows(
         now, then = column % 2, 1 - column % 2
         size = 0
         for row in range(count):
-            if columns[column, row] != NCBI_EMPTY:
+            if columns[column, row] != NCBI_EMPTY and (row > 0 or present[column]):
                 members[now, size] = row
                 size += 1
         same = size == before

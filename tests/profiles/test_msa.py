@@ -1,0 +1,142 @@
+"""Multiple alignments are read from the formats in use, with the same result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from swdual.errors import InputError
+from swdual.profiles import Profile
+from swdual.profiles.letters import EMPTY, GAP
+from swdual.profiles.msa import read_msa
+from swdual.profiles.rows import show_rows
+from swdual.sequences.alphabet import PROTEIN
+
+NAMES = ("query words", "one", "two", "three")
+ROWS = (
+    "MKVLAW--GGHERMKVLAWDEFSTYPQNCIHK",
+    "--VIAWCCGGHD-MRVLGWDEYSTYPQNC---",
+    "LRVIGF-CGYEKLRT----------PEDCLYR",
+    "LRVIGF--GYEKL---------FPPEDXCLYR",
+)
+"""The second row has a gap, the third one a long gap, the fourth one of 9 columns."""
+
+
+def clustal(rows, head="CLUSTAL W (1.83) multiple sequence alignment", numbers=False):
+    """Return the rows in blocks of 20 columns."""
+    lines = [head, ""]
+    for start in range(0, len(rows[0]), 20):
+        for name, row in zip(NAMES, rows, strict=True):
+            count = f" {start + 20}" if numbers else ""
+            lines.append(f"{name.split()[0]:<12}{row[start : start + 20]}{count}")
+        lines += [" " * 12 + "*:. " * 3, ""]
+    return "\n".join(lines)
+
+
+def stockholm(rows):
+    """Return the rows in two blocks, with comments."""
+    lines = ["# STOCKHOLM 1.0", "#=GF ID sample", ""]
+    for start in (0, 16):
+        pairs = zip(NAMES, rows, strict=True)
+        lines += [f"{name.split()[0]}  {row[start : start + 16]}" for name, row in pairs]
+        lines += ["#=GC RF xxxx", ""]
+    return "\n".join([*lines, "//", "ignored"])
+
+
+def fasta(rows):
+    """Return the rows in lines of 10 columns."""
+    lines = []
+    for name, row in zip(NAMES, rows, strict=True):
+        lines += [f">{name}", *(row[k : k + 10] for k in range(0, len(row), 10))]
+    return "\n".join(lines) + "\n"
+
+
+def a3m(rows):
+    """Return the rows with insertions in lower case."""
+    texts = []
+    for row in rows:
+        pairs = zip(rows[0], row, strict=True)
+        kept = (b if a != "-" else b.lower() for a, b in pairs if a != "-" or b != "-")
+        texts.append("".join(kept))
+    return fasta(texts)
+
+
+FORMATS = {
+    "clustal": clustal(ROWS),
+    "numbered": clustal(ROWS, "MUSCLE (3.8) multiple sequence alignment", numbers=True),
+    "stockholm": stockholm([row.replace("-", ".") for row in ROWS]),
+    "fasta": fasta(ROWS),
+    "a3m": a3m(ROWS),
+    "windows": fasta(ROWS).replace("\n", "\r\n"),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_formats_are_told_by_content(tmp_path, kind):
+    """All hold the same rows, in the columns of the query."""
+    (tmp_path / "x").write_text(FORMATS[kind], newline="")
+    msa = read_msa(tmp_path / "x")
+    assert PROTEIN.decode(msa.codes) == ROWS[0].replace("-", "")
+    shown = [*show_rows(msa.rows)]
+    for text, row in zip(shown, ROWS[1:], strict=True):
+        assert text == "".join(b for a, b in zip(ROWS[0], row, strict=True) if a != "-")
+    assert msa.title.split()[0] == "query"
+    assert not msa.left_out.any()
+
+
+def test_long_gaps_are_not_aligned(tmp_path):
+    """From 10 columns on; shorter ones are gaps."""
+    (tmp_path / "x").write_text(fasta(ROWS))
+    rows = read_msa(tmp_path / "x").rows
+    assert (rows == EMPTY).sum(axis=1).tolist() == [0, 10, 0]
+    assert (rows == GAP).sum(axis=1).tolist() == [6, 0, 9]
+
+
+def test_a_profile_of_a_file_is_that_of_its_rows(tmp_path):
+    """In any format."""
+    columns = [letter != "-" for letter in ROWS[0]]
+    rows = ["".join(b for b, kept in zip(row, columns, strict=True) if kept) for row in ROWS]
+    rows[2] = rows[2].replace("-" * 10, " " * 10)
+    expected = Profile.from_alignments(rows[0], rows[1:])
+    for text in FORMATS.values():
+        (tmp_path / "x").write_text(text, newline="")
+        found = Profile.from_msa(tmp_path / "x")
+        assert np.array_equal(found.frequencies, expected.frequencies)
+        assert np.array_equal(found.scores, expected.scores)
+
+
+def test_a_query_in_lower_case_does_not_count(tmp_path):
+    """Where it is: the column has what the other rows say, as for psiblast."""
+    (tmp_path / "x").write_text(
+        fasta([ROWS[0][:8] + ROWS[0][8:12].lower() + ROWS[0][12:], *ROWS[1:]])
+    )
+    lower = Profile.from_msa(tmp_path / "x")
+    (tmp_path / "x").write_text(fasta(ROWS))
+    upper = Profile.from_msa(tmp_path / "x")
+    assert lower.codes == upper.codes
+    glutamate = PROTEIN.letters.index("E")
+    assert PROTEIN.decode(lower.codes)[9] == "E"
+    assert lower.weights[9, glutamate] == 0.0 < upper.weights[9, glutamate]
+    assert np.array_equal(lower.weights[20], upper.weights[20])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (">a\nMKV\n>b\nMK\n", r":3: row 'b' has 2 columns, the first one 3; align all of them"),
+        (">a\nMKV\n>b\nMKVL\n", r":3: row 'b' has 4 columns, the first one 3"),
+        (">a\nMKV\n>b\nM1V\n", r":3: row 'b' has '1', which is no residue of a protein"),
+        (">a\n---\n>b\nMKV\n", "the first sequence has no residues"),
+        ("MKV\nMKV\n", "not a multiple alignment; expected Stockholm"),
+        ("", "not a multiple alignment"),
+        ("# STOCKHOLM 1.0\n//\n", "has no sequences"),
+        ("# STOCKHOLM 1.0\na MKV MKV\n//\n", ":2: expected a name and a row"),
+        ("CLUSTAL\n\na MKV\nb MKVL\n", "row 'b' has 4 columns, the first one 3"),
+    ],
+)
+def test_what_is_no_alignment_is_refused(tmp_path, text, message):
+    """With the file, the line and the cause."""
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        read_msa(tmp_path / "x")
+    assert str(tmp_path / "x") in str(caught.value)
