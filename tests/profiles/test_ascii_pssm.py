@@ -8,7 +8,7 @@ from support.profiles import CASES, recorded, same_digits
 
 from swdual.errors import InputError, OutputError
 from swdual.profiles import Profile, read_profile
-from swdual.profiles.profile import UNSCORED
+from swdual.profiles.position_scores import UNSCORED
 from swdual.sequences.alphabet import PROTEIN
 
 

@@ -12,7 +12,7 @@ from support.profiles import CASES, recorded
 
 from swdual.errors import InputError
 from swdual.profiles import Profile, read_profile
-from swdual.profiles.profile import UNSCORED
+from swdual.profiles.position_scores import UNSCORED
 from swdual.sequences.alphabet import PROTEIN
 
 NUMBER = re.compile(r"-?\d+")
