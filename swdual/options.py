@@ -18,7 +18,7 @@ from swdual.backend import Device
 from swdual.composition.tables import is_adjustable
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
-from swdual.masking.mask import parse_mask
+from swdual.masking.mask import STORED_MASKS, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
@@ -42,8 +42,6 @@ COMPOSITION_MODES = (0, 1, 2, 3)
 
 COMPOSITION_MODE = 2
 """Default of `comp_based_stats` where scores can be adjusted."""
-STORED_MASKS = ("stored", "lcase", "file")
-"""Values of `db_hard_mask` and `db_soft_mask` that are no methods."""
 
 ADJUST = ("candidates", "all")
 """Values of `adjust`."""
@@ -200,8 +198,8 @@ class SearchOptions:
         Targets of each query whose scores the backend "reference" computes again, at about two
         million cells a second; the first that differs ends the search.
     adjust_sample
-        Pairs of a query and a target that is no candidate, drawn at random among all queries, to be
-        adjusted as well: `QueryResult.adjustment_counts` then tell about how many hits
+        Pairs of a query and a target that is not a candidate, drawn at random among all queries, to
+        be adjusted as well: `QueryResult.adjustment_counts` then tell about how many hits
         ``adjust="all"`` would add. The hits stay the same.
     journal
         A file that what is found is kept in until all has been handed on. It is deleted then, but

@@ -20,7 +20,7 @@ from swdual.runtime.native import native, native_family
 
 
 @native_family
-def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
+def grid_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -29,10 +29,10 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
-    own
-        Whether each target has its own scores.
+    per_target
+        1 if scores are per target (see `ScoreWidth`), else 0.
     """
-    from swdual.lanes.cell import go_down, set_own_profile, set_profile
+    from swdual.lanes.cell import go_down, set_profile, set_profile_per_target
     from swdual.lanes.vector import load, reaches, splat, store
 
     BITS, LANES = bits, lanes
@@ -52,7 +52,7 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         letters: NDArray[np.int64],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
-        tables: NDArray[np.signedinteger],
+        target_tables: NDArray[np.signedinteger],
         scales: tuple[int, int, int],
         tile: int,
         H: NDArray[np.signedinteger],
@@ -79,7 +79,7 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             The first target of each lane, and the target that follows each event; -1 for none.
         goals
             (targets,) the number that each target's best cell has.
-        query, letters, low, high, tables
+        query, letters, low, high, target_tables
             Codes of the query, the different codes among them, and score tables: see `score_kernel`
             of `swdual.backends._gotoh`.
         scales
@@ -128,8 +128,10 @@ def grid_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
                 lane_goal[lane] = MAX_NUMBER
         for group in range(groups):
             at = (start + group) * GROUP
-            if own:
-                set_own_profile(profile, tables, lane_targets, lane_rows, codes, at, LANES)
+            if per_target:
+                set_profile_per_target(
+                    profile, target_tables, lane_targets, lane_rows, codes, at, LANES
+                )
             else:
                 set_profile(profile, letters, low, high, codes, at, BITS, LANES)
             reset = load(lane_reset, 0, LANES)

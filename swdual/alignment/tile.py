@@ -1,6 +1,6 @@
 """One rectangle of the matrices: fill it from its upper and left border, and walk back through it.
 
-The recurrence is that of `swdual.lanes.cell`, in whole numbers: E and F are kept plus the price of
+The recurrence is that of `swdual.lanes.cell`, in whole numbers: E and F are kept plus the cost of
 a gap's first residue. Borders hold what enters the rectangle: H and F from above, H and E from the
 left.
 """

@@ -22,8 +22,8 @@ from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import (
     ScoreWidth,
     allocate_aligned,
-    own_score_widths,
     score_widths,
+    score_widths_per_target,
 )
 from swdual.sequences.alphabet import ALIGNMENT, CODES
 from swdual.sequences.scoring import ScoringScheme
@@ -44,18 +44,18 @@ class _Pairs(NamedTuple):
         Residue codes that are aligned.
     widths
         The score widths, narrowest first.
-    prices
+    gap_penalties
         A gap of k residues costs the first number plus k times the second.
-    shown_query, shown_targets
+    unmasked_query, unmasked_targets
         Residue codes in which equal letters and positive scores are counted.
     """
 
     query: NDArray[np.uint8]
     targets: Block
     widths: list[ScoreWidth]
-    prices: tuple[int, int]
-    shown_query: NDArray[np.uint8]
-    shown_targets: Block
+    gap_penalties: tuple[int, int]
+    unmasked_query: NDArray[np.uint8]
+    unmasked_targets: Block
 
 
 class Tracer:
@@ -109,18 +109,22 @@ class Tracer:
             If the best alignment of a target has another score than given.
         """
         scheme, unmasked = self._scheme, query if unmasked is None else unmasked
-        prices = scheme.gap_open, scheme.gap_extend
+        gap_penalties = scheme.gap_open, scheme.gap_extend
         parts, indices = [], []
         for strand in (1, -1):
             here = _by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
             if not len(here):
                 continue
-            block = shown_block = make_block([targets[k] for k in here.tolist()])
+            block = unmasked_block = make_block([targets[k] for k in here.tolist()])
             if unmasked_targets is not None:
-                shown_block = make_block([unmasked_targets[k] for k in here.tolist()])
+                unmasked_block = make_block([unmasked_targets[k] for k in here.tolist()])
             turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
-            letters, shown = (np.frombuffer(turn(codes), np.uint8) for codes in (query, unmasked))
-            pairs = _Pairs(letters, block, self._score_widths, prices, shown, shown_block)
+            letters, unmasked_letters = (
+                np.frombuffer(turn(codes), np.uint8) for codes in (query, unmasked)
+            )
+            pairs = _Pairs(
+                letters, block, self._score_widths, gap_penalties, unmasked_letters, unmasked_block
+            )
             traced = self._trace(pairs, scores[here], progress)
             parts.append(traced.reverse_strand(len(query)) if strand < 0 else traced)
             indices.append(here)
@@ -163,14 +167,16 @@ class Tracer:
         here = _by_length(targets, np.flatnonzero(scores > 0))
         if not len(here):
             return _in_order([], [], len(targets))
-        block, shown = (
+        block, unmasked_block = (
             make_block([sequences[k] for k in here.tolist()])
             for sequences in (targets, unmasked_targets)
         )
-        prices = gap_open, gap_extend
-        widths = own_score_widths(query, block.residues, matrices[here], *prices, register_bytes())
+        gap_penalties = gap_open, gap_extend
+        widths = score_widths_per_target(
+            query, block.residues, matrices[here], *gap_penalties, register_bytes()
+        )
         letters = np.frombuffer(unmasked_query, np.uint8)
-        pairs = _Pairs(query, block, widths, prices, letters, shown)
+        pairs = _Pairs(query, block, widths, gap_penalties, letters, unmasked_block)
         return _in_order([self._trace(pairs, scores[here], progress)], [here], len(targets))
 
     def _trace(self, pairs: _Pairs, scores: NDArray[np.int64], progress: Progress) -> Tracebacks:
@@ -192,8 +198,8 @@ class Tracer:
         for k in np.flatnonzero(long_targets | left).tolist():
             _align_long(pairs, k, int(scores[k]), ends, runs, progress)
         for k, operations in enumerate(runs):
-            here = pairs.shown_query[ends[0, k] :]
-            there = _residues(pairs.shown_targets, k)[ends[2, k] :]
+            here = pairs.unmasked_query[ends[0, k] :]
+            there = _residues(pairs.unmasked_targets, k)[ends[2, k] :]
             numbers[4:, k] = tally(here, there, operations, self._positive_pairs)
         return Tracebacks.of(numbers, runs)
 
@@ -211,11 +217,11 @@ class Tracer:
         query, targets, kind = pairs.query, pairs.targets, score_width.kind
         packed = pack(targets, chosen, score_width.lanes)
         first_targets, next_targets = packed.lane_targets
-        tables = score_width.own_tables(chosen)
+        target_tables = score_width.target_tables(chosen)
         letters = query.astype(np.int64)
         goals = scores[chosen] + score_width.zero
         numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
-        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.own)
+        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.per_target)
         rows = len(query) * score_width.lanes
         scratch = [
             allocate_aligned(size, kind)
@@ -252,7 +258,7 @@ class Tracer:
                 used,
                 score_width.low,
                 score_width.high,
-                tables,
+                target_tables,
                 numbers,
                 tile,
                 *scratch,
@@ -345,7 +351,7 @@ def _align_long(
 ) -> None:
     """Align the query with one target that is too large for the lanes."""
     table = pairs.widths[-1].table_of(k)
-    walk = Walk(pairs.query, _residues(pairs.targets, k), table, *pairs.prices, progress)
+    walk = Walk(pairs.query, _residues(pairs.targets, k), table, *pairs.gap_penalties, progress)
     query_end, target_end = walk.walk_best(score)
     if query_end == 0:
         raise _score_error(k, score)

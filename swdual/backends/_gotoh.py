@@ -18,7 +18,7 @@ from swdual.runtime.native import native_family
 
 
 @native_family
-def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
+def score_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -27,10 +27,10 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register or two.
-    own
-        Whether each target has its own scores.
+    per_target
+        1 if scores are per target (see `ScoreWidth`), else 0.
     """
-    from swdual.lanes.cell import go_down, set_own_profile, set_profile
+    from swdual.lanes.cell import go_down, set_profile, set_profile_per_target
     from swdual.lanes.vector import load, splat, store
 
     BITS, LANES = bits, lanes
@@ -49,7 +49,7 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         letters: NDArray[np.int64],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
-        tables: NDArray[np.signedinteger],
+        target_tables: NDArray[np.signedinteger],
         first_targets: NDArray[np.int64],
         next_targets: NDArray[np.int64],
         scales: tuple[int, int, int, int],
@@ -73,10 +73,10 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         query, letters
             Codes of the query, and the different codes among them.
         low, high
-            Score tables: see `ScoreWidth`. Not used if targets have their own.
-        tables, first_targets, next_targets
-            The targets' own scores (see `ScoreWidth.own_tables`), and the order of targets in lanes
-            (see `Pack`). Used only if targets have their own scores.
+            Score tables: see `ScoreWidth`. Not used if scores are per target.
+        target_tables, first_targets, next_targets
+            See `ScoreWidth.target_tables`, and `Pack` for the order of targets in lanes. Used only
+            if scores are per target.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
         H, E, profile, lane_best, lane_reset, lane_targets, lane_rows
@@ -110,12 +110,12 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
             fresh = True
             for lane in range(LANES):
                 lane_reset[lane] = -1
-                if own:
+                if per_target:
                     lane_targets[lane] = first_targets[batch * LANES + lane]
             for group in range(start, batch_starts[batch + 1]):
-                if own:
-                    set_own_profile(
-                        profile, tables, lane_targets, lane_rows, codes, group * GROUP, LANES
+                if per_target:
+                    set_profile_per_target(
+                        profile, target_tables, lane_targets, lane_rows, codes, group * GROUP, LANES
                     )
                 else:
                     set_profile(profile, letters, low, high, codes, group * GROUP, BITS, LANES)
@@ -151,7 +151,7 @@ def score_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
                         out[event_targets[event]] = score
                         lane_best[lane] = zero_number
                         lane_reset[lane] = -1
-                        if own:
+                        if per_target:
                             lane_targets[lane] = next_targets[event]
                         event += 1
                     best = load(lane_best, 0, LANES)

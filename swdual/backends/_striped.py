@@ -11,7 +11,7 @@ vectors and the profile of a letter is read in order. The recurrence and its num
     F = max(F - ge, h)                         for the next row, since F - gx <= F - ge
 
 A lane begins each column as if nothing came from the lane above. What did come is run down again
-afterwards, for as long as any F exceeds by its next gap price what the row has from elsewhere.
+afterwards, for as long as any F exceeds by its next gap cost what the row has from elsewhere.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
 
 
 @native_family
-def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
+def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -59,8 +59,8 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
-    own
-        Whether each target has its own scores.
+    per_target
+        1 if scores are per target (see `ScoreWidth`), else 0.
     """
     from swdual.lanes.vector import (
         add,
@@ -84,7 +84,7 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         query: NDArray[np.uint8],
         low: NDArray[np.int8],
         high: NDArray[np.int8],
-        tables: NDArray[np.signedinteger],
+        target_tables: NDArray[np.signedinteger],
         scales: tuple[int, int, int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
@@ -103,10 +103,10 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         query
             What `stripe_query` returned.
         low, high
-            Score tables of the target's letters: see `ScoreWidth`. Not used if targets have their
-            own.
-        tables
-            The targets' own scores: see `ScoreWidth.own_tables`. Used only if targets have them.
+            Score tables of the target's letters: see `ScoreWidth`. Not used if scores are per
+            target.
+        target_tables
+            See `ScoreWidth.target_tables`. Used only if scores are per target.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
         H, E, profile, lane_best
@@ -122,7 +122,7 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         one = splat(1, BITS, LANES)
         least = splat(zero_number + gx_number - ge_number, BITS, LANES)
         end = splat(limit + 1, BITS, LANES)
-        if not own:
+        if not per_target:
             for letter in range(CODES):
                 for v in range(0, size, LANES):
                     row = scores(low, high, letter * TABLE_BYTES, query, v, BITS, LANES)
@@ -130,7 +130,7 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
         for target in targets:
             position = starts[target]
             last = position + lengths[target]
-            if own:
+            if per_target:
                 present = 0
                 for k in range(position, last):
                     present |= 1 << residues[k]
@@ -138,7 +138,7 @@ def target_kernel(bits: int, lanes: int, own: int) -> Callable[..., None]:
                     if present >> letter & 1:
                         row = (target * CODES + letter) * CODES
                         for k in range(size):
-                            profile[letter * size + k] = tables[row + query[k]]
+                            profile[letter * size + k] = target_tables[row + query[k]]
             # Striped order of a query of 8 rows in 4 lanes (rows = 2):
             #
             #              lane 0  1  2  3

@@ -49,12 +49,12 @@ class ReferenceScorer:
     ) -> NDArray[np.int32]:
         """Return the scores: see `Scorer`."""
         targets = self._database.targets(block, first, last)
-        prices = self._scheme.gap_open, self._scheme.gap_extend
+        gap_penalties = self._scheme.gap_open, self._scheme.gap_extend
         out = np.empty(last - first, np.int32)
         for k in range(last - first):
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
-            score = gotoh(query, target, self._scores, *prices, progress)
+            score = gotoh(query, target, self._scores, *gap_penalties, progress)
             if score > MAX_SCORE:
                 raise EngineError(TOO_LARGE)
             out[k] = score

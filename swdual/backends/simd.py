@@ -210,18 +210,18 @@ def score_pack(
     progress
         Called with the cells done after each call of a kernel.
     numbers
-        (targets,) what `score_width` knows the targets by, if they have their own scores.
+        (targets,) what `score_width` knows the targets by, if scores are per target.
     """
     out = np.empty(len(packed.lengths), np.int32)
     lanes = count_target_lanes(packed, score_width)
     numbers = np.arange(len(packed.lengths)) if numbers is None else numbers
-    tables = score_width.own_tables(numbers)
+    target_tables = score_width.target_tables(numbers)
     for first, last in _runs(sparse):
         if sparse[first]:
             targets = packed.event_targets[slice(*packed.event_starts[[first, last]])]
-            calls = _score_each(query, packed, score_width, tables, lanes, targets, out)
+            calls = _score_each(query, packed, score_width, target_tables, lanes, targets, out)
         else:
-            calls = _score_batches(query, packed, score_width, tables, first, last, out)
+            calls = _score_batches(query, packed, score_width, target_tables, first, last, out)
         for cells in calls:
             progress(cells)
     return out
@@ -341,7 +341,7 @@ def _score_batches(
     query: NDArray[np.int64],
     packed: Pack,
     score_width: ScoreWidth,
-    tables: NDArray[np.signedinteger],
+    target_tables: NDArray[np.signedinteger],
     first: int,
     last: int,
     out: NDArray[np.int32],
@@ -350,7 +350,7 @@ def _score_batches(
     lanes, kind = packed.lanes, score_width.kind
     rows, group = len(query) * lanes, COLUMNS * lanes
     scratch = [allocate_aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
-    order = packed.lane_targets if score_width.own else (np.empty(0, np.int64),) * 2
+    order = packed.lane_targets if score_width.per_target else (np.empty(0, np.int64),) * 2
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
     used = np.flatnonzero(np.bincount(query))
     # A call takes as many whole batches as fit into `step` column groups, but at least one.
@@ -359,7 +359,7 @@ def _score_batches(
         end = packed.batch_starts[first] + step
         fitting = int(np.searchsorted(packed.batch_starts, end, "right")) - 1
         after = min(last, max(first + 1, fitting))
-        score_kernel(score_width.bits, lanes, score_width.own)(
+        score_kernel(score_width.bits, lanes, score_width.per_target)(
             packed.codes,
             packed.batch_starts,
             packed.event_starts,
@@ -372,7 +372,7 @@ def _score_batches(
             used,
             score_width.low,
             score_width.high,
-            tables,
+            target_tables,
             *order,
             numbers,
             *scratch,
@@ -387,7 +387,7 @@ def _score_each(
     query: NDArray[np.int64],
     packed: Pack,
     score_width: ScoreWidth,
-    tables: NDArray[np.signedinteger],
+    target_tables: NDArray[np.signedinteger],
     lanes: int,
     targets: NDArray[np.int64],
     out: NDArray[np.int32],
@@ -401,7 +401,7 @@ def _score_each(
     # A new call begins with each target that takes the sum of cells past a multiple of CALL_CELLS.
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
     for call_targets, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
-        target_kernel(score_width.bits, lanes, score_width.own)(
+        target_kernel(score_width.bits, lanes, score_width.per_target)(
             packed.source,
             packed.starts,
             packed.lengths,
@@ -409,7 +409,7 @@ def _score_each(
             codes,
             score_width.target_low,
             score_width.target_high,
-            tables,
+            target_tables,
             numbers,
             *scratch,
             out,

@@ -17,7 +17,8 @@ def complete_names(kind: str, *more: str, files: bool = False, several: bool = F
     ----------
     kind
         What the names stand for: a package of plug-ins such as "planners", or "matrices", "masks",
-        "platforms", "metrics" or "devices".
+        "kept masks" (in a database), "target masks" (of a search), "platforms", "metrics" or
+        "devices".
     more
         Other names that the option takes.
     files
@@ -73,10 +74,11 @@ def complete_files(ctx: click.Context, param: click.Parameter, word: str) -> lis
 def _names(kind: str) -> Iterable[str]:
     if kind == "devices":
         return ("auto", "cpu", "cuda", "hybrid")
-    if kind == "masks":
-        from swdual.masking.mask import METHODS
+    if kind.endswith("masks"):
+        from swdual.masking.mask import LOWER_CASE, METHODS, STORED_MASKS
 
-        return METHODS
+        more = {"masks": (), "kept masks": (LOWER_CASE,), "target masks": STORED_MASKS}
+        return (*METHODS, *more[kind])
     if kind == "matrices":
         from swdual.sequences import matrices
 

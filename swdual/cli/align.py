@@ -68,8 +68,8 @@ def command(
     """Show the best local alignment of A with B.
 
     A and B are sequences, or files of sequences. In files, every sequence of A is aligned with
-    every sequence of B, and the best alignment comes first. Memory grows with the lengths of the
-    sequences, not with their product.
+    every sequence of B, and the best alignment comes first. Scores are not adjusted for
+    composition. Memory grows with the lengths of the sequences, not with their product.
     """
     from swdual.io.output import replace_file
     from swdual.master.search import Search

@@ -82,7 +82,7 @@ swdual makedb genomes.fasta genomes.db --mask dust --mask lcase
 @option(
     "--mask",
     multiple=True,
-    shell_complete=complete_names("masks", "lcase"),
+    shell_complete=complete_names("kept masks"),
     metavar="METHOD",
     help="Keep the intervals of a mask in DB: seg (proteins), dust (nucleotides) or tantan, alone "
     "or with numbers, as in seg:10,1.8,2.1; or lcase for letters in lower case. May be repeated.",

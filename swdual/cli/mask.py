@@ -135,8 +135,8 @@ def _fasta(record: Sequence, intervals: list[list[int]], hard: bool, width: int)
 
 def _table(record: Sequence, intervals: list[list[int]], outfmt: str) -> str:
     from swdual.io.text import sanitize
+    from swdual.sequences.interval_file import format_intervals
 
     if outfmt == "bed":
         return "".join(f"{sanitize(record.id)}\t{start}\t{end}\n" for start, end in intervals)
-    lines = (f"{start} - {end - 1}" for start, end in intervals)
-    return "\n".join((f">{sanitize(record.title, chr(9))}", *lines, ""))
+    return format_intervals(record.title, intervals)

@@ -175,7 +175,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 @option(
     "--db-hard-mask",
     blast="-db-hard-mask",
-    shell_complete=complete_names("masks", "stored", "lcase", "file"),
+    shell_complete=complete_names("target masks"),
     default="none",
     show_default=True,
     metavar="MASK",
@@ -185,7 +185,7 @@ swdual search genes.fasta genomes.fasta -f 0 | less
 @option(
     "--db-soft-mask",
     blast="-db-soft-mask",
-    shell_complete=complete_names("masks", "stored", "lcase", "file"),
+    shell_complete=complete_names("target masks"),
     default="none",
     show_default=True,
     metavar="MASK",

@@ -25,7 +25,7 @@ CYS, ASP, ASN, GLN, GLU, ILE, LEU, X, STOP, SEC, PYL = PROTEIN.encode("CDNQEILX*
 LETTERS = len(PROTEIN.letters)
 
 PAIRED = X
-"""Codes up to here have frequencies: the 20 amino acids, then B, J and Z, a sum of two each."""
+"""Codes below this have frequencies: the 20 amino acids, then B, J and Z, a sum of two each."""
 
 UNADJUSTED, SCALED, OPTIMIZED = 0, 1, 2
 """Kinds of matrices: the start matrix itself, where a sequence has no amino acid; scaled;
@@ -143,7 +143,17 @@ def add_pseudocounts(
     background: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the 20 fractions mixed with those of the matrix, and the sums for B, J and Z."""
+    """Write the frequencies of a sequence: its fractions mixed with those of the matrix.
+
+    Parameters
+    ----------
+    fractions, counted
+        What `count_letters` wrote and returned.
+    background
+        (20,) frequencies of the matrix.
+    out
+        (23,) receives the frequencies of the amino acids, and their sums for B, J and Z.
+    """
     weight = PSEUDOCOUNTS / (counted + PSEUDOCOUNTS)
     for k in range(AMINO_ACIDS):
         out[k] = (1.0 - weight) * fractions[k] + weight * background[k]

@@ -37,6 +37,11 @@ _KINDS = ("none", "scaled", "optimised")
 def describe_adjustment(adjustment: int) -> str:
     """Return an adjustment in words.
 
+    Parameters
+    ----------
+    adjustment
+        One of `AdjustedScores.adjustments`.
+
     >>> describe_adjustment(1), describe_adjustment(2 | UNMASKED)
     ('scaled', 'optimised, not masked')
     """
@@ -63,7 +68,7 @@ class AdjustedScores(NamedTuple):
 
     @classmethod
     def of_plain(cls, scores: NDArray[np.int64]) -> Self:
-        """Return scores that were computed with the plain matrix."""
+        """Return scores that were computed with the plain matrix, in its units."""
         count = len(scores)
         return cls(SCALE * scores, np.zeros(count, np.int8), np.ones(count))
 
@@ -94,14 +99,26 @@ class AdjustedScores(NamedTuple):
 
 
 class Adjusted(NamedTuple):
-    """Adjusted scores, and the (targets, 32, 32) matrices that they were computed with."""
+    """Adjusted scores, and what they were computed with.
+
+    Parameters
+    ----------
+    scores
+        The scores.
+    matrices
+        (targets, 32, 32) scores of query codes with target codes, in units of 1 / `SCALE`.
+    masked
+        Residue codes of the targets: masked, unless they are nearly identical to the query.
+    """
 
     scores: AdjustedScores
     matrices: NDArray[np.int32]
+    masked: Sequence[bytes]
 
     def take(self, indices: NDArray[np.int64]) -> Self:
-        """Return the scores and matrices of some of the targets."""
-        return type(self)(self.scores.take(indices), self.matrices[indices])
+        """Return the same of some of the targets."""
+        masked = [self.masked[k] for k in indices.tolist()]
+        return type(self)(self.scores.take(indices), self.matrices[indices], masked)
 
 
 class Adjuster:
@@ -109,7 +126,7 @@ class Adjuster:
 
     Low-complexity regions of a target are masked first, with SEG, unless query and target are
     nearly identical. Then the matrix is adjusted to the compositions of the two, and the target is
-    scored and aligned again with it (Schaeffer et al. 2001, Nucleic Acids Research 29, 2994; Yu and
+    scored and aligned again with it (Schaffer et al. 2001, Nucleic Acids Research 29, 2994; Yu and
     Altschul 2005, Bioinformatics 21, 902; Altschul et al. 2005, FEBS Journal 272, 5101).
 
     Parameters
@@ -119,7 +136,7 @@ class Adjuster:
     mode
         From 1 to 3: see `SearchOptions.comp_based_stats`.
     grid_bytes
-        Memory for the plain alignments of one thread: see `Tracer`.
+        Memory for the alignments of one thread: see `Tracer`.
 
     Raises
     ------
@@ -147,7 +164,7 @@ class Adjuster:
         Parameters
         ----------
         query, targets
-            Residue codes.
+            Residue codes; masked residues of the query are X, the targets are not masked.
         scores
             (targets,) their plain scores.
         progress
@@ -165,7 +182,7 @@ class Adjuster:
         progress(0)
         scaled = self._score(query, chosen, matrices, progress)
         kinds[identical] |= UNMASKED
-        return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices)
+        return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, chosen)
 
     def trace(
         self,
@@ -173,7 +190,6 @@ class Adjuster:
         targets: Sequence[bytes],
         adjusted: Adjusted,
         progress: Progress = lambda cells: None,
-        masked: Sequence[bytes] | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets that were adjusted.
 
@@ -182,17 +198,14 @@ class Adjuster:
         query
             The query.
         targets
-            Residue codes.
+            Residue codes, not masked: equal letters and positive scores are counted in these.
         adjusted
             The result of `adjust` for these targets.
         progress
             Called with 0 now and then; may raise to stop the work.
-        masked
-            As for `adjust`.
         """
-        scores, matrices = adjusted
-        chosen = self._mask_again(targets, scores.adjustments, masked)
-        return self._trace(query, targets, chosen, matrices, scores.scaled, progress)
+        scores, matrices, masked = adjusted
+        return self._trace(query, targets, masked, matrices, scores.scaled, progress)
 
     def align(
         self, query: Query, targets: Sequence[bytes], adjustments: NDArray[np.int8]
@@ -204,11 +217,13 @@ class Adjuster:
         query
             The query.
         targets
-            Residue codes.
+            Residue codes, not masked.
         adjustments
-            (targets,) how they were adjusted.
+            (targets,) how they were adjusted: see `AdjustedScores`.
         """
-        masked = self._mask_again(targets, adjustments)
+        masked = mask_targets(targets)
+        for k in np.flatnonzero(adjustments & UNMASKED).tolist():
+            masked[k] = targets[k]
         matrices = adjust(query.codes, masked, self._tables, self._mode).matrices
         scaled = self._score(query.codes, masked, matrices, lambda cells: None)
         return self._trace(query, targets, masked, matrices, scaled, lambda cells: None)
@@ -220,8 +235,8 @@ class Adjuster:
         matrices: NDArray[np.int32],
         progress: Progress,
     ) -> NDArray[np.int64]:
-        prices = self._tables.gap_open, self._tables.gap_extend
-        return rescore(prepare_query(query), masked, matrices, *prices, progress)
+        gap_penalties = self._tables.gap_open, self._tables.gap_extend
+        return rescore(prepare_query(query), masked, matrices, *gap_penalties, progress)
 
     def _trace(
         self,
@@ -243,18 +258,6 @@ class Adjuster:
             targets,
             progress,
         )
-
-    @staticmethod
-    def _mask_again(
-        targets: Sequence[bytes],
-        adjustments: NDArray[np.int8],
-        masked: Sequence[bytes] | None = None,
-    ) -> list[bytes]:
-        """Return targets as they were masked when they got their adjustments."""
-        chosen = [*(mask_targets(targets) if masked is None else masked)]
-        for k in np.flatnonzero(adjustments & UNMASKED).tolist():
-            chosen[k] = targets[k]
-        return chosen
 
     def _find_near_identical(
         self,

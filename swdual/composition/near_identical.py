@@ -2,7 +2,7 @@
 
 Self hits and very close relatives keep their low-complexity regions: there they are no chance
 similarity. The test counts identities by a greedy walk over the aligned parts, as NCBI's BLAST
-does (src/algo/blast/core/blast_kappa.c); it knows where the alignment under the plain matrix
+does (src/algo/blast/core/blast_kappa.c). The walk knows where the alignment under the plain matrix
 begins and ends, but not its path.
 
 BLAST's alignments at this stage end where the score falls far below the best so far, as at a long
@@ -63,7 +63,7 @@ def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
     """
     # Let q and t be the residues of both that are aligned; t is at least `span`. The score is at
     # least `least` for each of the fewer ones: at least least * span, unless q < span. Then it is
-    # at most the best sum of q consecutive letters of the query less the price of a gap of t - q
+    # at most the best sum of q consecutive letters of the query less the cost of a gap of t - q
     # residues, and this bound reaches least * q only from some q on.
     least = MIN_BITS * math.log(2) / lambda_
     span = max(1, min(len(query), MIN_SPAN) - 1)
@@ -83,9 +83,10 @@ def find_dense(
     scheme: ScoringScheme,
     lambda_: float,
 ) -> NDArray[np.bool_]:
-    """Return which targets score enough in few letters to be nearly identical.
+    """Return which targets score enough in few letters to be nearly identical; (targets,) bool.
 
-    One pass over the targets tells it, which is far less work than their alignments.
+    One pass over the targets tells it, which is far less work than their alignments. All targets
+    that are nearly identical are among them.
 
     Parameters
     ----------
@@ -189,8 +190,8 @@ def find_best_part(
     -------
     The score of the part; of equal ones the first counts.
     """
-    # `score` is that of the columns since the part began. A part begins anew where that is below 0,
-    # and behind a fall; it ends where it is best.
+    # `score` is that of the columns since the part began. A part begins anew where that is at most
+    # 0, and behind a fall; it ends where it is best.
     row, column = int(numbers[0]), int(numbers[2])
     first_row, first_column = row, column
     out[0], out[1], out[2], out[3] = row, row, column, column
@@ -276,7 +277,7 @@ def extend_walk(
 
 @native
 def count_identities(query: NDArray[np.uint8], target: NDArray[np.uint8]) -> int:
-    """Count identities: from the left, from the right, and around common words in between.
+    """Return the identities that walks find: from the left, the right, and words in between.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from swdual.backends.simd import score_targets
 from swdual.composition.sequences import join_targets
 from swdual.errors import EngineError
 from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import own_score_widths
+from swdual.lanes.score_widths import score_widths_per_target
 
 
 def rescore(
@@ -50,7 +50,7 @@ def rescore(
     """
     residues, _, _ = join_targets(targets)
     lanes = register_bytes() if lanes is None else lanes
-    widths = own_score_widths(query, residues, matrices, gap_open, gap_extend, lanes)
+    widths = score_widths_per_target(query, residues, matrices, gap_open, gap_extend, lanes)
     scores = score_targets(query, targets, widths, progress)
     if scores.min(initial=0) < 0:
         raise EngineError(TOO_LARGE)

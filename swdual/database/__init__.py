@@ -6,7 +6,7 @@
     From these records to a database file.
 ``build``, ``memory``, ``_gather``
     Sorts records by length and cuts them into blocks; in how much memory; its kernels.
-``masks``, ``_masks``, ``found_intervals``
+``masks``, ``_masks``, ``interval_cache``
     Finds masked letters while a database is built, or when it is searched; its kernels.
 ``layout``, ``writing``
     What stands where in the file; writes blocks to it and to its shards.

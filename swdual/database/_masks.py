@@ -1,4 +1,4 @@
-"""Kernels of masks in databases: from marks of letters to intervals, and back."""
+"""From marks of letters in a database to intervals, and back: kernels."""
 
 from __future__ import annotations
 
@@ -8,8 +8,28 @@ from numpy.typing import NDArray
 from swdual.runtime.native import native
 
 
-@native
 def collect_intervals(
+    residues: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], mark: int
+) -> NDArray[np.uint32]:
+    """Return the intervals of marked letters in a block.
+
+    Parameters
+    ----------
+    residues, starts, lengths, mark
+        See `write_intervals`.
+
+    Returns
+    -------
+    (intervals, 3) as `Database.intervals` returns them.
+    """
+    count = write_intervals(residues, starts, lengths, mark, np.empty((0, 3), np.uint32))
+    intervals = np.empty((count, 3), np.uint32)
+    write_intervals(residues, starts, lengths, mark, intervals)
+    return intervals
+
+
+@native
+def write_intervals(
     residues: NDArray[np.uint8],
     starts: NDArray[np.int64],
     lengths: NDArray[np.int64],

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.database.found_intervals import FoundIntervals
+from swdual.database.interval_cache import IntervalCache
 from swdual.database.layout import (
     GUARD_BYTES,
     MAX_NUMBER,
@@ -112,7 +112,7 @@ class Database:
         self._storage = Storage(main, self.manifest, metadata_only=metadata_only, folder=folder)
         self._mask: str | None = None
         self._views: dict[str, Self] = {}
-        self._found = FoundIntervals()
+        self._interval_cache = IntervalCache()
         self._blocks: dict[int, tuple[list[tuple[Piece, FileState | None]], Block]] = {}
 
     @classmethod
@@ -376,17 +376,17 @@ class Database:
         DatabaseError
             If the section is damaged or missing.
         """
-        mask = self._mask
+        mask, cache = self._mask, self._interval_cache
         if mask is None:
             return np.empty((0, 3), np.uint32)
         if mask not in self.masks:
-            return self._found.find(number, mask, lambda: self._find_intervals(number, mask))
+            return cache.find(number, mask, lambda: self._find_intervals(number, mask))
         name = f"mask{self.masks.index(mask)}/{number}"
         rows = np.asarray(self._array(name, "<u4"), np.uint32).reshape(-1, 3)
-        if name not in self._found.checked:
+        if name not in cache.checked:
             if not intervals_agree(rows, self.lengths(number)):
                 raise self._contradiction_error(f"section {name!r}")
-            self._found.checked.add(name)
+            cache.checked.add(name)
         return rows
 
     def _find_intervals(self, number: int, mask: str) -> NDArray[np.uint32]:

@@ -13,21 +13,19 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.layout import MAX_MASKS
+from swdual.database.writing import pad_lengths
 from swdual.errors import InputError
 from swdual.io.text import quote, sanitize
-from swdual.masking.mask import Mask, parse_mask
-from swdual.sequences.alphabet import ALIGNMENT, LOWER, Alphabet
+from swdual.masking.mask import FILE, LOWER_CASE, Mask, parse_mask
+from swdual.sequences.alphabet import LOWER, Alphabet
+from swdual.sequences.interval_file import read_intervals
 from swdual.sequences.sequence import Batch, decode_header, first_word
-from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
-
-LOWER_CASE, FILE = "lcase", "file"
-"""Names of the masks that no method finds: letters in lower case, and intervals of a file."""
+from swdual.sequences.stream import Source
 
 MAX_THREADS = 4
 """Threads that find masks at most; each has some batches in memory."""
@@ -37,9 +35,6 @@ MASKING_BYTES = 96 << 20
 
 PARTS_OF_THREAD = 8
 """Parts of a block for each thread that masks it, so that no thread waits long for the others."""
-
-MAX_LINE_BYTES = 1 << 20
-"""Bytes of a line of a file of intervals."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +146,7 @@ def _mark(
 
 def _starts(batch: Batch) -> NDArray[np.int64]:
     """Return where each record of a batch begins in its codes."""
-    padded: NDArray[np.int64] = batch.lengths + -batch.lengths % ALIGNMENT
+    padded = pad_lengths(batch.lengths)
     starts: NDArray[np.int64] = np.cumsum(padded) - padded
     return starts
 
@@ -192,72 +187,7 @@ def find_intervals(
     with ThreadPoolExecutor(threads) as pool:
         for done in [pool.submit(mark, *pair) for pair in pairwise(edges.tolist())]:
             done.result()
-    count = collect_intervals(marked, starts, lengths, LOWER, np.empty((0, 3), np.uint32))
-    intervals = np.empty((count, 3), np.uint32)
-    collect_intervals(marked, starts, lengths, LOWER, intervals)
-    return intervals
-
-
-class MaskedRecord(NamedTuple):
-    """The intervals of a sequence in a file: its line and title, and line, start and end of each.
-
-    Starts count from 0; ends are the letters behind the last ones.
-    """
-
-    line: int
-    title: str
-    intervals: list[tuple[int, int, int]]
-
-
-def read_intervals(source: Source) -> Iterator[MaskedRecord]:
-    """Yield the sequences of a file of intervals, as ``swdual mask -f interval`` writes them.
-
-    Parameters
-    ----------
-    source
-        The file: a line ``>title`` for each sequence, then lines ``first - last`` from 0.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or has other lines.
-    """
-    record: MaskedRecord | None = None
-    for number, line in enumerate(_lines(source), start=1):
-        text = decode_header(line).strip()
-        if text.startswith(">"):
-            if record is not None:
-                yield record
-            record = MaskedRecord(number, text[1:].strip(), [])
-        elif text:
-            first, dash, last = text.partition(" - ")
-            numbers = all(x.isascii() and x.isdigit() and len(x) < 19 for x in (first, last))
-            if record is None or not dash or not numbers or int(first) > int(last):
-                raise InputError(
-                    f"expected '>' and a title, or an interval such as '3 - 9', found "
-                    f"{quote(text)}; write the file with 'swdual mask -f interval'",
-                    file=os.fspath(source),
-                    line=number,
-                )
-            record.intervals.append((number, int(first), int(last) + 1))
-    if record is not None:
-        yield record
-
-
-def _lines(source: Source) -> Iterator[bytes]:
-    """Yield the lines of a file, compressed or not."""
-    held = b""
-    with open_source(source) as (stream, compression):
-        try:
-            for piece in pieces(stream):
-                *lines, held = (held + piece).split(b"\n")
-                yield from lines
-                if len(held) > MAX_LINE_BYTES:
-                    raise InputError("has lines of more than 1 MiB", file=os.fspath(source))
-        except ReadFailure as failure:
-            raise read_error(source, compression, 0, failure.cause) from failure
-    if held:
-        yield held
+    return collect_intervals(marked, starts, lengths, LOWER)
 
 
 class _FileMask:

@@ -199,11 +199,15 @@ def write_block(
     masks
         Number of masks: letters of mask k are marked by ``LOWER << k``.
     """
+    from swdual.database._masks import collect_intervals
+
     number = len(before)
-    begins = np.concatenate(([0], np.cumsum(pad_lengths(targets.lengths))[:-1]))
+    padded = pad_lengths(targets.lengths)
+    begins = np.cumsum(padded) - padded
     starts = begins // ALIGNMENT
     intervals = [
-        _collect_intervals(targets, begins.astype(np.int64), LOWER << mask) for mask in range(masks)
+        collect_intervals(targets.residues, begins, targets.lengths, LOWER << mask)
+        for mask in range(masks)
     ]
     if masks:
         np.bitwise_and(targets.residues, LOWER - 1, out=targets.residues)
@@ -221,19 +225,6 @@ def write_block(
         longest=int(targets.lengths[0]),
         shortest=int(targets.lengths[-1]),
     )
-
-
-def _collect_intervals(
-    targets: SortedTargets, begins: NDArray[np.int64], mark: int
-) -> NDArray[np.uint32]:
-    """Return the intervals of a block that have a mark: see `collect_intervals`."""
-    from swdual.database._masks import collect_intervals
-
-    given = targets.residues, begins, targets.lengths, mark
-    count = collect_intervals(*given, np.empty((0, 3), np.uint32))
-    intervals = np.empty((count, 3), np.uint32)
-    collect_intervals(*given, intervals)
-    return intervals
 
 
 def pad_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ class AdjustmentCounts(NamedTuple):
     candidates
         Pairs that were adjusted, because they could become hits.
     others
-        Pairs that are no candidates.
+        Pairs that are not candidates.
     sampled, found
         Of these, the pairs that were adjusted to see what is missed, and those of them that reach
         the limits of E-value and raw score. They are not among the hits.

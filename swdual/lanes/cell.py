@@ -1,7 +1,7 @@
 """The recurrence of one vector of cells, and what its numbers stand for.
 
 Numbers are kept with a wrapping arithmetic and shifted so that `zero`, not 0, stands for score 0.
-E and F are kept *plus* the price of a gap's first residue (gx; ge is that of each further one), so
+E and F are kept *plus* the cost of a gap's first residue (gx; ge is that of each further one), so
 that a cell takes nine operations, none of them saturating::
 
     u = max(E, F)
@@ -81,17 +81,17 @@ def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type
 
 
 @njit(inline="always")
-def set_own_profile(  # type: ignore[no-untyped-def]
-    profile, tables, lane_targets, lane_rows, codes, start, lanes
+def set_profile_per_target(  # type: ignore[no-untyped-def]
+    profile, target_tables, lane_targets, lane_rows, codes, start, lanes
 ):
-    """Write what `set_profile` does for all letters, if each target has its own scores.
+    """Write what `set_profile` does, for all letters, if scores are per target.
 
     Parameters
     ----------
     profile, codes, start, lanes
         See `set_profile`.
-    tables
-        For each target 32 scores of each of its letters: see `ScoreWidth.own_tables`.
+    target_tables
+        For each target 32 scores of each of its letters: see `ScoreWidth.target_tables`.
     lane_targets
         The target of each lane, or -1.
     lane_rows
@@ -102,7 +102,7 @@ def set_own_profile(  # type: ignore[no-untyped-def]
         for lane in range(lanes):
             code = codes[start + at + lane]
             lane_rows[lane] = (max(lane_targets[lane], 0) * CODES + code) * CODES
-        store_columns(tables, lane_rows, profile, at, COLUMNS * lanes, lanes)
+        store_columns(target_tables, lane_rows, profile, at, COLUMNS * lanes, lanes)
 
 
 @njit(inline="always")

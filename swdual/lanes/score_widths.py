@@ -35,7 +35,7 @@ class ScoreWidth:
     target_low, target_high
         The same of each target letter with all query letters.
     matrices
-        (targets, 32, 32) scores of query codes with target codes where each target has its own;
+        (targets, 32, 32) scores of query codes with target codes where they are per target;
         then the tables above are not used.
     """
 
@@ -53,8 +53,8 @@ class ScoreWidth:
     matrices: NDArray[np.int32] | None = None
 
     @property
-    def own(self) -> int:
-        """1 if each target has its own scores, else 0."""
+    def per_target(self) -> int:
+        """1 if scores are per target, else 0."""
         return int(self.matrices is not None)
 
     @property
@@ -62,8 +62,8 @@ class ScoreWidth:
         """The type of the numbers."""
         return np.dtype(f"i{self.bits // 8}")
 
-    def own_tables(self, targets: NDArray[np.int64]) -> NDArray[np.signedinteger]:
-        """Return the own scores of targets as the kernels read them; nothing if they have none.
+    def target_tables(self, targets: NDArray[np.int64]) -> NDArray[np.signedinteger]:
+        """Return scores per target as the kernels read them; nothing if there are none.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ def score_widths(scheme: ScoringScheme, lanes: int) -> list[ScoreWidth]:
     return score_widths
 
 
-def own_score_widths(
+def score_widths_per_target(
     query: NDArray[np.uint8],
     residues: NDArray[np.uint8],
     matrices: NDArray[np.int32],
@@ -140,7 +140,7 @@ def own_score_widths(
     gap_extend: int,
     lanes: int,
 ) -> list[ScoreWidth]:
-    """Return the widths of 16 and 32 bits, where each target has its own scores.
+    """Return the widths of 16 and 32 bits, where scores are per target.
 
     Parameters
     ----------

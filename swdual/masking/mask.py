@@ -68,6 +68,10 @@ METHODS = {
 }
 """What masks letters. The ranges of dust are those in which dustmasker obeys its options."""
 
+STORED_MASKS = STORED, LOWER_CASE, FILE = "stored", "lcase", "file"
+"""Names of masks of a database that are not methods: its only mask, letters in lower case, and the
+intervals of a file."""
+
 DEFAULT_METHODS = {"prot": "seg", "nucl": "dust"}
 """BLAST's method for each alphabet."""
 

@@ -31,7 +31,7 @@
 ``verification``
     Computes a sample of the scores again, by the definition.
 ``unadjusted_sample``
-    Draws targets that are no candidates, to estimate what adjusting all would add.
+    Draws targets that are not candidates, to estimate what adjusting all would add.
 ``execution_log``
     What each worker did and when; what its rates are.
 ``pair``

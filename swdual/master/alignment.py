@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TOO_LARGE
 from swdual.backends.simd import score_targets
-from swdual.composition.adjuster import Adjusted, AdjustedScores
+from swdual.composition.adjuster import AdjustedScores
 from swdual.errors import EngineError
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import score_widths
@@ -94,24 +94,24 @@ def align_candidates(
         query = query.soften()
     if params.masks_softly:
         scores = _score_again(query, read.scored, strands, context, progress)
-    matrices = None
+    adjusted = None
     if adjuster is None:
         rescored = AdjustedScores.of_plain(scores)
     else:
-        given = query.codes, read.scored, scores, progress, read.segmented
-        rescored, matrices = adjuster.adjust(*given)
+        adjusted = adjuster.adjust(query.codes, read.scored, scores, progress, read.segmented)
+        rescored = adjusted.scores
     passing = _find_hits(query, targets, rescored, context)
-    rescored, hits = rescored.take(passing), read.take(passing)
+    hits = read.take(passing)
     tracebacks = None
-    if traced and adjuster is not None and matrices is not None:
-        adjusted = Adjusted(rescored, matrices[passing])
-        tracebacks = adjuster.trace(query, hits.scored, adjusted, progress, hits.segmented)
+    if traced and adjuster is not None and adjusted is not None:
+        adjusted = adjusted.take(passing)
+        tracebacks = adjuster.trace(query, hits.scored, adjusted, progress)
     elif traced:
         assert tracer is not None
         pair = query.unmasked, hits.written
         best = scores[passing], strands[passing]
         tracebacks = tracer(query.codes, hits.scored, *best, progress, *pair)
-    return Traced(len(targets), hit_indices[passing], tracebacks, rescored)
+    return Traced(len(targets), hit_indices[passing], tracebacks, rescored.take(passing))
 
 
 class _Targets(NamedTuple):
@@ -122,12 +122,10 @@ class _Targets(NamedTuple):
     segmented: Sequence[bytes] | None
 
     def take(self, indices: NDArray[np.int64]) -> _Targets:
-        """Return some of the targets."""
+        """Return some of the targets, as they are scored and as written."""
         chosen = indices.tolist()
-        segmented = None if self.segmented is None else [self.segmented[k] for k in chosen]
-        return _Targets(
-            [self.scored[k] for k in chosen], [self.written[k] for k in chosen], segmented
-        )
+        scored, written = ([codes[k] for k in chosen] for codes in (self.scored, self.written))
+        return _Targets(scored, written, None)
 
 
 def _read_targets(cased: Sequence[bytes], context: SearchContext) -> _Targets:

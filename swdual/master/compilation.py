@@ -55,7 +55,14 @@ COMMON = KernelSet(
 
 COMPOSITION = KernelSet(
     10,
-    ("composition/adjust.py", "composition/near_identical.py", "composition/targets.py"),
+    (
+        "backends/_gotoh.py",
+        "backends/_striped.py",
+        "alignment/grid.py",
+        "composition/adjust.py",
+        "composition/near_identical.py",
+        "masking/seg.py",
+    ),
     ("adjustments",),
 )
 """What searches with composition-based statistics use besides."""

@@ -73,7 +73,7 @@ class SearchContext:
     verification
         Compares a sample of the scores with the reference backend; None without ``--verify``.
     sample
-        Draws targets that are no candidates, to be adjusted; None without ``--adjust-sample``.
+        Draws targets that are not candidates, to be adjusted; None without ``--adjust-sample``.
     checkpoint
         Keeps finished tasks in the journal; None without one.
     failed_workers

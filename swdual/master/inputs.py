@@ -16,9 +16,9 @@ from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
-from swdual.masking.mask import Mask, parse_mask
+from swdual.masking.mask import FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.memory import limit_to_memory
-from swdual.options import STORED_MASKS, SearchOptions
+from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
@@ -139,7 +139,7 @@ def _find_target_mask(database: Database, text: str, option: str) -> str:
         If the database holds no such mask, or several, or the method masks other sequences.
     """
     held = ", ".join(database.masks) or "no mask"
-    if text == "stored":
+    if text == STORED:
         if len(database.masks) == 1:
             return database.masks[0]
         raise InputError(
@@ -149,7 +149,7 @@ def _find_target_mask(database: Database, text: str, option: str) -> str:
     if text in STORED_MASKS:
         if text in database.masks:
             return text
-        remedy = "--mask-file FILE" if text == "file" else f"--mask {text}"
+        remedy = "--mask-file FILE" if text == FILE else f"--mask {text}"
         raise InputError(
             f"`{option}={text!r}`: {database.name} holds {held}; "
             f"build it with 'swdual makedb {remedy}'"

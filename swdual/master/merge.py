@@ -44,9 +44,9 @@ class HitMerger:
     """The reduce step of one batch of queries; only the thread of the search calls it.
 
     A query goes through three states. First its ranges are scored: `add_scores` collects their
-    candidates. With the last range its hits are chosen: `add_scores` returns its result, if its
-    scores are to be adjusted, or its alignments to be found now. With the last of these tasks it is
-    complete: `pop_result`.
+    candidates. With the last range the best of them are chosen: `add_scores` returns these, if they
+    are to be scored again (soft masks, composition-based statistics), or aligned now. With the last
+    of these tasks it is complete: `pop_result`.
 
     Parameters
     ----------

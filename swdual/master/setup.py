@@ -163,7 +163,7 @@ def make_context(
     verification
         Compares a sample of the scores; None without ``--verify``.
     sample
-        Draws targets that are no candidates; None without ``--adjust-sample``.
+        Draws targets that are not candidates; None without ``--adjust-sample``.
     """
     shuffled = None
     if params.stats == "fit":
@@ -254,7 +254,7 @@ def estimate_needs(
 def make_sample(
     database: Database, queries: int, options: SearchOptions
 ) -> UnadjustedSample | None:
-    """Return what draws targets that are no candidates, if `adjust_sample` asks for any.
+    """Return what draws targets that are not candidates, if `adjust_sample` asks for any.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A sample of the pairs that are not adjusted, because their targets are no candidates.
+"""A sample of the pairs that are not adjusted, because their targets are not candidates.
 
 The pairs are adjusted in the alignment tasks, with the candidates. They only tell how many hits
 ``--adjust all`` would add; no hit is made of them.
@@ -25,7 +25,7 @@ to a query; one that is has nearly always a plain score that makes it a candidat
 
 @dataclass(frozen=True)
 class UnadjustedSample:
-    """Draws targets that are no candidates, about as many for each query.
+    """Draws targets that are not candidates, about as many for each query.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE
 from swdual.lanes.pack import make_block, pack
 from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import own_score_widths
+from swdual.lanes.score_widths import score_widths_per_target
 from swdual.masking.seg import find_low_complexity
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
@@ -71,8 +71,10 @@ def compile_adjustments() -> None:
         adjusted = adjuster.adjust(codes, [codes], np.array([score]))
         adjuster.trace(Sequence("query", codes), [codes], adjusted)
     letters = np.frombuffer(codes, np.uint8)
-    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
-    for width in own_score_widths(letters, letters, adjusted.matrices, *prices, register_bytes()):
+    gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    for width in score_widths_per_target(
+        letters, letters, adjusted.matrices, *gap_penalties, register_bytes()
+    ):
         packed = pack(make_block([codes]), np.zeros(1, np.int64), width.lanes)
         for one_by_one in (True, False):
             score_pack(

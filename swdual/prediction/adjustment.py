@@ -29,7 +29,7 @@ SAMPLED_TARGETS, SAMPLED_QUERIES = 100, 200
 """Number of targets whose compositions stand for those of the database, and of queries for which
 candidates are counted; the others have the mean."""
 
-PARTS = 2.2
+CANDIDATE_RATIO = 2.2
 """Candidates of proteins, relative to those that the compositions of whole sequences explain.
 
 Parts of a sequence are more biased than the whole, and some targets are relatives. Measured with 66
@@ -37,7 +37,7 @@ queries in 19,570 proteins: 2.3 for well-known proteins, 2.1 for random ones, 2.
 complexity.
 """
 
-MORE_SECONDS = 1.7
+SECONDS_RATIO = 1.7
 """Seconds of a candidate, relative to those of a random protein of its length.
 
 Candidates are masked in more places, and their matrices take more steps. Measured: 1.5 for
@@ -96,10 +96,6 @@ class AdjustmentForecast:
         return {"candidates": self.candidates, "cpu_seconds": self.seconds, "seconds": wall}
 
 
-NOTHING = AdjustmentForecast(0, 0.0)
-"""The forecast of a search without composition-based statistics."""
-
-
 def forecast_adjustment(
     queries: Sequence[Query], database: Database | SyntheticDatabase, params: SearchParameters
 ) -> AdjustmentForecast:
@@ -115,7 +111,7 @@ def forecast_adjustment(
         The options of the search.
     """
     if not params.adjusts or not queries or not len(database):
-        return NOTHING
+        return AdjustmentForecast(0, 0.0)
     chosen = np.unique(np.linspace(0, len(queries) - 1, SAMPLED_QUERIES).astype(np.int64))
     targets = sample_targets(database)
     counts = [count_candidates(queries[k], targets, database, params) for k in chosen.tolist()]
@@ -124,7 +120,7 @@ def forecast_adjustment(
     lengths = [len(codes) for codes in targets]
     columns = float(np.average(lengths, weights=lengths))
     cells = np.array([len(queries[k]) for k in chosen]) * columns
-    seconds = (np.array(counts) * (base + cell * cells)).mean() * MORE_SECONDS * len(queries)
+    seconds = (np.array(counts) * (base + cell * cells)).mean() * SECONDS_RATIO * len(queries)
     return AdjustmentForecast(round(float(np.mean(counts)) * len(queries)), float(seconds))
 
 
@@ -174,7 +170,7 @@ def count_candidates(
     score = max(0.0, math.log(space / limit))
     ratios = adjust(query.codes, targets, find_tables(params.scheme), SCALING).ratios
     more = np.average(np.exp((1 - ratios) * score), weights=[len(codes) for codes in targets])
-    return min(PARTS * limit * float(more), params.max_candidates or count, count)
+    return min(CANDIDATE_RATIO * limit * float(more), params.max_candidates or count, count)
 
 
 def measure_adjustment(params: SearchParameters) -> tuple[float, float]:

@@ -81,13 +81,7 @@ def plan(
 
 @dataclass(frozen=True)
 class PreviewOptions:
-    """The options of `swdual.search` that a prediction depends on: see there.
-
-    Raises
-    ------
-    InputError
-        If `max_target_seqs` is negative.
-    """
+    """The options of `swdual.search` that a prediction depends on: see there."""
 
     strand: str | None = None
     dbtype: str = "auto"
@@ -98,12 +92,6 @@ class PreviewOptions:
     adjust: str = "candidates"
     mask: str = "none"
     lcase_masking: bool = False
-
-    def __post_init__(self) -> None:
-        if self.max_target_seqs < 0:
-            raise InputError(
-                f"max_target_seqs is {self.max_target_seqs}, but it must be at least 0"
-            )
 
     def read_queries(self, source: Any, database: Database) -> list[Sequence]:
         """Return the queries, with their masked letters.
@@ -136,7 +124,8 @@ class PreviewOptions:
         Raises
         ------
         InputError
-            If composition-based statistics are asked for, but the database holds nucleotides.
+            If a value is out of range (see `SearchOptions`), or composition-based statistics are
+            asked for, but the database holds nucleotides.
         """
         names = ("max_target_seqs", "evalue", "comp_based_stats", "adjust", "mask", "lcase_masking")
         options = SearchOptions(**{name: getattr(self, name) for name in names})

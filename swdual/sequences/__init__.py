@@ -10,6 +10,8 @@
     Sequences from the objects that users have.
 ``sequence``
     One sequence, and batches of them.
+``interval_file``
+    Files with the masked intervals of sequences, read and written.
 ``matrices``, ``scoring``
     Substitution matrices; a matrix with gap penalties.
 ``synthesis``

@@ -152,8 +152,8 @@ def _nucleotide(scheme: ScoringScheme) -> Parameters:
         lambda_, k, h, alpha, beta = row
         parameters = lambda_ / divisor, k, h, alpha / divisor, beta
     elif all(
-        price >= least * divisor
-        for price, least in zip(
+        cost >= least * divisor
+        for cost, least in zip(
             (scheme.gap_open, scheme.gap_extend), entry["ungapped_from"], strict=True
         )
     ):

@@ -34,7 +34,7 @@ COMPLEMENTS = str.maketrans(NUCLEOTIDE.letters, NUCLEOTIDE.complements)
 DRAWN = np.random.default_rng(1).integers(-4, 4, (CODES, CODES)) + 3 * np.eye(CODES, dtype=int)
 ASYMMETRIC = matrices.SubstitutionMatrix("asymmetric", PROTEIN, DRAWN)
 
-prices = st.tuples(st.integers(0, 6), st.integers(0, 3))
+gap_penalties = st.tuples(st.integers(0, 6), st.integers(0, 3))
 few_amino_acids = st.text("WKC", min_size=1, max_size=25)
 amino_acids = st.text(PROTEIN.letters, min_size=1, max_size=30)
 bases = st.text("ACGT", min_size=1, max_size=30)
@@ -109,7 +109,7 @@ def consistent(alignment):
 
 
 @examples(150)
-@given(query=few_amino_acids, target=few_amino_acids, costs=prices)
+@given(query=few_amino_acids, target=few_amino_acids, costs=gap_penalties)
 def test_a_pair_of_proteins_aligns_as_the_rule_says(query, target, costs):
     """Few letters, many ties: the alignment is the oracle's, and agrees with itself."""
     scheme = {"gap_open": costs[0], "gap_extend": costs[1]}
@@ -125,7 +125,9 @@ def test_a_pair_of_proteins_aligns_as_the_rule_says(query, target, costs):
 
 @pytest.mark.case(number=29)
 @examples(60)
-@given(query=amino_acids, targets=st.lists(amino_acids, min_size=1, max_size=5), costs=prices)
+@given(
+    query=amino_acids, targets=st.lists(amino_acids, min_size=1, max_size=5), costs=gap_penalties
+)
 def test_hits_of_proteins_are_priced_anew(query, targets, costs):
     """Every letter of the alphabet, the rare ones and the stop too."""
     found = swdual.search(
@@ -146,7 +148,7 @@ def test_hits_of_proteins_are_priced_anew(query, targets, costs):
 @given(
     query=st.one_of(bases, any_bases),
     targets=st.lists(st.one_of(bases, any_bases), min_size=1, max_size=5),
-    costs=prices,
+    costs=gap_penalties,
     rewards=st.sampled_from([(2, -3), (1, -1), (5, -4)]),
     strand=st.sampled_from(["plus", "minus", "both"]),
 )
@@ -213,7 +215,7 @@ def test_lines_are_the_rows_cut_up(data, width):
 
 def drawn_alignment(data):
     """Return an alignment of proteins or of nucleotides, of either strand."""
-    costs = dict(zip(("gap_open", "gap_extend"), data.draw(prices), strict=True))
+    costs = dict(zip(("gap_open", "gap_extend"), data.draw(gap_penalties), strict=True))
     if data.draw(st.booleans()):
         letters = st.text("WKC", min_size=1, max_size=60)
         parts = data.draw(letters), data.draw(letters)
@@ -348,7 +350,7 @@ def test_a_repr_is_one_line():
 
 
 def test_an_alignment_cannot_be_changed():
-    """Nor is it equal to another of the same pair with other prices."""
+    """Nor is it equal to another of the same pair with other penalties."""
     found = swdual.align("MKVLAW", "MKVLAW")
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.score = 1

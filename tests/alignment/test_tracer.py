@@ -31,7 +31,7 @@ pytestmark = pytest.mark.sample("values")
 ROOT = Path(__file__).parents[2]
 TITIN = ROOT.parent / "shared" / "proteins" / "titin_human.fasta.gz"
 
-PRICES = [(11, 1), (0, 0), (0, 2), (2, 0), (1, 1), (3, 9), (MAX_GAP_COST, MAX_GAP_COST)]
+GAP_PENALTIES = [(11, 1), (0, 0), (0, 2), (2, 0), (1, 1), (3, 9), (MAX_GAP_COST, MAX_GAP_COST)]
 """Usual, free, linear, flat, cheap, extension dearer than opening, forbidden."""
 
 
@@ -114,13 +114,13 @@ def only_bits(monkeypatch):
     return leave
 
 
-@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("gap_penalties", GAP_PENALTIES, ids=str)
 @pytest.mark.parametrize("name", MATRICES)
-def test_alignments_are_the_oracles(name, prices):
-    """Any matrix at any gap price: coordinates, operations and counts, of both strands."""
-    scheme = ScoringScheme(MATRICES[name], *prices)
+def test_alignments_are_the_oracles(name, gap_penalties):
+    """Any matrix at any gap penalties: coordinates, operations and counts, of both strands."""
+    scheme = ScoringScheme(MATRICES[name], *gap_penalties)
     bases = scheme.matrix.alphabet is NUCLEOTIDE
-    rng = np.random.default_rng(len(name) * 100 + PRICES.index(prices))
+    rng = np.random.default_rng(len(name) * 100 + GAP_PENALTIES.index(gap_penalties))
     for letters in (2, 4, len(scheme.matrix.alphabet.letters)):
         lengths = rng.integers(1, 30, 14)
         query, targets = problem(rng, int(rng.integers(1, 30)), lengths, letters)
@@ -131,13 +131,13 @@ def test_alignments_are_the_oracles(name, prices):
 @examples(60)
 @given(data=st.data())
 def test_alignments_of_anything_small_are_the_oracles(data):
-    """Sequences over two to four letters, any small table of scores, any small price."""
+    """Sequences over two to four letters, any small table of scores, any small penalty."""
     letters = data.draw(st.integers(1, 4))
     values = st.lists(st.integers(-4, 5), min_size=letters**2, max_size=letters**2)
     scores = np.full((CODES, CODES), -4)
     scores[:letters, :letters] = np.reshape(data.draw(values), (letters, letters))
-    prices = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 3))
-    scheme = ScoringScheme(matrices.SubstitutionMatrix("drawn", PROTEIN, scores), *prices)
+    gap_penalties = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 3))
+    scheme = ScoringScheme(matrices.SubstitutionMatrix("drawn", PROTEIN, scores), *gap_penalties)
     words = st.lists(st.integers(0, letters - 1), min_size=1, max_size=18).map(bytes)
     agree(data.draw(words), data.draw(st.lists(words, min_size=1, max_size=6)), scheme)
 
@@ -197,11 +197,11 @@ def test_the_same_target_has_the_same_alignment_wherever_it_stands():
 
 
 @pytest.mark.parametrize("tile", [4, 8, 16, 64])
-@pytest.mark.parametrize("prices", [(2, 1), (0, 0), (11, 1)], ids=str)
-def test_tiles_of_any_size_give_the_same(tile, prices, monkeypatch):
+@pytest.mark.parametrize("gap_penalties", [(2, 1), (0, 0), (11, 1)], ids=str)
+def test_tiles_of_any_size_give_the_same(tile, gap_penalties, monkeypatch):
     """Alignments that cross many lines, at and beside them: lengths around multiples of a tile."""
     monkeypatch.setattr(tracer, "MIN_TILE", tile)
-    scheme = ScoringScheme(uniform(3, -2), *prices)
+    scheme = ScoringScheme(uniform(3, -2), *gap_penalties)
     for length in (tile - 1, tile, tile + 1, 50):
         lengths = [tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 2, 1, 70, 5, 6, 7]
         agree(*problem(tile + length, length, lengths), scheme)
@@ -232,16 +232,16 @@ def test_tiles_grow_where_memory_is_short(monkeypatch):
 
 
 @pytest.mark.parametrize(("parts", "cells"), [(24, 1 << 20), (24, 64), (3, 16), (2, 4), (2, 1)])
-@pytest.mark.parametrize("prices", [(2, 1), (0, 0), (0, 2), (11, 1)], ids=str)
-def test_giants_are_aligned_alike(parts, cells, prices, monkeypatch):
+@pytest.mark.parametrize("gap_penalties", [(2, 1), (0, 0), (0, 2), (11, 1)], ids=str)
+def test_giants_are_aligned_alike(parts, cells, gap_penalties, monkeypatch):
     """Every pair is taken for a giant; rectangles are divided until they are tiny."""
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", parts)
     monkeypatch.setattr(long, "SMALL_CELLS", cells)
     monkeypatch.setattr(Tracer, "_grids", None)
     for scheme in (
-        ScoringScheme(uniform(3, -2), *prices),
-        ScoringScheme(asymmetric(4), *prices),
+        ScoringScheme(uniform(3, -2), *gap_penalties),
+        ScoringScheme(asymmetric(4), *gap_penalties),
     ):
         for seed in range(3):
             agree(*problem(seed, 5 + 17 * seed, [1, 2, 3, 17, 24, 25, 40, 48, 49]), scheme)
@@ -254,9 +254,11 @@ def test_giants_have_other_strands_and_huge_prices_too(monkeypatch):
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
     monkeypatch.setattr(Tracer, "_grids", None)
     query, targets = problem(6, 30, [30, 20, 41, 7, 9, 28])
-    for prices in ((5, 2), (0, 0), (MAX_GAP_COST, MAX_GAP_COST)):
-        agree(query, targets, ScoringScheme(MATRICES["1/-1"], *prices), [1, -1, -1, 1, -1, -1])
-        agree(query, targets, ScoringScheme(asymmetric(5, factor=5000), *prices))
+    for gap_penalties in ((5, 2), (0, 0), (MAX_GAP_COST, MAX_GAP_COST)):
+        agree(
+            query, targets, ScoringScheme(MATRICES["1/-1"], *gap_penalties), [1, -1, -1, 1, -1, -1]
+        )
+        agree(query, targets, ScoringScheme(asymmetric(5, factor=5000), *gap_penalties))
 
 
 def test_giants_and_others_stand_in_their_places(monkeypatch):

@@ -13,7 +13,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from oracles.smith_waterman import best_ungapped, local_score_gotoh
 from support.properties import examples
-from support.scoring_cases import LANES, LETTERS, PRICES, Alone, Together, random_residues, relative
+from support.scoring_cases import (
+    GAP_PENALTIES,
+    LANES,
+    LETTERS,
+    Alone,
+    Together,
+    random_residues,
+    relative,
+)
 
 from kernels import emulator
 from swdual import registry
@@ -52,7 +60,7 @@ few_residues = st.integers(0, 3)
 sequences = st.one_of(
     st.lists(residues, min_size=1, max_size=24), st.lists(few_residues, min_size=1, max_size=40)
 ).map(bytes)
-prices = st.sampled_from(PRICES)
+gap_penalties = st.sampled_from(GAP_PENALTIES)
 
 
 NATIVE = register_bytes() * register_count() // 16
@@ -193,9 +201,9 @@ def test_query_and_target_may_differ_greatly_in_length(bind, query_length, targe
     check(bind, query, targets, scheme_of(asymmetric(rng), 4, 1))
 
 
-@pytest.mark.parametrize(("gap_open", "gap_extend"), PRICES)
+@pytest.mark.parametrize(("gap_open", "gap_extend"), GAP_PENALTIES)
 def test_every_gap_price_is_exact(bind, gap_open, gap_extend):
-    """Free gaps, dear extensions, prices around every width of numbers, and forbidding ones."""
+    """Free gaps, dear extensions, penalties around every width of numbers, and forbidding ones."""
     rng = np.random.default_rng(3)
     query, targets = families(rng, 12, 60)
     for scores in (BLOSUM62, uniform(7, -5), uniform(120, -120), uniform(900, -30)):
@@ -241,9 +249,9 @@ def test_a_matrix_of_positive_scores_alone_is_exact(bind, low):
 
 
 @quick
-@given(query=sequences, targets=st.lists(sequences, min_size=1, max_size=6), gaps=prices)
+@given(query=sequences, targets=st.lists(sequences, min_size=1, max_size=6), gaps=gap_penalties)
 def test_short_sequences_score_as_the_oracle_says(bind, query, targets, gaps):
-    """Any sequences under BLOSUM62 and any gap prices."""
+    """Any sequences under BLOSUM62 and any gap penalties."""
     check(bind, query, targets, scheme_of(BLOSUM62, *gaps))
 
 
@@ -255,7 +263,7 @@ def test_short_sequences_score_as_the_oracle_says(bind, query, targets, gaps):
     gap_extend=st.one_of(st.integers(0, 5), st.integers(0, 70_000)),
 )
 def test_random_schemes_score_as_the_oracle_says(bind, seed, largest, gap_open, gap_extend):
-    """Any asymmetric matrix and any gap prices on families that need gaps."""
+    """Any asymmetric matrix and any gap penalties on families that need gaps."""
     rng = np.random.default_rng(seed)
     query, targets = families(rng, int(rng.integers(1, 19)), int(rng.integers(1, 50)))
     scores = asymmetric(rng, -largest, largest // 2)
@@ -265,7 +273,7 @@ def test_random_schemes_score_as_the_oracle_says(bind, seed, largest, gap_open, 
 
 @pytest.mark.case(number=29)
 @quick
-@given(query=sequences, target=sequences, gaps=prices, seed=st.integers(0, 99))
+@given(query=sequences, target=sequences, gaps=gap_penalties, seed=st.integers(0, 99))
 def test_scores_are_symmetric_under_exchange_and_reversal(bind_any, query, target, gaps, seed):
     """Query and target exchanged under the transposed matrix, or both reversed, score the same."""
     scores = asymmetric(np.random.default_rng(seed), -4, 6)
@@ -276,7 +284,7 @@ def test_scores_are_symmetric_under_exchange_and_reversal(bind_any, query, targe
 
 @pytest.mark.case(number=29)
 @quick
-@given(query=sequences, target=sequences, more=sequences, gaps=prices)
+@given(query=sequences, target=sequences, more=sequences, gaps=gap_penalties)
 def test_appended_residues_never_lower_a_score(bind_any, query, target, more, gaps):
     """An alignment of the shorter sequences is one of the longer, at either end of either."""
     scheme = scheme_of(BLOSUM62, *gaps)
@@ -287,7 +295,7 @@ def test_appended_residues_never_lower_a_score(bind_any, query, target, more, ga
 
 @pytest.mark.case(number=29)
 @quick
-@given(query=sequences, target=sequences, gaps=prices, seed=st.integers(0, 99))
+@given(query=sequences, target=sequences, gaps=gap_penalties, seed=st.integers(0, 99))
 def test_no_score_is_below_the_best_ungapped_diagonal(bind_any, query, target, gaps, seed):
     """Without gaps is one way to align; where gaps are forbidden it is the best."""
     scores = asymmetric(np.random.default_rng(seed), -7, 6)

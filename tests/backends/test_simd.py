@@ -102,7 +102,7 @@ def sequence_scoring(score, match):
 
 
 def edges():
-    """Return (bits, match, mismatch, gap prices) wherever that width can hold a score at all."""
+    """Return (bits, match, mismatch, gap penalties) wherever that width can hold a score at all."""
     matches = {8: (1, 2, 7, 11, 40, 64, 100, 127), 16: (40, 64, 100, 127, 128, 1000, 16000)}
     others = [
         (-4, 11, 1), (-1, 0, 0), (-60, 3, 1), (-4, 100, 1), (-4, 0, 50), (-900, 900, 9), (1, 5, 5)

@@ -31,10 +31,11 @@ def test_a_file_is_aligned_with_a_sequence(run, here):
 
 
 def test_it_says_what_a_search_says(run):
-    """The fields of a hit are those of a search without limits."""
+    """The fields of a hit are those of a search without limits, and without adjusted scores."""
     fields = "6 std score cigar btop qseq sseq"
     scheme = ("--matrix", "BLOSUM45", "--gapopen", "13", "--gapextend", "3")
-    found = run("search", "q.fa", "t.fa", *scheme, "-f", fields, "-e", "inf", "-k", "0")
+    limits = ("-e", "inf", "-k", "0", "--comp-based-stats", "0")
+    found = run("search", "q.fa", "t.fa", *scheme, "-f", fields, *limits)
     assert run("align", "q.fa", "t.fa", *scheme, "--stats", "table", "-f", fields).out == found.out
     assert found.out.count("\n") == 6
 

@@ -14,13 +14,20 @@ from swdual.composition.adjust import adjust
 from swdual.composition.rescore import rescore
 from swdual.composition.tables import SCALE, find_tables
 from swdual.errors import EngineError
-from swdual.lanes.score_widths import own_score_widths
+from swdual.lanes.score_widths import score_widths_per_target
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST
 
 TABLES = find_tables(USUAL)
 
-PRICES = [(352, 32), (0, 0), (0, 50), (70, 0), (5, 3), (SCALE * MAX_GAP_COST, SCALE * MAX_GAP_COST)]
+GAP_PENALTIES = [
+    (352, 32),
+    (0, 0),
+    (0, 50),
+    (70, 0),
+    (5, 3),
+    (SCALE * MAX_GAP_COST, SCALE * MAX_GAP_COST),
+]
 """Usual, free, linear, flat, cheap, forbidden."""
 
 
@@ -36,19 +43,19 @@ def scores_of(query, *others, **more):
     return rescore(np.frombuffer(query, np.uint8), *others, **more).tolist()
 
 
-def expected(query, targets, matrices, prices):
+def expected(query, targets, matrices, gap_penalties):
     return [
-        local_score_gotoh(list(query), list(target), matrix, *prices)
+        local_score_gotoh(list(query), list(target), matrix, *gap_penalties)
         for target, matrix in zip(targets, matrices, strict=True)
     ]
 
 
-@pytest.mark.parametrize("prices", PRICES, ids=str)
+@pytest.mark.parametrize("gap_penalties", GAP_PENALTIES, ids=str)
 @pytest.mark.parametrize("lanes", [16, 32, 64, 128])
 @pytest.mark.parametrize("way", ["chosen", "one by one", "side by side"])
 @pytest.mark.parametrize("seed", seeds(2))
-def test_scores_are_the_oracles(seed, way, lanes, prices, monkeypatch):
-    """Any matrix at any gap price, in vectors of any size, for queries around their sizes."""
+def test_scores_are_the_oracles(seed, way, lanes, gap_penalties, monkeypatch):
+    """Any matrix at any gap penalties, in vectors of any size, for queries around their sizes."""
     alone = {"one by one": True, "side by side": False}
     if way != "chosen":
         monkeypatch.setattr(
@@ -64,8 +71,8 @@ def test_scores_are_the_oracles(seed, way, lanes, prices, monkeypatch):
         targets += [bytes(rng.integers(0, 4, 5).tolist()) for _ in range(40)]  # lanes hold several
         targets.append(query + query)
         matrices = random_matrices(rng, len(targets), 60)
-        found = scores_of(query, targets, matrices, *prices, lanes=lanes)
-        assert found == expected(query, targets, matrices, prices), rows
+        found = scores_of(query, targets, matrices, *gap_penalties, lanes=lanes)
+        assert found == expected(query, targets, matrices, gap_penalties), rows
 
 
 @pytest.mark.parametrize("mode", [1, 2])
@@ -77,9 +84,9 @@ def test_scores_under_adjusted_matrices_are_the_oracles(mode):
     targets += [draw(rng, 200, 20.0, letters=len(PROTEIN.letters)) for _ in range(4)]
     targets.append(targets[0].replace(PROTEIN.encode("L"), PROTEIN.encode("X")))
     matrices = adjust(query, targets, TABLES, mode).matrices
-    prices = TABLES.gap_open, TABLES.gap_extend
-    assert scores_of(query, targets, matrices, *prices) == expected(
-        query, targets, matrices, prices
+    gap_penalties = TABLES.gap_open, TABLES.gap_extend
+    assert scores_of(query, targets, matrices, *gap_penalties) == expected(
+        query, targets, matrices, gap_penalties
     )
 
 
@@ -99,8 +106,8 @@ def test_forbidden_gaps():
     """A gap dearer than any score never pays."""
     matrices = np.full((1, CODES, CODES), -(1 << 29), np.int32)
     matrices[0, 0, 0] = 1 << 28
-    for prices in ((1 << 30, 1), (SCALE * MAX_GAP_COST, 1)):
-        found = scores_of(b"\0" * 4, [b"\0\0\1\0\0"], matrices, *prices)
+    for gap_penalties in ((1 << 30, 1), (SCALE * MAX_GAP_COST, 1)):
+        found = scores_of(b"\0" * 4, [b"\0\0\1\0\0"], matrices, *gap_penalties)
         assert found == [1 << 29]
 
 
@@ -122,7 +129,7 @@ def test_progress_may_stop_the_work():
 
 
 PLAIN = (352, 32)
-"""The usual gap prices in units of an adjusted score."""
+"""The usual gap penalties in units of an adjusted score."""
 
 
 @pytest.fixture
@@ -148,7 +155,7 @@ def test_only_scores_beyond_16_bits_are_computed_in_32(scored):
         matrix[code, code] = score
     query = b"\0" * 230
     letters = np.frombuffer(query, np.uint8)
-    width = own_score_widths(letters, letters, matrix[np.newaxis], *PLAIN, 128)[0]
+    width = score_widths_per_target(letters, letters, matrix[np.newaxis], *PLAIN, 128)[0]
     limit = width.limit - width.zero
     assert limit >= 2000 * SCALE
     whole, rest = divmod(limit - 2, largest)
@@ -179,7 +186,9 @@ def test_scores_of_pairs_beyond_16_bits_are_computed_in_32(largest, scored):
 def test_the_longest_targets_are_scored_one_by_one(rows):
     """Only where most lanes would idle beside them."""
     letters = np.zeros(rows, np.uint8)
-    width = own_score_widths(letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64)[0]
+    width = score_widths_per_target(
+        letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64
+    )[0]
     long_ones, short_ones = [30_000, 29_000], [400] * 400
     assert simd.count_alone(np.array(long_ones + short_ones), rows, width) == 2
     assert simd.count_alone(np.array(short_ones), rows, width) == 0

@@ -19,7 +19,7 @@ from swdual.composition.rescore import rescore
 from swdual.composition.sequences import prepare_query
 from swdual.composition.tables import SCALE, find_tables
 from swdual.errors import EngineError
-from swdual.lanes.score_widths import own_score_widths
+from swdual.lanes.score_widths import score_widths_per_target
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
 
@@ -31,8 +31,8 @@ def oracle(query, target, unmasked, matrix, scheme):
     codes = {letter: code for code, letter in enumerate(PROTEIN.letters)}
     table = matrix.tolist()
     rows = PROTEIN.decode(query), PROTEIN.decode(target)
-    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
-    found = best_alignment(*rows, lambda a, b: table[codes[a]][codes[b]], *prices)
+    gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    found = best_alignment(*rows, lambda a, b: table[codes[a]][codes[b]], *gap_penalties)
     if found is None:
         return [0] * 9, []
     whole = rows[0], PROTEIN.decode(unmasked)
@@ -47,16 +47,16 @@ def oracle(query, target, unmasked, matrix, scheme):
 
 
 def align(query, targets, unmasked, matrices, scores, scheme, progress=lambda cells: None):
-    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
     letters = prepare_query(query)
     return Tracer(scheme).trace_adjusted(
-        letters, targets, matrices, *prices, scores, query, unmasked, progress
+        letters, targets, matrices, *gap_penalties, scores, query, unmasked, progress
     )
 
 
 def rescored(query, targets, matrices, scheme):
-    prices = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
-    return rescore(prepare_query(query), targets, matrices, *prices)
+    gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    return rescore(prepare_query(query), targets, matrices, *gap_penalties)
 
 
 def agree(query, targets, unmasked, matrices, scheme):
@@ -77,10 +77,12 @@ def way(request, monkeypatch):
         monkeypatch.setattr(tracer, "MAX_TILE", 0)
 
 
-@pytest.mark.parametrize("prices", [(11, 1), (1, 0), (0, 1), (0, 0), (2, 1), (1, 3)], ids=str)
+@pytest.mark.parametrize(
+    "gap_penalties", [(11, 1), (1, 0), (0, 1), (0, 0), (2, 1), (1, 3)], ids=str
+)
 @pytest.mark.parametrize("seed", seeds(5))
-def test_alignments_with_ties_are_the_oracles(seed, prices):
-    """Few letters and scores that are multiples of a gap's price: many have the best score."""
+def test_alignments_with_ties_are_the_oracles(seed, gap_penalties):
+    """Few letters and scores that are multiples of a gap's penalty: many have the best score."""
     rng = np.random.default_rng(seed)
     query = bytes(rng.integers(0, 3, 40).tolist())
     targets = [bytes(rng.integers(0, 3, int(n)).tolist()) for n in rng.integers(0, 60, 8)]
@@ -88,7 +90,7 @@ def test_alignments_with_ties_are_the_oracles(seed, prices):
     matrices = SCALE * rng.integers(-2, 2, (len(targets), CODES, CODES)).astype(np.int32)
     matrices += (2 * SCALE * np.eye(CODES)).astype(np.int32)
     matrices[:, PAD] = matrices[:, :, PAD] = -SCALE
-    scheme = ScoringScheme(USUAL.matrix, *prices)
+    scheme = ScoringScheme(USUAL.matrix, *gap_penalties)
     assert agree(query, targets, targets, matrices, scheme) >= 2
 
 
@@ -165,11 +167,11 @@ WORDS = st.lists(st.integers(0, 2), max_size=12).map(bytes)
     words=st.lists(WORDS, min_size=1, max_size=4),
     orders=st.lists(st.lists(st.integers(0, 3), max_size=8), min_size=2, max_size=4),
     entries=st.lists(st.integers(-3, 2), min_size=6, max_size=6),
-    prices=st.sampled_from([(0, 1), (1, 0), (1, 1), (2, 1), (0, 0), (0, 3), (9, 1)]),
+    gap_penalties=st.sampled_from([(0, 1), (1, 0), (1, 1), (2, 1), (0, 0), (0, 3), (9, 1)]),
 )
 @examples(300)
-def test_tied_alignments_are_those_of_wide_numbers(unit, words, orders, entries, prices):
-    """Sequences of few letters, made of the same words, with small scores and gap prices.
+def test_tied_alignments_are_those_of_wide_numbers(unit, words, orders, entries, gap_penalties):
+    """Sequences of few letters, made of the same words, with small scores and gap penalties.
 
     Prefixes of score 0 make the alignment longer than it must be.
     """
@@ -180,7 +182,7 @@ def test_tied_alignments_are_those_of_wide_numbers(unit, words, orders, entries,
     matrix[0, 0] = max(entries[0], 1)
     matrix[PAD] = matrix[:, PAD] = -1
     matrices = np.stack([SCALE * unit * matrix] * len(targets))
-    scheme = ScoringScheme(USUAL.matrix, *(unit * p for p in prices))
+    scheme = ScoringScheme(USUAL.matrix, *(unit * p for p in gap_penalties))
     agree_with_walk(query, targets, matrices, scheme)
 
 
@@ -192,7 +194,9 @@ def test_scores_around_the_limit_of_16_bits():
     matrices = adjust(query, targets, TABLES, 2).matrices
     scores = agree_with_walk(query, targets, matrices, USUAL)
     letters = prepare_query(query)
-    narrow = own_score_widths(letters, letters, matrices, TABLES.gap_open, TABLES.gap_extend, 64)[0]
+    narrow = score_widths_per_target(
+        letters, letters, matrices, TABLES.gap_open, TABLES.gap_extend, 64
+    )[0]
     assert scores.min() < narrow.limit - narrow.zero < scores.max()
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from kernels.cases import PRICES as FIRST_AND_NEXT
 from kernels.cases import SIZES, edge_lengths, matrix_of
-from support.scoring_cases import LANES, PRICES, relative
+from support.scoring_cases import GAP_PENALTIES, LANES, relative
 
 from swdual.backends.cuda.kernels import KERNELS
 from swdual.sequences import matrices
@@ -141,16 +141,19 @@ def drawn_scheme(rng):
         scores = np.minimum(scores, scores.T) if symmetric else scores
         matrix = matrices.SubstitutionMatrix("drawn", PROTEIN, scores)
         about = f"{'symmetric' if symmetric else 'any'} matrix up to {most}"
-    gap_open, gap_extend = prices(rng)
+    gap_open, gap_extend = draw_gap_penalties(rng)
     return ScoringScheme(matrix, gap_open, gap_extend), f"{about}, gaps {gap_open}/{gap_extend}"
 
 
-def prices(rng):
-    """Return the price of a gap and of each residue in it: known ones, or any."""
+def draw_gap_penalties(rng):
+    """Return the penalty of a gap and of each residue in it: known ones, or any."""
     if rng.random() < 0.3:
         most = rng.choice([4, 20, 300, 40_000])
         return tuple(rng.integers(0, most, 2).tolist())
-    known = [*PRICES, *((first - following, following) for first, following in FIRST_AND_NEXT)]
+    known = [
+        *GAP_PENALTIES,
+        *((first - following, following) for first, following in FIRST_AND_NEXT),
+    ]
     return known[rng.integers(len(known))]
 
 

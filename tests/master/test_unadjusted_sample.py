@@ -1,4 +1,4 @@
-"""A sample of the pairs that are no candidates: what it finds, and what it leaves as it is."""
+"""A sample of the pairs that are not candidates: what it finds, and what it leaves as it is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ QUERIES, TARGETS = GOLDEN / "biased_queries.fasta", GOLDEN / "biased_targets.fas
 
 @pytest.fixture(scope="module", autouse=True)
 def few_candidates():
-    """Many relatives are no candidates, so that adjusting all adds hits."""
+    """Many relatives are not candidates, so that adjusting all adds hits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_parameters, "CANDIDATE_FACTOR", 1e-30)
         yield

@@ -14,7 +14,7 @@ import swdual
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.prediction.adjustment import (
-    PARTS,
+    CANDIDATE_RATIO,
     count_candidates,
     forecast_adjustment,
     measure_adjustment,
@@ -75,7 +75,7 @@ def count(query, database=LARGE, **options):
 def test_chance_gives_a_plain_query_what_its_e_value_says(plain):
     """Ten times the limit, and more for parts; a random query is a little off the usual."""
     for evalue in (0.001, 1.0, 10.0):
-        assert 1 <= count(plain, evalue=evalue) / (PARTS * 10 * evalue) <= 2.5
+        assert 1 <= count(plain, evalue=evalue) / (CANDIDATE_RATIO * 10 * evalue) <= 2.5
 
 
 def test_a_biased_query_has_more_candidates(plain):

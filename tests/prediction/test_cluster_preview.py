@@ -206,7 +206,7 @@ def test_the_planner_and_the_hits_are_checked(write):
     path = write(NODES + DATABASE)
     with pytest.raises(InputError, match="unknown planner 'best'"):
         forecast("MKVLAW", None, path, planner="best")
-    with pytest.raises(InputError, match="max_target_seqs is -1"):
+    with pytest.raises(InputError, match="`max_target_seqs` is -1"):
         forecast("MKVLAW", None, path, max_target_seqs=-1)
 
 

@@ -186,7 +186,7 @@ def test_two_kinds_share_a_search_as_fast_as_they_are(large):
         ("cpu: ", {"rates": {"cpu": {"gcups": 1, "width": float("inf")}}}),
         ("no GPU here to measure", {"gpus": 1}),
         ("`dbtype` is 'dna'", {"dbtype": "dna"}),
-        ("max_target_seqs is -1", {"max_target_seqs": -1}),
+        ("`max_target_seqs` is -1", {"max_target_seqs": -1}),
         ("`strand` is 'up'", {"strand": "up"}),
         ("`strand` is for nucleotides", {"strand": "both"}),
     ],

@@ -27,7 +27,7 @@ class Alone(simd.SimdScorer):
         return np.ones(len(packed.batch_residues), bool)
 
 
-PRICES = [
+GAP_PENALTIES = [
     (11, 1),
     (0, 0),
     (0, 1),

@@ -178,7 +178,7 @@ class Kernel:
         return self.numbers.highest - max(largest, 0)
 
     def holds(self, scores: NDArray[np.integer], gap_first: int, gap_next: int) -> bool:
-        """Return whether these scores and prices leave room for any score below the limit.
+        """Return whether these scores and gap costs leave room for any score below the limit.
 
         Scores below what the numbers hold do no harm: they are cut, and still forbid the pair.
 

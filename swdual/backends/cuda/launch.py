@@ -94,11 +94,11 @@ class Launcher:
         letters = scheme.matrix.scores[:PAD, :PAD].astype(np.int32)
         self._best = letters.max(axis=1).clip(0).astype(np.int64)
         self._largest = int(self._best.max())
-        self._prices = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
+        self._gap_costs = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
         major, minor = card.capability
         self._capability = 10 * major + minor
         kernels = kernels_on(card.capability)
-        usable = [kernel for kernel in kernels if kernel.holds(letters, *self._prices)]
+        usable = [kernel for kernel in kernels if kernel.holds(letters, *self._gap_costs)]
         self._widest = KERNELS["q1_s32"]
         self._single = next(kernel for kernel in usable if kernel.queries == 1)
         self._pair = next((kernel for kernel in usable if kernel.queries == 2), None)
@@ -192,7 +192,7 @@ class Launcher:
         for number, name in enumerate(("piece_starts", "piece_lengths", "piece_targets", "chunks")):
             search[name] = work.address(number)
         search["chunk_count"] = work.chunks
-        search["gap_first"], search["gap_next"] = self._prices
+        search["gap_first"], search["gap_next"] = self._gap_costs
         search["next"] = slot.address("next")
         search["rescue_count"] = slot.address("rescue_count")
         for number, query in enumerate(queries):
@@ -247,7 +247,8 @@ class Launcher:
         """Return the overlap and the length of windows; where none is cut, always the same."""
         longest = int(lengths[0])
         spans = [
-            pieces.compute_span(len(query), self._sum(query), self._prices[1]) for query in queries
+            pieces.compute_span(len(query), self._sum(query), self._gap_costs[1])
+            for query in queries
         ]
         known = [span for span in spans if span is not None]
         if len(known) == len(spans):

@@ -64,7 +64,7 @@ def compute_span(length: int, most: int, gap_next: int) -> int | None:
     most
         The sum over its residues of the best that each can score, where that is positive.
     gap_next
-        The price of each residue of a gap after the first, the least that any of them costs.
+        The cost of each residue of a gap after the first, the least that any of them costs.
 
     >>> compute_span(350, 2100, 1)
     2449

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class FoundIntervals:
+class IntervalCache:
     """The intervals of masks that were computed, for the blocks where they were needed.
 
     Attributes
@@ -20,7 +20,7 @@ class FoundIntervals:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[tuple[str, int], NDArray[np.uint32]] = {}
+        self._computed: dict[tuple[str, int], NDArray[np.uint32]] = {}
         self.checked: set[str] = set()
 
     def find(
@@ -28,6 +28,6 @@ class FoundIntervals:
     ) -> NDArray[np.uint32]:
         """Return the intervals of a mask in a block; one thread computes them, others wait."""
         with self._lock:
-            if (mask, block) not in self._known:
-                self._known[mask, block] = compute()
-            return self._known[mask, block]
+            if (mask, block) not in self._computed:
+                self._computed[mask, block] = compute()
+            return self._computed[mask, block]
