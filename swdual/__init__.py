@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from swdual.master.pair import align
     from swdual.planning.planner import Plan
     from swdual.prediction.preview import plan
-    from swdual.profiles.files import read_profile
-    from swdual.profiles.profile import Profile
+    from swdual.profiles.profile import Profile, read_profile
     from swdual.results.search_results import SearchResults
     from swdual.sequences.matrices import SubstitutionMatrix
     from swdual.sequences.scoring import ScoringScheme
@@ -53,8 +52,7 @@ _HOMES = {
     "swdual.master.pair": ("align",),
     "swdual.prediction.preview": ("plan",),
     "swdual.planning.planner": ("Plan",),
-    "swdual.profiles.files": ("read_profile",),
-    "swdual.profiles.profile": ("Profile",),
+    "swdual.profiles.profile": ("Profile", "read_profile"),
     "swdual.results.search_results": ("SearchResults",),
     "swdual.api": ("iter_search", "search"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),

@@ -1,7 +1,7 @@
 """Profiles: position-specific scores of a query, as PSI-BLAST makes and stores them.
 
 ``profile``
-    The scores of a query's positions, and the statistics that belong to them.
+    Profiles, from hits, multiple alignments and files.
 ``build``
     Computes a profile from a multiple alignment.
 ``rows``
@@ -16,6 +16,8 @@
     Scores from frequencies, scaled so that their lambda is the substitution matrix's.
 ``karlin``
     Lambda, K and H of these scores.
+``position_scores``
+    What a profile holds: the scores of a query's positions, and their statistics.
 ``letters``
     PSI-BLAST's numbers of letters.
 ``files``
@@ -39,10 +41,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from swdual.profiles.a3m import write_a3m
-    from swdual.profiles.files import read_profile
-    from swdual.profiles.profile import Profile
+    from swdual.profiles.profile import Profile, read_profile
 
-_HOMES = {"Profile": "profile", "read_profile": "files", "write_a3m": "a3m"}
+_HOMES = {"Profile": "profile", "read_profile": "profile", "write_a3m": "a3m"}
 """The module of each public name."""
 
 __all__ = ["Profile", "read_profile", "write_a3m"]

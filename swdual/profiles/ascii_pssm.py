@@ -14,7 +14,7 @@ from swdual.errors import InputError
 from swdual.io.text import quote
 from swdual.profiles.frequencies import EPSILON, logarithms, standard_background
 from swdual.profiles.letters import NCBI_X, PLACES, number_as_ncbi
-from swdual.profiles.profile import UNSCORED, Profile
+from swdual.profiles.position_scores import UNSCORED, PositionScores
 from swdual.sequences.alphabet import INVALID, PROTEIN
 
 OPENING = "Last position-specific scoring matrix computed"
@@ -29,7 +29,7 @@ _PARTS = (
 )
 
 
-def format_ascii(profile: Profile) -> Iterator[str]:
+def format_ascii(profile: PositionScores) -> Iterator[str]:
     """Yield the lines of an ASCII PSSM, without line ends.
 
     The two lines of statistics are the profile's own, as after psiblast's -in_pssm. Percentages and
@@ -56,7 +56,7 @@ def format_ascii(profile: Profile) -> Iterator[str]:
     yield f"PSI Gapped           {profile.gapped.K:.4f}     {profile.gapped.lambda_:.4f}"
 
 
-def _format_weights(profile: Profile) -> Iterator[str]:
+def _format_weights(profile: PositionScores) -> Iterator[str]:
     """Yield percentages, information and relative weight of each position."""
     assert profile.weights is not None
     scored = profile.scores[:, : len(COLUMNS)] != UNSCORED
@@ -75,7 +75,7 @@ def _format_weights(profile: Profile) -> Iterator[str]:
         yield f"{cells}  {bits:.2f} " + (f"{weight:.2f}" if is_informative else f"{0.0:>8.2f}")
 
 
-def find_information(profile: Profile) -> NDArray[np.float64]:
+def find_information(profile: PositionScores) -> NDArray[np.float64]:
     """Return (L,) the information of each position in bits, relative to the background.
 
     Raises
@@ -96,7 +96,7 @@ def find_information(profile: Profile) -> NDArray[np.float64]:
     return information
 
 
-def read_ascii(text: str, path: str | os.PathLike[str]) -> Profile:
+def read_ascii(text: str, path: str | os.PathLike[str]) -> PositionScores:
     """Return the profile in an ASCII PSSM.
 
     The file does not name its query, which is called after the file, nor its matrix, which the

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.text import quote
 from swdual.profiles.letters import NCBI_LETTERS, number_as_ncbi, order_as_ncbi, order_by_code
-from swdual.profiles.profile import UNSCORED, Profile, lowest_score
+from swdual.profiles.position_scores import UNSCORED, PositionScores, lowest_score
 from swdual.sequences.alphabet import INVALID, PROTEIN
 from swdual.sequences.matrices import MAX_MATRIX_SCORE
 from swdual.statistics.karlin_altschul import KarlinAltschul
@@ -140,7 +140,7 @@ class _Text:
         return found
 
 
-def read_asn1(text: str, path: str | os.PathLike[str]) -> Profile:
+def read_asn1(text: str, path: str | os.PathLike[str]) -> PositionScores:
     """Return the profile in a checkpoint file of PSI-BLAST.
 
     Parameters
@@ -185,7 +185,7 @@ class _Content:
             raise self.error(f"{' '.join(names)} is not as expected")
         return value
 
-    def profile(self) -> Profile:
+    def profile(self) -> PositionScores:
         if self.find(str, "pssm", "isProtein", default="TRUE") != "TRUE":
             raise InputError(
                 "a PSSM of nucleotides; only those of proteins can be used", file=self.path
@@ -217,7 +217,7 @@ class _Content:
             return score_frequencies(title, codes, frequencies, scheme, observations)
         if scores.dtype != np.int64 or scores.min() < UNSCORED or scores.max() > MAX_MATRIX_SCORE:
             raise self.error(f"scores must be whole numbers within +-{MAX_MATRIX_SCORE}")
-        return Profile(
+        return PositionScores(
             title,
             codes,
             order_by_code(scores.astype(np.int32), lowest_score(scores)),
@@ -294,7 +294,7 @@ class _Content:
         return float(f"{parts[0]}e{parts[2]}")
 
 
-def format_asn1(profile: Profile) -> Iterator[str]:
+def format_asn1(profile: PositionScores) -> Iterator[str]:
     """Yield the lines of a checkpoint file of PSI-BLAST, without line ends."""
     length = len(profile)
     title = re.sub(r"[^ -~]", "#", profile.title).replace('"', '""')

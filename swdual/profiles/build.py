@@ -21,7 +21,7 @@ from swdual.profiles.letters import (
     order_as_ncbi,
     order_by_code,
 )
-from swdual.profiles.profile import UNSCORED, Profile, lowest_score
+from swdual.profiles.position_scores import UNSCORED, PositionScores, lowest_score
 from swdual.profiles.scaling import (
     compute_fine_scores,
     find_gapped,
@@ -42,14 +42,14 @@ MAX_ROUNDING = 5e-5
 _O_AS_X = bytes.maketrans(PROTEIN.encode("O"), PROTEIN.encode("X"))
 
 
-def build_profile(
+def build_scores(
     title: str,
     codes: bytes,
     rows: NDArray[np.uint8],
     scheme: ScoringScheme,
     pseudocount: int = 0,
     left_out: NDArray[np.bool_] | None = None,
-) -> Profile:
+) -> PositionScores:
     """Return the profile of a query and rows that are aligned with it.
 
     Parameters
@@ -114,7 +114,7 @@ def score_frequencies(
     frequencies: NDArray[np.float64],
     scheme: ScoringScheme,
     observations: NDArray[np.float64] | None = None,
-) -> Profile:
+) -> PositionScores:
     """Return the profile of a query whose frequencies are known.
 
     Parameters
@@ -138,7 +138,7 @@ def score_frequencies(
     query = number_as_ncbi(codes)
     fine = compute_fine_scores(query, order_as_ncbi(frequencies, 0.0), tables)
     scaled = scale_scores(query, fine, tables)
-    return Profile(
+    return PositionScores(
         title,
         codes,
         order_by_code(scaled.scores, lowest_score(scaled.scores)),
@@ -158,7 +158,7 @@ def score_positions(
     scores: NDArray[np.int32],
     lambda_: float | None,
     path: str | os.PathLike[str],
-) -> Profile:
+) -> PositionScores:
     """Return the profile of a query of which only scores are known.
 
     Parameters
@@ -194,7 +194,7 @@ def score_positions(
         table[:, letter] = own[:, letter]
     ordered = order_as_ncbi(table, UNSCORED)
     ungapped = find_ungapped(number_as_ncbi(codes), ordered)
-    return Profile(
+    return PositionScores(
         title,
         codes,
         order_by_code(ordered, lowest_score(ordered)),
@@ -219,13 +219,13 @@ def choose_scheme(matrix: str, gap_open: int | None, gap_extend: int | None) -> 
     )
 
 
-def find_unscaled(profile: Profile) -> KarlinAltschul:
+def find_unscaled(profile: PositionScores) -> KarlinAltschul:
     """Return lambda, K and H of a profile's scores before they were scaled."""
     query, fine = _fine_scores(profile)
     return round_scores(query, fine).parameters
 
 
-def _fine_scores(profile: Profile) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+def _fine_scores(profile: PositionScores) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     if profile.frequencies is None:
         raise InputError(
             f"profile {quote(profile.id)} has no frequencies, which adjustment to compositions "

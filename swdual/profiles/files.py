@@ -10,7 +10,7 @@ from swdual.errors import InputError
 from swdual.io.input import read_small
 from swdual.io.output import replace_file
 from swdual.profiles import ascii_pssm, asn1, hmmer
-from swdual.profiles.profile import Profile
+from swdual.profiles.position_scores import PositionScores
 from swdual.registry import unknown
 
 MAX_PROFILE_BYTES = 1 << 28
@@ -19,7 +19,7 @@ MAX_PROFILE_BYTES = 1 << 28
 HEAD = 1000
 """Characters in which the first line that is not blank begins."""
 
-READERS: dict[str, Callable[[str, str | os.PathLike[str]], Profile]] = {
+READERS: dict[str, Callable[[str, str | os.PathLike[str]], PositionScores]] = {
     asn1.OPENING: asn1.read_asn1,
     ascii_pssm.OPENING: ascii_pssm.read_ascii,
     hmmer.OPENING: hmmer.read_hmmer,
@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[str, str | os.PathLike[str]], Profile]] = {
 """What reads a format, by the beginning of its files."""
 
 
-def read_profile(path: str | os.PathLike[str]) -> Profile:
+def read_scores(path: str | os.PathLike[str]) -> PositionScores:
     """Return the profile in a file.
 
     Parameters
@@ -53,15 +53,15 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     )
 
 
-WRITERS: dict[str, Callable[[Profile], Iterator[str]]] = {
+WRITERS: dict[str, Callable[[PositionScores], Iterator[str]]] = {
     "asn": asn1.format_asn1,
     "pssm": ascii_pssm.format_ascii,
 }
 """What yields the lines of each format."""
 
 
-def write_profile(
-    profile: Profile,
+def write_scores(
+    profile: PositionScores,
     path: str | os.PathLike[str],
     format: str | None = None,
     *,

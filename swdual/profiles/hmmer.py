@@ -13,7 +13,7 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.io.text import quote
-from swdual.profiles.profile import Profile
+from swdual.profiles.position_scores import PositionScores
 from swdual.sequences.alphabet import CODES, PROTEIN
 
 OPENING = "HMMER3"
@@ -22,7 +22,7 @@ OPENING = "HMMER3"
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 
 
-def read_hmmer(text: str, path: str | os.PathLike[str]) -> Profile:
+def read_hmmer(text: str, path: str | os.PathLike[str]) -> PositionScores:
     """Return the profile of a model; its query is the consensus.
 
     Parameters

@@ -1,110 +1,38 @@
-"""The scores of a query's positions, and the statistics that belong to them."""
+"""Profiles: made from hits and multiple alignments, read from files, written to files."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.errors import InputError
-from swdual.sequences.alphabet import CODES
+from swdual.profiles.build import build_scores, choose_scheme, find_unscaled
+from swdual.profiles.files import read_scores, write_scores
+from swdual.profiles.msa import read_msa
+from swdual.profiles.position_scores import PositionScores
+from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows
 from swdual.statistics.karlin_altschul import KarlinAltschul
-
-if TYPE_CHECKING:
-    from swdual.profiles.rows import QueryHits
 
 INCLUSION = 0.002
 """Hits with a smaller E-value take part in a profile: psiblast's -inclusion_ethresh."""
 
-UNSCORED = -32768
-"""The score of a letter that a position does not score, as in PSI-BLAST's files: most often B, J,
-Z, U and O."""
-
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class Profile(PositionScores):
     """A position-specific scoring matrix: the scores of each position of a query.
 
-    ``len(profile)`` is L, the number of positions. The arrays are read-only.
-
-    Parameters
-    ----------
-    title
-        Header line of the query.
-    codes
-        (L,) residue codes of the query.
-    scores
-        (L, 32) int32 score of each position with each residue code. `UNSCORED` where the file has
-        no score. Codes without a letter hold the smallest other score, as in `SubstitutionMatrix`.
-    frequencies
-        (L, 32) float64 frequencies of the amino acids among residues that are aligned with each
-        position, pseudocounts included; 0 in positions without information. PSI-BLAST calls them
-        frequency ratios. None if unknown.
-    observations
-        (L,) float64 independent observations of each position, pseudocounts and the query not
-        included; None if unknown.
-    gapped, ungapped
-        Lambda, K and H of alignments with gaps and without.
-    matrix
-        Name of the substitution matrix that it was made from.
-    gap_open, gap_extend
-        Gap penalties that the statistics with gaps belong to.
-    weights
-        (L, 32) float64 weighted frequencies of the aligned residues alone; None if unknown.
-    gapless
-        (L,) float64 weight of real matches without gaps, relative to pseudocounts; None if unknown.
-
-    Raises
-    ------
-    InputError
-        If shapes do not fit together.
+    ``len(profile)`` is L, the number of positions. The arrays are read-only. See `PositionScores`
+    for the attributes.
     """
 
-    title: str
-    codes: bytes = field(repr=False)
-    scores: NDArray[np.int32] = field(repr=False)
-    frequencies: NDArray[np.float64] | None = field(repr=False)
-    observations: NDArray[np.float64] | None = field(repr=False)
-    gapped: KarlinAltschul
-    ungapped: KarlinAltschul
-    matrix: str = "BLOSUM62"
-    gap_open: int = 11
-    gap_extend: int = 1
-    weights: NDArray[np.float64] | None = field(default=None, repr=False)
-    gapless: NDArray[np.float64] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        length = len(self.codes)
-        if not length:
-            raise InputError("a profile needs at least one position")
-        for name, kind, shape in (
-            ("scores", np.int32, (length, CODES)),
-            ("frequencies", np.float64, (length, CODES)),
-            ("observations", np.float64, (length,)),
-            ("weights", np.float64, (length, CODES)),
-            ("gapless", np.float64, (length,)),
-        ):
-            given = getattr(self, name)
-            if given is None and name != "scores":
-                continue
-            array = np.array(given, kind)
-            if array.shape != shape:
-                raise InputError(f"{name} of a profile: expected shape {shape}, not {array.shape}")
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @property
-    def id(self) -> str:
-        """First word of the title."""
-        return next(iter(self.title.split()), "")
+    @classmethod
+    def of(cls, scores: PositionScores) -> Profile:
+        """Return the profile with these scores."""
+        return cls(**{field.name: getattr(scores, field.name) for field in fields(scores)})
 
     @staticmethod
     def from_alignments(
@@ -146,16 +74,13 @@ class Profile:
 
         >>> profile = Profile.from_alignments("MKVLAWMKVLAW", ["MRVLAWMRILAW", "  VIAFMKVI  "])
         >>> profile.scores[3, :4].tolist(), round(float(profile.observations[3]), 2)
-        ([-1, -2, -3, -4], 0.75)
+        ([-2, -3, -4, -4], 1.07)
         """
-        from swdual.profiles.build import build_profile, choose_scheme
-        from swdual.profiles.rows import read_query, read_rows
-
         codes = read_query(query) if isinstance(query, str) else query
         if not isinstance(rows, np.ndarray):
             rows = read_rows(rows, len(codes))
         scheme = choose_scheme(matrix, gap_open, gap_extend)
-        return build_profile(title, codes, rows, scheme, pseudocount)
+        return Profile.of(build_scores(title, codes, rows, scheme, pseudocount))
 
     @staticmethod
     def from_hits(
@@ -178,13 +103,10 @@ class Profile:
         StatisticsUnavailable
             If the hits have no E-values, or the matrix or its gap penalties are not tabled.
         """
-        from swdual.profiles.build import build_profile
-        from swdual.profiles.rows import place_hits
-
         rows = place_hits(result, inclusion)
         query = result.query
         scheme = result.params.scheme
-        return build_profile(query.title, query.unmasked, rows, scheme, pseudocount)
+        return Profile.of(build_scores(query.title, query.unmasked, rows, scheme, pseudocount))
 
     @staticmethod
     def from_msa(
@@ -214,12 +136,11 @@ class Profile:
         StatisticsUnavailable
             If the matrix or the gap penalties are not tabled, or E-values are undefined.
         """
-        from swdual.profiles.build import build_profile, choose_scheme
-        from swdual.profiles.msa import read_msa
-
         msa = read_msa(path)
         scheme = choose_scheme(matrix, gap_open, gap_extend)
-        return build_profile(msa.title, msa.codes, msa.rows, scheme, pseudocount, msa.left_out)
+        return Profile.of(
+            build_scores(msa.title, msa.codes, msa.rows, scheme, pseudocount, msa.left_out)
+        )
 
     @cached_property
     def unscaled(self) -> KarlinAltschul:
@@ -233,8 +154,6 @@ class Profile:
         InputError
             If the frequencies are unknown.
         """
-        from swdual.profiles.build import find_unscaled
-
         return find_unscaled(self)
 
     def write(
@@ -259,11 +178,23 @@ class Profile:
         OutputError
             If the file cannot be written, or is there already.
         """
-        from swdual.profiles.files import write_profile
-
-        write_profile(self, path, format, force=force)
+        write_scores(self, path, format, force=force)
 
 
-def lowest_score(scores: NDArray[np.integer]) -> int:
-    """Return the smallest score of a letter, at most 0: that of codes without a letter."""
-    return int(scores[scores != UNSCORED].min(initial=0))
+def read_profile(path: str | os.PathLike[str]) -> Profile:
+    """Return the profile in a file.
+
+    Parameters
+    ----------
+    path
+        The file: ASN.1 text (psiblast -out_pssm), an ASCII PSSM (psiblast -out_ascii_pssm) or a
+        model of HMMER3. The content tells the format, not the name.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is damaged, or is no profile of proteins.
+    StatisticsUnavailable
+        If scores must be computed for a matrix that is not tabled.
+    """
+    return Profile.of(read_scores(path))

@@ -17,7 +17,7 @@ from swdual.composition.tables import CompositionTables
 from swdual.profiles.frequencies import EPSILON, logarithms, standard_background
 from swdual.profiles.karlin import bin_scores, find_lambda, find_parameters
 from swdual.profiles.letters import AMINO_ACIDS, NCBI_LETTERS, NCBI_X, PLACES, order_as_ncbi
-from swdual.profiles.profile import UNSCORED
+from swdual.profiles.position_scores import UNSCORED
 from swdual.sequences.matrices import load
 from swdual.statistics.karlin_altschul import KarlinAltschul
 

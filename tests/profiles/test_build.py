@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import tempfile
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 import pytest
-from support.profiles import CASES, recorded, same_digits
+from oracles import profiles as oracle
+from oracles.composition import LETTERS
+from support.profile_tables import (
+    alignment,
+    by_case,
+    figures,
+    included_rows,
+    options_of,
+    sequences,
+    table,
+)
 
 from swdual.errors import InputError, MatrixError, StatisticsUnavailable
-from swdual.profiles import Profile, read_profile
+from swdual.profiles import Profile
 from swdual.profiles.letters import EMPTY, GAP
 from swdual.sequences.alphabet import PROTEIN
 
@@ -16,31 +30,101 @@ NEAR = "MKILAWAGHDRMRVLGWDEYSTYPQNCVHK"
 FAR = "LRVIGFSGYEKLRTMAFNDWTSFPEDCLYR"
 
 
-@pytest.fixture
-def expected(tmp_path):
-    """Return the profile that psiblast wrote."""
+NUMBERS = {
+    **{"lambdaUngapped": ("ungapped", "lambda_"), "kappaUngapped": ("ungapped", "K")},
+    **{"hUngapped": ("ungapped", "H"), "lambda": ("gapped", "lambda_"), "kappa": ("gapped", "K")},
+}
+CASES = [
+    (case, number)
+    for case, number in sorted(by_case("profile_scores.tsv.gz"))
+    if not case.endswith(("_third", "_ignored"))
+]
 
-    def read(name):
-        (tmp_path / "x.asn").write_text(recorded(name).asn1)
-        return read_profile(tmp_path / "x.asn")
 
-    return read
+@cache
+def made(case, number):
+    """Return the profile of the alignments that psiblast made one from."""
+    options = options_of(case)
+    query = next(row["query"] for row in table("profile_cases.tsv") if row["case"] == case)
+    if query.startswith("alignment "):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "x.fasta"
+            rows = enumerate(alignment(query.split()[1]))
+            path.write_text("".join(f">row{k}\n{row}\n" for k, row in rows))
+            return Profile.from_msa(path)
+    return Profile.from_alignments(
+        sequences("queries")[query],
+        included_rows(case, number),
+        matrix=options.get("matrix", "BLOSUM62"),
+        pseudocount=int(options.get("pseudocount", 0)),
+    )
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_profile_of_recorded_alignments_is_psiblasts(expected, name):
-    """Every score; frequencies but for the last digit of few; lambda, K and H to all 15 digits."""
-    theirs = expected(name)
-    rows = recorded(name).rows(len(theirs))
-    ours = Profile.from_alignments(theirs.codes, rows, title=theirs.title)
-    assert len(rows) > 1
-    assert np.array_equal(ours.scores, theirs.scores)
-    for field in ("frequencies", "weights", "gapless"):
-        np.testing.assert_allclose(getattr(ours, field), getattr(theirs, field), 1e-14, 1e-15)
-    for pair in ("gapped", "ungapped"):
-        for number in ("lambda_", "K", "H"):
-            mine, their = (getattr(getattr(each, pair), number) for each in (ours, theirs))
-            assert same_digits(mine, their), (pair, number)
+@pytest.mark.parametrize(("case", "number"), CASES)
+def test_scores_and_statistics_are_psiblasts(case, number):
+    """All scores, and lambda, K and H to the 15 digits that it writes."""
+    profile = made(case, number)
+    rows = by_case("profile_scores.tsv.gz")[case, number]
+    for letter in PROTEIN.letters:
+        theirs = [int(row[letter]) for row in rows]
+        assert profile.scores[:, PROTEIN.letters.index(letter)].tolist() == theirs, letter
+    (whole,) = by_case("profile_statistics.tsv.gz")[case, number]
+    for name, (pair, number_) in NUMBERS.items():
+        ours = getattr(getattr(profile, pair), number_)
+        assert f"{ours:.14e}" == f"{float(whole[name]):.14e}", name
+
+
+@pytest.mark.parametrize("case", ["ordinary", "odd", "brief"])
+def test_frequencies_are_psiblasts(case):
+    """To the rounding of sums."""
+    rows = by_case("profile_ratios.tsv.gz")[case, "1"]
+    theirs = [[float(row[letter]) for letter in PROTEIN.letters[:20]] for row in rows]
+    np.testing.assert_allclose(made(case, "1").frequencies[:, :20], theirs, 1e-14, 0)
+
+
+def random_rows(seed):
+    """Return a query and rows that are similar in places."""
+    random = np.random.default_rng(seed)
+    length, count = int(random.integers(5, 50)), int(random.integers(0, 12))
+    letters = np.array([*"ARNDCQEGHILKMFPSTWYVBZXUJ"])
+    draw = np.array([*[0.046] * 20, *[0.016] * 5])
+    query = random.choice(letters, length, p=draw)
+    rows = []
+    for _ in range(count):
+        row = (rows[-1] if rows and random.random() < 0.5 else query).copy()
+        changed = random.random(length) < random.choice([0.0, 0.03, 0.1, 0.6])
+        row[changed] = random.choice(letters, changed.sum(), p=draw)
+        row[random.random(length) < 0.03] = "-"
+        row[random.random(length) < random.choice([0.0, 0.05])] = "X"
+        for _ in range(int(random.integers(0, 3))):
+            start = int(random.integers(0, length))
+            row[start : start + int(random.integers(1, 10))] = " "
+        filled = np.flatnonzero(~np.isin(row, ["-", " "]))
+        row[: filled[0] if len(filled) else length] = " "
+        row[filled[-1] + 1 if len(filled) else length :] = " "
+        rows.append(row)
+    return ["".join(row) for row in (query, *rows)]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_rows_have_the_profile_of_the_oracle(seed):
+    """Rows with copies, gaps, X and several stretches."""
+    query, *rows = random_rows(seed)
+    known = figures("BLOSUM62", (11, 1))
+    try:
+        expected = oracle.profile_of_rows([query, *rows], known)
+    except oracle.ProfileError:
+        with pytest.raises(StatisticsUnavailable):
+            Profile.from_alignments(query, rows)
+        return
+    found = Profile.from_alignments(query, rows)
+    places = [LETTERS.index(letter) for letter in PROTEIN.letters]
+    letters = len(PROTEIN.letters)
+    np.testing.assert_allclose(
+        found.frequencies[:, :letters], expected.ratios[:, places], 1e-12, 1e-15
+    )
+    assert np.array_equal(found.scores[:, :letters], expected.scores[:, places])
+    assert pytest.approx(expected.k, rel=1e-9) == found.gapped.K
 
 
 def test_positions_without_rows_have_the_scores_of_the_matrix():
