@@ -21,7 +21,7 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.memory import limit_to_memory
 from swdual.options import SearchOptions
-from swdual.profiles.profile import Profile
+from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.query import ProfileQuery, list_profiles
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
@@ -324,7 +324,7 @@ def read_queries(
 
 
 def read_profiles(
-    profiles: list[Profile], database: Database, options: SearchOptions
+    profiles: list[PositionScores], database: Database, options: SearchOptions
 ) -> list[Sequence]:
     """Return profiles as queries.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.profiles.profile import Profile
+from swdual.profiles.position_scores import PositionScores
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
@@ -28,12 +28,23 @@ class ProfileQuery(Sequence):
         The scores of its positions, and their statistics.
     """
 
-    profile: Profile = field(kw_only=True)
+    profile: PositionScores = field(kw_only=True)
 
     @classmethod
-    def of(cls, profile: Profile) -> Self:
+    def of(cls, profile: PositionScores) -> Self:
         """Return a profile as a query. It holds what a search needs: scores and statistics."""
-        needed = replace(profile, frequencies=None, observations=None, weights=None, gapless=None)
+        needed = PositionScores(
+            profile.title,
+            profile.codes,
+            profile.scores,
+            None,
+            None,
+            profile.gapped,
+            profile.ungapped,
+            profile.matrix,
+            profile.gap_open,
+            profile.gap_extend,
+        )
         return cls(profile.title, profile.codes, profile=needed)
 
     def evaluate_by(self, statistics: TableStatistics, scheme: ScoringScheme) -> TableStatistics:
@@ -61,7 +72,7 @@ def find_scores(query: Sequence) -> NDArray[np.int32] | None:
     return query.profile.scores if isinstance(query, ProfileQuery) else None
 
 
-def list_profiles(source: Any) -> list[Profile]:
+def list_profiles(source: Any) -> list[PositionScores]:
     """Return the profiles that the queries of a search are; nothing if they are sequences.
 
     Parameters
@@ -75,7 +86,7 @@ def list_profiles(source: Any) -> list[Profile]:
         If some are profiles and others are not.
     """
     items = source if isinstance(source, list | tuple) else [source]
-    profiles = [item for item in items if isinstance(item, Profile)]
+    profiles = [item for item in items if isinstance(item, PositionScores)]
     if profiles and len(profiles) < len(items):
         raise InputError("the queries are profiles and sequences; search them one after the other")
     return profiles
