@@ -17,6 +17,9 @@ from swdual.sequences.alphabet import INVALID, PROTEIN, raise_case
 PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
 """Operations of alignments, as SAM numbers them: M, I and D."""
 
+MIN_LOG_EVALUE = math.log(1e-180)
+"""PSI-BLAST takes smaller E-values for equal."""
+
 _READ = bytearray(PROTEIN.encoding)
 for _letter, _code in (("-", GAP), (".", GAP), (" ", EMPTY)):
     _READ[ord(_letter)] = _code
@@ -54,6 +57,16 @@ class QueryHits(Protocol):
     @property
     def params(self) -> Any:
         """The options of the search."""
+        ...
+
+    @property
+    def scores(self) -> NDArray[np.int64]:
+        """Raw scores."""
+        ...
+
+    @property
+    def ordinals(self) -> NDArray[np.int64]:
+        """Numbers of the targets in the database."""
         ...
 
     @property
@@ -185,7 +198,9 @@ def place_hits(result: QueryHits, inclusion: float) -> NDArray[np.uint8]:
 
     Returns
     -------
-    (n, residues) codes, `GAP` or `EMPTY`; the smallest E-value first, as in PSI-BLAST.
+    (n, residues) codes, `GAP` or `EMPTY`, in the order of PSI-BLAST's hits: the
+    smallest E-value first, of equal ones the highest score, then the last target of the database.
+    E-values below 1e-180 count as equal.
     """
     if result.params.scheme.matrix.alphabet is not PROTEIN:
         raise InputError("a profile needs hits of proteins, not of nucleotides")
@@ -195,7 +210,8 @@ def place_hits(result: QueryHits, inclusion: float) -> NDArray[np.uint8]:
             "a profile needs E-values of the hits; search without `stats='none'`"
         )
     included = np.flatnonzero(log_evalues < math.log(inclusion))
-    order = included[np.argsort(log_evalues[included], kind="stable")]
+    keys = -result.ordinals, -result.scores, np.maximum(log_evalues, MIN_LOG_EVALUE)
+    order = included[np.lexsort([key[included] for key in keys])]
     codes = result.query.unmasked
     return place_alignments(len(codes), result.tracebacks, result.target_codes, order)
 
