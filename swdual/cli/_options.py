@@ -344,7 +344,9 @@ def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
     return click.option(*names, cls=_Option, **settings)
 
 
-def _combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a decorator that declares several options, in this order."""
+
     def declare(function: Any) -> Any:
         for each in reversed(options):
             function = each(function)
@@ -353,7 +355,7 @@ def _combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return declare
 
 
-output_options = _combine(
+output_options = combine(
     option(
         "-o",
         "--out",
@@ -373,7 +375,7 @@ output_options = _combine(
 )
 """Where a table goes."""
 
-sequence_output_options = _combine(
+sequence_output_options = combine(
     option(
         "-w",
         "--width",
@@ -424,15 +426,18 @@ evalue_option = option(
 )
 """Which E-values hits have."""
 
-composition_options = _combine(
-    option(
-        "--comp-based-stats",
-        blast="-comp-based-stats",
-        type=CompositionMode(),
-        metavar="MODE",
-        help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, "
-        "3.  [default: 2; where scores cannot be adjusted: 0]",
-    ),
+composition_mode_option = option(
+    "--comp-based-stats",
+    blast="-comp-based-stats",
+    type=CompositionMode(),
+    metavar="MODE",
+    help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, "
+    "3.  [default: 2; where scores cannot be adjusted: 0]",
+)
+"""Composition-based statistics."""
+
+composition_options = combine(
+    composition_mode_option,
     option(
         "--adjust",
         type=click.Choice(["candidates", "all"]),
@@ -442,9 +447,9 @@ composition_options = _combine(
         "all.",
     ),
 )
-"""Composition-based statistics."""
+"""Composition-based statistics, and which targets they adjust."""
 
-mask_options = _combine(
+mask_options = combine(
     option(
         "--mask",
         blast="-seg -dust",
@@ -464,7 +469,7 @@ mask_options = _combine(
 )
 """What is masked in queries."""
 
-scheme_options = _combine(
+scheme_options = combine(
     option(
         "--task",
         blast="-task",

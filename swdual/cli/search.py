@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
-from swdual.cli._complete import complete_format, complete_names
 from swdual.cli._options import (
     Command,
     Count,
-    Real,
     composition_options,
     evalue_option,
     limit_threads,
@@ -27,7 +25,18 @@ from swdual.cli._options import (
     read_mask,
     scheme_options,
 )
-from swdual.cli._size import Size
+from swdual.cli._search_options import (
+    find_queries,
+    hit_options,
+    input_options,
+    machine_options,
+    name_inputs,
+    outfmt_option,
+    plan_options,
+    refuse_shared_output,
+    statistics_options,
+    target_mask_options,
+)
 from swdual.io.text import duration
 
 if TYPE_CHECKING:
@@ -38,7 +47,6 @@ if TYPE_CHECKING:
     from swdual.hits.query_result import QueryResult
     from swdual.master.search import Search
     from swdual.planning.timing import Timing
-    from swdual.profiles import Profile
 
 logger = logging.getLogger("swdual")
 
@@ -72,94 +80,13 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
     short_help="Search queries in a database.",
 )
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
-@option(
-    "-q",
-    "--query",
-    blast="-query",
-    type=click.Path(allow_dash=True),
-    help="Query file, same as the first argument.  (To print less, use --quiet.)",
-)
-@option(
-    "-d",
-    "--db",
-    blast="-db -subject",
-    type=click.Path(allow_dash=True),
-    help="Database, same as the second argument.",
-)
-@option(
-    "--pssm",
-    blast="-in-pssm",
-    type=click.Path(),
-    metavar="FILE",
-    help="Search with a profile instead of queries: a file of psiblast (-out_pssm or "
-    "-out_ascii_pssm), or a model of HMMER3.",
-)
-@option(
-    "-f",
-    "--outfmt",
-    blast="-outfmt",
-    shell_complete=complete_format,
-    metavar="FORMAT",
-    help='Number or name of the format, with fields for tables: "6 std qcovhsp".  '
-    "[default: by the name of the output file, else 6]",
-)
+@input_options
+@outfmt_option
 @output_options
 @evalue_option
-@option(
-    "-k",
-    "--max-target-seqs",
-    blast="-max-target-seqs",
-    type=Count(min=0),
-    metavar="N",
-    help="Largest number of hits of a query, of those that pass the other filters; 0 for all.  "
-    "[default: 500; all with --top]",
-)
-@option(
-    "--top",
-    type=Real(min=0, max=100),
-    metavar="PERCENT",
-    help="Report only hits whose raw score is at most PERCENT below the best score of the query, "
-    "and all hits of equal score.",
-)
-@option(
-    "--min-identity",
-    blast="-perc-identity",
-    type=Real(min=0, max=100),
-    metavar="PERCENT",
-    default=0.0,
-    help="Smallest percentage of identical letters in the alignment of a hit.",
-)
-@option(
-    "--min-query-cover",
-    blast="-qcov-hsp-perc",
-    type=Real(min=0, max=100),
-    metavar="PERCENT",
-    default=0.0,
-    help="Smallest percentage of the query that the alignment of a hit covers.",
-)
-@option(
-    "--min-score",
-    type=Real(min=0),
-    metavar="BITS",
-    default=0.0,
-    help="Smallest bit score of a hit.",
-)
-@option(
-    "--min-raw-score",
-    blast="-min-raw-gapped-score",
-    type=Count(min=0),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Smallest raw score of a hit.",
-)
+@hit_options
 @scheme_options
-@option(
-    "--stats",
-    type=click.Choice(["table", "fit", "none"]),
-    help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.  "
-    "[default: table; fit for PFASUM31, PFASUM43 and VTML200]",
-)
+@statistics_options
 @composition_options
 @option(
     "--adjust-sample",
@@ -169,14 +96,8 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
     help="Adjust N random pairs that are not candidates, too, and say how many hits --adjust all "
     "would add. The output stays the same.",
 )
-@option(
-    "--dbsize",
-    blast="-dbsize",
-    type=Count(min=1),
-    metavar="RESIDUES",
-    help="Size of the database for E-values.  [default: its residues]",
-)
 @mask_options
+@target_mask_options
 @option(
     "--soft-masking",
     is_flag=True,
@@ -184,65 +105,9 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
     "written.",
 )
 @option(
-    "--db-hard-mask",
-    blast="-db-hard-mask",
-    shell_complete=complete_names("target masks"),
-    default="none",
-    show_default=True,
-    metavar="MASK",
-    help="Score masked letters of the database as X (or N): stored for its mask, or a name that "
-    "'swdual info' shows, or a method as for --mask.",
-)
-@option(
-    "--db-soft-mask",
-    blast="-db-soft-mask",
-    shell_complete=complete_names("target masks"),
-    default="none",
-    show_default=True,
-    metavar="MASK",
-    help="Use this mask of the database only to choose candidates; these are scored with all "
-    "letters as written.",
-)
-@option(
     "--align",
     type=click.Choice(["all", "none"]),
     help="Align all hits, or none.  [default: as the output format needs]",
-)
-@option(
-    "--device",
-    shell_complete=complete_names("devices"),
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="Where to compute: auto, cpu, cuda, cuda:0,1 or hybrid.",
-)
-@option(
-    "--memory-limit",
-    type=Size(1024),
-    help="Largest amount of memory to use, such as 4G.  [default: 90 % of what the machine or job "
-    "allows]",
-)
-@option(
-    "--gpu-memory-limit",
-    type=Size(1024),
-    help="Largest amount of memory to use on each GPU, such as 8G.  [default: 90 % of what is "
-    "free]",
-)
-@option(
-    "--planner",
-    shell_complete=complete_names("planners"),
-    default="dual",
-    show_default=True,
-    metavar="NAME",
-    help="Scheduling algorithm that divides the work; see 'swdual list planners'.",
-)
-@option("--replan", is_flag=True, help="Plan again if workers are slower or faster than predicted.")
-@option(
-    "--verify",
-    type=Count(min=0),
-    default=0,
-    metavar="N",
-    help="Compute N random scores of each query again with the slow reference code, and compare.",
 )
 @option(
     "--resume",
@@ -251,24 +116,13 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
     "and the output of this search, nothing is done.",
 )
 @option(
-    "--cluster",
-    metavar="ADDRESS",
-    help="Search on the Dask cluster with this scheduler, such as tcp://host:8786.",
-)
-@option(
     "--trace", type=click.Path(), help="Write what each worker did in Chrome's trace format (JSON)."
 )
 @option(
     "--gantt", type=click.Path(), help="Draw the plan and what was done: an SVG, PNG or PDF file."
 )
-@option(
-    "--backend",
-    shell_complete=complete_names("backends"),
-    default="simd",
-    metavar="NAME",
-    show_default=True,
-    help="Code that CPUs run: simd, or reference, which is slow and shares no code with it.",
-)
+@machine_options
+@plan_options
 @on_invalid_option
 @logging_options
 def command(
@@ -309,17 +163,7 @@ def command(
     """
     if cluster is None:
         options["threads"] = limit_threads(options["threads"])
-    names = list(files)
-    if query is None and pssm is None and names:
-        query = names.pop(0)
-    if db is None and names:
-        db = names.pop(0)
-    if pssm is not None and (query is not None or names):
-        raise click.UsageError("--pssm takes the place of queries; give one of them.")
-    if (query is None and pssm is None) or db is None or names:
-        raise click.UsageError("Name one file of queries and one database.")
-    if query == db == "-":
-        raise click.UsageError("Only one of queries and database can be standard input.")
+    query, db = name_inputs(files, query, db, pssm)
 
     from swdual.api import identify_search, prepare_search
     from swdual.hits.search_parameters import ALIGNMENT_FILTERS
@@ -341,7 +185,7 @@ def command(
     completion = None if journal is None else Completion(out, journal, chosen)
     if resume and completion is None:
         raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
-    source = _find_queries(query, pssm)
+    source = find_queries(query, pssm)
     options["mask"] = read_mask(options["mask"])
     options["align"] = chosen.needs_alignment or align == "all"
     if resume and completion is not None and not force and completion.has_output():
@@ -356,7 +200,7 @@ def command(
         from swdual.cluster.connection import silence_dask_logs
 
         silence_dask_logs()
-    _refuse_shared_output([os.fspath(path) for path in (out, trace, gantt, journal) if path])
+    refuse_shared_output([os.fspath(path) for path in (out, trace, gantt, journal) if path])
     inputs = [path for path in (query, pssm, db) if path is not None]
     replaced = force or (resume and completion is not None and completion.is_interrupted())
 
@@ -402,18 +246,6 @@ def command(
     _log_summary(timing, results, search, on_nodes=cluster is not None)
 
 
-def _find_queries(query: str | None, pssm: str | None) -> Path | str | Profile:
-    """Return the queries for `swdual.search`: a file, "-", or the profile in the file `pssm`."""
-    from pathlib import Path
-
-    if pssm is not None:
-        from swdual.profiles import read_profile
-
-        return read_profile(pssm)
-    assert query is not None
-    return query if query == "-" else Path(query)
-
-
 def _journal_path(out: str) -> Path | None:
     """Return the path of the journal of an output file; None if the output is not a file."""
     from pathlib import Path
@@ -430,15 +262,6 @@ def _remove_journal(journal: Path) -> None:
 
     if journal.exists():
         Journal(journal).remove()
-
-
-def _refuse_shared_output(outputs: list[str]) -> None:
-    """Raise an error if two outputs go to one file: the second would replace the first."""
-    targets = [path if path == "-" else os.path.realpath(path) for path in outputs]
-    for path, target in zip(outputs, targets, strict=True):
-        if targets.count(target) > 1:
-            name = "standard output" if target == "-" else path
-            raise click.UsageError(f"Only one output can go to {name}.")
 
 
 class _CountedResults:

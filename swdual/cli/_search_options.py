@@ -1,0 +1,257 @@
+"""Options of the commands that search: inputs, hits, statistics, machine; and their inputs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from swdual.cli._complete import complete_format, complete_names
+from swdual.cli._options import Count, Real, combine, option
+from swdual.cli._size import Size
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from swdual.profiles import Profile
+
+outfmt_option = option(
+    "-f",
+    "--outfmt",
+    blast="-outfmt",
+    shell_complete=complete_format,
+    metavar="FORMAT",
+    help='Number or name of the format, with fields for tables: "6 std qcovhsp".  '
+    "[default: by the name of the output file, else 6]",
+)
+"""The format of hits."""
+
+input_options = combine(
+    option(
+        "-q",
+        "--query",
+        blast="-query",
+        type=click.Path(allow_dash=True),
+        help="Query file, same as the first argument.  (To print less, use --quiet.)",
+    ),
+    option(
+        "-d",
+        "--db",
+        blast="-db -subject",
+        type=click.Path(allow_dash=True),
+        help="Database, same as the second argument.",
+    ),
+    option(
+        "--pssm",
+        blast="-in-pssm",
+        type=click.Path(),
+        metavar="FILE",
+        help="Search with a profile instead of queries: a file of psiblast (-out_pssm or "
+        "-out_ascii_pssm), or a model of HMMER3.",
+    ),
+)
+"""Queries and database."""
+
+hit_options = combine(
+    option(
+        "-k",
+        "--max-target-seqs",
+        blast="-max-target-seqs",
+        type=Count(min=0),
+        metavar="N",
+        help="Largest number of hits of a query, of those that pass the other filters; 0 for all.  "
+        "[default: 500; all with --top]",
+    ),
+    option(
+        "--top",
+        type=Real(min=0, max=100),
+        metavar="PERCENT",
+        help="Report only hits whose raw score is at most PERCENT below the best score of the "
+        "query, and all hits of equal score.",
+    ),
+    option(
+        "--min-identity",
+        blast="-perc-identity",
+        type=Real(min=0, max=100),
+        metavar="PERCENT",
+        default=0.0,
+        help="Smallest percentage of identical letters in the alignment of a hit.",
+    ),
+    option(
+        "--min-query-cover",
+        blast="-qcov-hsp-perc",
+        type=Real(min=0, max=100),
+        metavar="PERCENT",
+        default=0.0,
+        help="Smallest percentage of the query that the alignment of a hit covers.",
+    ),
+    option(
+        "--min-score",
+        type=Real(min=0),
+        metavar="BITS",
+        default=0.0,
+        help="Smallest bit score of a hit.",
+    ),
+    option(
+        "--min-raw-score",
+        blast="-min-raw-gapped-score",
+        type=Count(min=0),
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="Smallest raw score of a hit.",
+    ),
+)
+"""Which hits are reported, besides `evalue_option`."""
+
+statistics_options = combine(
+    option(
+        "--stats",
+        type=click.Choice(["table", "fit", "none"]),
+        help="E-values: from NCBI's parameters, from a fit to all scores of the query, or none.  "
+        "[default: table; fit for PFASUM31, PFASUM43 and VTML200]",
+    ),
+    option(
+        "--dbsize",
+        blast="-dbsize",
+        type=Count(min=1),
+        metavar="RESIDUES",
+        help="Size of the database for E-values.  [default: its residues]",
+    ),
+)
+"""How E-values are computed."""
+
+target_mask_options = combine(
+    option(
+        "--db-hard-mask",
+        blast="-db-hard-mask",
+        shell_complete=complete_names("target masks"),
+        default="none",
+        show_default=True,
+        metavar="MASK",
+        help="Score masked letters of the database as X (or N): stored for its mask, or a name "
+        "that 'swdual info' shows, or a method as for --mask.",
+    ),
+    option(
+        "--db-soft-mask",
+        blast="-db-soft-mask",
+        shell_complete=complete_names("target masks"),
+        default="none",
+        show_default=True,
+        metavar="MASK",
+        help="Use this mask of the database only to choose candidates; these are scored with all "
+        "letters as written.",
+    ),
+)
+"""What is masked in targets."""
+
+machine_options = combine(
+    option(
+        "--device",
+        shell_complete=complete_names("devices"),
+        metavar="NAME",
+        default="auto",
+        show_default=True,
+        help="Where to compute: auto, cpu, cuda, cuda:0,1 or hybrid.",
+    ),
+    option(
+        "--memory-limit",
+        type=Size(1024),
+        help="Largest amount of memory to use, such as 4G.  [default: 90 % of what the machine or "
+        "job allows]",
+    ),
+    option(
+        "--gpu-memory-limit",
+        type=Size(1024),
+        help="Largest amount of memory to use on each GPU, such as 8G.  [default: 90 % of what is "
+        "free]",
+    ),
+    option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Search on the Dask cluster with this scheduler, such as tcp://host:8786.",
+    ),
+)
+"""Where a search runs."""
+
+plan_options = combine(
+    option(
+        "--planner",
+        shell_complete=complete_names("planners"),
+        default="dual",
+        show_default=True,
+        metavar="NAME",
+        help="Scheduling algorithm that divides the work; see 'swdual list planners'.",
+    ),
+    option(
+        "--replan", is_flag=True, help="Plan again if workers are slower or faster than predicted."
+    ),
+    option(
+        "--verify",
+        type=Count(min=0),
+        default=0,
+        metavar="N",
+        help="Compute N random scores of each query again with the slow reference code, and "
+        "compare.",
+    ),
+    option(
+        "--backend",
+        shell_complete=complete_names("backends"),
+        default="simd",
+        metavar="NAME",
+        show_default=True,
+        help="Code that CPUs run: simd, or reference, which is slow and shares no code with it.",
+    ),
+)
+"""How the work is divided and checked."""
+
+
+def name_inputs(
+    files: tuple[str, ...], query: str | None, db: str | None, pssm: str | None
+) -> tuple[str | None, str]:
+    """Return the file of the queries, or None with a profile, and the database.
+
+    Parameters
+    ----------
+    files, query, db, pssm
+        The arguments and `input_options` of a command.
+
+    Raises
+    ------
+    click.UsageError
+        If one is missing, or there are too many.
+    """
+    names = list(files)
+    if query is None and pssm is None and names:
+        query = names.pop(0)
+    if db is None and names:
+        db = names.pop(0)
+    if pssm is not None and (query is not None or names):
+        raise click.UsageError("--pssm takes the place of queries; give one of them.")
+    if (query is None and pssm is None) or db is None or names:
+        raise click.UsageError("Name one file of queries and one database.")
+    if query == db == "-":
+        raise click.UsageError("Only one of queries and database can be standard input.")
+    return query, db
+
+
+def find_queries(query: str | None, pssm: str | None) -> Path | str | Profile:
+    """Return the queries for `swdual.search`: a file, "-", or the profile in the file `pssm`."""
+    from pathlib import Path
+
+    if pssm is not None:
+        from swdual.profiles import read_profile
+
+        return read_profile(pssm)
+    assert query is not None
+    return query if query == "-" else Path(query)
+
+
+def refuse_shared_output(outputs: list[str]) -> None:
+    """Raise an error if two outputs go to one file: the second would replace the first."""
+    targets = [path if path == "-" else os.path.realpath(path) for path in outputs]
+    for path, target in zip(outputs, targets, strict=True):
+        if targets.count(target) > 1:
+            name = "standard output" if target == "-" else path
+            raise click.UsageError(f"Only one output can go to {name}.")
