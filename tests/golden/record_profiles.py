@@ -26,6 +26,7 @@ LETTERS = "-ABCDEFGHIKLMNPQRSTVWXYZU*OJ"
 RESIDUES = "ARNDCQEGHILKMFPSTWYV"
 STATISTICS = words("lambda kappa h lambdaUngapped kappaUngapped hUngapped")
 EXACT = "-use_sw_tback"
+ITERATED = f"-num_iterations 3 -comp_based_stats 0 {EXACT} -seg no"
 MODES = [("0", ""), ("0", EXACT), ("1", EXACT)]
 WITH_RATIOS = ("ordinary", "odd", "brief")
 """Cases of which the frequency ratios are recorded, after the first round."""
@@ -151,6 +152,7 @@ class ProfileRecorder:
         ]
         self.database = recorder.blast_database(recorder.fasta("targets.fasta", targets), "prot")
         self.cases: list[list[str]] = []
+        self.iterated: list[list[str]] = []
         self.rounds: list[list[str]] = []
         self.searches: list[list[str]] = []
         self.scores: list[list[str]] = []
@@ -210,6 +212,19 @@ class ProfileRecorder:
                 self.psiblast(*common, "-save_pssm_after_last_round", option, str(path))
                 self.write_file(f"profile_{case.name}{path.suffix}", path)
 
+    def iterate(self) -> None:
+        """Search with all queries, in rounds without composition-based statistics."""
+        query = self.recorder.fasta("queries.fasta", [*self.queries.values()])
+        text, _ = self.psiblast(
+            *("-query", str(query), "-outfmt", "7 " + " ".join(HITS), *words(ITERATED))
+        )
+        number = ""
+        for line in text.splitlines():
+            if match := re.match(r"# Iteration: (\d+)", line):
+                number = match[1]
+            elif "\t" in line:
+                self.iterated.append([number, *line.split("\t")])
+
     def search_again(self, case: Case, profile: Path) -> None:
         """Search with the profile of the first round."""
         matrix = re.sub(r"-(use_sw_tback|pseudocount \S+|inclusion_ethresh \S+)", "", case.options)
@@ -264,6 +279,9 @@ class ProfileRecorder:
         yield "profile_cases.tsv", rounds, note, cases, self.cases
         yield "profile_rounds.tsv.gz", rounds, targets, ["case", "round", *HITS], self.rounds
         columns = ["case", "mode", "exact", *HITS[1:]]
+        iterated = ["psiblast", "-query", "QUERIES", "-db", "TARGETS", *words(ITERATED)]
+        iterated += ["-outfmt", hits]
+        yield "profile_iterated.tsv.gz", iterated, targets, ["round", *HITS], self.iterated
         exact = f"exact is yes where EXACT is {EXACT}; -matrix, -gapopen and -gapextend as before"
         yield "profile_searches.tsv.gz", search, exact, columns, self.searches
         place = words("case round place letter")
@@ -286,6 +304,7 @@ def main() -> None:
         for case in CASES:
             profiles.search_in_rounds(case)
         profiles.from_alignments()
+        profiles.iterate()
         for name, command, note, columns, rows in profiles.tables():
             recorder.write(name, "psiblast", command, [note], columns, rows)
 
