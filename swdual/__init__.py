@@ -15,7 +15,7 @@ from swdual.version import __version__
 
 if TYPE_CHECKING:
     from swdual.alignment.alignment import Alignment
-    from swdual.api import iter_search, search
+    from swdual.api import iter_search, iterate, search
     from swdual.backend import Device
     from swdual.database.database import Database
     from swdual.database.makedb import makedb
@@ -54,7 +54,7 @@ _HOMES = {
     "swdual.planning.planner": ("Plan",),
     "swdual.profiles.profile": ("Profile", "read_profile"),
     "swdual.results.search_results": ("SearchResults",),
-    "swdual.api": ("iter_search", "search"),
+    "swdual.api": ("iter_search", "iterate", "search"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }
@@ -85,6 +85,7 @@ __all__ = [
     "__version__",
     "align",
     "iter_search",
+    "iterate",
     "makedb",
     "plan",
     "read_profile",

@@ -1,7 +1,8 @@
-"""The functions that run a search: `search` and `iter_search`, on this machine or on a cluster."""
+"""The functions that run searches: `search`, `iter_search` and `iterate`, here or on a cluster."""
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,6 +12,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Identity
 from swdual.master.search import Search
 from swdual.options import SearchKeywords, SearchOptions
+from swdual.profiles.profile import INCLUSION
 from swdual.runtime.keywords import (
     insert_parameters,
     merge_signatures,
@@ -19,7 +21,14 @@ from swdual.runtime.keywords import (
 )
 
 if TYPE_CHECKING:
+    from swdual.master.iteration import Round
     from swdual.results.search_results import SearchResults
+
+ITERATIONS = 3
+"""Default of `iterations`."""
+
+NOT_ITERATED = ("journal", "resume")
+"""Options of a search that an iterated one does not have."""
 
 
 def search(queries: Any, database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
@@ -72,6 +81,68 @@ def iter_search(
     """
     refuse_unknown("iter_search", options, SearchKeywords.__annotations__)
     return _iterate_results(prepare_search(queries, database, SearchOptions(**options)))
+
+
+def iterate(
+    queries: Any,
+    database: Any,
+    *,
+    iterations: int = ITERATIONS,
+    inclusion: float = INCLUSION,
+    pseudocount: int = 0,
+    **options: Unpack[SearchKeywords],
+) -> Iterator[Round]:
+    """Search in rounds, as PSI-BLAST does, and yield a `Round` after each.
+
+    The first round searches with the queries. Each later one searches with the profiles that the
+    included hits make: see `Round`. A round is one search of all queries that have not converged.
+    A query converges in the first round that includes no target which the round before did not.
+    Composition-based statistics are not used.
+
+    Parameters
+    ----------
+    queries, database
+        As for `iter_search`.
+    iterations
+        Maximum number of rounds; 0 searches until all queries have converged.
+    inclusion
+        Hits with an E-value below this are included.
+    pseudocount
+        Pseudocounts of every position of a profile; 0 has them depend on the position.
+    options
+        Those of `iter_search`, without `journal` and `resume`. The alignments of all rounds but
+        the last one are found during the search, whatever `align` says. Hits that are left out by
+        `evalue`, `max_target_seqs` and the like are not included.
+
+    Raises
+    ------
+    SwdualError
+        As `iter_search` documents.
+    StatisticsUnavailable
+        If profiles cannot be made from the matrix, or with the gap penalties.
+
+    >>> family = {"near": "MKVLAWGGHERWCDEFMKTAYI", "far": "GGGGGGGGGGGGGGGGGGG"}
+    >>> for round in iterate("MKVLAWGGHERWCDEFMKTAYI", family, inclusion=1e-3):
+    ...     round.number, round.new, round.converged
+    (1, [['near']], [False])
+    (2, [[]], [True])
+    """
+    refuse_unknown("iterate", options, inspect.signature(iterate).parameters)
+    from swdual.master.iteration import Iteration, iterate_rounds, require_profiles
+
+    iteration = Iteration(iterations, inclusion, pseudocount)
+    chosen = SearchOptions(**options)
+    opened = iteration.open_database(database, chosen)
+    chosen = replace(chosen, comp_based_stats=0)
+
+    def prepare(source: Any, number: int) -> Search:
+        aligns = chosen.align or number != iterations
+        run = _make_search(source, opened, replace(chosen, align=aligns))
+        require_profiles(run.params.scheme)
+        run.prepare()
+        return run
+
+    return iterate_rounds(prepare(queries, 1), prepare, iteration)
 
 
 def prepare_search(queries: Any, database: Any, options: SearchOptions) -> Search:
@@ -134,3 +205,6 @@ def _iterate_results(run: Search) -> Iterator[QueryResult]:
 insert_parameters(iter_search, SearchOptions)
 for _function in (search, iter_search):
     share_help(_function, merge_signatures(_function, SearchOptions.__init__), iter_search)
+_merged = merge_signatures(iterate, SearchOptions.__init__)
+_shown = [each for each in _merged.parameters.values() if each.name not in NOT_ITERATED]
+iterate.__signature__ = _merged.replace(parameters=_shown)  # type: ignore[attr-defined]

@@ -35,6 +35,7 @@ NAMES = [
     "__version__",
     "align",
     "iter_search",
+    "iterate",
     "makedb",
     "plan",
     "read_profile",

@@ -31,13 +31,14 @@ from swdual.version import __version__
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 COMMANDS = (
-    *("align", "completion", "convert", "extract", "info", "list", "makedb", "mask"),
-    *("plan", "search", "simulate", "synth"),
+    *("align", "completion", "convert", "extract", "info", "iterate", "list", "makedb"),
+    *("mask", "plan", "search", "simulate", "synth"),
 )
 
 ELSEWHERE = {
     "blastp": "'swdual search' compares proteins, and takes blastp's options",
     "blastn": "'swdual search' compares nucleotides, and takes blastn's options",
+    "psiblast": "'swdual iterate' searches proteins in rounds, and takes psiblast's options",
     "makeblastdb": "'swdual makedb' builds a database, and takes makeblastdb's options",
     "blastdbcmd": "'swdual extract' gives sequences of a database, and takes blastdbcmd's options",
     "segmasker": "'swdual mask' masks proteins and nucleotides",

@@ -12,6 +12,7 @@ _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "a search compares all sequences of the database; build one of those that you want"
 _NO_TAXONOMY = "a swdual database has no taxonomy; build one of the sequences that you want"
 _NO_TRANSLATION = "swdual does not translate; translate the sequences first"
+_NO_MSA = "make a profile in Python, with swdual.profiles.Profile.from_msa, and give it to --pssm"
 _CUT_FIRST = "whole sequences are compared; cut the part that you want out of the file first"
 
 
@@ -83,6 +84,8 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "template-type": Refused(_EXACT),
     "template-length": Refused(_EXACT),
     "off-diagonal-range": Refused(_EXACT),
+    "gap-trigger": Refused(_EXACT),
+    "phi-pattern": Refused("swdual knows no patterns; filter the hits"),
     # Has another way.
     "ungapped": Refused(
         "alignments may have gaps; to have none, give gaps a high price: "
@@ -98,6 +101,9 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "best-hit-overhang": Refused("no hit is left out for another; filter the table"),
     "best-hit-score-edge": Refused("no hit is left out for another; filter the table"),
     "remote": Refused("the search runs on this machine, or with --cluster on yours"),
+    "in-msa": Refused(_NO_MSA),
+    "msa-master-idx": Refused(_NO_MSA),
+    "ignore-msa-master": Refused(_NO_MSA),
     # Masks.
     "filtering-db": Refused(_NO_FILTER),
     "window-masker-db": Refused(_NO_FILTER),

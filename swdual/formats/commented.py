@@ -68,6 +68,7 @@ NAMES = {
     "rank": "rank",
     "adjustment": "adjustment",
     "lambda_ratio": "lambda ratio",
+    "round": "round",
     "device": "device",
 }
 """What '# Fields:' calls each field: BLAST's words, and the like for the fields it lacks."""
@@ -104,8 +105,10 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
     names = f"# Fields: {', '.join(NAMES[field] for field in fields)}\n" if len(result) else ""
     composition = result.params.composition
     method = f"# Composition-based statistics: {composition}\n" if composition else ""
+    iteration = f"# Iteration: {result.round}\n" if result.round else ""
     return (
         f"# {program} swdual-{__version__}\n"
+        f"{iteration}"
         f"# Query: {sanitize(result.query.title)}\n"
         f"# Database: {sanitize(result.targets.name)}\n"
         f"{method}{names}# {len(result)} hits found\n"

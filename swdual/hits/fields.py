@@ -218,6 +218,9 @@ FIELDS: dict[str, Field] = {
     "lambda_ratio": Field(
         "real", "ratio by which the matrix was scaled, or 1", lambda result: result.lambda_ratios
     ),
+    "round": Field(
+        "whole", "round of an iterated search, from 1; else 0", _repeat(lambda result: result.round)
+    ),
     "device": Field("text", "what computed the score", _repeat(lambda result: result.device)),
 }
 """Every field, by its name."""

@@ -83,6 +83,8 @@ class QueryResult(SequenceOf[Hit]):
         Number of better hits of the query that are not among these.
     adjustment_counts
         How many targets were adjusted for composition.
+    round
+        The round of an iterated search, from 1; 0 in other searches.
     """
 
     query: Sequence
@@ -102,6 +104,7 @@ class QueryResult(SequenceOf[Hit]):
     traced: Tracebacks | None = None
     before: int = 0
     adjustment_counts: AdjustmentCounts = NO_ADJUSTMENT
+    round: int = 0
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -130,7 +133,8 @@ class QueryResult(SequenceOf[Hit]):
         return [
             *("adjustment_counts", "bits", "count", "device", "evalues", "filter", "index"),
             *("log_evalues", "number"),
-            *("ordinals", "params", "query", "scores", "statistics", "strands", "target_ids"),
+            *("ordinals", "params", "query", "round", "scores", "statistics", "strands"),
+            "target_ids",
             *("target_lengths", "targets", "titles", "to_searchio", "top", "within"),
         ]
 
@@ -142,9 +146,10 @@ class QueryResult(SequenceOf[Hit]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, QueryResult):
             return NotImplemented
-        same = (self.query, self.number, self.params, self.titles) == (
+        same = (self.query, self.number, self.round, self.params, self.titles) == (
             other.query,
             other.number,
+            other.round,
             other.params,
             other.titles,
         )

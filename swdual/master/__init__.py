@@ -34,6 +34,8 @@
     Draws targets that are not candidates, to estimate what adjusting all would add.
 ``execution_log``
     What each worker did and when; what its rates are.
+``iteration``
+    Searches in rounds, with profiles of the hits.
 ``pair``
     The alignment of one pair.
 """

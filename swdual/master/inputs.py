@@ -340,8 +340,33 @@ def read_profiles(
     Raises
     ------
     InputError
-        If they were made from several matrices, the database holds nucleotides, or an option is not
-        for profiles.
+        If they were made from several matrices, or `require_profile_search` finds something.
+    """
+    require_profile_search(database, options)
+    names = list(dict.fromkeys(profile.matrix for profile in profiles))
+    if len(names) > 1:
+        raise InputError(
+            f"the profiles were made from {' and '.join(names)}; search those of one matrix at a "
+            "time"
+        )
+    logger.debug("queries: %s", pluralize(len(profiles), "profile", "profiles"))
+    return [*map(ProfileQuery.of, profiles)]
+
+
+def require_profile_search(database: Database, options: SearchOptions) -> None:
+    """Check that profiles can be searched in a database with these options.
+
+    Parameters
+    ----------
+    database
+        What is searched.
+    options
+        All options of the search.
+
+    Raises
+    ------
+    InputError
+        If the database holds nucleotides, or an option is not for profiles.
     """
     if database.alphabet is not PROTEIN:
         raise InputError(
@@ -359,14 +384,6 @@ def read_profiles(
             f"`{name}` masks the letters of queries, but a profile is compared by its scores; "
             "leave it out"
         )
-    names = list(dict.fromkeys(profile.matrix for profile in profiles))
-    if len(names) > 1:
-        raise InputError(
-            f"the profiles were made from {' and '.join(names)}; search those of one matrix at a "
-            "time"
-        )
-    logger.debug("queries: %s", pluralize(len(profiles), "profile", "profiles"))
-    return [*map(ProfileQuery.of, profiles)]
 
 
 def choose_device_for_profiles(device: str | Iterable[Device]) -> str | tuple[Device, ...]:

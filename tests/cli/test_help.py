@@ -12,6 +12,10 @@ from swdual.cli._options import Command
 
 HAVE_GROUPS = {
     "search": ["Input", "Output", "Filters", "Scoring", "Speed and memory", "Messages", "Advanced"],
+    "iterate": [
+        *("Input", "Rounds", "Output", "Profiles", "Filters", "Scoring", "Speed and memory"),
+        *("Messages", "Advanced"),
+    ],
     "makedb": ["Input", "Masks", "Output", "Memory", "Messages"],
     "align": ["Output", "Scoring", "Speed", "Messages"],
     "plan": ["Input", "Hits", "Machine", "Plan", "Messages"],

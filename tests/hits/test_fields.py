@@ -117,6 +117,7 @@ def expected(number, rank, query, ordinal, target, scheme, strand):
         "qnum": number + 1,
         "snum": ordinal + 1,
         "rank": rank,
+        "round": 0,
         "adjustment": "none",
     }
 

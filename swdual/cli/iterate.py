@@ -1,0 +1,319 @@
+"""`swdual iterate`: searches in rounds, each with the profiles of the round before."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli._options import (
+    Command,
+    Count,
+    Real,
+    composition_mode_option,
+    evalue_option,
+    limit_threads,
+    mask_options,
+    option,
+    output_options,
+    read_mask,
+    scheme_options,
+)
+from swdual.cli._search_options import (
+    find_queries,
+    hit_options,
+    input_options,
+    machine_options,
+    name_inputs,
+    outfmt_option,
+    plan_options,
+    refuse_shared_output,
+    statistics_options,
+    target_mask_options,
+)
+
+if TYPE_CHECKING:
+    from swdual.hits.query_result import QueryResult
+    from swdual.master.iteration import Round
+    from swdual.profiles import Profile
+
+logger = logging.getLogger("swdual")
+
+GROUPS = {
+    "Input": "query db pssm dbtype on_invalid mask lcase_masking db_hard_mask db_soft_mask",
+    "Rounds": "iterations inclusion pseudocount",
+    "Output": "out outfmt each_round header force",
+    "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
+    "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
+    "dbsize",
+    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster",
+    "Advanced": "planner replan verify backend",
+}
+
+EXAMPLES = """
+swdual iterate queries.fasta proteins.db --iterations 3 -o hits.tsv
+swdual iterate query.fasta proteins.db --each-round -f 7
+swdual iterate query.fasta proteins.db --out-pssm query.asn --save-each-pssm
+"""
+
+SAVE_LAST = "--save-pssm-after-last-round"
+
+
+@click.command(
+    "iterate",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Search in rounds, with profiles of the hits.",
+)
+@click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
+@input_options
+@option(
+    "--iterations",
+    blast="-num-iterations",
+    type=Count(min=0),
+    metavar="N",
+    default=3,
+    show_default=True,
+    help="Maximum number of rounds; 0 goes on until all queries have converged.",
+)
+@option(
+    "--inclusion",
+    blast="-inclusion-ethresh",
+    type=Real(min=0, min_open=True),
+    metavar="E",
+    default=0.002,
+    show_default=True,
+    help="Hits with an E-value below E are included in the profile.",
+)
+@option(
+    "--pseudocount",
+    blast="-pseudocount",
+    type=Count(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Pseudocounts of every position of a profile; 0 has them depend on the position.",
+)
+@outfmt_option
+@option(
+    "--each-round",
+    is_flag=True,
+    help="Write the hits of all rounds of a query, as psiblast does, not only of its last one.",
+)
+@output_options
+@option(
+    "--out-pssm",
+    blast="-out-pssm",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write the profile that the last round searched with, as ASN.1 text. With several "
+    "queries there is a file for each: FILE.1, FILE.2 and so on.",
+)
+@option(
+    "--out-ascii-pssm",
+    blast="-out-ascii-pssm",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Write it as an ASCII PSSM.",
+)
+@option(
+    "--save-each-pssm",
+    blast="-save-each-pssm",
+    is_flag=True,
+    help="Write the profiles of all rounds: FILE.1 is that of the hits of round 1, and so on. The "
+    "number of the query, if there are several, is before that of the round.",
+)
+@option(
+    SAVE_LAST,
+    blast="-save-pssm-after-last-round",
+    is_flag=True,
+    help="Write the profile of the hits of the last round, too.",
+)
+@evalue_option
+@hit_options
+@scheme_options
+@statistics_options
+@composition_mode_option
+@mask_options
+@target_mask_options
+@machine_options
+@plan_options
+@on_invalid_option
+@logging_options
+def command(
+    files: tuple[str, ...],
+    query: str | None,
+    db: str | None,
+    pssm: str | None,
+    iterations: int,
+    outfmt: str | None,
+    each_round: bool,
+    out: str,
+    header: bool | None,
+    force: bool,
+    out_pssm: str | None,
+    out_ascii_pssm: str | None,
+    save_each_pssm: bool,
+    save_pssm_after_last_round: bool,
+    **options: Any,
+) -> None:
+    """Search proteins in rounds, as psiblast does: each round searches with profiles.
+
+    The first round searches with QUERIES, or with the profile of --pssm. Hits with an E-value below
+    --inclusion are included: a profile is made from their alignments, and the next round searches
+    with it. A query converges in the first round that includes no target which the round before
+    did not. Each round compares all queries that have not converged with all sequences of DB.
+
+    The output has the hits of the last round of each query. A line on standard error tells what
+    each round included.
+
+    Composition-based statistics are not used: the hits are those of psiblast -comp_based_stats 0.
+
+    BLAST's own options work too: -query, -db, -num_iterations, -inclusion_ethresh, -out_pssm and
+    the others.
+    """
+    if options["cluster"] is None:
+        options["threads"] = limit_threads(options["threads"])
+    query, db = name_inputs(files, query, db, pssm)
+    paths = {"asn": out_pssm, "pssm": out_ascii_pssm}
+    saved = _SavedProfiles(
+        {kind: path for kind, path in paths.items() if path is not None},
+        each_round=save_each_pssm,
+        after_last=save_pssm_after_last_round,
+        force=force,
+    )
+    saved.check_options(iterations)
+
+    from swdual.api import iterate
+    from swdual.io.output import replace_file
+    from swdual.results.file_types import choose_format
+
+    chosen = choose_format(out, outfmt, header)
+    options["mask"] = read_mask(options["mask"])
+    refuse_shared_output([path for path in (out, *paths.values()) if path])
+    inputs = [path for path in (query, pssm, db) if path is not None]
+    saved.check_files(inputs)
+    if options["cluster"] is not None:
+        from swdual.cluster.connection import silence_dask_logs
+
+        silence_dask_logs()
+    kept: dict[int, list[QueryResult]] = {}
+    with replace_file(out, force=force, inputs=inputs, compress=True) as stream:
+        rounds = iterate(
+            find_queries(query, pssm),
+            db,
+            iterations=iterations,
+            align=chosen.needs_alignment,
+            **options,
+        )
+        for done in rounds:
+            for result in done.results:
+                earlier = kept.get(result.number, []) if each_round else []
+                kept[result.number] = [*earlier, result]
+            saved.several = len(kept) > 1
+            saved.write(done, is_last=done.number == iterations)
+            _log_round(done)
+        results = (result for number in sorted(kept) for result in kept[number])
+        chosen.format.write(results, stream, chosen.fields, header=chosen.header)
+
+
+def _log_round(done: Round) -> None:
+    """Log what a round included, for each query."""
+    for place, (result, targets) in enumerate(zip(done.results, done.included, strict=True)):
+        logger.info(
+            "round %d, %s: %s, %d included, %d new, %d lost%s",
+            done.number,
+            result.query.id or f"query {result.number + 1}",
+            pluralize(len(result), "hit", "hits"),
+            len(targets),
+            len(done.new[place]),
+            len(done.lost[place]),
+            "; converged" if done.converged[place] else "",
+        )
+
+
+class _SavedProfiles:
+    """Writes the profiles of an iterated search.
+
+    Parameters
+    ----------
+    paths
+        Files by the format of `Profile.write`.
+    each_round
+        Whether profiles of all rounds are written.
+    after_last
+        Whether the profile of the hits of the last round is written.
+    force
+        Whether files are replaced.
+
+    `several` tells whether there are several queries.
+    """
+
+    def __init__(
+        self, paths: dict[str, str], *, each_round: bool, after_last: bool, force: bool
+    ) -> None:
+        self._paths = paths
+        self._each_round = each_round
+        self._after_last = after_last
+        self._force = force
+        self._searched: dict[int, Profile | None] = {}
+        self.several = False
+
+    def check_options(self, iterations: int) -> None:
+        """Raise an error if profiles cannot be written, or no file is named for them."""
+        if (self._each_round or self._after_last) and not self._paths:
+            name = SAVE_LAST if self._after_last else "--save-each-pssm"
+            raise click.UsageError(f"{name} needs a file: --out-pssm or --out-ascii-pssm.")
+        if self._paths and iterations == 1 and not self._after_last:
+            raise click.UsageError(
+                f"With --iterations 1, no round searches with a profile to write; {SAVE_LAST} "
+                "writes that of its hits."
+            )
+
+    def check_files(self, inputs: list[str]) -> None:
+        """Raise an error if a file exists that must not be replaced."""
+        from swdual.errors import OutputError
+
+        for path in self._paths.values():
+            for name in (path, *sorted(glob.glob(f"{glob.escape(path)}.[0-9]*"))):
+                if not os.path.exists(name):
+                    continue
+                if not self._force:
+                    raise OutputError("exists; use `force=True` to replace it", file=name)
+                if any(os.path.exists(each) and os.path.samefile(name, each) for each in inputs):
+                    raise OutputError("is also an input; write to another file", file=name)
+
+    def write(self, done: Round, *, is_last: bool) -> None:
+        """Write the profiles of a round that are to be written.
+
+        Parameters
+        ----------
+        done, is_last
+            The round, and whether it is the last one of all queries.
+        """
+        if not self._paths:
+            return
+        for place, (result, converged) in enumerate(zip(done.results, done.converged, strict=True)):
+            ends = converged or is_last
+            if not ends or self._after_last:
+                self._searched[result.number] = done.profile(place)
+                if self._each_round:
+                    self._write(result.number, done.number)
+            if ends and not self._each_round:
+                self._write(result.number)
+
+    def _write(self, *numbers: int) -> None:
+        """Write the profile of a query, whose number comes first, and that of the round."""
+        query, *others = numbers
+        parts = [query + 1, *others] if self.several else others
+        profile = self._searched[query]
+        if profile is None:
+            return
+        for kind, path in self._paths.items():
+            profile.write(".".join([path, *map(str, parts)]), kind, force=self._force)

@@ -1,0 +1,203 @@
+"""`swdual iterate`: rounds on standard error, hits of the last one, profiles in files."""
+
+from __future__ import annotations
+
+import pytest
+
+import swdual
+from swdual.profiles import Profile, read_profile
+
+FAMILY = """>near1
+MKVLAWGGHERWCDEFMKTAYIAKQR
+>near2
+MKVLSWGGHERWADEFMRTAYIAKNR
+>near3
+MRVLAYGGHDRWCEEFMKTSYIVKQR
+>far
+GGGGGGGGGGGGGGGGGGGGGGGGGGG
+"""
+FIELDS = "6 qseqid sseqid score round"
+
+
+@pytest.fixture
+def family(here):
+    """A query with relatives in ``f.fa``, and two queries in ``two.fa``."""
+    (here / "f.fa").write_text(FAMILY)
+    (here / "one.fa").write_text(">mine of a family\nMKVLAWGGHERWCDEFMKTAYIAKQR\n")
+    (here / "two.fa").write_text(
+        ">mine of a family\nMKVLAWGGHERWCDEFMKTAYIAKQR\n>other\nPPPPPWWWWPPPPPWWWWPPPP\n"
+    )
+    return here
+
+
+def expected(path, **options):
+    """Return the rows of the rounds of each query, as the library finds them."""
+    found = {}
+    for done in swdual.iterate(path, path.with_name("f.fa"), **options):
+        for result in done.results:
+            rows = [(result.query.id, hit.id, str(hit.score), str(done.number)) for hit in result]
+            found.setdefault(result.query.id, []).append(rows)
+    return found
+
+
+def rows(text):
+    """Return the rows of a table."""
+    return [tuple(line.split("\t")) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["two.fa", "f.fa", "--inclusion", "1e-3"], {"inclusion": 1e-3}),
+        (
+            ["-query", "two.fa", "-db", "f.fa", "-num_iterations", "2", "-comp_based_stats", "0"],
+            {"iterations": 2},
+        ),
+        (
+            ["two.fa", "f.fa", "-inclusion_ethresh", "1e-9", "-pseudocount", "7", "-seg", "no"],
+            {"inclusion": 1e-9, "pseudocount": 7},
+        ),
+        (["two.fa", "f.fa", "--iterations", "0", "-num_threads", "2"], {"iterations": 0}),
+        (["two.fa", "f.fa", "-evalue", "1e-5", "-max_target_seqs", "2"], {"max_target_seqs": 2}),
+    ],
+    ids=["short", "blast", "limits", "converged", "filters"],
+)
+def test_the_output_has_the_last_round_of_each_query(run, family, arguments, options):
+    """Or all of its rounds."""
+    if "-evalue" in arguments:
+        options = {**options, "evalue": 1e-5}
+    found = expected(family / "two.fa", **options)
+    last = run("iterate", *arguments, "-f", FIELDS)
+    assert last.code == 0, last.err
+    assert rows(last.out) == [row for rounds in found.values() for row in rounds[-1]]
+    every = run("iterate", *arguments, "-f", FIELDS, "--each-round")
+    assert rows(every.out) == [row for rounds in found.values() for each in rounds for row in each]
+    assert len(rows(every.out)) > len(rows(last.out)) > 1
+
+
+def test_a_line_for_each_round_and_query_is_on_standard_error(run, family):
+    found = run("iterate", "two.fa", "f.fa", "-e", "1e-3", "--no-progress")
+    lines = [line.removeprefix("swdual: ") for line in found.err.splitlines() if "round " in line]
+    assert lines == [
+        "round 1, mine: 3 hits, 3 included, 3 new, 0 lost",
+        "round 1, other: 0 hits, 0 included, 0 new, 0 lost",
+        "round 2, mine: 3 hits, 3 included, 0 new, 0 lost; converged",
+        "round 2, other: 0 hits, 0 included, 0 new, 0 lost; converged",
+    ]
+    assert run("iterate", "two.fa", "f.fa", "--quiet").err == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "line"), [("7", "# Iteration: {}\n"), ("0", "\nResults from round {}\n")]
+)
+def test_formats_for_reading_tell_the_round(run, family, name, line):
+    """In psiblast's words; a search without rounds has no such line."""
+    found = run("iterate", "one.fa", "f.fa", "-f", name, "--each-round").out
+    assert [found.count(line.format(number)) for number in (1, 2, 3)] == [1, 1, 0]
+    last = run("iterate", "one.fa", "f.fa", "-f", name).out
+    assert [last.count(line.format(number)) for number in (1, 2, 3)] == [0, 1, 0]
+    assert line.split("{")[0] not in run("search", "one.fa", "f.fa", "-f", name).out
+
+
+def test_a_table_of_rounds_can_be_converted(run, family):
+    fields = "qseqid sseqid round"
+    run("iterate", "one.fa", "f.fa", "-f", f"7 {fields}", "--each-round", "-o", "hits.txt")
+    assert run("convert", "hits.txt", "hits.tsv", "--from", "7", "--no-header").code == 0
+    plain = run("iterate", "one.fa", "f.fa", "-f", f"6 {fields}", "--each-round").out
+    assert rows((family / "hits.tsv").read_text()) == rows(plain)
+    assert "near1" in plain
+
+
+def same(path, profile):
+    """Return whether a file has the scores of a profile."""
+    return (read_profile(path).scores == profile.scores).all()
+
+
+def test_the_profile_of_the_last_search_is_written(run, family):
+    """That of the hits of the first round, as the second one is the last."""
+    first, second = swdual.iterate(family / "one.fa", family / "f.fa", evalue=1e-3)
+    arguments = ["iterate", "one.fa", "f.fa", "-e", "1e-3", "-out_pssm", "p.asn"]
+    assert run(*arguments, "-out_ascii_pssm", "p.txt").code == 0
+    assert same(family / "p.asn", first.profiles[0])
+    assert (family / "p.txt").read_text().lstrip().startswith("Last position-specific")
+    assert run(*arguments, "-save_pssm_after_last_round", "--force").code == 0
+    assert same(family / "p.asn", second.profiles[0])
+    once = ["--iterations", "1", "-save_pssm_after_last_round", "--force"]
+    assert run(*arguments, *once).code == 0
+    assert same(family / "p.asn", first.profiles[0])
+
+
+@pytest.mark.parametrize(
+    ("queries", "options", "names"),
+    [
+        ("one.fa", ["--save-each-pssm"], ["p.asn.1"]),
+        ("one.fa", ["-save_each_pssm", "-save_pssm_after_last_round"], ["p.asn.1", "p.asn.2"]),
+        ("two.fa", [], ["p.asn.1", "p.asn.2"]),
+        ("two.fa", ["--save-each-pssm"], ["p.asn.1.1", "p.asn.2.1"]),
+    ],
+)
+def test_several_profiles_have_numbered_files(run, family, queries, options, names):
+    done = run("iterate", queries, "f.fa", "--out-pssm", "p.asn", *options)
+    assert done.code == 0, done.err
+    assert sorted(path.name for path in family.glob("p.asn*")) == names
+    titles = {read_profile(family / name).title for name in names}
+    assert len(titles) == (2 if queries == "two.fa" else 1)
+
+
+def test_a_query_of_x_has_no_profile_to_write(run, family):
+    (family / "x.fa").write_text(f">x\n{'X' * 30}\n>mine\nMKVLAWGGHERWCDEFMKTAYIAKQR\n")
+    done = run("iterate", "x.fa", "f.fa", "--out-pssm", "p.asn", "-save_pssm_after_last_round")
+    assert done.code == 0
+    assert "warning: x: no profile after round 1" in done.err
+    assert [path.name for path in family.glob("p.asn*")] == ["p.asn.2"]
+
+
+def test_rounds_start_from_a_profile_in_a_file(run, family):
+    """As they go on after the first round of its query."""
+    profile = Profile.from_alignments("MKVLAWGGHERWCDEFMKTAYIAKQR", [], title="mine")
+    profile.write(family / "q.asn")
+    found = run("iterate", "--pssm", "q.asn", "f.fa", "-f", FIELDS, "--each-round")
+    assert found.code == 0, found.err
+    assert rows(found.out)[0][::3] == ("mine", "1")
+    assert rows(found.out)[-1][::3] == ("mine", "2")
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["one database"], ["one.fa"]),
+        (["-comp_based_stats 2", "use -comp_based_stats 0"], ["-comp_based_stats", "2"]),
+        (["-seg", "leave it out"], ["-seg", "yes"]),
+        (["--stats none"], ["--stats", "none"]),
+        (["only CPUs"], ["--device", "cuda"]),
+        (["--inclusion", "x>0"], ["--inclusion", "0"]),
+        (["--iterations 1", "--save-pssm-after-last-round"], ["--iterations", "1", "--out-pssm"]),
+        (["--out-pssm or --out-ascii-pssm"], ["--save-each-pssm"]),
+        (["--out-pssm or --out-ascii-pssm"], ["-save_pssm_after_last_round"]),
+        (["old", "exists", "--force"], ["--out-pssm", "old"]),
+        (["old.1", "exists", "--force"], ["--out-ascii-pssm", "old"]),
+        (["f.fa", "is also an input"], ["--force", "--out-pssm", "f.fa"]),
+        (["Only one output can go to x"], ["--out-pssm", "x", "-o", "x"]),
+        (["-in_msa is not supported", "from_msa"], ["-in_msa", "family.fa"]),
+        (["-phi_pattern is not supported"], ["-phi_pattern", "x"]),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_the_first_round(refuses, family, words, arguments):
+    if "old.1" in words:
+        (family / "old.1").write_text("")
+    elif "old" in words:
+        (family / "old").write_text("")
+    if arguments[-1] == "--out-pssm":
+        arguments = [*arguments, "p.asn"]
+    files = arguments if arguments == ["one.fa"] else ["one.fa", "f.fa", *arguments]
+    code = 6 if "exists" in words or "is also an input" in words else 1
+    refuses(code, words, "iterate", *files)
+
+
+def test_nucleotides_are_refused(refuses, family):
+    (family / "genes.fa").write_text(">g\n" + "ACGTTGCA" * 30 + "\n")
+    refuses(1, ["genes.fa holds nucleotides"], "iterate", "one.fa", "genes.fa")
+
+
+def test_psiblast_is_found_here(run, here):
+    assert "'swdual iterate'" in run("psiblast").err
