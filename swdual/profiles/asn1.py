@@ -6,6 +6,7 @@ letters, one for each position (`NCBI_LETTERS`), or in rows.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import textwrap
@@ -125,7 +126,10 @@ class _Text:
         decimals = _REAL.sub(r"\1e\2", text[1:-1])
         if "{" in decimals:
             raise self.error("expected numbers in base 10", start)
-        return np.array(decimals.split(","), np.float64)
+        numbers = np.array(decimals.split(","), np.float64)
+        if not np.isfinite(numbers).all():
+            raise self.error("a number is too large", start)
+        return numbers
 
     def _members(self, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -274,7 +278,11 @@ class _Content:
 
     def frequencies(self, name: str) -> NDArray[np.float64] | None:
         table = self.table(0.0, "intermediateData", name)
-        return None if table is None else order_by_code(table.astype(np.float64), 0.0)
+        if table is None:
+            return None
+        if (table < 0).any():
+            raise self.error(f"{name} has a negative number")
+        return order_by_code(table.astype(np.float64), 0.0)
 
     def column(self, name: str) -> NDArray[np.float64] | None:
         values = self.find(np.ndarray, "pssm", "intermediateData", name, default=None)
@@ -291,7 +299,10 @@ class _Content:
         parts = self.find(np.ndarray, *names)
         if parts.shape != (3,) or parts[1] != 10:
             raise self.error(f"{names[-1]} is not a number in base 10")
-        return float(f"{parts[0]}e{parts[2]}")
+        value = float(f"{parts[0]}e{parts[2]}")
+        if not 0.0 < value < math.inf:
+            raise self.error(f"{names[-1]} is not positive")
+        return value
 
 
 def format_asn1(profile: PositionScores) -> Iterator[str]:

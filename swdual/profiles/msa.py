@@ -175,5 +175,6 @@ def _clear_long_gaps(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
     change = np.zeros(len(gaps) + 1, np.int8)
     change[starts[long]] += 1
     change[ends[long]] -= 1
-    inside = np.cumsum(change[:-1], dtype=np.int8).reshape(len(rows), -1)[:, 1:-1] > 0
+    width = rows.shape[1] + 2
+    inside = np.cumsum(change[:-1], dtype=np.int8).reshape(len(rows), width)[:, 1:-1] > 0
     return np.where(inside, np.uint8(EMPTY), rows)

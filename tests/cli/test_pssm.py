@@ -6,7 +6,6 @@ import pytest
 
 from swdual.master.checkpoint import Checkpoint
 from swdual.profiles import Profile
-from swdual.profiles.files import write_profile
 from swdual.sequences import matrices
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.scoring import ScoringScheme
@@ -25,7 +24,7 @@ def profile(here):
     scores = matrix.scores[[*query.codes]]
     statistics = KarlinAltschul(parameters.lambda_, parameters.K, parameters.H)
     made = Profile(query.title, query.codes, scores, None, None, statistics, parameters.ungapped)
-    write_profile(made, here / "q.asn")
+    made.write(here / "q.asn")
     (here / "genes.fa").write_text(">g\n" + "ACGTTGCA" * 30 + "\n")
     (here / "one.fa").write_text(f">{query.title}\n{query}\n")
     return made

@@ -69,7 +69,7 @@ def compared(monkeypatch):
     found = []
     score = reference.ReferenceScorer.__call__
 
-    def spy(self, query, block, first, last, progress):
+    def spy(self, query, block, first, last, progress, profile=None):
         ordinals = self._database.block(block).ordinals[first:last]
         found.extend((query, ordinal) for ordinal in ordinals.tolist())
         return score(self, query, block, first, last, progress)

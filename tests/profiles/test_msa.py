@@ -120,6 +120,12 @@ def test_a_query_in_lower_case_does_not_count(tmp_path):
     assert np.array_equal(lower.weights[20], upper.weights[20])
 
 
+def test_the_query_alone_is_an_alignment(tmp_path):
+    """Its profile has the scores of the matrix."""
+    (tmp_path / "x").write_text(">q\nMKVLAWGGHERMKVL\n")
+    assert not Profile.from_msa(tmp_path / "x").frequencies.any()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
