@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,21 @@ class PositionScores:
                 raise InputError(f"{name} of a profile: expected shape {shape}, not {array.shape}")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all scores, frequencies and statistics are equal."""
+        if not isinstance(other, PositionScores):
+            return NotImplemented
+        pairs = [(getattr(self, each.name), getattr(other, each.name)) for each in fields(self)]
+        return all(
+            np.array_equal(*pair)
+            if any(isinstance(each, np.ndarray) for each in pair)
+            else pair[0] == pair[1]
+            for pair in pairs
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.title, self.codes))
 
     def __len__(self) -> int:
         return len(self.codes)

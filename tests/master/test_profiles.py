@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -254,3 +255,16 @@ def test_the_matrix_is_that_of_the_profile_unless_another_is_named(database):
 def test_results_come_one_by_one(database):
     found = list(iter_search([drawn(1, 30), drawn(2, 40)], database, evalue=1e6))
     assert [len(result.query) for result in found] == [30, 40]
+
+
+def test_results_are_equal_where_profiles_are(database):
+    """Also after they were pickled."""
+    found = search(drawn(1, 40), database, evalue=1e6)
+    assert pickle.loads(pickle.dumps(found)) == found
+    assert search(drawn(1, 40), database, evalue=1e6) == found
+    other = replace(drawn(1, 40), gap_open=10)
+    assert drawn(1, 40) == drawn(1, 40) != other
+    known = replace(drawn(1, 40), observations=np.ones(40))
+    assert drawn(1, 40) != known
+    assert known != drawn(1, 40)
+    assert hash(drawn(1, 40)) == hash(other)
