@@ -88,14 +88,15 @@ def warn_of_low_complexity(
     if not found:
         return
     method = DEFAULT_METHODS[database.alphabet.name]
-    other = " or `comp_based_stats=2`" if database.alphabet is PROTEIN else ""
+    remedies = [f"`mask='{method}'`", f"`db_hard_mask='{method}'`"]
+    if database.alphabet is PROTEIN:
+        remedies.append("`comp_based_stats=2`")
     logger.warning(
-        "%s of low complexity and may hit unrelated targets with small E-values: %s; "
-        "use `mask='%s'`%s",
+        "%s of low complexity and may hit unrelated targets with small E-values: %s; use %s or %s",
         pluralize(len(found), "query is", "queries are"),
         _name_some(found),
-        method,
-        other,
+        ", ".join(remedies[:-1]),
+        remedies[-1],
     )
 
 

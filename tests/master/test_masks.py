@@ -223,11 +223,12 @@ def test_queries_of_low_complexity_are_named_with_the_remedies(caplog):
     assert said_of(caplog, queries, {"t": PLAIN}) == []
     (said,) = said_of(caplog, queries, {"t": PLAIN}, comp_based_stats=0)
     assert said.startswith("5 queries are of low complexity")
-    assert said.endswith("low0, low1, low2, ...; use `mask='seg'` or `comp_based_stats=2`")
+    remedies = "use `mask='seg'`, `db_hard_mask='seg'` or `comp_based_stats=2`"
+    assert said.endswith(f"low0, low1, low2, ...; {remedies}")
     bases = {"low": "AT" * 60, "plain": "ACGTTGCATGCATCGATCGATTAGCTAGGATCGGCT"}
     (said,) = said_of(caplog, bases, {"t": bases["plain"] * 3}, dbtype="nucl")
     assert said.startswith("1 query is of low complexity")
-    assert said.endswith(": low; use `mask='dust'`")
+    assert said.endswith(": low; use `mask='dust'` or `db_hard_mask='dust'`")
 
 
 @pytest.mark.parametrize(
