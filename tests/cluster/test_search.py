@@ -102,6 +102,20 @@ def test_a_profile_finds_there_what_it_finds_here(data, pair):
     assert there == here
 
 
+@pytest.mark.smoke(1)
+def test_rounds_there_are_those_here(data, pair):
+    """Each searches with the profiles of the hits that the nodes aligned in the one before."""
+    given = data / "q.fa", data / "d.db"
+    options = {"iterations": 2, "inclusion": 1.0}
+    here, there = (
+        [*swdual.iterate(*given, cluster=cluster, **options)] for cluster in (None, pair.address)
+    )
+    assert [done.results for done in there] == [done.results for done in here]
+    assert there[-1].profiles == here[-1].profiles
+    assert any(here[0].included)
+    assert [done.number for done in here] == [1, 2]
+
+
 STORED = {
     "hard": {"db_hard_mask": "stored"},
     "soft": {"db_soft_mask": "stored"},
