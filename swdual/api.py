@@ -128,11 +128,11 @@ def iterate(
     (2, [[]], [True])
     """
     refuse_unknown("iterate", options, inspect.signature(iterate).parameters)
-    from swdual.master.iteration import Iteration, iterate_rounds, require_profiles
+    from swdual.master.iteration import RoundOptions, iterate_rounds, require_profiles
 
-    iteration = Iteration(iterations, inclusion, pseudocount)
+    rules = RoundOptions(iterations, inclusion, pseudocount)
     chosen = SearchOptions(**options)
-    opened = iteration.open_database(database, chosen)
+    opened = rules.open_database(database, chosen)
     chosen = replace(chosen, comp_based_stats=0)
 
     def prepare(source: Any, number: int) -> Search:
@@ -142,7 +142,7 @@ def iterate(
         run.prepare()
         return run
 
-    return iterate_rounds(prepare(queries, 1), prepare, iteration)
+    return iterate_rounds(prepare(queries, 1), prepare, rules)
 
 
 def prepare_search(queries: Any, database: Any, options: SearchOptions) -> Search:

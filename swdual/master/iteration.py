@@ -37,7 +37,7 @@ Included = dict[int, str]
 
 
 @dataclass(frozen=True)
-class Iteration:
+class RoundOptions:
     """What an iterated search is asked for besides the options of each search.
 
     Parameters
@@ -134,7 +134,7 @@ class Round:
         The number of the round, from 1.
     results
         The hits.
-    iteration
+    rules
         What is included.
     before
         The targets that the round before included, for each query.
@@ -142,13 +142,13 @@ class Round:
 
     number: int
     results: SearchResults
-    iteration: Iteration = field(repr=False)
+    rules: RoundOptions = field(repr=False)
     before: list[Included] = field(repr=False)
 
     @cached_property
     def targets(self) -> list[Included]:
         """The targets that are included."""
-        limit = math.log(self.iteration.inclusion)
+        limit = math.log(self.rules.inclusion)
         return [_name_targets(result, limit) for result in self.results]
 
     @property
@@ -198,7 +198,7 @@ class Round:
         return self._profiles[number]
 
     def _make_profile(self, result: QueryResult) -> Profile | None:
-        inclusion, pseudocount = self.iteration.inclusion, self.iteration.pseudocount
+        inclusion, pseudocount = self.rules.inclusion, self.rules.pseudocount
         try:
             return Profile.from_hits(result, inclusion=inclusion, pseudocount=pseudocount)
         except StatisticsUnavailable as error:
@@ -213,7 +213,7 @@ class Round:
 
 
 def iterate_rounds(
-    first: Search, search: Callable[[list[Profile], int], Search], iteration: Iteration
+    first: Search, search: Callable[[list[Profile], int], Search], rules: RoundOptions
 ) -> Iterator[Round]:
     """Yield the rounds of an iterated search.
 
@@ -223,7 +223,7 @@ def iterate_rounds(
         The search with the queries.
     search
         Returns the search with profiles, in the round with a number.
-    iteration
+    rules
         How many rounds, and what is included.
     """
     run = first
@@ -231,9 +231,9 @@ def iterate_rounds(
     before: list[Included] = [{} for _ in numbers]
     number = 1
     while True:
-        done = Round(number, _collect(run, number, numbers), iteration, before)
+        done = Round(number, _collect(run, number, numbers), rules, before)
         yield done
-        if number == iteration.iterations:
+        if number == rules.iterations:
             return
         made = {
             place: done.profile(place)
