@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))
 from biased import Maker, Record, write
 
 HERE = Path(__file__).parent

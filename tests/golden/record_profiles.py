@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parent))
 from record import HERE, SAMPLES, Record, Recorder, first_word, records, said, words
 
 HITS = words("qseqid sseqid score bitscore evalue qstart qend sstart send btop")

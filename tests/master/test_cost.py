@@ -405,7 +405,7 @@ class FakeScorer:
         self.calls = 0
         self._laid_out = set()
 
-    def __call__(self, query, block, first, last, progress):
+    def __call__(self, query, block, first, last, progress, profile=None):
         assert (block, first) == (0, 0)
         self.calls += 1
         count = last - first
@@ -522,7 +522,7 @@ def test_workers_that_compute_together_are_measured_together():
     class Scorer:
         width = 1
 
-        def __call__(self, query, block, first, last, progress):
+        def __call__(self, query, block, first, last, progress, profile=None):
             mine = threading.get_ident()
             if len(scorers) < 3 and threading.active_count() > threads and mine not in scorers:
                 scorers.add(mine)

@@ -491,7 +491,7 @@ def test_an_error_of_the_engine_reaches_the_caller(monkeypatch, database, thread
     done = []
 
     def bind(database, scheme):
-        def score(query, block, first, last, progress):
+        def score(query, block, first, last, progress, profile=None):
             if len(done) >= calls:
                 raise error
             done.append(1)
