@@ -142,7 +142,12 @@ def test_scores_are_those_of_the_positions(database):
 
 @pytest.mark.parametrize(
     "options",
-    [{"threads": 1}, {"threads": 3}, {"planner": "self_scheduling"}, {"memory_limit": 1 << 30}],
+    [
+        {"threads": 1},
+        {"threads": 3},
+        {"planner": "self_scheduling"},
+        {"planner": "minmin", "threads": 2},
+    ],
     ids=str,
 )
 def test_the_way_that_the_work_is_cut_does_not_matter(database, options):
