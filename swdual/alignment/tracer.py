@@ -339,7 +339,10 @@ def _by_length(targets: Sequence[bytes], chosen: NDArray[np.int64]) -> NDArray[n
 
 def _in_order(parts: list[Tracebacks], indices: list[NDArray[np.int64]], count: int) -> Tracebacks:
     """Return the alignments of all targets in their order; those in no part are empty."""
-    empty = np.setdiff1d(np.arange(count), np.concatenate([np.empty(0, np.int64), *indices]))
+    in_no_part = np.ones(count, np.bool_)
+    for some in indices:
+        in_no_part[some] = False
+    empty = np.flatnonzero(in_no_part)
     numbers = np.zeros((len(COLUMNS), len(empty)), np.int64)
     parts = [*parts, Tracebacks.of(numbers, [np.empty(0, np.uint32)] * len(empty))]
     order = np.argsort(np.concatenate([*indices, empty]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import subprocess
+import sys
 import threading
 import time
 from itertools import pairwise, product
@@ -396,6 +398,17 @@ def test_nucleotides_are_not_searched_in_proteins(database):
     """Sixty bases as a query of a protein database are refused."""
     with pytest.raises(InputError, match="look like nucleotides"):
         search("ACGT" * 15, database)
+
+
+def test_a_search_loads_no_masked_arrays():
+    """NumPy imports them when sets are computed: 15 ms, which a single query waits for."""
+    code = (
+        "import sys, swdual\n"
+        "found = swdual.search('MKVLAWGGHERWCDEF' * 9, {'t': 'MKVLAWGGHERWCDEF' * 9}, threads=1)\n"
+        "assert found[0][0].alignment and 'numpy.ma' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_timing_tells_cells_and_workers(database):
