@@ -205,6 +205,6 @@ def _iterate_results(run: Search) -> Iterator[QueryResult]:
 insert_parameters(iter_search, SearchOptions)
 for _function in (search, iter_search):
     share_help(_function, merge_signatures(_function, SearchOptions.__init__), iter_search)
-_merged = merge_signatures(iterate, SearchOptions.__init__)
-_shown = [each for each in _merged.parameters.values() if each.name not in NOT_ITERATED]
-iterate.__signature__ = _merged.replace(parameters=_shown)  # type: ignore[attr-defined]
+share_help(
+    iterate, merge_signatures(iterate, SearchOptions.__init__, without=NOT_ITERATED), iter_search
+)
