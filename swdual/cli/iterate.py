@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import logging
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,6 +36,7 @@ from swdual.cli._search_options import (
     statistics_options,
     target_mask_options,
 )
+from swdual.io.text import duration
 
 if TYPE_CHECKING:
     from swdual.hits.query_result import QueryResult
@@ -203,6 +205,7 @@ def command(
         from swdual.cluster.connection import silence_dask_logs
 
         silence_dask_logs()
+    started = time.perf_counter()
     kept: dict[int, list[QueryResult]] = {}
     with replace_file(out, force=force, inputs=inputs, compress=True) as stream:
         rounds = iterate(
@@ -221,6 +224,14 @@ def command(
             _log_round(done)
         results = (result for number in sorted(kept) for result in kept[number])
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
+    last = [results[-1] for results in kept.values()]
+    logger.info(
+        "%s of %s after %s, %s",
+        pluralize(sum(map(len, last)), "hit", "hits"),
+        pluralize(len(last), "query", "queries"),
+        pluralize(max((result.round for result in last), default=0), "round", "rounds"),
+        duration(time.perf_counter() - started),
+    )
 
 
 def _log_round(done: Round) -> None:

@@ -76,9 +76,11 @@ def test_the_output_has_the_last_round_of_each_query(run, family, arguments, opt
 
 
 def test_a_line_for_each_round_and_query_is_on_standard_error(run, family):
+    """And at the end, one with the hits of the last rounds."""
     found = run("iterate", "two.fa", "f.fa", "-e", "1e-3", "--no-progress")
-    lines = [line.removeprefix("swdual: ") for line in found.err.splitlines() if "round " in line]
-    assert lines == [
+    lines = [line.removeprefix("swdual: ") for line in found.err.splitlines()]
+    assert lines[-1].startswith("3 hits of 2 queries after 2 rounds, ")
+    assert [line for line in lines if "round " in line] == [
         "round 1, mine: 3 hits, 3 included, 3 new, 0 lost",
         "round 1, other: 0 hits, 0 included, 0 new, 0 lost",
         "round 2, mine: 3 hits, 3 included, 0 new, 0 lost; converged",
