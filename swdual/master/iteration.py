@@ -112,7 +112,13 @@ def require_profiles(scheme: ScoringScheme) -> None:
     StatisticsUnavailable
         If there are no residue frequencies for the matrix, or no parameters for the gap penalties.
     """
-    find_tables(scheme)
+    try:
+        find_tables(scheme)
+    except StatisticsUnavailable as error:
+        raise StatisticsUnavailable(
+            f"profiles need the residue frequencies of a matrix, and there are none for "
+            f"{scheme.matrix.name}; use BLOSUM62 or another matrix of NCBI's"
+        ) from error
     try:
         gapped(scheme)
     except StatisticsUnavailable as error:

@@ -254,7 +254,7 @@ def test_what_no_round_could_do_is_refused_before_the_first(options, message):
 
 
 def test_matrices_and_sequences_without_profiles_are_refused_before_the_first_round():
-    with pytest.raises(StatisticsUnavailable, match="PFASUM31"):
+    with pytest.raises(StatisticsUnavailable, match="none for PFASUM31; use BLOSUM62"):
         swdual.iterate(QUERY, TARGETS, matrix="PFASUM31")
     with pytest.raises(StatisticsUnavailable, match="none for gap penalties 3/1"):
         swdual.iterate(QUERY, TARGETS, stats="fit", gap_open=3)
