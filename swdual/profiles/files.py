@@ -28,19 +28,7 @@ READERS: dict[str, Callable[[str, str | os.PathLike[str]], PositionScores]] = {
 
 
 def read_scores(path: str | os.PathLike[str]) -> PositionScores:
-    """Return the profile in a file.
-
-    Parameters
-    ----------
-    path
-        The file: ASN.1 text (psiblast -out_pssm), an ASCII PSSM (psiblast -out_ascii_pssm) or a
-        model of HMMER3. The content tells the format, not the name.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is damaged, or is no profile of proteins.
-    """
+    """Return what a file says of a profile. See `swdual.profiles.read_profile`."""
     text = read_small(path, MAX_PROFILE_BYTES).decode(errors="replace")
     head = text[:HEAD].lstrip()
     for opening, read in READERS.items():
