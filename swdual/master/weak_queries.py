@@ -183,7 +183,7 @@ def _is_significant(
     """Return whether a score of a query of some length has a small enough E-value anywhere."""
     longest = max(database.manifest.longest, 1)
     first = min(length, longest)
-    lengths = np.unique(np.geomspace(first, longest, LENGTHS).astype(np.int64))
+    lengths = np.geomspace(first, longest, LENGTHS).astype(np.int64)
     if database.alphabet is not PROTEIN:
         lengths = lengths[-1:]
     found = statistics.evaluate(np.full(len(lengths), score), length, lengths)
