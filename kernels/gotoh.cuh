@@ -20,7 +20,7 @@
 #include "search.cuh"
 
 constexpr unsigned int FULL_WARP = 0xffffffffu;
-constexpr unsigned int FOUR_PADS = 0x1f1f1f1fu;
+constexpr unsigned int FOUR_PADS = PAD * 0x01010101u;
 
 // The residues of a piece as one lane reads them, four rows at a time. Rows outside the piece's
 // words hold PAD; behind its last residue, but in the same word, may stand residues of the same

@@ -9,14 +9,18 @@
 #include "search.cuh"
 
 // The score of a query's column with a code, plus the price of a gap's first residue, because that
-// is what H wants that the tile keeps. Columns past the query's end align with nothing.
+// is what H wants that the tile keeps. Columns past the query's end align with nothing. The threads
+// of a warp look up the same code, so they read words that lie close together, or side by side.
 template <class Number>
 static __device__ __forceinline__ int score_of(
     const Search& search, int query, unsigned int column, int code)
 {
-    const unsigned int other =
-        column < search.query_lengths[query] ? search.queries[query][column] : PAD;
-    return max(search.matrix[other * CODES + code], Number::LOWEST) + search.gap_first;
+    const unsigned int length = search.query_lengths[query];
+    if (column >= length)
+        return Number::LOWEST + search.gap_first;
+    const unsigned char* const letters = search.queries[query];
+    const unsigned int place = letters ? code * CODES + letters[column] : code * length + column;
+    return max(search.tables[query][place], Number::LOWEST) + search.gap_first;
 }
 
 // Two queries, or one with numbers of 32 bits, against one target: a word a column.

@@ -12,7 +12,7 @@ struct Search {
     const unsigned int* piece_targets;
     const unsigned int* chunks;
     const unsigned char* queries[2];
-    const int* matrix;
+    const int* tables[2];
     int* scores[2];
     unsigned int* rescue[2];
     unsigned int* rescue_count;

@@ -115,7 +115,7 @@ class Scan:
         tasks = self._tasks(queries)
         for place, (number, task) in enumerate(tasks):
             self._scorer.prefetch([each for _, each in tasks[place : place + UPCOMING]])
-            scores = self._scorer(*task, lambda cells: None)
+            scores = self._scorer(*task[:4], lambda cells: None)
             highest = np.sort(scores)[-self._top :].tolist()
             best[number] = sorted(best[number] + highest, reverse=True)[: self._top]
         return best
@@ -123,7 +123,7 @@ class Scan:
     def _tasks(self, queries: Sequence[bytes]) -> list[tuple[int, ScoringTask]]:
         """Return number of query, and task, block by block."""
         return [
-            (number, (query, block, 0, info.sequences))
+            (number, ScoringTask(query, block, 0, info.sequences))
             for block, info in enumerate(self._database.manifest.blocks)
             for number, query in enumerate(queries)
         ]
@@ -138,7 +138,7 @@ class Scan:
         started = time.perf_counter()
         for place, (number, task) in enumerate(tasks):
             self._scorer.prefetch([each for _, each in tasks[place : place + UPCOMING]])
-            scores, _ = self._scorer.best(*task, cutoffs[number], lambda cells: None)
+            scores, _ = self._scorer.best(*task[:4], cutoffs[number], lambda cells: None)
             found = best[number] + scores[: self._top].tolist()
             best[number] = sorted(found, reverse=True)[: self._top]
             if len(best[number]) == self._top:

@@ -31,6 +31,7 @@ from swdual import Database
 from swdual.backends.cuda.kernels import KERNELS, Kernel, Tile, choose
 from swdual.backends.cuda.launch import Launcher
 from swdual.backends.cuda.memory import Shelf
+from swdual.backends.cuda.query import KernelQuery
 from swdual.backends.cuda.slot import Slot
 
 FREE_PART = 0.8
@@ -52,7 +53,7 @@ class Sweep(Launcher):
     def take(self, kernel: Kernel, tile: Tile) -> None:
         """Launch another kernel from now on."""
         self.kernel, self.tile = kernel, tile
-        self._single = self._pair = kernel
+        self._kernels = [kernel]
 
     def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
         if kernel is self.kernel:
@@ -62,11 +63,12 @@ class Sweep(Launcher):
     def run(self, batch: Sequence[bytes]) -> tuple[float, NDArray[np.int32]]:
         """Return the seconds of all kernels, and scores of shape (queries, sequences)."""
         self._timed.launched()
+        kernel_queries = [KernelQuery(codes) for codes in batch]
         scores = np.empty((len(batch), len(self._database)), np.int32)
         for number, info in enumerate(self._database.manifest.blocks):
             ordinals = self._shelf.block(number).ordinals
             for part in self._shelf.parts(number, 0, info.sequences):
-                self.launch(self._slot, batch, part, None).wait()
+                self.launch(self._slot, kernel_queries, part, None).wait()
                 for each in range(len(batch)):
                     scores[each, ordinals[part.first : part.last]] = self._slot.scores(each)
         return sum(each.seconds for each in self._timed.launched()), scores

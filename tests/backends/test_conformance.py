@@ -29,7 +29,7 @@ from swdual.backends import reference, simd
 from swdual.backends.cuda import CudaScorer
 from swdual.database import build
 from swdual.database.database import Database
-from swdual.errors import EngineError, InputError
+from swdual.errors import EngineError
 from swdual.lanes.registers import register_bytes, register_count
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
@@ -408,14 +408,8 @@ def check_profile(bind, profile, targets, gap_open=11, gap_extend=1):
     return found
 
 
-@pytest.fixture(params=in_tiers(name for name in BACKENDS if not name.startswith("cuda")))
-def bind_profile(request):
-    """Every backend that scores profiles."""
-    return BACKENDS[request.param]
-
-
 @pytest.mark.parametrize("length", [1, 2, 31, 32, 33, 34, 63, 64, 65, 129, 300])
-def test_a_profile_of_any_length_scores_as_the_oracle_says(bind_profile, length):
+def test_a_profile_of_any_length_scores_as_the_oracle_says(bind_any, length):
     """Below, at and above the 32 rows that a table of letters has, and above 255."""
     rng = np.random.default_rng(length)
     profile = random_profile(rng, length)
@@ -423,35 +417,35 @@ def test_a_profile_of_any_length_scores_as_the_oracle_says(bind_profile, length)
         consensus(rng, profile) if k % 2 else random_residues(rng, int(rng.integers(1, 60)))
         for k in range(40)
     ]
-    assert check_profile(bind_profile, profile, targets).max() > 0
+    assert check_profile(bind_any, profile, targets).max() > 0
 
 
 @pytest.mark.parametrize(("gap_open", "gap_extend"), GAP_PENALTIES)
-def test_a_profile_has_all_gap_penalties(bind_profile, gap_open, gap_extend):
+def test_a_profile_has_all_gap_penalties(bind_any, gap_open, gap_extend):
     rng = np.random.default_rng(gap_open % 1000 + gap_extend % 1000)
     profile = random_profile(rng, 70)
     check_profile(
-        bind_profile, profile, [consensus(rng, profile) for _ in range(20)], gap_open, gap_extend
+        bind_any, profile, [consensus(rng, profile) for _ in range(20)], gap_open, gap_extend
     )
 
 
 @pytest.mark.parametrize("factor", [5, 20, 300, 5000])
-def test_large_scores_of_a_profile_are_exact(bind_profile, factor):
+def test_large_scores_of_a_profile_are_exact(bind_any, factor):
     """Scores that need 16 and 32 bits, beside targets that need 8."""
     rng = np.random.default_rng(factor)
     profile = random_profile(rng, 90, factor=factor)
     targets = [consensus(rng, profile) for _ in range(15)] + [b"\0", bytes(30)]
-    found = check_profile(bind_profile, profile, targets, 7 * factor, factor)
+    found = check_profile(bind_any, profile, targets, 7 * factor, factor)
     assert found.max() > 127 * (1 if factor < 300 else 256)
 
 
-def test_a_profile_of_a_matrix_scores_as_the_matrix(bind_profile):
+def test_a_profile_of_a_matrix_scores_as_the_matrix(bind_any):
     """The rows of the query's letters say the same as the letters."""
     rng = np.random.default_rng(3)
     query, targets = families(rng, 60, 120)
     scheme = scheme_of(BLOSUM62)
     database = database_of(targets)
-    scorer = bind_profile(database, scheme)
+    scorer = bind_any(database, scheme)
     bounds = 0, 0, len(targets)
     profile = scheme.matrix.scores[np.frombuffer(query, np.uint8)].astype(np.int32)
     plain = scorer(query, *bounds, ignore)
@@ -459,23 +453,17 @@ def test_a_profile_of_a_matrix_scores_as_the_matrix(bind_profile):
     assert scorer(query, *bounds, ignore).tolist() == plain.tolist()
 
 
-def test_two_profiles_take_turns_in_one_scorer(bind_profile):
+def test_two_profiles_take_turns_in_one_scorer(bind_any):
     """What is kept of one is not used for the other."""
     rng = np.random.default_rng(4)
     profiles = [random_profile(rng, 50) for _ in range(2)]
     targets = [consensus(rng, profile) for profile in profiles for _ in range(5)]
     database = database_of(targets)
-    scorer = bind_profile(database, scheme_of(BLOSUM62))
+    scorer = bind_any(database, scheme_of(BLOSUM62))
     bounds = 0, 0, len(targets)
     first, second = (scorer(bytes(50), *bounds, ignore, each).tolist() for each in profiles)
     assert first != second
     assert scorer(bytes(50), *bounds, ignore, profiles[0]).tolist() == first
-
-
-def test_a_gpu_refuses_a_profile():
-    scorer = BACKENDS["cuda"](database_of([bytes(5)]), scheme_of(BLOSUM62))
-    with pytest.raises(InputError, match="profiles"):
-        scorer(bytes(3), 0, 0, 1, ignore, np.zeros((3, CODES), np.int32))
 
 
 @pytest.mark.case(number=14)

@@ -43,7 +43,18 @@ class Scheme:
 
     def suits(self, kernel):
         """Return whether a kernel's numbers can hold this scheme."""
-        return kernel.holds(self.matrix[:PAD, :PAD], self.gap_first, self.gap_next)
+        largest = int(self.matrix[:PAD, :PAD].max())
+        return kernel.holds(largest, self.gap_first, self.gap_next)
+
+
+def table_of(query, scheme):
+    """Return the scores of a query: the scheme's, or its own if it is (positions, 32) scores."""
+    return scheme.matrix if isinstance(query, bytes) else query
+
+
+def largest_of(queries, scheme):
+    """Return the best score of a residue of some queries, at least 0."""
+    return max(0, *(int(table_of(query, scheme).max(initial=0)) for query in queries))
 
 
 @dataclass(frozen=True)
@@ -164,7 +175,6 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
         "piece_lengths": pieces.lengths,
         "piece_targets": pieces.targets,
         "chunks": chunks.astype(np.uint32),
-        "matrix": scheme.matrix.astype(np.int32),
         "rescue_count": np.zeros(2, np.uint32),
         "next": np.zeros(1, np.uint32),
         "border": np.full((run.ctas * border_rows, 2), 0xDEADBEEF, np.uint32),
@@ -173,21 +183,23 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
         arrays["list"] = listed.astype(np.uint32)
         arrays["list_count"] = np.array([len(listed)], np.uint32)
     arrays = {name: exact(array) for name, array in arrays.items()}
-    codes = [exact(np.frombuffer(query, np.uint8)) for query in queries]
+    codes = [exact(np.frombuffer(q, np.uint8)) if isinstance(q, bytes) else None for q in queries]
+    tables = [exact(table_of(query, scheme).T.astype(np.int32)) for query in queries]
     rescue = [exact(np.full(count, 0xFFFFFFFF, np.uint32)) for _ in queries]
 
     search = np.zeros((), SEARCH)
     for name, array in arrays.items():
         search[name] = array.ctypes.data
     for k in range(len(queries)):
-        search["queries"][k] = codes[k].ctypes.data
+        search["queries"][k] = 0 if codes[k] is None else codes[k].ctypes.data
+        search["tables"][k] = tables[k].ctypes.data
         search["query_lengths"][k] = len(queries[k])
         search["scores"][k] = scores[k].ctypes.data
         search["rescue"][k] = rescue[k].ctypes.data
     search["chunk_count"] = len(chunks) - 1
     search["border_rows"] = border_rows
     search["gap_first"], search["gap_next"] = scheme.gap_first, scheme.gap_next
-    search["limit"] = kernel.limit(scheme.largest)
+    search["limit"] = kernel.limit(largest_of(queries, scheme))
     library(kernel, tile, run.sanitized)(
         "run",
         search,

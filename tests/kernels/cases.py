@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels import oracle
-from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, score
+from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, largest_of, score
 
 PRICES = [
     (0, 0), (1, 0), (1, 1), (2, 1), (5, 5), (10, 0), (11, 2), (12, 1), (12, 1), (12, 1), (40, 3),
@@ -68,6 +68,23 @@ def relative_of(rng, sequence, length):
     return bytes(codes) or sequence_of(rng, 1)
 
 
+def profile_of(rng, sequence, scheme):
+    """Return (positions, 32) scores: a sequence's, some of them exchanged, some very low."""
+    codes = np.frombuffer(sequence, np.uint8)
+    profile = scheme.matrix[codes].copy()
+    others = rng.permuted(profile[:, :PAD], axis=0)
+    exchanged = rng.random(others.shape) < rng.choice([0, 0.1, 1])
+    profile[:, :PAD][exchanged] = others[exchanged]
+    profile[rng.random(profile.shape) < 0.02] = rng.choice([-32768, -32767, -2049, NEVER])
+    profile[:, PAD] = NEVER
+    return profile
+
+
+def spell(query):
+    """Return a query as a failure shows it."""
+    return query.hex() if isinstance(query, bytes) else query.tolist()
+
+
 def edge_lengths(tile):
     """Return lengths of queries about which a tile may go wrong: its lanes, columns, borders."""
     lanes, columns, width = tile.lanes, tile.columns, tile.lanes * tile.columns
@@ -113,6 +130,12 @@ def check_random(kernel, tile, count, seed, sanitized=False):
         sanitized=sanitized,
         **compute_window(rng, queries, targets, scheme),
     )
+    if rng.random() < 0.4:  # one of two alone, too
+        profiled = rng.integers(1, 1 << len(queries))
+        queries = [
+            profile_of(rng, query, scheme) if profiled >> k & 1 else query
+            for k, query in enumerate(queries)
+        ]
     rescued = check(kernel, tile, queries, targets, scheme, run)
     return sum(map(len, queries)) * sum(map(len, targets)), rescued
 
@@ -147,11 +170,11 @@ def check(kernel, tile, queries, targets, scheme, run=USUAL):
         raise AssertionError(
             f"{len(wrong)} of {expected.size} scores of {kernel.expression(*tile)} are wrong; "
             f"query {k}, target {t}: {found.scores[k, t]} for {expected[k, t]}\n"
-            f"{queries[k].hex()}\n{targets[t].hex()}\n{scheme}\n{run}"
+            f"{spell(queries[k])}\n{targets[t].hex()}\n{scheme}\n{run}"
         )
     too_large = np.zeros_like(expected, bool)
     if kernel is not RESCUE:
-        too_large = expected >= kernel.limit(scheme.largest)
+        too_large = expected >= kernel.limit(largest_of(queries, scheme))
     for k, rescued in enumerate(found.rescued):
         assert sorted(set(rescued)) == np.flatnonzero(too_large[k]).tolist()
         assert run.window or len(set(rescued)) == len(rescued)

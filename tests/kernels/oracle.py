@@ -40,10 +40,15 @@ def _scores(query, residues, starts, lengths, matrix, first, following):
 
 
 def scores(query, targets, scheme):
-    """Return the exact score of a query with each of some targets, all of them codes."""
+    """Return the exact score of a query with each of some targets, which are codes.
+
+    A query is codes, too, or (positions, 32) scores that take the place of the scheme's.
+    """
     lengths = np.array([len(target) for target in targets], np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])[:-1]
     residues = np.frombuffer(b"".join(targets), np.uint8)
-    codes = np.frombuffer(query, np.uint8)
+    rows, matrix = np.arange(len(query)), query
+    if isinstance(query, bytes):
+        rows, matrix = np.frombuffer(query, np.uint8).astype(np.int64), scheme.matrix
     prices = scheme.gap_first, scheme.gap_next
-    return _scores(codes, residues, starts, lengths, scheme.matrix.astype(np.int64), *prices)
+    return _scores(rows, residues, starts, lengths, matrix.astype(np.int64), *prices)

@@ -103,6 +103,33 @@ def test_lengths_at_the_edges_of_lanes_columns_and_tiles(kernel, tile, rng):
 
 
 @over(SOME)
+def test_profiles_with_lengths_at_the_edges_of_lanes_columns_and_tiles(kernel, tile, rng):
+    """Each position and each code has a score of its own, very low ones among them."""
+    scheme = scheme_of(np.zeros((32, 32)), 12, 1)
+    profiles = []
+    for length in cases.edge_lengths(tile):
+        profile = rng.integers(-13, 9, (length, 32))
+        profile[rng.random(profile.shape) < 0.05] = rng.choice([-32768, -2049, 30])
+        profile[:, PAD] = NEVER
+        profiles.append(profile)
+    for k in range(0, len(profiles), kernel.queries):
+        mine = profiles[k : k + kernel.queries]
+        best = [profile.argmax(axis=1).astype(np.uint8).tobytes() for profile in mine]
+        targets = [cases.relative_of(rng, each, n) for each in best for n in (1, 7, 60, 97)]
+        cases.check(kernel, tile, mine, [*targets, *(each[-40:] for each in best)], scheme)
+
+
+@over(SOME)
+def test_a_profile_may_share_a_launch_with_letters(kernel, tile, rng):
+    """Of two queries either may be a profile."""
+    query = cases.sequence_of(rng, tile.lanes * tile.columns + 9, 20)
+    targets = [cases.relative_of(rng, query, length) for length in (5, 40, 90)]
+    profile = cases.profile_of(rng, query, blosum62())
+    for pair in ([query, profile], [profile, query], [profile[::-1], profile]):
+        cases.check(kernel, tile, queries_of(kernel, *pair), targets, blosum62())
+
+
+@over(SOME)
 def test_a_query_of_nothing_scores_nothing(kernel, tile):
     targets = [bytes([1, 2, 3]), bytes([4])]
     cases.check(kernel, tile, [b""], targets, blosum62())

@@ -38,11 +38,15 @@ runs = st.builds(
     st.sampled_from(cases.SIZES),
     prices,
     runs,
+    st.booleans(),
 )
-def test_scores_are_exact(configuration, queries, targets, seed, size, price, run):
+def test_scores_are_exact(configuration, queries, targets, seed, size, price, run, profiled):
     kernel, tile = configuration
-    matrix = cases.matrix_of(np.random.default_rng(seed), size)
+    rng = np.random.default_rng(seed)
+    matrix = cases.matrix_of(rng, size)
     scheme = Scheme(matrix, max(price), min(price))
     assume(scheme.suits(kernel))
     targets += [queries[0] + target for target in targets[:3]]
+    if profiled:
+        queries = [cases.profile_of(rng, query, scheme) for query in queries]
     cases.check(kernel, tile, queries[: kernel.queries], targets, scheme, run)

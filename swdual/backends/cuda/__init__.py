@@ -8,6 +8,8 @@
     Names and limits of the kernels, which are compiled from the folder ``kernels``.
 ``pieces``, ``memory``
     Targets cut as a GPU needs them; which of them are on the card.
+``query``
+    A query: its letters, or the scores of its positions.
 ``slot``, ``launch``
     The memory of a launch; what it is given.
 ``pipeline``

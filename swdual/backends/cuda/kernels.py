@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swdual.sequences.alphabet import CODES
 
@@ -24,7 +23,7 @@ SEARCH = np.dtype(
         ("piece_targets", "u8"),
         ("chunks", "u8"),
         ("queries", "u8", 2),
-        ("matrix", "u8"),
+        ("tables", "u8", 2),
         ("scores", "u8", 2),
         ("rescue", "u8", 2),
         ("rescue_count", "u8"),
@@ -177,19 +176,19 @@ class Kernel:
         """
         return self.numbers.highest - max(largest, 0)
 
-    def holds(self, scores: NDArray[np.integer], gap_first: int, gap_next: int) -> bool:
-        """Return whether these scores and gap costs leave room for any score below the limit.
+    def holds(self, largest: int, gap_first: int, gap_next: int) -> bool:
+        """Return whether such scores and gap costs leave room for any score below the limit.
 
         Scores below what the numbers hold do no harm: they are cut, and still forbid the pair.
 
         Parameters
         ----------
-        scores
-            Scores of all pairs of letters.
+        largest
+            The largest score of a pair of residues.
         gap_first, gap_next
             Costs of a gap's first residue and of each further one.
         """
-        largest = max(int(scores.max()), 0)
+        largest = max(largest, 0)
         return (
             gap_first + gap_next <= -self.numbers.lowest
             and largest + gap_first <= self.numbers.highest

@@ -19,12 +19,10 @@ from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
 from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
+from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
-from swdual.sequences.alphabet import CODES, PAD
+from swdual.sequences.alphabet import PAD
 from swdual.sequences.scoring import ScoringScheme
-
-PAD_SCORE = -(2**30)
-"""What a residue scores beside a sequence; the kernels make it as low as their numbers go."""
 
 UNLIKE = 0.15
 """Part of a pair's cells that may be wasted on the shorter query; with more, each goes alone."""
@@ -91,49 +89,63 @@ class Launcher:
         self._card = card
         self._shelf = shelf
         self._stream = card.stream()
-        letters = scheme.matrix.scores[:PAD, :PAD].astype(np.int32)
-        self._best = letters.max(axis=1).clip(0).astype(np.int64)
-        self._largest = int(self._best.max())
+        self._best = scheme.matrix.scores[:PAD, :PAD].max(axis=1).clip(0).astype(np.int64)
+        self._matrix_largest = int(self._best.max())
         self._gap_costs = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
         major, minor = card.capability
         self._capability = 10 * major + minor
-        kernels = kernels_on(card.capability)
-        usable = [kernel for kernel in kernels if kernel.holds(letters, *self._gap_costs)]
+        self._kernels = kernels_on(card.capability)
         self._widest = KERNELS["q1_s32"]
-        self._single = next(kernel for kernel in usable if kernel.queries == 1)
-        self._pair = next((kernel for kernel in usable if kernel.queries == 2), None)
-        matrix = np.full((CODES, CODES), PAD_SCORE, np.int32)
-        matrix[:PAD, :PAD] = letters
-        self._matrix = shelf.keep(matrix)
+        self._matrix = shelf.keep(transpose_scores(scheme.matrix.scores))
         self._border: Buffer | None = None
 
-    def max_score(self, query: bytes, longest: int) -> int:
+    def max_score(self, query: KernelQuery, longest: int) -> int:
         """Return an upper bound of the scores of a query.
 
         Parameters
         ----------
         query
-            Residue codes.
+            The query.
         longest
             Residues of the longest target.
         """
-        return min(self._sum(query), longest * self._largest)
+        return min(self._sum(query), longest * self._largest(query))
 
-    def _sum(self, query: bytes) -> int:
-        return int(self._best[np.frombuffer(query, np.uint8)].sum())
+    def _largest(self, query: KernelQuery) -> int:
+        """Return the largest score of a pair of residues, at least 0."""
+        return self._matrix_largest if query.profile is None else query.largest
 
-    def suits(self, query: bytes, partner: bytes) -> bool:
+    def _sum(self, query: KernelQuery) -> int:
+        """Return the sum of the best score of each residue of a query."""
+        if query.profile is not None:
+            return int(query.best.sum())
+        return int(self._best[np.frombuffer(query.codes, np.uint8)].sum())
+
+    def _find_kernel(self, queries: Sequence[KernelQuery]) -> Kernel | None:
+        """Return the quickest kernel for one query, of which there is one, or for two together."""
+        largest = max(self._largest(query) for query in queries)
+        usable = (
+            kernel
+            for kernel in self._kernels
+            if kernel.queries == len(queries) and kernel.holds(largest, *self._gap_costs)
+        )
+        return next(usable, None)
+
+    def suits(self, query: KernelQuery, partner: KernelQuery) -> bool:
         """Return whether two queries in one launch are faster than one after the other.
 
         Parameters
         ----------
         query, partner
-            Residue codes of the two.
+            The two.
         """
         short, long = sorted((len(query), len(partner)))
-        return self._pair is not None and long - short <= 2 * UNLIKE * long
+        alike = long - short <= 2 * UNLIKE * long
+        return alike and self._find_kernel([query, partner]) is not None
 
-    def launch(self, slot: Slot, queries: Sequence[bytes], part: Part, cutoff: int | None) -> Event:
+    def launch(
+        self, slot: Slot, queries: Sequence[KernelQuery], part: Part, cutoff: int | None
+    ) -> Event:
         """Queue the scoring of a query, or of two, against some targets.
 
         Parameters
@@ -141,7 +153,7 @@ class Launcher:
         slot
             Where queries go, and scores come.
         queries
-            One or two.
+            One, or two that suit each other.
         part
             The targets.
         cutoff
@@ -151,21 +163,18 @@ class Launcher:
         -------
         What comes when the slot holds the scores, or keys.
         """
-        kernel = self._single
-        if len(queries) == 2:
-            assert self._pair is not None
-            kernel = self._pair
+        kernel = self._find_kernel(queries)
+        assert kernel is not None
         shelf = self._shelf
         longest_query = max(len(query) for query in queries)
         lengths = shelf.block(part.stretch.block).lengths[part.first : part.last]
         tile = self._tile(kernel, longest_query, lengths)
         work = self._work(kernel, tile, queries, part)
-        slot.lay_out(queries, len(lengths), work.pieces)
+        slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
         region = shelf.hold(part.stretch)
-        limit = kernel.limit(self._largest)
+        limit = kernel.limit(max(self._largest(query) for query in queries))
         search = self._search(slot, queries, work)
         search["residues"] = region.buffer.address
-        search["matrix"] = self._matrix.buffer.address
         search["limit"] = limit
         runs = [self._run(kernel, tile, tile.threads, search, work.chunks, work.rows)]
         runs += [
@@ -186,8 +195,10 @@ class Launcher:
         slot.fetch(stream, scores=cutoff is None)
         return stream.record()
 
-    def _search(self, slot: Slot, queries: Sequence[bytes], work: TargetTables) -> NDArray[np.void]:
-        """Return what a kernel is given, but the residues, the matrix and the limit."""
+    def _search(
+        self, slot: Slot, queries: Sequence[KernelQuery], work: TargetTables
+    ) -> NDArray[np.void]:
+        """Return what a kernel is given, but the residues and the limit."""
         search = np.zeros((), SEARCH)
         for number, name in enumerate(("piece_starts", "piece_lengths", "piece_targets", "chunks")):
             search[name] = work.address(number)
@@ -196,7 +207,11 @@ class Launcher:
         search["next"] = slot.address("next")
         search["rescue_count"] = slot.address("rescue_count")
         for number, query in enumerate(queries):
-            search["queries"][number] = slot.address("query", number)
+            if query.profile is None:
+                search["queries"][number] = slot.address("query", number)
+                search["tables"][number] = self._matrix.buffer.address
+            else:
+                search["tables"][number] = slot.address("query", number)
             search["query_lengths"][number] = len(query)
             search["scores"][number] = slot.address("scores", number)
             search["rescue"][number] = slot.address("rescue", number)
@@ -212,7 +227,7 @@ class Launcher:
         self._stream.record().wait()
 
     def _work(
-        self, kernel: Kernel, tile: Tile, queries: Sequence[bytes], part: Part
+        self, kernel: Kernel, tile: Tile, queries: Sequence[KernelQuery], part: Part
     ) -> TargetTables:
         """Return the pieces and chunks of some targets."""
         granule = _granule(kernel, tile, tile.threads)
@@ -242,7 +257,7 @@ class Launcher:
         return TargetTables(region, *region.about)
 
     def _windows(
-        self, queries: Sequence[bytes], lengths: NDArray[np.uint32], groups: int
+        self, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32], groups: int
     ) -> tuple[int, int]:
         """Return the overlap and the length of windows; where none is cut, always the same."""
         longest = int(lengths[0])
@@ -262,7 +277,7 @@ class Launcher:
         self,
         slot: Slot,
         number: int,
-        query: bytes,
+        query: KernelQuery,
         search: NDArray[np.void],
         work: TargetTables,
         lengths: NDArray[np.uint32],
@@ -272,9 +287,10 @@ class Launcher:
         tile = self._tile(kernel, len(query), lengths)
         again = search.copy()
         again["queries"][0] = search["queries"][number]
+        again["tables"][0] = search["tables"][number]
         again["scores"][0] = search["scores"][number]
         again["query_lengths"] = len(query), 0
-        again["limit"] = kernel.limit(self._largest)
+        again["limit"] = kernel.limit(self._largest(query))
         again["list"] = slot.address("rescue", number)
         again["list_count"] = slot.address("rescue_count", number)
         again["next"] = slot.address("rescue_next", number)

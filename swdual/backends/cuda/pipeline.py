@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import ScoringTask
 from swdual.backends.cuda.card import Card, Event
 from swdual.backends.cuda.launch import Launcher
 from swdual.backends.cuda.memory import OverBudget, Part, Shelf
+from swdual.backends.cuda.query import KernelQuery, KernelTask
 from swdual.backends.cuda.slot import Slot
 from swdual.database.database import Database
 from swdual.sequences.scoring import ScoringScheme
 
-Key = tuple[bytes, Part]
+Key = tuple[KernelQuery, Part]
 """A query and some targets."""
 
 SLOTS = 2
@@ -53,7 +53,7 @@ class PartScores(NamedTuple):
 class Flight:
     """A launch that has been queued and not looked at since."""
 
-    queries: Sequence[bytes]
+    queries: Sequence[KernelQuery]
     part: Part
     cutoff: int | None
     slot: Slot
@@ -87,7 +87,7 @@ class Pipeline:
         with suppress(Exception), self._card.select():
             self._card.synchronize()
 
-    def max_score(self, task: ScoringTask) -> int:
+    def max_score(self, task: KernelTask) -> int:
         """Return a bound of the scores of a task."""
         query, block, first, _ = task
         return self.launcher.max_score(query, int(self.shelf.block(block).lengths[first]))
@@ -98,7 +98,7 @@ class Pipeline:
         return int(lengths[part.first : part.last].sum(dtype=np.int64))
 
     def score(
-        self, tasks: Sequence[ScoringTask], cutoff: int | None
+        self, tasks: Sequence[KernelTask], cutoff: int | None
     ) -> Iterator[tuple[Part, PartScores]]:
         """Yield the scores of the first task, part by part.
 
@@ -130,7 +130,7 @@ class Pipeline:
             self._look_ahead(plan)
             yield part, part_scores
 
-    def _keep_what_is_wanted(self, tasks: Sequence[ScoringTask]) -> None:
+    def _keep_what_is_wanted(self, tasks: Sequence[KernelTask]) -> None:
         """Forget the results that nobody will ask for."""
         self._wanted = {
             (query, part)
@@ -141,10 +141,10 @@ class Pipeline:
             key: self._part_scores[key] for key in self._part_scores if key in self._wanted
         }
 
-    def _plan(self, tasks: Sequence[ScoringTask]) -> deque[tuple[tuple[bytes, ...], Part]]:
+    def _plan(self, tasks: Sequence[KernelTask]) -> deque[tuple[tuple[KernelQuery, ...], Part]]:
         """Return the launches that the tasks need, besides those that have been queued."""
 
-        def missing(query: bytes, part: Part) -> bool:
+        def missing(query: KernelQuery, part: Part) -> bool:
             return (query, part) not in self._part_scores and not self._flying((query, part))
 
         left = [
@@ -152,7 +152,7 @@ class Pipeline:
             for task in dict.fromkeys(tasks)
             if any(missing(task[0], part) for part in self.shelf.parts(*task[1:]))
         ]
-        plan: deque[tuple[tuple[bytes, ...], Part]] = deque()
+        plan: deque[tuple[tuple[KernelQuery, ...], Part]] = deque()
         while left:
             query, *target_range = left.pop(0)
             queries = [query]
@@ -174,7 +174,7 @@ class Pipeline:
     def _flying(self, key: Key) -> bool:
         return any(key[0] in flight.queries and key[1] == flight.part for flight in self._flights)
 
-    def _launch(self, queries: Sequence[bytes], part: Part) -> None:
+    def _launch(self, queries: Sequence[KernelQuery], part: Part) -> None:
         """Queue a launch; if all slots are taken, wait for the first of them."""
         if not self._free:
             first = self._flights[0]
@@ -183,7 +183,7 @@ class Pipeline:
         done = self.launcher.launch(slot, queries, part, cutoff)
         self._flights.append(Flight(queries, part, cutoff, self._free.pop(), done))
 
-    def _look_ahead(self, plan: deque[tuple[tuple[bytes, ...], Part]]) -> None:
+    def _look_ahead(self, plan: deque[tuple[tuple[KernelQuery, ...], Part]]) -> None:
         """Queue what comes next, and have the targets of what comes then copied to the card."""
         try:
             while plan and self._free:

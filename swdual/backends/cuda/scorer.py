@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,9 @@ from swdual.backends.cuda.card import Card, CardError, CardMemory
 from swdual.backends.cuda.cupy_card import open_card
 from swdual.backends.cuda.memory import STAGE_BYTES, OverBudget, Part, Stretch
 from swdual.backends.cuda.pipeline import SLOTS, PartScores, Pipeline
+from swdual.backends.cuda.query import KernelTask, make_kernel_task
 from swdual.database.database import Database
-from swdual.errors import DeviceError, DeviceMemoryError, InputError
+from swdual.errors import DeviceError, DeviceMemoryError
 from swdual.sequences.scoring import ScoringScheme
 
 logger = logging.getLogger("swdual")
@@ -86,7 +88,7 @@ class CudaScorer:
         self._memory_limit = memory_limit
         self._bytes: int | None = None
         self._lock = threading.Lock()
-        self._upcoming: list[ScoringTask] = []
+        self._upcoming: list[KernelTask] = []
         self._broken: str | None = None
         self._pipeline: Pipeline | None = None
         self._cpu: Scorer | None = None
@@ -102,8 +104,21 @@ class CudaScorer:
         The scores are the same, but come sooner: two queries against one range are computed
         together, and the card starts with a task before it is requested.
         """
+        tasks = [make_kernel_task(*task) for task in upcoming]
         with self._lock:
-            self._upcoming = list(upcoming)
+            # What has been found out about a profile is kept with it.
+            known = {query: query for query, *_ in self._upcoming}
+            self._upcoming = [(known.setdefault(task[0], task[0]), *task[1:]) for task in tasks]
+
+    def release(self) -> None:
+        """Free the memory of the card, unless a call is in progress; the next takes it again."""
+        if not self._lock.acquire(blocking=False):
+            return  # a worker that was given up holds the lock, maybe for ever
+        try:
+            with suppress(CardError), self._card.select():  # nothing depends on this any more
+                self._free_memory()
+        finally:
+            self._lock.release()
 
     def __call__(
         self,
@@ -118,8 +133,6 @@ class CudaScorer:
 
         Raises
         ------
-        InputError
-            If there is a profile.
         EngineError
             If a score is too large.
         DeviceMemoryError
@@ -127,20 +140,27 @@ class CudaScorer:
         DeviceError
             If the card fails; from then on, always.
         """
-        if profile is not None:
-            raise InputError("GPUs do not search with profiles; use `device='cpu'`")
-        results = self._score((query, block, first, last), None, progress)
+        task = make_kernel_task(query, block, first, last, profile)
+        results = self._score(task, None, progress)
         return np.concatenate([part_scores.scores for _, part_scores in results])
 
     def best(
-        self, query: bytes, block: int, first: int, last: int, cutoff: int, progress: Progress
+        self,
+        query: bytes,
+        block: int,
+        first: int,
+        last: int,
+        cutoff: int,
+        progress: Progress,
+        profile: NDArray[np.int32] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the scores that reach a score cutoff, and the numbers of their targets.
 
         See `PrefetchingScorer.best`; it raises what a call raises.
         """
         cutoff = max(cutoff, 0)
-        results = self._score((query, block, first, last), cutoff, progress)
+        task = make_kernel_task(query, block, first, last, profile)
+        results = self._score(task, cutoff, progress)
         best = [part_scores.best(cutoff) for _, part_scores in results]
         scores = np.concatenate([part_scores for part_scores, _ in best])
         targets = np.concatenate(
@@ -151,7 +171,7 @@ class CudaScorer:
         return scores[order], targets[order]
 
     def _score(
-        self, task: ScoringTask, cutoff: int | None, progress: Progress
+        self, task: KernelTask, cutoff: int | None, progress: Progress
     ) -> list[tuple[Part, PartScores]]:
         """Return the scores of a task, part by part."""
         with self._lock:
@@ -166,7 +186,7 @@ class CudaScorer:
                 raise self._lost_error(error) from error
 
     def _score_on_card(
-        self, task: ScoringTask, cutoff: int | None, progress: Progress
+        self, task: KernelTask, cutoff: int | None, progress: Progress
     ) -> list[tuple[Part, PartScores]]:
         """Return the scores of a task; use less memory of the card if there is too little."""
         tasks, reported = self._tasks(task), 0
@@ -188,7 +208,7 @@ class CudaScorer:
             except CardMemory as error:
                 self._shrink(error)
 
-    def _tasks(self, task: ScoringTask) -> list[ScoringTask]:
+    def _tasks(self, task: KernelTask) -> list[KernelTask]:
         """Return a task and those that are expected after it."""
         if task in self._upcoming:
             return self._upcoming[self._upcoming.index(task) :]
@@ -249,16 +269,12 @@ class CudaScorer:
         self._broken, self._pipeline = f"{self._card.name} failed: {error}; {remedy}", None
         return DeviceError(self._broken)
 
-    def _on_cpu(self, task: ScoringTask, progress: Progress) -> list[tuple[Part, PartScores]]:
+    def _on_cpu(self, task: KernelTask, progress: Progress) -> list[tuple[Part, PartScores]]:
         """Score a task whose scores may exceed 31 bits on the CPU, which detects that exactly."""
         from swdual.backends import simd
 
         if self._cpu is None:
             self._cpu = simd.bind(self._database, self._scheme)
-        _, *target_range = task
-        return [
-            (
-                Part(Stretch(*target_range), *target_range[1:]),
-                PartScores(self._cpu(*task, progress)),
-            )
-        ]
+        query, block, first, last = task
+        scores = self._cpu(query.codes, block, first, last, progress, query.profile)
+        return [(Part(Stretch(block, first, last), first, last), PartScores(scores))]

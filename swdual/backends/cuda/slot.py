@@ -38,7 +38,7 @@ class Slot:
         self.max_keys = MAX_KEYS
         self._targets = 0
 
-    def lay_out(self, queries: Sequence[bytes], targets: int, rows: int) -> None:
+    def lay_out(self, queries: Sequence[NDArray[np.uint8]], targets: int, rows: int) -> None:
         """Make room for these queries, so many targets and so many pieces.
 
         What was launched before has been waited for.
@@ -46,7 +46,7 @@ class Slot:
         Parameters
         ----------
         queries
-            Residue codes of one or two queries.
+            What the card is given of one or two queries: see `KernelQuery.lay_out`.
         targets
             Number of targets.
         rows
@@ -74,7 +74,7 @@ class Slot:
             self._host = self._shelf.card.allocate_pinned(round_up(mirrored))
         for number, query in enumerate(queries):
             begin = self._offsets["query", number]
-            self._host[begin : begin + len(query)] = np.frombuffer(query, np.uint8)
+            self._host[begin : begin + len(query)] = query
 
     def address(self, name: str, number: int = 0) -> int:
         """Return where an array or a counter lies on the card.

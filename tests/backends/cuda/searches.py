@@ -9,6 +9,7 @@ import pytest
 from kernels.batch import Scheme
 
 from kernels import oracle
+from swdual.backend import ScoringTask
 from swdual.backends import cuda
 from swdual.backends.cuda import memory as _cuda_memory
 from swdual.backends.cuda import slot as _cuda_slot
@@ -65,10 +66,36 @@ def small_parts(block_bytes=2048):
         yield
 
 
+def profile_of(rng, query, lowest=-32768):
+    """Return (positions, 32) scores: BLOSUM62's for a query, other ones, and some very low."""
+    profile = BLOSUM62.matrix.scores[np.frombuffer(query, np.uint8)].astype(np.int32)
+    profile[rng.random(profile.shape) < 0.2] += 3
+    profile[rng.random(profile.shape) < 0.03] = lowest
+    return profile
+
+
+def task_of(query, block, first, last):
+    """Return a task of a query, or of a profile, whose letters mean nothing and are all alike."""
+    if isinstance(query, bytes):
+        return query, block, first, last
+    return ScoringTask(bytes(len(query)), block, first, last, query)
+
+
+def score(scorer, task):
+    """Return the scores of a task."""
+    return scorer(*task[:4], ignore, *task[4:]).tolist()
+
+
+def find_best(scorer, task, cutoff):
+    """Return the best scores of a task, and the places of their targets."""
+    found = scorer.best(*task[:4], cutoff, ignore, *task[4:])
+    return tuple(each.tolist() for each in found)
+
+
 def tasks_of(database, queries):
     """Return every query against every block, block by block."""
     return [
-        (query, number, 0, info.sequences)
+        task_of(query, number, 0, info.sequences)
         for number, info in enumerate(database.manifest.blocks)
         for query in queries
     ]
@@ -79,12 +106,12 @@ def expected(database, scheme, tasks):
     prices = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
     definition = Scheme(scheme.matrix.scores, *prices)
     found = []
-    for query, number, first, last in tasks:
+    for query, number, first, last, *profile in tasks:
         block = database.block(number)
         starts = block.starts[first:last].astype(np.int64) * 16
         ends = starts + block.lengths[first:last]
         targets = [block.residues[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
-        found.append(oracle.scores(query, targets, definition).tolist())
+        found.append(oracle.scores(*profile or [query], targets, definition).tolist())
     return found
 
 
@@ -94,13 +121,13 @@ def in_turn(scorer, tasks, *, hints=True):
     for number, task in enumerate(tasks):
         if hints:
             scorer.prefetch(tasks[number:])
-        found.append(scorer(*task, ignore).tolist())
+        found.append(score(scorer, task))
     return found
 
 
 def best_of(database, task, scores, cutoff):
     """Return what `best` should make of the scores of a task."""
-    _, block, first, _ = task
+    _, block, first, *_ = task
     ordinals = database.block(block).ordinals
     chosen = sorted(
         (-score, int(ordinals[first + k]), first + k)

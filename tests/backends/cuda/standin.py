@@ -8,7 +8,7 @@ wait, it finds garbage. Accesses beyond what was allocated, or after it was free
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from contextlib import nullcontext
 from threading import RLock
 
@@ -69,6 +69,7 @@ class StandIn:
         self.failing_allocations = set()
         self.failing_operation = None
         self.launches = []
+        self.profiles = Counter()
         self.uploaded = 0
         self.lost = False
         self.favourite = None
@@ -168,17 +169,18 @@ class StandIn:
         assert threads == tile.threads or (search["list"] and threads < tile.threads)
         assert shared == kernel.shared_bytes(*tile) <= self.shared_bytes
         assert 1 <= grid <= self.processors
+        self.profiles[name] += int((search["query_lengths"] > 0)[search["queries"] == 0].sum())
         self.check(kernel, tile, grid, threads, search)
         self.search(kernel, tile, grid, threads, search)
 
     def check(self, kernel, tile, grid, threads, search):
         """Compare what a kernel is given with what it asks for."""
-        matrix = self.view(int(search["matrix"]), np.int32, 1024).reshape(32, 32)
-        assert kernel.holds(matrix[:31, :31], int(search["gap_first"]), int(search["gap_next"]))
-        assert matrix[31].max() < -(1 << 28)
-        assert matrix[:, 31].max() < -(1 << 28)
+        tables = [self.scores_of(search, side)[1] for side in self.sides(search)]
+        largest = max(int(table[:, :31].max()) for table in tables)
+        assert kernel.holds(largest, int(search["gap_first"]), int(search["gap_next"]))
+        assert all(table[:, 31].max() < -(1 << 28) for table in tables)
         assert search["residues"] % 16 == 0
-        assert search["limit"] == kernel.limit(int(matrix.max()))
+        assert search["limit"] == kernel.limit(largest)
         assert self.view(int(search["next"]), np.uint32, 1)[0] == 0
         edges = self.view(int(search["chunks"]), np.uint32, search["chunk_count"] + 1)
         lengths = self.view(int(search["piece_lengths"]), np.uint32, edges[-1])
@@ -199,10 +201,22 @@ class StandIn:
             border = self.view(int(search["border"]), np.uint8, BORDER_BYTES * scratch)
             border[:] = GARBAGE
 
+    def sides(self, search):
+        """Return which of the two queries there are."""
+        return np.flatnonzero(search["query_lengths"]).tolist()
+
+    def scores_of(self, search, side):
+        """Return the scores of each position of a query, and the table that has them."""
+        length, table = int(search["query_lengths"][side]), int(search["tables"][side])
+        if search["queries"][side]:
+            rows = self.view(int(search["queries"][side]), np.uint8, length)
+            matrix = self.view(table, np.int32, 1024).reshape(32, 32).T
+            return matrix[rows], matrix
+        profile = self.view(table, np.int32, 32 * length).reshape(32, length).T
+        return profile, profile
+
     def search(self, kernel, tile, grid, threads, search):
         """Score pieces by the definition, in any order."""
-        matrix = self.view(int(search["matrix"]), np.int32, 1024).reshape(32, 32)
-        scheme = Scheme(matrix, int(search["gap_first"]), int(search["gap_next"]))
         count = self.view(int(search["chunks"]), np.uint32, search["chunk_count"] + 1)[-1]
         starts, lengths, targets = (
             self.view(int(search[name]), np.uint32, count)
@@ -216,11 +230,10 @@ class StandIn:
         numbers = self.rng.permutation(numbers)
         self.view(int(search["next"]), np.uint32, 1)[:] = len(numbers)
         residues = [self.residues(search, starts[k], lengths[k]) for k in numbers]
-        for side, length in enumerate(search["query_lengths"].tolist()):
-            if length == 0 or not len(numbers):
-                continue
-            query = self.view(int(search["queries"][side]), np.uint8, length).tobytes()
-            scores = oracle.scores(query, residues, scheme)
+        for side in self.sides(search) if len(numbers) else ():
+            positions, table = self.scores_of(search, side)
+            scheme = Scheme(table, int(search["gap_first"]), int(search["gap_next"]))
+            scores = oracle.scores(positions, residues, scheme)
             assert scores.max() < 2**31
             for k, score in zip(numbers, scores, strict=True):
                 if kernel.name != "q1_s32" and score >= search["limit"]:

@@ -11,8 +11,9 @@ from backends.cuda.searches import (
     database_of,
     expected,
     family,
-    ignore,
+    find_best,
     in_turn,
+    profile_of,
     random_codes,
     scheme_of,
     small_parts,
@@ -44,6 +45,7 @@ def test_searches_score_by_the_definition(capability, seed):
     rng = np.random.default_rng(seed)
     whole = random_codes(rng, 130)
     queries = [whole[:n] for n in (130, 121, 90, 70, 7, 1)]
+    queries = [*queries[:4], *(profile_of(rng, query) for query in queries)]
     with small_parts():
         database = database_of(family(rng, whole, 120, longest=90))
         card = Emulated(total=150_000, capability=capability, processors=2, seed=seed)
@@ -52,6 +54,7 @@ def test_searches_score_by_the_definition(capability, seed):
             database, BLOSUM62, tasks
         )
     assert len({name.partition("<")[0] for name, _ in card.launches}) == 2
+    assert len(card.profiles) == 2
 
 
 @pytest.mark.parametrize("capability", CAPABILITIES)
@@ -63,12 +66,12 @@ def test_candidates_are_gathered_on_the_card(capability):
         database = database_of(family(rng, query, 60))
         card = Emulated(total=MEBIBYTE, capability=capability)
         scorer = CudaScorer(database, BLOSUM62, card)
-        tasks = tasks_of(database, [query, query[:55]])
+        profile = profile_of(rng, query)
+        tasks = tasks_of(database, [query, query[:55], profile, profile_of(rng, query[:57])])
         for number, (task, cutoff) in enumerate(zip(tasks, (90, 80, 120, 0, 95, 60), strict=False)):
             scorer.prefetch(tasks[number:])
             (scores,) = expected(database, BLOSUM62, [task])
-            found = tuple(each.tolist() for each in scorer.best(*task, cutoff, ignore))
-            assert found == best_of(database, task, scores, cutoff)
+            assert find_best(scorer, task, cutoff) == best_of(database, task, scores, cutoff)
 
 
 @pytest.mark.case(number=14)
@@ -88,6 +91,27 @@ def test_overflows_are_rescued_on_the_card(capability):
     assert {name.partition("<")[0] for name, _ in card.launches} >= {"q1_s32"}
 
 
+@pytest.mark.case(number=14)
+@pytest.mark.parametrize("capability", CAPABILITIES)
+@pytest.mark.parametrize("match", [1100, 16000, 32767])
+def test_overflows_of_profiles_are_rescued_on_the_card(capability, match):
+    """Two of different largest scores in one launch; long targets in windows."""
+    rng = np.random.default_rng(match)
+    scheme = scheme_of(5, -4, match // 3, max(match // 9, 1))
+    query = random_codes(rng, 50, 4)
+    codes = np.frombuffer(query, np.uint8)
+    profile = np.where(np.arange(32) == codes[:, None], match, 10 - match).astype(np.int32)
+    profile[rng.random(profile.shape) < 0.1] = -32768
+    targets = [query[:n] for n in range(1, 50, 3)]
+    targets += [random_codes(rng, 900, 4) + query[:30] + random_codes(rng, 700, 4)]
+    database = database_of(targets)
+    card = Emulated(total=8 * MEBIBYTE, capability=capability)
+    tasks = tasks_of(database, [profile, profile[:45] // 2, profile[:40] // 16])
+    assert in_turn(CudaScorer(database, scheme, card), tasks) == expected(database, scheme, tasks)
+    assert card.profiles["q1_s32"]
+    assert len(card.profiles) > 1 or match > 1100
+
+
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("length", [100, 1000])
@@ -99,9 +123,10 @@ def test_each_kernel_alone_scores_by_the_definition(monkeypatch, name, length):
     query = random_codes(rng, length)
     low, _ = kernel.numbers.capabilities
     database = database_of([query[: length // 2], *family(rng, query, 30, longest=200)])
-    tasks = tasks_of(database, [query, query[length // 9 :]])
+    queries = [query, query[length // 9 :]]
+    tasks = tasks_of(database, [*queries, *(profile_of(rng, query) for query in queries)])
     scores = expected(database, BLOSUM62, tasks)
     for total in (2 * MEBIBYTE, 16 * MEBIBYTE):
         card = Emulated(total=total, capability=divmod(low, 10))
         assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == scores
-        assert name in {expression.partition("<")[0] for expression, _ in card.launches}
+        assert card.profiles[name] > 0

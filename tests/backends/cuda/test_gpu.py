@@ -9,10 +9,13 @@ from backends.cuda.searches import (
     best_of,
     database_of,
     family,
+    find_best,
     ignore,
     in_turn,
+    profile_of,
     random_codes,
     scheme_of,
+    score,
     tasks_of,
 )
 
@@ -34,14 +37,13 @@ def check(database, scheme, queries, **settings):
     """Compare the card's scores with the CPU's, with and without hints."""
     tasks = tasks_of(database, queries)
     cpu = simd.bind(database, scheme)
-    scores = [cpu(*task, ignore).tolist() for task in tasks]
+    scores = [score(cpu, task) for task in tasks]
     scorer = cuda.bind(database, scheme, **settings)
     assert in_turn(scorer, tasks) == scores
     assert in_turn(scorer, tasks[:3], hints=False) == scores[:3]
     for number, task in enumerate(tasks[:3]):
         cutoff = sorted(scores[number])[-10:][0]
-        found = tuple(each.tolist() for each in scorer.best(*task, cutoff, ignore))
-        assert found == best_of(database, task, scores[number], cutoff)
+        assert find_best(scorer, task, cutoff) == best_of(database, task, scores[number], cutoff)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,8 @@ def test_each_kernel_scores_a_synthetic_database_as_the_cpu(monkeypatch, protein
     if name is not None:
         some = {each: KERNELS[each] for each in (name, "q1_s32")}
         monkeypatch.setattr(_cuda_launch, "KERNELS", some)
-    check(proteins[0], BLOSUM62, proteins[1])
+    profiles = [profile_of(np.random.default_rng(len(query)), query) for query in proteins[1]]
+    check(proteins[0], BLOSUM62, [*proteins[1], *profiles])
 
 
 @pytest.mark.parametrize("seed", range(8))

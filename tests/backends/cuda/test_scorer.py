@@ -12,11 +12,15 @@ from backends.cuda.searches import (
     database_of,
     expected,
     family,
+    find_best,
     ignore,
     in_turn,
+    profile_of,
     random_codes,
     scheme_of,
+    score,
     small_parts,
+    task_of,
     tasks_of,
 )
 from backends.cuda.standin import StandIn
@@ -28,6 +32,7 @@ from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.kernels import KERNELS
+from swdual.backends.cuda.pipeline import SLOTS
 from swdual.errors import DeviceError, DeviceMemoryError
 
 MEBIBYTE = 1 << 20
@@ -54,15 +59,18 @@ def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
     with small_parts(draw(st.sampled_from([700, 2048, 1 << 20]))):
         whole = random_codes(rng, 90)
         queries = [whole[: draw(st.integers(1, 90))] for _ in range(draw(st.integers(1, 5)))]
+        queries = [profile_of(rng, query) if draw(st.booleans()) else query for query in queries]
+        largest = max(0 if isinstance(query, bytes) else query.nbytes for query in queries)
         database = database_of(family(rng, whole, draw(st.integers(1, 60))))
         tasks = []
         for _ in range(draw(st.integers(1, 12))):
             block = draw(st.integers(0, len(database.manifest.blocks) - 1))
             count = database.manifest.blocks[block].sequences
             first = draw(st.integers(0, count - 1))
-            tasks.append((draw(st.sampled_from(queries)), block, first, count))
+            query = queries[draw(st.integers(0, len(queries) - 1))]
+            tasks.append(task_of(query, block, first, count))
         card = StandIn(
-            total=draw(st.sampled_from([40_000, 100_000, MEBIBYTE])),
+            total=draw(st.sampled_from([40_000, 100_000, MEBIBYTE])) + SLOTS * 2 * largest,
             seed=draw(st.integers(0, 99)),
             eagerness=draw(st.sampled_from([0.0, 0.3, 0.9])),
             capability=draw(st.sampled_from([(7, 5), (9, 0), (12, 0)])),
@@ -74,13 +82,10 @@ def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
                 scorer.prefetch(tasks[number:] if hint == "right" else tasks[::-1])
             (scores,) = expected(database, BLOSUM62, [task])
             if draw(st.booleans()):
-                assert scorer(*task, ignore).tolist() == scores
+                assert score(scorer, task) == scores
             else:
                 cutoff = draw(st.integers(0, 120))
-                found = scorer.best(*task, cutoff, ignore)
-                assert tuple(each.tolist() for each in found) == best_of(
-                    database, task, scores, cutoff
-                )
+                assert find_best(scorer, task, cutoff) == best_of(database, task, scores, cutoff)
 
 
 def test_neighbours_in_length_are_computed_together(small):
@@ -113,6 +118,37 @@ def test_the_nearest_in_length_is_the_partner(small):
     assert [len(query) for query, _ in scorer._pipeline._part_scores] == [100, 99]
     (flight,) = scorer._pipeline._flights
     assert [len(query) for query in flight.queries] == [80, 79]
+
+
+def test_profiles_of_the_same_letters_are_computed_together(small):
+    """Each with scores of its own, and one beside a query of letters."""
+    rng = np.random.default_rng(30)
+    query = random_codes(rng, 80)
+    queries = [profile_of(rng, query), profile_of(rng, query), profile_of(rng, query), query]
+    database = database_of(family(rng, query, 30))
+    tasks = tasks_of(database, queries)
+    scores = expected(database, BLOSUM62, tasks)
+    assert scores[0] != scores[1]
+    card = StandIn(total=8 * MEBIBYTE)
+    assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == scores
+    assert kernels_of(card) == {"q2_s16": 2 * len(database.manifest.blocks)}
+    assert card.profiles == {"q2_s16": 3 * len(database.manifest.blocks)}
+    scorer = CudaScorer(database, BLOSUM62, card)
+    scorer.prefetch(tasks)
+    assert score(scorer, tasks[1]) == scores[1]  # another one had been announced to come first
+
+
+def test_what_is_known_of_a_profile_is_kept_from_hint_to_hint(small):
+    """Also if only a part of the hints comes again."""
+    rng = np.random.default_rng(31)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 30))
+    tasks = tasks_of(database, [profile_of(rng, query), profile_of(rng, query)])
+    scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
+    scorer.prefetch(tasks)
+    before = scorer._upcoming[1][0]
+    scorer.prefetch(tasks[1:])
+    assert scorer._upcoming[0][0] is before
 
 
 @pytest.mark.parametrize("hints", [True, False])
@@ -166,7 +202,7 @@ def test_a_partner_that_never_comes_is_forgotten(small):
     scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
     scorer.prefetch([here, there])
     scorer(*here, ignore)
-    assert {task for task, _ in scorer._pipeline._part_scores} == {query, query[:59]}
+    assert {kept.codes for kept, _ in scorer._pipeline._part_scores} == {query, query[:59]}
     scorer.prefetch([(query, 1, 0, 3)])
     scorer(query, 1, 0, 3, ignore)
     assert {part.stretch.block for _, part in scorer._pipeline._part_scores} == {1}
@@ -585,6 +621,30 @@ def test_two_cards_do_not_disturb_each_other(small):
     assert first == second == expected(database, BLOSUM62, tasks)
 
 
+def test_memory_of_the_card_is_given_back(small):
+    """The next call takes it again; a card that is busy or lost is left alone."""
+    rng = np.random.default_rng(33)
+    query = random_codes(rng, 60)
+    database = database_of(family(rng, query, 100))
+    tasks = tasks_of(database, [query, profile_of(rng, query)])
+    scores = expected(database, BLOSUM62, tasks)
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    scorer.release()
+    for _ in range(2):
+        scorer.prefetch(tasks)
+        assert score(scorer, tasks[0]) == scores[0]
+        assert scorer._pipeline._flights
+        scorer.release()
+        assert card.used == 0
+    assert in_turn(scorer, tasks) == scores
+    with scorer._lock:
+        scorer.release()
+    assert card.used > 0
+    card.failing_operation = 0
+    scorer.release()
+
+
 def test_what_31_bits_might_not_hold_is_scored_on_the_cpu(monkeypatch):
     """Where it is noticed; what cannot be too large goes to the card, whatever the scheme."""
     monkeypatch.setattr(cuda.scorer, "MAX_SCORE", 999)
@@ -604,6 +664,10 @@ def test_what_31_bits_might_not_hold_is_scored_on_the_cpu(monkeypatch):
         database, scheme_of(30, -20, 10, 1), [small]
     )
     assert card.launches
+    launches = len(card.launches)
+    great = task_of(np.maximum(profile_of(rng, query) * 3, -32768), *task[1:])
+    assert [score(scorer, great)] == expected(database, scheme_of(30, -20, 10, 1), [great])
+    assert len(card.launches) == launches
 
 
 def test_host_memory_is_stated():

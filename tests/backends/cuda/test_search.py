@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from backends.cuda.emulated import Emulated
 from backends.cuda.standin import StandIn
 
+from kernels import emulator
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
-from swdual.master import worker
+from swdual.database import build
+from swdual.master import setup, worker
 from swdual.master.cost import CostModel
 
 DEVICES = ("cuda", "cuda:1", "hybrid")
+ROUNDS = ("--iterations", "2", "--each-round", "-f", "7 std round", "--threads", "2")
 
 
 @pytest.fixture
@@ -50,6 +54,79 @@ def test_proteins_are_found_on_gpus_as_on_the_cpu(run, cards, files, options):
         assert outcome.code == 0, outcome.err
         assert outcome.out == expected.out
     assert all(card.launches for card in cards)
+
+
+@pytest.fixture
+def rounds(run, files):
+    """The output of rounds on the CPU, and the profiles of its hits, in files p.NUMBER.1."""
+    return run("iterate", *files, *ROUNDS, "--device", "cpu", "--save-each-pssm", "--out-pssm", "p")
+
+
+@pytest.mark.case(number=19)
+def test_rounds_on_gpus_are_those_of_the_cpu(run, cards, files, rounds):
+    """Queries first, then their profiles, two of which are scored together."""
+    assert rounds.code == 0, rounds.err
+    assert "# Iteration: 2" in rounds.out
+    for device in DEVICES:
+        outcome = run("iterate", *files, *ROUNDS, "--device", device)
+        assert outcome.code == 0, outcome.err
+        assert outcome.out == rounds.out
+    assert all(card.profiles for card in cards), [card.profiles for card in cards]
+    assert any(card.profiles["q2_s16"] for card in cards), [card.launches for card in cards]
+
+
+@pytest.mark.case(number=19)
+@pytest.mark.parametrize("options", [(), ("--stats", "fit"), ("--verify", "5", "--threads", "2")])
+def test_a_profile_is_searched_on_gpus_as_on_the_cpu(run, cards, files, rounds, options):
+    """All scores for a fit, the best of them otherwise; some compared with the definition."""
+    for number in (1, 4):
+        arguments = "search", "--pssm", f"p.{number}.1", files[1], "-f", "7 std", *options
+        expected = run(*arguments, "--device", "cpu")
+        assert expected.code == 0, expected.err
+        for device in DEVICES:
+            outcome = run(*arguments, "--device", device)
+            assert (outcome.code, outcome.out) == (0, expected.out), outcome.err
+    assert all(card.profiles["s2_s16"] for card in cards)
+
+
+@pytest.mark.case(number=19)
+def test_the_true_kernels_find_what_the_cpu_finds(run, cards, files, rounds, monkeypatch):
+    """A profile of a file, with the kernels that the emulator runs."""
+    emulator.need()
+    monkeypatch.setattr(StandIn, "search", Emulated.search)
+    monkeypatch.setattr(StandIn, "gather", Emulated.gather)
+    assert run("synth", "8k", "--seed", "3", "-o", "few.fa").code == 0
+    arguments = "search", "--pssm", "p.2.1", "few.fa", "-f", "7 std", "-e", "1e9"
+    expected = run(*arguments, "--device", "cpu")
+    assert expected.code == 0, expected.err
+    assert run(*arguments, "--device", "cuda").out == expected.out
+    assert cards[0].profiles
+
+
+@pytest.mark.parametrize("options", [(), ("--stats", "fit")])
+def test_profiles_in_batches_over_many_blocks_are_those_of_the_cpu(
+    run, cards, files, monkeypatch, options
+):
+    """Two profiles in a batch, and a card too small for the database."""
+    monkeypatch.setattr(build, "BLOCK_BYTES", 1 << 13)
+    assert run("makedb", "s.fa", "blocks.db").code == 0
+    arguments = "iterate", files[0], "blocks.db", *ROUNDS, *options
+    expected = run(*arguments, "--device", "cpu")
+    assert expected.code == 0, expected.err
+    monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 2)
+    monkeypatch.setattr(setup, "MAX_FITTED_QUERIES", 2)
+    for device in DEVICES:
+        outcome = run(*arguments, "--device", device, "--gpu-memory-limit", "5M")
+        assert (outcome.code, outcome.out) == (0, expected.out), outcome.err
+        assert all(card.used == 0 for card in cards)
+    assert all(card.profiles for card in cards)
+    assert max(card.peak for card in cards) <= 5 << 20
+
+
+def test_auto_takes_gpus_for_profiles_too(run, cards, files, rounds, monkeypatch):
+    monkeypatch.setattr("swdual.master.setup.GPU_CELLS", 0)
+    assert run("search", "--pssm", "p.1.1", files[1]).code == 0
+    assert any(card.profiles for card in cards)
 
 
 def test_both_strands_of_nucleotides_are_compared_on_gpus(run, cards, here):
