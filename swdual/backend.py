@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,7 +105,7 @@ class Scorer(Protocol):
             Receives the cells as they are done.
         profile
             (residues, 32) scores of each position of the query with each code, instead of the
-            matrix.
+            matrix, from -32768 to 32767.
 
         Returns
         -------
@@ -115,14 +115,18 @@ class Scorer(Protocol):
         ------
         EngineError
             If a score is larger than `MAX_SCORE`.
-        InputError
-            If there is a profile, but the backend does not take any.
         """
         ...
 
 
-ScoringTask = tuple[bytes, int, int, int]
-"""Query, block, first and last: what a scorer is called with."""
+class ScoringTask(NamedTuple):
+    """What a scorer is called with: see `Scorer`."""
+
+    query: bytes
+    block: int
+    first: int
+    last: int
+    profile: NDArray[np.int32] | None = None
 
 
 @runtime_checkable
@@ -133,13 +137,20 @@ class PrefetchingScorer(Scorer, Protocol):
         """Take note of the tasks that will probably come, in their order, the next one first."""
 
     def best(
-        self, query: bytes, block: int, first: int, last: int, cutoff: int, progress: Progress
+        self,
+        query: bytes,
+        block: int,
+        first: int,
+        last: int,
+        cutoff: int,
+        progress: Progress,
+        profile: NDArray[np.int32] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the scores that reach a cutoff, and the places of their targets.
 
         Parameters
         ----------
-        query, block, first, last, progress
+        query, block, first, last, progress, profile
             As for a call, which returns all scores.
         cutoff
             The lowest score to return.
@@ -165,6 +176,17 @@ class CachingScorer(Scorer, Protocol):
 
     def set_cache_bytes(self, max_bytes: int) -> None:
         """Keep no more than so many bytes."""
+
+
+@runtime_checkable
+class ReleasingScorer(Scorer, Protocol):
+    """One that holds memory of a device."""
+
+    def release(self) -> None:
+        """Free the memory of the device, unless a call is in progress; the next takes it again.
+
+        Errors of the device are passed over.
+        """
 
 
 class Backend(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, TypedDict
 
@@ -20,6 +20,7 @@ from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.masking.mask import STORED_MASKS, parse_mask
 from swdual.planning.planner import PACKAGE as planners
+from swdual.profiles.position_scores import PositionScores
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
 from swdual.sequences.scoring import ScoringScheme
@@ -42,6 +43,9 @@ COMPOSITION_MODES = (0, 1, 2, 3)
 
 COMPOSITION_MODE = 2
 """Default of `comp_based_stats` where scores can be adjusted."""
+
+PROFILE_COMPOSITION_MODE = 1
+"""The largest mode in which profiles are searched, and the default where they have frequencies."""
 
 ADJUST = ("candidates", "all")
 """Values of `adjust`."""
@@ -152,7 +156,8 @@ class SearchOptions:
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
         always adjusts it. Low-complexity regions of targets are masked. By default 2, as BLAST's;
         0 for nucleotides, for other `stats` than "table", for matrices that are not NCBI's, and if
-        targets are masked. Profiles have 0 only.
+        targets are masked. Profiles have 1 where this says 2 or 3, and 0 by default if they have no
+        frequencies.
     adjust
         With composition-based statistics, the targets whose scores are adjusted: "candidates", or
         "all", which takes far longer.
@@ -337,7 +342,7 @@ class SearchOptions:
         return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
 
     def parameters(
-        self, scheme: ScoringScheme, strand: str, *, profile: bool = False
+        self, scheme: ScoringScheme, strand: str, profiles: Sequence[PositionScores] = ()
     ) -> SearchParameters:
         """Return what decides about hits, with the defaults that follow from other options.
 
@@ -349,8 +354,9 @@ class SearchOptions:
             How letters and gaps are scored.
         strand
             "plus", "minus" or "both".
-        profile
-            Whether the queries are profiles.
+        profiles
+            The queries, if they are profiles. Modes 2 and 3 of composition-based statistics become
+            mode 1 for them, as in PSI-BLAST; without frequencies there is no default but 0.
         """
         max_target_seqs, evalue = self.max_target_seqs, self.evalue
         if max_target_seqs is None:
@@ -361,12 +367,15 @@ class SearchOptions:
         mode = self.comp_based_stats
         if mode is None:
             masked = (self.db_hard_mask, self.db_soft_mask) != ("none", "none")
-            adjusts = stats == "table" and not (masked or profile) and is_adjustable(scheme)
+            known = all(profile.frequencies is not None for profile in profiles)
+            adjusts = stats == "table" and known and not masked and is_adjustable(scheme)
             mode = COMPOSITION_MODE if adjusts else 0
+        if profiles:
+            mode = min(mode, PROFILE_COMPOSITION_MODE)
         own: dict[str, Any] = {
             "scheme": scheme,
             "strand": strand,
-            "profile": profile,
+            "profile": bool(profiles),
             "stats": stats,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,

@@ -59,6 +59,7 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         low: NDArray[np.int8],
         high: NDArray[np.int8],
         target_tables: NDArray[np.signedinteger],
+        table_rows: int,
         scales: tuple[int, int, int],
         tile: int,
         H: NDArray[np.signedinteger],
@@ -85,15 +86,15 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             The first target of each lane, and the target that follows each event; -1 for none.
         goals
             (targets,) the number that each target's best cell has.
-        query, letters, low, high, target_tables
+        query, letters, low, high, target_tables, table_rows
             The query, and score tables: see `score_kernel` of `swdual.backends._gotoh`.
         scales
             What stands for score 0, and the first and each further gap residue's cost.
         tile
             Rows and columns between the lines that are kept, a multiple of four.
         H, E, profile, lane_goal, lane_reset, lane_best, lane_rows
-            Work space: len(query) vectors, as many, 32 groups, one vector each, and a number for
-            each lane.
+            Work space: len(query) vectors, as many, `table_rows` groups, one vector each, and a
+            number for each lane.
         kept_rows
             Row line r: for each column of the batch the vectors H and F below row
             ``(r + 1) * tile - 1``.
@@ -135,7 +136,7 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             at = (start + group) * GROUP
             if source == PER_TARGET:
                 set_profile_per_target(
-                    profile, target_tables, lane_targets, lane_rows, codes, at, LANES
+                    profile, target_tables, table_rows, lane_targets, lane_rows, codes, at, LANES
                 )
             elif source == MATRIX:
                 set_profile(profile, letters, low, high, codes, at, BITS, LANES)

@@ -26,7 +26,7 @@ from swdual.lanes.score_widths import (
     score_widths,
     score_widths_per_target,
 )
-from swdual.sequences.alphabet import ALIGNMENT, CODES
+from swdual.sequences.alphabet import ALIGNMENT
 from swdual.sequences.scoring import ScoringScheme
 
 MIN_TILE, MAX_TILE = 32, 512
@@ -137,9 +137,9 @@ class Tracer:
 
     def trace_adjusted(
         self,
-        query: NDArray[np.uint8],
+        query: NDArray[np.integer],
         targets: Sequence[bytes],
-        matrices: NDArray[np.int32],
+        matrices: NDArray[np.signedinteger],
         gap_open: int,
         gap_extend: int,
         scores: NDArray[np.int64],
@@ -152,9 +152,9 @@ class Tracer:
         Parameters
         ----------
         query, targets
-            Residue codes.
+            Rows of the matrices, and residue codes.
         matrices
-            (targets, 32, 32) scores of query codes with target codes.
+            See `ScoreWidth`.
         gap_open, gap_extend
             A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the matrices.
         scores
@@ -233,7 +233,7 @@ class Tracer:
             for size in (
                 rows,
                 rows,
-                CODES * GROUP_COLUMNS * score_width.lanes,
+                score_width.table_rows * GROUP_COLUMNS * score_width.lanes,
                 *[score_width.lanes] * 3,
             )
         ]
@@ -264,6 +264,7 @@ class Tracer:
                 score_width.low,
                 score_width.high,
                 target_tables,
+                score_width.table_rows,
                 numbers,
                 tile,
                 *scratch,

@@ -56,6 +56,7 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         low: NDArray[np.int8],
         high: NDArray[np.int8],
         target_tables: NDArray[np.signedinteger],
+        table_rows: int,
         first_targets: NDArray[np.int64],
         next_targets: NDArray[np.int64],
         scales: tuple[int, int, int, int],
@@ -81,14 +82,14 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             the scores are those of a profile: its rows are 0, 1, 2, ...
         low, high
             Score tables: see `ScoreWidth`. Not used if scores are per target.
-        target_tables, first_targets, next_targets
-            See `ScoreWidth.target_tables`, and `Pack` for the order of targets in lanes. Used only
-            if scores are per target.
+        target_tables, table_rows, first_targets, next_targets
+            See `ScoreWidth`, and `Pack` for the order of targets in lanes. Used only if scores are
+            per target.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
         H, E, profile, lane_best, lane_reset, lane_targets, lane_rows
-            Work space: len(query) vectors, as many, 32 groups, one vector, one vector, and twice a
-            number for each lane.
+            Work space: len(query) vectors, as many, `table_rows` groups, one vector, one vector,
+            and twice a number for each lane.
         out
             (targets,) receives the scores; -1 where a score is above the limit.
         """
@@ -122,7 +123,14 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             for group in range(start, batch_starts[batch + 1]):
                 if source == PER_TARGET:
                     set_profile_per_target(
-                        profile, target_tables, lane_targets, lane_rows, codes, group * GROUP, LANES
+                        profile,
+                        target_tables,
+                        table_rows,
+                        lane_targets,
+                        lane_rows,
+                        codes,
+                        group * GROUP,
+                        LANES,
                     )
                 elif source == MATRIX:
                     set_profile(profile, letters, low, high, codes, group * GROUP, BITS, LANES)

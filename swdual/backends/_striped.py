@@ -26,27 +26,29 @@ from swdual.runtime.native import native_family
 from swdual.sequences.alphabet import CODES, PAD
 
 
-def stripe_query(query: NDArray[np.int64], lanes: int) -> NDArray[np.uint8]:
-    """Return the query's codes in striped order, filled up with `PAD`.
+def stripe_query(query: NDArray[np.int64], lanes: int, pad: int) -> NDArray[np.int64]:
+    """Return the query in striped order, filled up.
 
     Parameters
     ----------
     query
-        (residues,) codes.
+        (residues,) rows of the score tables.
     lanes
         Scores in a vector.
+    pad
+        The row of no residue.
 
     Returns
     -------
-    ``rows * lanes`` codes: vector v holds rows v, v + rows, v + 2 * rows, ... of the query.
+    ``rows * lanes`` numbers: vector v holds rows v, v + rows, v + 2 * rows, ... of the query.
 
-    >>> stripe_query(np.arange(3), 2).tolist()
+    >>> stripe_query(np.arange(3), 2, 31).tolist()
     [0, 2, 1, 31]
     """
     rows = -(-len(query) // lanes)
-    codes = np.full(rows * lanes, PAD, np.uint8)
-    codes[: len(query)] = query
-    return codes.reshape(lanes, rows).T.ravel()
+    striped = np.full(rows * lanes, pad)
+    striped[: len(query)] = query
+    return striped.reshape(lanes, rows).T.ravel()
 
 
 def stripe_profile(
@@ -107,8 +109,9 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
         starts: NDArray[np.int64],
         lengths: NDArray[np.int64],
         targets: NDArray[np.int64],
-        query: NDArray[np.uint8],
+        query: NDArray[np.int64],
         target_tables: NDArray[np.signedinteger],
+        table_rows: int,
         scales: tuple[int, int, int, int],
         profile: NDArray[np.signedinteger],
         H: NDArray[np.signedinteger],
@@ -124,9 +127,9 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
             Codes of a block, and where each target begins and how long it is.
         targets
             Numbers of the targets to score.
-        query, target_tables
-            What `stripe_query` returned, and `ScoreWidth.target_tables`. Used only if scores are
-            per target.
+        query, target_tables, table_rows
+            What `stripe_query` returned, and those of `ScoreWidth`. Used only if scores are per
+            target.
         scales
             What stands for score 0, the first and each further gap residue's cost, and the limit.
         profile
@@ -153,7 +156,7 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
                     present |= 1 << residues[k]
                 for letter in range(CODES):
                     if present >> letter & 1:
-                        row = (target * CODES + letter) * CODES
+                        row = (target * CODES + letter) * table_rows
                         for k in range(size):
                             profile[letter * size + k] = target_tables[row + query[k]]
             # Striped order of a query of 8 rows in 4 lanes (rows = 2):

@@ -280,7 +280,9 @@ def score_targets(
         left = np.flatnonzero(scores[order] < 0)
         if len(left) == 0:
             break
-        alone = count_alone(lengths[order[left]], len(query), width)
+        # Scores of positions per target are not transposed for lanes: that takes too long.
+        each = width.table_rows != CODES
+        alone = len(left) if each else count_alone(lengths[order[left]], len(query), width)
         for part, one_by_one in ((left[:alone], True), (left[alone:], False)):
             if len(part) == 0:
                 continue
@@ -372,7 +374,8 @@ def _score_batches(
     """Score some batches, a target in each lane; yield the cells of each call."""
     lanes, kind = packed.lanes, score_width.kind
     rows, group = len(query) * lanes, COLUMNS * lanes
-    scratch = [allocate_aligned(n, kind) for n in (rows, rows, CODES * group, lanes, lanes)]
+    profile = score_width.table_rows * group
+    scratch = [allocate_aligned(n, kind) for n in (rows, rows, profile, lanes, lanes)]
     order = (
         packed.lane_targets if score_width.source == PER_TARGET else (np.empty(0, np.int64),) * 2
     )
@@ -398,6 +401,7 @@ def _score_batches(
             score_width.low,
             score_width.high,
             target_tables,
+            score_width.table_rows,
             *order,
             numbers,
             *scratch,
@@ -421,10 +425,10 @@ def _score_each(
     rows = -(-len(query) // lanes) * lanes
     per_target = int(score_width.source == PER_TARGET)
     if per_target:
-        codes = stripe_query(query, lanes)
+        striped = stripe_query(query, lanes, score_width.table_rows - 1)
         profile = allocate_aligned(CODES * rows, score_width.kind)
     else:
-        codes = np.empty(0, np.uint8)
+        striped = np.empty(0, np.int64)
         profile = stripe_profile(query, score_width, lanes)
     scratch = [allocate_aligned(size, score_width.kind) for size in (rows, rows, lanes)]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
@@ -437,8 +441,9 @@ def _score_each(
             packed.starts,
             packed.lengths,
             call_targets,
-            codes,
+            striped,
             target_tables,
+            score_width.table_rows,
             numbers,
             profile,
             *scratch,

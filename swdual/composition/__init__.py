@@ -8,6 +8,10 @@
     Tells which targets keep their low-complexity regions.
 ``adjust``
     Computes the matrices, in BLAST's modes 1, 2 and 3.
+``bounds``
+    Bounds of scores in mode 1, with their proof.
+``positions``
+    Computes the scores of a profile's positions, in mode 1.
 ``choice``
     Tells which matrices mode 2 scales, and which it optimises.
 ``optimize``

@@ -27,6 +27,9 @@ LETTERS = len(PROTEIN.letters)
 PAIRED = X
 """Codes below this have frequencies: the 20 amino acids, then B, J and Z, a sum of two each."""
 
+SCALING = 1
+"""The mode that scales all matrices."""
+
 UNADJUSTED, SCALED, OPTIMIZED = 0, 1, 2
 """Kinds of matrices: the start matrix itself, where a sequence has no amino acid; scaled;
 optimised."""
@@ -164,40 +167,28 @@ def add_pseudocounts(
 
 @native
 def find_ratio(
-    query: NDArray[np.float64],
-    target: NDArray[np.float64],
-    start: NDArray[np.int32],
+    histogram: NDArray[np.float64],
+    low: int,
     lambda_: float,
-    bounds: tuple[int, int],
     work: NDArray[np.float64],
     bits: NDArray[np.int64],
 ) -> float:
-    """Return by what the start matrix is scaled: at least 0.5, at most 1.
+    """Return by what scores are scaled: at least 0.5, at most 1.
 
     Parameters
     ----------
-    query, target
-        (20,) fractions of the amino acids.
-    start
-        (32, 32) scores.
+    histogram
+        Probability of each score of two amino acids, from the smallest to the largest; changed.
+    low
+        The smallest score.
     lambda_
-        Nats in one unit of these scores, for the matrix's own frequencies.
-    bounds
-        The smallest and the largest score of two amino acids.
+        Nats in one unit of the scores, for the matrix's own frequencies.
     work, bits
         Work space: see `adjust_matrices`.
     """
     # The root y = exp(lambda) > 1 of sum p(s) y**s = 1, which is convex in y and below 1 between 1
     # and the root. With low the smallest score, the polynomial sum p(s) y**(s - low) - y**-low has
     # the same sign; Newton's method is that of the sum itself, and comes down from the right.
-    low, high = bounds
-    size = high - low + 1
-    histogram = work[HISTOGRAM : HISTOGRAM + size]
-    for k in range(size):
-        histogram[k] = 0.0
-    for i in range(AMINO_ACIDS):
-        for j in range(AMINO_ACIDS):
-            histogram[start[i, j] - low] += query[i] * target[j]
     histogram[-low] -= 1.0
     y, half = exponential(lambda_), exponential(MIN_RATIO * lambda_)
     value, _ = evaluate_polynomial(histogram, y)
@@ -343,6 +334,8 @@ def adjust_matrices(
     size = PAIRED * PAIRED
     spare, spare_bits = work[SPARE : SPARE + size], bits[SPARE : SPARE + size]
     extended = work[RATIOS : RATIOS + size]
+    low, high = bounds
+    histogram = work[HISTOGRAM : HISTOGRAM + high - low + 1]
     query_counted = count_letters(query, query_fractions)
     add_pseudocounts(query_fractions, query_counted, background, rows)
     for target in range(len(starts)):
@@ -379,9 +372,11 @@ def adjust_matrices(
             kinds[target] = OPTIMIZED
             write_matrix(extended, PAIRED, SCALE / lambda_, rows, columns, logs, matrices[target])
         else:
-            ratio = find_ratio(
-                query_fractions, target_fractions, start, lambda_ / SCALE, bounds, work, bits
-            )
+            histogram[:] = 0.0
+            for i in range(AMINO_ACIDS):
+                for j in range(AMINO_ACIDS):
+                    histogram[start[i, j] - low] += query_fractions[i] * target_fractions[j]
+            ratio = find_ratio(histogram, low, lambda_ / SCALE, work, bits)
             kinds[target] = SCALED
             ratios[target] = ratio
             write_matrix(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
-from swdual.composition.adjust import adjust
+from swdual.composition.adjust import LETTERS, MAX_X_SCORE, PYL, STOP, X, adjust
+from swdual.composition.bounds import CEILINGS, bound_scores, bound_targets
 from swdual.composition.near_identical import (
     find_best_part,
     find_dense,
@@ -19,10 +20,12 @@ from swdual.composition.near_identical import (
     find_min_score,
     is_near_identical,
 )
+from swdual.composition.positions import PositionTables, adjust_positions, find_ratios
 from swdual.composition.rescore import rescore
 from swdual.composition.sequences import prepare_query
-from swdual.composition.tables import SCALE, find_tables
+from swdual.composition.tables import FORBIDDEN, SCALE, find_tables
 from swdual.composition.targets import mask_targets
+from swdual.lanes.score_widths import number_rows
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.parameters import gapped
@@ -106,19 +109,21 @@ class Adjusted(NamedTuple):
     scores
         The scores.
     matrices
-        (targets, 32, 32) scores of query codes with target codes, in units of 1 / `SCALE`.
+        (targets, 32, 32) scores of query codes with target codes, in units of 1 / `SCALE`. None
+        for profiles, whose tables are large: they are computed again for alignments.
     masked
         Residue codes of the targets: masked, unless they are nearly identical to the query.
     """
 
     scores: AdjustedScores
-    matrices: NDArray[np.int32]
+    matrices: NDArray[np.signedinteger] | None
     masked: Sequence[bytes]
 
     def take(self, indices: NDArray[np.int64]) -> Self:
         """Return the same of some of the targets."""
         masked = [self.masked[k] for k in indices.tolist()]
-        return type(self)(self.scores.take(indices), self.matrices[indices], masked)
+        matrices = None if self.matrices is None else self.matrices[indices]
+        return type(self)(self.scores.take(indices), matrices, masked)
 
 
 class Adjuster:
@@ -151,6 +156,60 @@ class Adjuster:
         self._lambda = gapped(scheme).lambda_
         self._tracer = Tracer(scheme, grid_bytes)
 
+    def bound(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        masked: Sequence[bytes],
+        progress: Progress = lambda cells: None,
+        positions: PositionTables | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what the scores of targets do not exceed in mode 1: see `bounds`.
+
+        Parameters
+        ----------
+        query, targets, progress, positions
+            As for `adjust`.
+        masked
+            What `mask_targets` returns for the targets.
+
+        Returns
+        -------
+        (targets,) bounds, in the units of the plain matrix.
+        """
+        pairs = zip(masked, targets, strict=True)
+        changed = np.flatnonzero([one != other for one, other in pairs])
+        unmasked = [targets[k] for k in changed.tolist()]
+        found, again = (
+            self._bound(query, some, positions, progress) for some in (masked, unmasked)
+        )
+        found[changed] = np.maximum(found[changed], again)
+        return found
+
+    def _bound(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        positions: PositionTables | None,
+        progress: Progress,
+    ) -> NDArray[np.float64]:
+        """Return the bounds of targets, masked as they are."""
+        if positions is None:
+            scores, start = self._tables.scores, self._tables.start
+            table = np.full(start.shape, float(FORBIDDEN))
+            table[:STOP, :LETTERS] = scores[:STOP]
+            table[[X, PYL]] = MAX_X_SCORE
+            bounds = bound_scores(table, start)[prepare_query(query)]
+            return bound_targets(bounds, targets, self._scheme, progress)
+        ceilings = np.ceil(CEILINGS * find_ratios(positions, targets)[1])
+        found = np.empty(len(targets))
+        for ceiling in np.unique(ceilings):
+            here = np.flatnonzero(ceilings == ceiling)
+            bounds = bound_scores(positions.scores, positions.start, ceiling / CEILINGS)
+            some = [targets[k] for k in here.tolist()]
+            found[here] = bound_targets(bounds, some, self._scheme, progress)
+        return found
+
     def adjust(
         self,
         query: bytes,
@@ -158,6 +217,7 @@ class Adjuster:
         scores: NDArray[np.int64],
         progress: Progress = lambda cells: None,
         masked: Sequence[bytes] | None = None,
+        positions: PositionTables | None = None,
     ) -> Adjusted:
         """Return the adjusted scores of targets.
 
@@ -171,18 +231,42 @@ class Adjuster:
             Called with 0 now and then; may raise to stop the work.
         masked
             What `mask_targets` returns for the targets, if that is known.
+        positions
+            The scores of the query's positions, if it is a profile.
         """
         chosen = [*(mask_targets(targets) if masked is None else masked)]
         pairs = zip(chosen, targets, strict=True)
         changed = np.array([one != other for one, other in pairs], bool)
-        identical = self._find_near_identical(query, targets, scores, changed, progress)
+        plain = None if positions is None else positions.plain
+        identical = self._find_near_identical(query, targets, scores, changed, progress, plain)
         for k in identical.tolist():
             chosen[k] = targets[k]
-        matrices, kinds, ratios = adjust(query, chosen, self._tables, self._mode)
-        progress(0)
-        scaled = self._score(query, chosen, matrices, progress)
-        kinds[identical] |= UNMASKED
-        return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, chosen)
+        adjusted = self._adjust(query, chosen, positions, progress)
+        adjusted.scores.adjustments[identical] |= UNMASKED
+        return adjusted
+
+    def _adjust(
+        self,
+        query: bytes,
+        masked: Sequence[bytes],
+        positions: PositionTables | None,
+        progress: Progress,
+    ) -> Adjusted:
+        """Return the adjusted scores of targets that are masked already."""
+        if positions is None:
+            matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
+            progress(0)
+            scaled = self._score(prepare_query(query), masked, matrices, progress)
+            return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, masked)
+        rows = number_rows(query, positions.plain)
+        parts = []
+        for first in range(0, len(masked), positions.targets_at_once):
+            some = masked[first : first + positions.targets_at_once]
+            tables, kinds, ratios = adjust_positions(positions, some)
+            progress(0)
+            scaled = self._score(rows, some, tables, progress)
+            parts.append(AdjustedScores(scaled, kinds, ratios))
+        return Adjusted(AdjustedScores.concatenate(parts), None, masked)
 
     def trace(
         self,
@@ -190,6 +274,7 @@ class Adjuster:
         targets: Sequence[bytes],
         adjusted: Adjusted,
         progress: Progress = lambda cells: None,
+        positions: PositionTables | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets that were adjusted.
 
@@ -203,12 +288,28 @@ class Adjuster:
             The result of `adjust` for these targets.
         progress
             Called with 0 now and then; may raise to stop the work.
+        positions
+            As for `adjust`.
         """
-        scores, matrices, masked = adjusted
-        return self._trace(query, targets, masked, matrices, scores.scaled, progress)
+        if positions is None:
+            assert adjusted.matrices is not None
+            return self._trace(query, targets, adjusted, prepare_query(query.codes), progress)
+        rows = number_rows(query.codes, positions.plain)
+        parts = []
+        for first in range(0, len(targets), positions.targets_at_once):
+            chosen = np.arange(first, min(first + positions.targets_at_once, len(targets)))
+            part = adjusted.take(chosen)
+            part = part._replace(matrices=adjust_positions(positions, part.masked).tables)
+            some = [targets[k] for k in chosen.tolist()]
+            parts.append(self._trace(query, some, part, rows, progress))
+        return Tracebacks.concatenate(parts)
 
     def align(
-        self, query: Query, targets: Sequence[bytes], adjustments: NDArray[np.int8]
+        self,
+        query: Query,
+        targets: Sequence[bytes],
+        adjustments: NDArray[np.int8],
+        positions: PositionTables | None = None,
     ) -> Tracebacks:
         """Return the alignments of hits whose matrices are not at hand.
 
@@ -220,40 +321,42 @@ class Adjuster:
             Residue codes, not masked.
         adjustments
             (targets,) how they were adjusted: see `AdjustedScores`.
+        positions
+            As for `adjust`.
         """
         masked = mask_targets(targets)
         for k in np.flatnonzero(adjustments & UNMASKED).tolist():
             masked[k] = targets[k]
-        matrices = adjust(query.codes, masked, self._tables, self._mode).matrices
-        scaled = self._score(query.codes, masked, matrices, lambda cells: None)
-        return self._trace(query, targets, masked, matrices, scaled, lambda cells: None)
+        adjusted = self._adjust(query.codes, masked, positions, lambda cells: None)
+        return self.trace(query, targets, adjusted, positions=positions)
 
     def _score(
         self,
-        query: bytes,
+        rows: NDArray[np.integer],
         masked: Sequence[bytes],
-        matrices: NDArray[np.int32],
+        matrices: NDArray[np.signedinteger],
         progress: Progress,
     ) -> NDArray[np.int64]:
         gap_penalties = self._tables.gap_open, self._tables.gap_extend
-        return rescore(prepare_query(query), masked, matrices, *gap_penalties, progress)
+        return rescore(rows, masked, matrices, *gap_penalties, progress)
 
     def _trace(
         self,
         query: Query,
         targets: Sequence[bytes],
-        masked: Sequence[bytes],
-        matrices: NDArray[np.int32],
-        scaled: NDArray[np.int64],
+        adjusted: Adjusted,
+        rows: NDArray[np.integer],
         progress: Progress,
     ) -> Tracebacks:
+        """Return the alignments of targets whose matrices are at hand."""
+        assert adjusted.matrices is not None
         return self._tracer.trace_adjusted(
-            prepare_query(query.codes),
-            masked,
-            matrices,
+            rows,
+            adjusted.masked,
+            adjusted.matrices,
             self._tables.gap_open,
             self._tables.gap_extend,
-            scaled,
+            adjusted.scores.scaled,
             query.unmasked,
             targets,
             progress,
@@ -266,32 +369,35 @@ class Adjuster:
         scores: NDArray[np.int64],
         changed: NDArray[np.bool_],
         progress: Progress,
+        profile: NDArray[np.int32] | None = None,
     ) -> NDArray[np.int64]:
         """Return indices of the targets with masked letters that are nearly identical."""
-        floor = find_min_score(query, self._scheme, self._lambda)
+        scheme, lambda_ = self._scheme, self._lambda
+        floor = find_min_score(query, scheme, lambda_, profile)
         asked = np.flatnonzero(changed & (scores >= floor))
         if len(asked) and len(query):
             unmasked = [targets[k] for k in asked.tolist()]
-            dense = find_dense(query, unmasked, floor, self._scheme, self._lambda)
+            dense = find_dense(query, unmasked, floor, scheme, lambda_, profile)
             asked = asked[dense]
         chosen = [targets[k] for k in asked.tolist()]
         strands = np.ones(len(asked), np.int8)
-        traced = self._tracer(query, chosen, scores[asked], strands, progress)
-        plain, max_drop = self._scheme.matrix.scores.astype(np.int64), find_max_drop(self._lambda)
+        traced = self._tracer(query, chosen, scores[asked], strands, progress, profile=profile)
+        rows, max_drop = number_rows(query, profile), find_max_drop(lambda_)
+        plain = (scheme.matrix.scores if profile is None else profile).astype(np.int64)
         bounds = np.zeros(4, np.int64)
         passing = []
         for k, target in enumerate(chosen):
             score = find_best_part(
-                np.frombuffer(query, np.uint8),
+                rows,
                 np.frombuffer(target, np.uint8),
                 traced.numbers[:, k],
                 traced.runs[traced.run_starts[k] : traced.run_starts[k + 1]],
                 plain,
-                self._scheme.gap_open,
-                self._scheme.gap_extend,
+                scheme.gap_open,
+                scheme.gap_extend,
                 max_drop,
                 bounds,
             )
-            passing.append(is_near_identical(query, target, bounds, score, self._lambda))
+            passing.append(is_near_identical(query, target, bounds, score, lambda_))
         identical: NDArray[np.int64] = asked[np.array(passing, bool)]
         return identical

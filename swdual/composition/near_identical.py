@@ -49,7 +49,12 @@ SHIFT = 0.7
 """`find_dense` lowers scores by at most this share of what a nearly identical letter scores."""
 
 
-def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
+def find_min_score(
+    query: bytes,
+    scheme: ScoringScheme,
+    lambda_: float,
+    profile: NDArray[np.int32] | None = None,
+) -> int:
     """Return a score below which no target is nearly identical to a query.
 
     Parameters
@@ -60,6 +65,8 @@ def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
         The plain matrix and the gap penalties.
     lambda_
         Nats in one unit of the score, of alignments with gaps.
+    profile
+        (residues, 32) scores of each position of the query, instead of the matrix.
     """
     # Let q and t be the residues of both that are aligned; t is at least `span`. The score is at
     # least `least` for each of the fewer ones: at least least * span, unless q < span. Then it is
@@ -67,7 +74,8 @@ def find_min_score(query: bytes, scheme: ScoringScheme, lambda_: float) -> int:
     # residues, and this bound reaches least * q only from some q on.
     least = MIN_BITS * math.log(2) / lambda_
     span = max(1, min(len(query), MIN_SPAN) - 1)
-    best = scheme.matrix.scores.max(axis=1)[np.frombuffer(query, np.uint8)].astype(np.int64)
+    table = scheme.matrix.scores if profile is None else profile
+    best = table.max(axis=1)[number_rows(query, profile)].astype(np.int64)
     sums = np.concatenate(([0], np.cumsum(best)))
     for count in range(1, span):
         bound = int((sums[count:] - sums[:-count]).max())
@@ -82,6 +90,7 @@ def find_dense(
     min_score: int,
     scheme: ScoringScheme,
     lambda_: float,
+    profile: NDArray[np.int32] | None = None,
 ) -> NDArray[np.bool_]:
     """Return which targets score enough in few letters to be nearly identical; (targets,) bool.
 
@@ -98,6 +107,8 @@ def find_dense(
         The plain matrix and the gap penalties.
     lambda_
         Nats in one unit of the score, of alignments with gaps.
+    profile
+        (residues, 32) scores of each position of the query, instead of the matrix.
     """
     # A part of an alignment with score s and p pairs scores s - c * p if the scores of all pairs
     # are less by c. If it is nearly identical, p is at most s / least, and s at least `min_score`:
@@ -105,12 +116,13 @@ def find_dense(
     # equal letters still have positive scores.
     least = MIN_BITS * math.log(2) / lambda_
     shift = int(SHIFT * least)
-    lowered = SubstitutionMatrix(
-        "lowered", scheme.matrix.alphabet, scheme.matrix.scores - np.int16(shift)
-    )
-    scheme = ScoringScheme(lowered, scheme.gap_open, scheme.gap_extend)
-    narrowest = score_widths(scheme, register_bytes() * register_count() // 16)[:1]
-    found = score_targets(number_rows(query), targets, narrowest)
+    lowered = None if profile is None else profile - np.int32(shift)
+    if profile is None:
+        matrix = scheme.matrix
+        matrix = SubstitutionMatrix("lowered", matrix.alphabet, matrix.scores - np.int16(shift))
+        scheme = ScoringScheme(matrix, scheme.gap_open, scheme.gap_extend)
+    narrowest = score_widths(scheme, register_bytes() * register_count() // 16, lowered)[:1]
+    found = score_targets(number_rows(query, profile), targets, narrowest)
     dense: NDArray[np.bool_] = (found < 0) | (found >= int(min_score * (1 - shift / least)))
     return dense
 
@@ -161,7 +173,7 @@ def is_near_identical(
 
 @native
 def find_best_part(
-    query: NDArray[np.uint8],
+    rows: NDArray[np.int64],
     target: NDArray[np.uint8],
     numbers: NDArray[np.int64],
     operations: NDArray[np.uint32],
@@ -175,12 +187,12 @@ def find_best_part(
 
     Parameters
     ----------
-    query, target
-        Residue codes.
+    rows, target
+        Rows of the table of the query's residues (see `number_rows`), and residue codes.
     numbers, operations
         The alignment: see `Tracebacks`.
     table, gap_open, gap_extend
-        (32, 32) scores and gap penalties.
+        Scores with each code, and gap penalties.
     max_drop
         See `find_max_drop`.
     out
@@ -200,7 +212,7 @@ def find_best_part(
         operation, count = run & 15, int(run >> 4)
         for _ in range(count if operation == PAIR else 1):
             if operation == PAIR:
-                score += table[query[row], target[column]]
+                score += table[rows[row], target[column]]
                 row += 1
                 column += 1
             else:

@@ -16,9 +16,9 @@ from swdual.lanes.score_widths import score_widths_per_target
 
 
 def rescore(
-    query: NDArray[np.uint8],
+    query: NDArray[np.integer],
     targets: Sequence[bytes],
-    matrices: NDArray[np.int32],
+    matrices: NDArray[np.signedinteger],
     gap_open: int,
     gap_extend: int,
     progress: Progress = lambda cells: None,
@@ -29,9 +29,9 @@ def rescore(
     Parameters
     ----------
     query, targets
-        Residue codes; masked residues are X.
+        Rows of the matrices, and residue codes; masked residues are X.
     matrices
-        (targets, 32, 32) scores of query codes with target codes, at most 2**29 in size.
+        See `ScoreWidth`; scores of at most 2**29 in size.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the scores.
     progress

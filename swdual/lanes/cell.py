@@ -82,16 +82,17 @@ def set_profile(profile, letters, low, high, codes, start, bits, lanes):  # type
 
 @njit(inline="always")
 def set_profile_per_target(  # type: ignore[no-untyped-def]
-    profile, target_tables, lane_targets, lane_rows, codes, start, lanes
+    profile, target_tables, table_rows, lane_targets, lane_rows, codes, start, lanes
 ):
-    """Write what `set_profile` does, for all letters, if scores are per target.
+    """Write what `set_profile` does, for all rows, if scores are per target.
 
     Parameters
     ----------
     profile, codes, start, lanes
         See `set_profile`.
-    target_tables
-        For each target 32 scores of each of its letters: see `ScoreWidth.target_tables`.
+    target_tables, table_rows
+        For each target `table_rows` scores of each of its letters, a multiple of 32: see
+        `ScoreWidth.target_tables`.
     lane_targets
         The target of each lane, or -1.
     lane_rows
@@ -101,8 +102,12 @@ def set_profile_per_target(  # type: ignore[no-untyped-def]
         at = column * lanes
         for lane in range(lanes):
             code = codes[start + at + lane]
-            lane_rows[lane] = (max(lane_targets[lane], 0) * CODES + code) * CODES
-        store_columns(target_tables, lane_rows, profile, at, COLUMNS * lanes, lanes)
+            lane_rows[lane] = (max(lane_targets[lane], 0) * CODES + code) * table_rows
+        for row in range(0, table_rows, CODES):
+            there = row * COLUMNS * lanes + at
+            store_columns(target_tables, lane_rows, profile, there, COLUMNS * lanes, lanes)
+            for lane in range(lanes):
+                lane_rows[lane] += CODES
 
 
 @njit(inline="always")

@@ -39,8 +39,10 @@ class ScoreWidth:
     source
         Where the scores of pairs come from: `MATRIX`, `PER_TARGET` or `PROFILE`.
     matrices
-        (targets, 32, 32) scores of query codes with target codes where they are per target;
-        then the tables above are not used.
+        Where they are per target: (targets, rows, 32) scores of each row with the target's codes.
+        There is a row for each code that a query may have, or for each of its positions; the
+        number of rows is a multiple of 32, and the last one stands for no residue. The tables above
+        are not used then.
     """
 
     bits: int
@@ -53,12 +55,17 @@ class ScoreWidth:
     low: NDArray[np.int8]
     high: NDArray[np.int8]
     source: int = MATRIX
-    matrices: NDArray[np.int32] | None = None
+    matrices: NDArray[np.signedinteger] | None = None
 
     @property
     def kind(self) -> np.dtype[np.signedinteger]:
         """The type of the numbers."""
         return np.dtype(f"i{self.bits // 8}")
+
+    @property
+    def table_rows(self) -> int:
+        """Rows of a table of scores per target; the last one stands for no residue."""
+        return CODES if self.matrices is None else self.matrices.shape[1]
 
     def target_tables(self, targets: NDArray[np.int64]) -> NDArray[np.signedinteger]:
         """Return scores per target as the kernels read them; nothing if there are none.
@@ -70,17 +77,17 @@ class ScoreWidth:
 
         Returns
         -------
-        For each target and each of its 32 codes the scores of all query codes.
+        For each target and each of its 32 codes the scores of all rows.
         """
         if self.matrices is None:
             return np.empty(0, self.kind)
-        tables = np.empty((len(targets), CODES, CODES), self.kind)
+        tables = np.empty((len(targets), CODES, self.table_rows), self.kind)
         for k, target in enumerate(targets.tolist()):
             np.maximum(self.matrices[target].T, self.floor, out=tables[k], casting="unsafe")
         return tables.reshape(-1)
 
     def table_of(self, target: int) -> NDArray[np.int64]:
-        """Return the (32, 32) scores of query codes with the codes of a target."""
+        """Return the scores of query codes, or positions, with the codes of a target."""
         if self.matrices is None:
             return self.table
         table: NDArray[np.int64] = np.maximum(self.matrices[target], self.floor).astype(np.int64)
@@ -127,6 +134,9 @@ def score_widths(
     # score); `limit` leaves room above for the best. So no number wraps before it is noticed.
     #
     #     lowest |-- worst step --| zero |====== exact scores ======| limit |-- largest --| highest
+    #
+    # A pair that scores less than a gap of one residue in each sequence is in no best alignment:
+    # these gaps align the same residues with nothing. So smaller scores need no more room.
     matrix = (scheme.matrix.scores if profile is None else profile).astype(np.int64)
     source = MATRIX if profile is None else PROFILE
     largest = max(int(matrix.max()), 0)
@@ -136,7 +146,7 @@ def score_widths(
         forbidding = -(-(highest - lowest - largest) // 2)
         first_gap = min(scheme.gap_open + scheme.gap_extend, forbidding)
         next_gap = min(scheme.gap_extend, first_gap)
-        table = np.maximum(matrix, -forbidding)
+        table = np.maximum(matrix, -min(forbidding, 2 * first_gap + 1))
         zero = lowest + max(first_gap, -int(table.min()), 1)
         limit = highest - largest
         if largest > highest or limit - zero < largest:
@@ -148,9 +158,9 @@ def score_widths(
 
 
 def score_widths_per_target(
-    query: NDArray[np.uint8],
+    query: NDArray[np.integer],
     residues: NDArray[np.uint8],
-    matrices: NDArray[np.int32],
+    matrices: NDArray[np.signedinteger],
     gap_open: int,
     gap_extend: int,
     lanes: int,
@@ -160,9 +170,9 @@ def score_widths_per_target(
     Parameters
     ----------
     query, residues
-        Codes of the query and of all targets.
+        Rows of the matrices, and codes of all targets.
     matrices
-        (targets, 32, 32) scores of query codes with target codes, at most 2**29 in size.
+        See `ScoreWidth`; scores of at most 2**29 in size.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the scores.
     lanes

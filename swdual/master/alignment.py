@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TOO_LARGE
 from swdual.backends.simd import score_targets
-from swdual.composition.adjuster import AdjustedScores
+from swdual.composition.adjust import SCALING
+from swdual.composition.adjuster import AdjustedScores, Adjuster
+from swdual.composition.targets import mask_targets
 from swdual.errors import EngineError
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import number_rows, score_widths
 from swdual.master.context import SearchContext, evaluate_scores, take_log
-from swdual.profiles.query import find_scores
+from swdual.profiles.query import find_positions, find_scores
 from swdual.sequences.alphabet import PROTEIN, raise_case
 from swdual.sequences.sequence import Sequence as Query
 
@@ -97,25 +99,32 @@ def align_candidates(
         query = query.soften()
     if params.masks_softly:
         scores = _score_again(query, read.scored, strands, context, progress)
-    adjusted = None
+    adjusted, count = None, len(targets)
+    positions = find_positions(query)
     if adjuster is None:
         rescored = AdjustedScores.of_plain(scores)
     else:
-        adjusted = adjuster.adjust(query.codes, read.scored, scores, progress, read.segmented)
+        if params.comp_based_stats == SCALING and params.adjust == "all":
+            read = read.segment()
+            possible = _find_possible(query, read, adjuster, context, progress)
+            read, scores, hit_indices = read.take(possible), scores[possible], hit_indices[possible]
+        adjusted = adjuster.adjust(
+            query.codes, read.scored, scores, progress, read.segmented, positions
+        )
         rescored = adjusted.scores
-    passing = _find_hits(query, targets, rescored, context)
+    passing = _find_hits(query, read.lengths, rescored, context)
     hits = read.take(passing)
     tracebacks = None
     if traced and adjuster is not None and adjusted is not None:
         adjusted = adjusted.take(passing)
-        tracebacks = adjuster.trace(query, hits.scored, adjusted, progress)
+        tracebacks = adjuster.trace(query, hits.scored, adjusted, progress, positions)
     elif traced:
         assert tracer is not None
         pair = query.unmasked, hits.written
         best = scores[passing], strands[passing]
         profile = find_scores(query)
         tracebacks = tracer(query.codes, hits.scored, *best, progress, *pair, profile)
-    return Traced(len(targets), hit_indices[passing], tracebacks, rescored.take(passing))
+    return Traced(count, hit_indices[passing], tracebacks, rescored.take(passing))
 
 
 class _Targets(NamedTuple):
@@ -125,11 +134,25 @@ class _Targets(NamedTuple):
     written: Sequence[bytes]
     segmented: Sequence[bytes] | None
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Residues of each target."""
+        return np.array([len(codes) for codes in self.written], np.int64)
+
+    def segment(self) -> _Targets:
+        """Return the targets with those that are masked for composition."""
+        if self.segmented is not None:
+            return self
+        return self._replace(segmented=mask_targets(self.scored))
+
     def take(self, indices: NDArray[np.int64]) -> _Targets:
-        """Return some of the targets, as they are scored and as written."""
+        """Return some of the targets."""
         chosen = indices.tolist()
         scored, written = ([codes[k] for k in chosen] for codes in (self.scored, self.written))
-        return _Targets(scored, written, None)
+        segmented = self.segmented
+        return _Targets(
+            scored, written, None if segmented is None else [segmented[k] for k in chosen]
+        )
 
 
 def _read_targets(cased: Sequence[bytes], context: SearchContext) -> _Targets:
@@ -166,18 +189,45 @@ def _score_again(
     return scores
 
 
-def _find_hits(
-    query: Query, targets: Sequence[bytes], rescored: AdjustedScores, context: SearchContext
+def _find_possible(
+    query: Query,
+    read: _Targets,
+    adjuster: Adjuster,
+    context: SearchContext,
+    progress: Callable[[int], None],
 ) -> NDArray[np.int64]:
-    """Return the indices of the candidates whose final scores pass the filters.
+    """Return the indices of the candidates that can be hits by the bounds of their scores."""
+    assert read.segmented is not None
+    bounds = adjuster.bound(
+        query.codes, read.scored, read.segmented, progress, find_positions(query)
+    )
+    possible = np.isinf(bounds)
+    known = np.flatnonzero(~possible)
+    possible[known] = _pass_limits(query, read.lengths[known], bounds[known], context)
+    return np.flatnonzero(possible)
 
-    The E-value counts if it is known already: fitted statistics are known when all scores are.
-    """
-    params, statistics = context.params, context.statistics_of(query)
-    passing = rescored.raw >= params.min_raw_score
-    if statistics is not None:
-        lengths = np.array([len(codes) for codes in targets], np.int64)
-        unrounded = rescored.unrounded
-        _, log_evalues = evaluate_scores(statistics, unrounded, len(query), lengths)
-        passing &= log_evalues <= take_log(params.evalue)
+
+def _find_hits(
+    query: Query, lengths: NDArray[np.int64], rescored: AdjustedScores, context: SearchContext
+) -> NDArray[np.int64]:
+    """Return the indices of the candidates whose final scores pass the filters."""
+    passing = rescored.raw >= context.params.min_raw_score
+    passing &= _pass_limits(query, lengths, rescored.unrounded, context)
     return np.flatnonzero(passing)
+
+
+def _pass_limits(
+    query: Query,
+    lengths: NDArray[np.int64],
+    unrounded: NDArray[np.float64],
+    context: SearchContext,
+) -> NDArray[np.bool_]:
+    """Return which final scores have an E-value within the limit.
+
+    It counts if it is known already: fitted statistics are known when all scores are.
+    """
+    statistics = context.statistics_of(query)
+    if statistics is None:
+        return np.ones(len(unrounded), bool)
+    _, log_evalues = evaluate_scores(statistics, unrounded, len(query), lengths)
+    return log_evalues <= take_log(context.params.evalue)

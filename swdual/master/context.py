@@ -112,8 +112,12 @@ class SearchContext:
 
     @property
     def has_segments(self) -> bool:
-        """Whether the database holds the mask that composition-based statistics need."""
-        return self.params.adjusts and str(SEG) in self.database.masks
+        """Whether the database has the mask that composition-based statistics need.
+
+        It holds it; or all targets are candidates of each query, so that it is computed once.
+        """
+        params = self.params
+        return params.adjusts and (str(SEG) in self.database.masks or params.adjust == "all")
 
     @property
     def candidate_targets(self) -> Database:
@@ -171,7 +175,7 @@ class SearchContext:
         counts = None
         if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
             scores, strands, positions = self._score_best(
-                scorer, query.codes, target_range, cutoff, progress
+                scorer, query, target_range, cutoff, progress
             )
         else:
             scores, strands = self._score_all(scorer, query, target_range, progress)
@@ -289,7 +293,7 @@ class SearchContext:
     def _score_best(
         self,
         scorer: PrefetchingScorer,
-        codes: bytes,
+        query: Sequence,
         target_range: Range,
         cutoff: int,
         progress: Progress,
@@ -300,8 +304,8 @@ class SearchContext:
         """
         bounds = target_range.block, target_range.first, target_range.last
         parts = [
-            (strand, *scorer.best(query, *bounds, cutoff, progress))
-            for strand, query in self.list_strands(codes)
+            (strand, *scorer.best(codes, *bounds, cutoff, progress, find_scores(query)))
+            for strand, codes in self.list_strands(query.codes)
         ]
         strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in parts])
         scores = np.concatenate([scores for _, scores, _ in parts])

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from swdual.alignment.tracer import GRID_BYTES
 from swdual.backend import KEPT_BYTES, TARGET_COST, CachingScorer, Scorer
+from swdual.composition.positions import find_max_table_bytes
 from swdual.database.database import Database
 from swdual.database.memory import SEARCH_BYTES, index_bytes
 from swdual.hits.query_result import LATE_GRID_BYTES
@@ -37,8 +38,10 @@ PROGRAM_BYTES = 88 * MIB
 NUMBA_BYTES = 130 * MIB
 """Numba, which planners other than the dual approximation load."""
 
-LOADED_BYTES = 38 * MIB
-"""Upper bound of a process that has loaded only swdual and NumPy."""
+LOADED_BYTES = 46 * MIB
+"""Upper bound of a process that has loaded only swdual and NumPy: 38 MiB, and a margin, because
+what is measured varies by some hundred KiB from run to run.
+"""
 
 HELD_STEP = 16 * MIB
 """Other memory of the process is rounded up to this, because it varies from run to run."""
@@ -82,6 +85,9 @@ SHARE_BYTES = 8
 
 PROFILE_BYTES, PROFILE_TABLE_BYTES = 128, 1300
 """Each position of a profile: its scores, and the score tables that a worker makes of them."""
+
+ADJUSTED_PROFILE_BYTES = 384
+"""Each position of a profile whose scores are adjusted: what they are adjusted from."""
 
 PAIR_BYTES = 480
 """Each residue of a pair that is too large for the lanes: lines of its matrices."""
@@ -307,6 +313,10 @@ def _memory(needs: Needs, part: float) -> Memory:
     tasks = max(min(max_tasks, batch_queries * finest), batch_queries * coarsest)
     residue_bytes = RESIDUE_BYTES + needs.profile * PROFILE_BYTES
     tables = needs.profile * PROFILE_TABLE_BYTES * needs.longest_query
+    if needs.profile and needs.adjusted:
+        residue_bytes += ADJUSTED_PROFILE_BYTES
+        # Adjusted scores in 32 bits, again for the kernels, and the tables of one target.
+        tables += 2 * find_max_table_bytes(needs.longest_query) + tables
     shared, own = _scoring(needs, max_range_cost)
     tracing = _tracing(needs, grid, share) if needs.traced or needs.adjusted else 0
     ranges = 0

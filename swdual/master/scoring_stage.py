@@ -10,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from swdual.backend import ScoringTask
 from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
@@ -18,6 +19,7 @@ from swdual.master.ranges import Range, TaskId
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker_pool import AttemptReport, WorkerPool
+from swdual.profiles.query import find_scores
 from swdual.sequences.sequence import Sequence as Query
 
 logger = logging.getLogger("swdual")
@@ -102,15 +104,19 @@ class ScoringStage:
         """Return the task for entry `number` of the partition."""
         partition, context = self.partition, self._context
         query, range_number = partition.task_ids[number]
-        codes, target_range = self._queries[query].codes, partition.ranges[range_number]
+        sequence, target_range = self._queries[query], partition.ranges[range_number]
+        bounds, profile = target_range[:3], find_scores(sequence)
         return Task(
             query,
-            self._queries[query].id,
+            sequence.id,
             target_range,
-            partial(context.score, self._queries[query], self._numbers[query], target_range),
+            partial(context.score, sequence, self._numbers[query], target_range),
             int(partition.cells[number]),
             partition.seconds[:, number],
-            tuple((strand, *target_range[:3]) for _, strand in context.list_strands(codes)),
+            tuple(
+                ScoringTask(strand, *bounds, profile)
+                for _, strand in context.list_strands(sequence.codes)
+            ),
             partition.overhead[:, number],
         )
 

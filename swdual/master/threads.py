@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.backend import ReleasingScorer
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
 from swdual.master.alignment import Traced, align_candidates
@@ -40,6 +41,7 @@ class ThreadExecutor(Executor):
 
     def __init__(self, *, compiles_first: bool = True) -> None:
         self._compiles_first = compiles_first
+        self._context: SearchContext | None = None
 
     def check_options(self, options: SearchOptions) -> None:
         """Check that the devices are there. See `Executor.check_options`."""
@@ -57,7 +59,9 @@ class ThreadExecutor(Executor):
             compile_kernels(adjusts=inputs.params.adjusts, shown=shown)
         lengths = [len(query.codes) for query in inputs.queries]
         with progress_bar("measuring the workers", "", 1, shown=shown):
-            return build_context(database, lengths, inputs.params, options, held_bytes)
+            context = build_context(database, lengths, inputs.params, options, held_bytes)
+        self._context = context
+        return context
 
     def begin(
         self,
@@ -74,7 +78,20 @@ class ThreadExecutor(Executor):
         return ThreadBatch(stage, context, listener)
 
     def close(self) -> None:
-        """Do nothing: the threads end with their batch."""
+        """Free the memory of GPUs; the threads end with their batch.
+
+        Results keep the context, and with it the scorers: a search that follows, such as the next
+        round, would find the memory taken.
+        """
+        context, self._context = self._context, None
+        if context is None:
+            return
+        scorers = [worker.scorer for worker in context.workers]
+        if context.shuffled is not None:
+            scorers.append(context.shuffled[1])
+        for scorer in scorers:
+            if isinstance(scorer, ReleasingScorer):
+                scorer.release()
 
 
 class ThreadBatch(BatchExecution):

@@ -70,6 +70,7 @@ def compile_adjustments() -> None:
         score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
         adjusted = adjuster.adjust(codes, [codes], np.array([score]))
         adjuster.trace(Sequence("query", codes), [codes], adjusted)
+    assert adjusted.matrices is not None
     letters = np.frombuffer(codes, np.uint8)
     gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
     for width in score_widths_per_target(

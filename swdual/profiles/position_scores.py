@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.sequences.alphabet import CODES
+from swdual.sequences.matrices import MAX_MATRIX_SCORE
 from swdual.statistics.karlin_altschul import KarlinAltschul
 
 UNSCORED = -32768
@@ -50,7 +52,7 @@ class PositionScores:
     Raises
     ------
     InputError
-        If shapes do not fit together.
+        If shapes do not fit together, or a score is beyond `UNSCORED` or `MAX_MATRIX_SCORE`.
     """
 
     title: str
@@ -83,6 +85,8 @@ class PositionScores:
             array = np.array(given, kind)
             if array.shape != shape:
                 raise InputError(f"{name} of a profile: expected shape {shape}, not {array.shape}")
+            if name == "scores":
+                _check_scores(np.asarray(given))  # before a conversion wraps them
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
@@ -108,6 +112,21 @@ class PositionScores:
     def id(self) -> str:
         """First word of the title."""
         return next(iter(self.title.split()), "")
+
+
+def _check_scores(scores: NDArray[Any]) -> None:
+    """Check that the kernels, which read scores in 16 bits, can hold them.
+
+    Raises
+    ------
+    InputError
+        If one is too large or too small.
+    """
+    for score in (scores.min(), scores.max()):
+        if not UNSCORED <= score <= MAX_MATRIX_SCORE:
+            raise InputError(
+                f"scores of a profile: {score} is not within {UNSCORED} to {MAX_MATRIX_SCORE}"
+            )
 
 
 def lowest_score(scores: NDArray[np.integer]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import numpy as np
 from oracles.composition import LETTERS, NEVER, RESIDUES
 from oracles.profiles import Figures, aligned_row, alignment_lines, alignment_rows
+
+from swdual.profiles import Profile
 
 ROOT = Path(__file__).parents[2]
 GOLDEN, DATA, PACKAGE = ROOT / "tests" / "golden", ROOT / "data", ROOT / "swdual"
@@ -160,3 +163,26 @@ def included_rows(case: str, number: str) -> list[str]:
             lines = alignment_lines(whole[start - 1 : end], target, row["btop"])
             hits.setdefault(row["sseqid"], []).append((start - 1, *lines))
     return [aligned_row(len(whole), parts) for parts in hits.values()]
+
+
+@cache
+def make_profile(case: str, number: str) -> Profile:
+    """Return the profile of the alignments that psiblast made one from."""
+    options = options_of(case)
+    query = next(row["query"] for row in table("profile_cases.tsv") if row["case"] == case)
+    if query.startswith("alignment "):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "x.fasta"
+            rows = enumerate(alignment(query.split()[1]))
+            path.write_text("".join(f">row{k}\n{row}\n" for k, row in rows))
+            return Profile.from_msa(
+                path,
+                master=int(options.get("msa_master_idx", 1)),
+                ignore_master="ignore_msa_master" in options,
+            )
+    return Profile.from_alignments(
+        sequences("queries")[query],
+        included_rows(case, number),
+        matrix=options.get("matrix", "BLOSUM62"),
+        pseudocount=int(options.get("pseudocount", 0)),
+    )
