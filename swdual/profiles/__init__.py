@@ -20,6 +20,8 @@
     What a profile holds: the scores of a query's positions, and their statistics.
 ``letters``
     PSI-BLAST's numbers of letters.
+``text``
+    Text of such files, compressed or not.
 ``files``
     Reads a profile from a file of any known format, and writes one.
 ``asn1``
@@ -30,6 +32,8 @@
     Hits as a multiple alignment.
 ``hmmer``
     Match emissions of HMMER3's models.
+``logo``
+    A profile as a sequence logo.
 ``query``
     A profile as the query of a search.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from swdual.profiles.frequencies import EPSILON, logarithms, standard_background
 from swdual.profiles.letters import NCBI_X, PLACES, number_as_ncbi
 from swdual.profiles.position_scores import UNSCORED, PositionScores
 from swdual.sequences.alphabet import INVALID, PROTEIN
+
+logger = logging.getLogger("swdual")
 
 OPENING = "Last position-specific scoring matrix computed"
 """How the first line that is not blank begins."""
@@ -138,6 +141,13 @@ def read_ascii(text: str, path: str | os.PathLike[str]) -> PositionScores:
                 raise _error("lambda is not a number", path, number) from error
     if not rows:
         raise _error("there are no positions", path, None)
+    if lambda_ is None:
+        logger.warning(
+            "%s: there is no line 'PSI Gapped' behind position %d; if the file was cut, write it "
+            "again; the matrix is taken for BLOSUM62",
+            os.fspath(path),
+            len(rows),
+        )
     codes = PROTEIN.encode("".join(letters))
     if len(codes) != len(rows) or bytes([INVALID]) in codes:
         raise _error("a position has no residue of a protein", path, None)
@@ -161,4 +171,8 @@ def _read_scores(words: list[str], path: Any, line: int) -> list[int]:
 
 
 def _error(message: str, path: str | os.PathLike[str], line: int | None) -> InputError:
-    return InputError(f"not an ASCII PSSM of PSI-BLAST: {message}", file=path, line=line)
+    return InputError(
+        f"not an ASCII PSSM of PSI-BLAST: {message}; write it again with psiblast -out_ascii_pssm",
+        file=path,
+        line=line,
+    )

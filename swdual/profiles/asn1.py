@@ -21,7 +21,7 @@ from swdual.io.text import quote
 from swdual.profiles.letters import NCBI_LETTERS, number_as_ncbi, order_as_ncbi, order_by_code
 from swdual.profiles.position_scores import UNSCORED, PositionScores, lowest_score
 from swdual.sequences.alphabet import INVALID, PROTEIN
-from swdual.sequences.matrices import MAX_MATRIX_SCORE
+from swdual.sequences.matrices import MAX_MATRIX_SCORE, names
 from swdual.statistics.karlin_altschul import KarlinAltschul
 
 MIN_NCBI_LETTERS = 26
@@ -38,6 +38,11 @@ DIGITS = 15
 _HEX_WIDTH = 76
 
 
+_REMEDY = "write it again with psiblast -out_pssm"
+
+_KINDS = {int: "a whole number", np.ndarray: "a list of numbers", bytes: "hexadecimal digits"}
+"""What messages call the values that are expected; others are words."""
+
 _TOKEN = re.compile(
     r"""
     \s+
@@ -50,9 +55,9 @@ _TOKEN = re.compile(
   | (?P<hex>'[0-9A-Fa-f\s]*'H)
   | (?P<sign>::=|[{},])
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
-_REAL = re.compile(r"\{\s*(-?\d+)\s*,\s*10\s*,\s*(-?\d+)\s*\}")
+_REAL = re.compile(r"\{\s*(-?\d+)\s*,\s*10\s*,\s*(-?\d+)\s*\}", re.ASCII)
 
 
 class _Text:
@@ -70,14 +75,18 @@ class _Text:
 
     def error(self, message: str, at: int | None = None) -> InputError:
         line = self.text.count("\n", 0, self._start if at is None else at) + 1
-        return InputError(f"not a PSSM of PSI-BLAST: {message}", file=self.path, line=line)
+        return _error(message, self.path, line)
+
+    def _found(self) -> str:
+        """Return the token for messages."""
+        return self._value if self._kind == "end" else quote(self._value)
 
     def _next(self) -> None:
         """Go to the next token."""
         while True:
             self._start = self._at
             if self._at == len(self.text):
-                self._kind, self._value = "end", "end of file"
+                self._kind, self._value = "end", "the end of the file"
                 return
             match = _TOKEN.match(self.text, self._at)
             if match is None:
@@ -90,7 +99,7 @@ class _Text:
     def take(self, expected: str) -> None:
         """Go past a token."""
         if self._value != expected:
-            raise self.error(f"expected {expected!r}, found {quote(self._value)}")
+            raise self.error(f"expected {expected!r}, found {self._found()}")
         self._next()
 
     def value(self, depth: int = 0) -> Any:
@@ -101,7 +110,7 @@ class _Text:
         if text == "{":
             return self._members(depth)
         if kind in ("sign", "end"):
-            raise self.error(f"expected a value, found {quote(text)}")
+            raise self.error(f"expected a value, found {self._found()}")
         self._next()
         if kind == "name":
             ends = text in ("TRUE", "FALSE") or self._value in (",", "}") or self._kind == "end"
@@ -160,21 +169,29 @@ def read_asn1(text: str, path: str | os.PathLike[str]) -> PositionScores:
     parser = _Text(text, os.fspath(path))
     parser.take(OPENING)
     parser.take("::=")
-    return _Content(parser.value(), parser.path).profile()
+    return _Content(parser.value(), parser).profile()
+
+
+def _error(message: str, path: str, line: int | None) -> InputError:
+    return InputError(f"not a PSSM of PSI-BLAST: {message}; {_REMEDY}", file=path, line=line)
 
 
 class _Content:
     """The values of a file."""
 
-    def __init__(self, values: Any, path: str) -> None:
-        self.path = path
+    def __init__(self, values: Any, parser: _Text) -> None:
+        self.path = parser.path
+        self._text = parser.text
         self.root = values
         self.length = self.find(int, "pssm", "numColumns")
         self.rows = self.find(int, "pssm", "numRows")
         self.by_row = self.find(str, "pssm", "byRow", default="FALSE") == "TRUE"
 
-    def error(self, message: str) -> InputError:
-        return InputError(f"not a PSSM of PSI-BLAST: {message}", file=self.path)
+    def error(self, message: str, name: str = "") -> InputError:
+        """Return an error; the line is where a name is first."""
+        found = re.search(rf"\b{name}\b", self._text) if name else None
+        line = self._text.count("\n", 0, found.start()) + 1 if found else None
+        return _error(message, self.path, line)
 
     def find(self, kind: type, *names: str, default: Any = ...) -> Any:
         """Return the value at the end of these names."""
@@ -186,7 +203,7 @@ class _Content:
                     raise self.error(f"there is no {' '.join(names)}")
                 return default
         if not isinstance(value, kind):
-            raise self.error(f"{' '.join(names)} is not as expected")
+            raise self.error(f"{' '.join(names)} is not {_KINDS.get(kind, 'a word')}", names[-1])
         return value
 
     def profile(self) -> PositionScores:
@@ -203,6 +220,11 @@ class _Content:
         frequencies = self.frequencies("freqRatios")
         observations = self.column("numIndeptObsr")
         matrix = self.find(str, "params", "rpsdbparams", "matrixName", default="BLOSUM62")
+        if matrix.upper() not in names():
+            raise self.error(
+                f"matrixName is {quote(matrix)}, which is none of {', '.join(names())}",
+                "matrixName",
+            )
         gaps = (
             self.find(int, "params", "rpsdbparams", "gapOpen", default=11),
             self.find(int, "params", "rpsdbparams", "gapExtend", default=1),
@@ -220,7 +242,7 @@ class _Content:
             scheme = choose_scheme(matrix, *gaps)
             return score_frequencies(title, codes, frequencies, scheme, observations)
         if scores.dtype != np.int64 or scores.min() < UNSCORED or scores.max() > MAX_MATRIX_SCORE:
-            raise self.error(f"scores must be whole numbers within +-{MAX_MATRIX_SCORE}")
+            raise self.error(f"scores must be whole numbers within +-{MAX_MATRIX_SCORE}", "scores")
         return PositionScores(
             title,
             codes,
@@ -269,7 +291,8 @@ class _Content:
             return None
         if values.shape != (self.rows * self.length,):
             raise self.error(
-                f"{names[-1]} has {len(values)} numbers; expected {self.rows} x {self.length}"
+                f"{names[-1]} has {len(values)} numbers; expected {self.rows} x {self.length}",
+                names[-1],
             )
         shape = (self.rows, self.length) if self.by_row else (self.length, self.rows)
         table = values.reshape(shape)
@@ -281,13 +304,13 @@ class _Content:
         if table is None:
             return None
         if (table < 0).any():
-            raise self.error(f"{name} has a negative number")
+            raise self.error(f"{name} has a negative number", name)
         return order_by_code(table.astype(np.float64), 0.0)
 
     def column(self, name: str) -> NDArray[np.float64] | None:
         values = self.find(np.ndarray, "pssm", "intermediateData", name, default=None)
         if values is not None and values.shape != (self.length,):
-            raise self.error(f"{name} has {len(values)} numbers; expected {self.length}")
+            raise self.error(f"{name} has {len(values)} numbers; expected {self.length}", name)
         found: NDArray[np.float64] | None = values
         return found
 
@@ -298,10 +321,10 @@ class _Content:
         """Return a real number, which is a list of mantissa, base and exponent."""
         parts = self.find(np.ndarray, *names)
         if parts.shape != (3,) or parts[1] != 10:
-            raise self.error(f"{names[-1]} is not a number in base 10")
+            raise self.error(f"{names[-1]} is not a number in base 10", names[-1])
         value = float(f"{parts[0]}e{parts[2]}")
         if not 0.0 < value < math.inf:
-            raise self.error(f"{names[-1]} is not positive")
+            raise self.error(f"{names[-1]} is not positive", names[-1])
         return value
 
 

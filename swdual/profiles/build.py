@@ -8,24 +8,35 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.composition.tables import find_tables, is_adjustable
-from swdual.errors import InputError
+from swdual.composition.positions import PositionTables
+from swdual.composition.tables import AMINO_ACIDS, FORBIDDEN, SCALE, find_tables, is_adjustable
+from swdual.errors import InputError, StatisticsUnavailable
 from swdual.io.text import quote
-from swdual.profiles.frequencies import ColumnFrequencies, estimate
+from swdual.profiles.frequencies import (
+    EPSILON,
+    ColumnFrequencies,
+    estimate,
+    logarithms,
+    standard_background,
+)
 from swdual.profiles.letters import (
     LETTERS,
     NCBI_EMPTY,
     NCBI_GAP,
     NCBI_X,
+    PLACES,
     number_as_ncbi,
     order_as_ncbi,
     order_by_code,
 )
 from swdual.profiles.position_scores import UNSCORED, PositionScores, lowest_score
+from swdual.profiles.rows import seed_rows
 from swdual.profiles.scaling import (
+    FINE,
     compute_fine_scores,
     find_gapped,
     find_ungapped,
+    round_half_away,
     round_scores,
     scale_scores,
 )
@@ -39,8 +50,6 @@ from swdual.statistics.parameters import gapped
 MAX_ROUNDING = 5e-5
 """How far a lambda of four decimals is from the exact one."""
 
-_O_AS_X = bytes.maketrans(PROTEIN.encode("O"), PROTEIN.encode("X"))
-
 
 def build_scores(
     title: str,
@@ -49,13 +58,17 @@ def build_scores(
     scheme: ScoringScheme,
     pseudocount: int = 0,
     left_out: NDArray[np.bool_] | None = None,
+    *,
+    ignores_query: bool = False,
+    query_seed: bool = False,
+    min_block_width: int = 0,
 ) -> PositionScores:
     """Return the profile of a query and rows that are aligned with it.
 
     Parameters
     ----------
     title, codes
-        Header line and residue codes of the query; O becomes X, as in PSI-BLAST.
+        Header line and residue codes of the query.
     rows
         (n, L) uint8: the residue that each row has in each column of the query, `GAP` or `EMPTY`
         (`swdual.profiles.letters`). Gaps at an end count as not aligned. The best row comes first.
@@ -65,6 +78,13 @@ def build_scores(
         Pseudocounts of every column; 0 has them depend on the column.
     left_out
         (L,) the columns in which the query is no row; None if it is one in all.
+    ignores_query
+        Whether the query is no row in any column; its X are columns like others then.
+    query_seed
+        Whether rows have the query's residues where they have none: see `seed_rows`. This is before
+        similar rows are removed.
+    min_block_width
+        Rows are weighted over blocks of at least so many columns.
 
     Raises
     ------
@@ -78,10 +98,15 @@ def build_scores(
             f"rows of a profile: expected {len(codes)} columns, one for each residue of the query; "
             f"found shape {rows.shape}"
         )
+    require_profiles(scheme)
     tables = find_tables(scheme)
-    codes = codes.translate(_O_AS_X)
     query = number_as_ncbi(codes)
-    columns = weigh(query, clear_ends(number_as_ncbi(rows)), left_out)
+    if query_seed:
+        rows = seed_rows(codes, rows)
+    aligned = clear_ends(number_as_ncbi(rows))
+    columns = weigh(query, aligned, left_out, min_block_width, ignores_query=ignores_query)
+    if ignores_query:
+        query = np.full_like(query, NCBI_EMPTY)
     found = estimate(query, columns, tables, pseudocount)
     frequencies = order_by_code(found.frequencies, 0.0)
     return replace(
@@ -96,7 +121,7 @@ def _compare_with_pseudocounts(
 ) -> NDArray[np.float64]:
     """Return the relative weight of real matches without gaps to pseudocounts."""
     unknown = np.concatenate([[0], np.cumsum(query == NCBI_X)])
-    informative = np.flatnonzero((query != NCBI_X) & (columns.rows > 1))
+    informative = np.flatnonzero((query != NCBI_X) & columns.informative)
     left, right = columns.left[informative], columns.right[informative]
     sizes = right - left + 1 - (unknown[right + 1] - unknown[left])
     compared = np.zeros(len(query))
@@ -134,6 +159,7 @@ def score_frequencies(
         If there are no residue frequencies for the matrix, no parameters for the gap penalties, or
         E-values are undefined.
     """
+    require_profiles(scheme)
     tables = find_tables(scheme)
     query = number_as_ncbi(codes)
     fine = compute_fine_scores(query, order_as_ncbi(frequencies, 0.0), tables)
@@ -225,6 +251,44 @@ def find_unscaled(profile: PositionScores) -> KarlinAltschul:
     return round_scores(query, fine).parameters
 
 
+def tabulate_positions(profile: PositionScores) -> tuple[PositionTables, KarlinAltschul]:
+    """Return what a profile's scores are adjusted from, and the statistics that belong to them.
+
+    Parameters
+    ----------
+    profile
+        A profile with frequencies.
+
+    Returns
+    -------
+    The tables, and lambda, K and H without gaps of the scores before they were scaled.
+
+    Raises
+    ------
+    InputError
+        If the frequencies are unknown.
+    """
+    query, fine = _fine_scores(profile)
+    assert profile.frequencies is not None
+    tables = find_tables(choose_scheme(profile.matrix, profile.gap_open, profile.gap_extend))
+    unscaled = round_scores(query, fine).parameters
+    letters, background = np.frombuffer(profile.codes, np.uint8), standard_background()[PLACES]
+    ratios = tables.ratios[letters]
+    frequencies = profile.frequencies[:, :AMINO_ACIDS]
+    known = (background[letters] > EPSILON)[:, None] & (frequencies > EPSILON)
+    own = frequencies / background[:AMINO_ACIDS]
+    ratios[:, :AMINO_ACIDS] = np.where(known, own, ratios[:, :AMINO_ACIDS])
+    scores = np.full(profile.scores.shape, float(FORBIDDEN))
+    scored = np.flatnonzero(ratios > 0)
+    places = np.unravel_index(scored, ratios.shape)
+    scores[places] = SCALE / unscaled.lambda_ * logarithms(ratios[places])
+    start = np.where(
+        fine == UNSCORED, FORBIDDEN, round_half_away(fine.astype(np.float64) * (SCALE / FINE))
+    )
+    ordered = order_by_code(start.astype(np.int32), FORBIDDEN)
+    return PositionTables(profile.scores, scores, ordered, unscaled.lambda_), unscaled
+
+
 def _fine_scores(profile: PositionScores) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     if profile.frequencies is None:
         raise InputError(
@@ -240,6 +304,35 @@ def _fine_scores(profile: PositionScores) -> tuple[NDArray[np.uint8], NDArray[np
 def _plain(scheme: ScoringScheme) -> KarlinAltschul:
     parameters = gapped(scheme)
     return KarlinAltschul(parameters.lambda_, parameters.K, parameters.H)
+
+
+def require_profiles(scheme: ScoringScheme) -> None:
+    """Check that profiles can be made with a scoring scheme.
+
+    Parameters
+    ----------
+    scheme
+        Substitution matrix and gap penalties.
+
+    Raises
+    ------
+    StatisticsUnavailable
+        If there are no residue frequencies for the matrix, or no parameters for the gap penalties.
+    """
+    try:
+        find_tables(scheme)
+    except StatisticsUnavailable as error:
+        raise StatisticsUnavailable(
+            f"profiles need the residue frequencies of a matrix, and there are none for "
+            f"{scheme.matrix.name}; use BLOSUM62 or another matrix of NCBI's"
+        ) from error
+    try:
+        gapped(scheme)
+    except StatisticsUnavailable as error:
+        raise StatisticsUnavailable(
+            f"profiles need tabled E-value parameters, and {scheme.matrix.name} has none for gap "
+            f"penalties {scheme.gap_open}/{scheme.gap_extend} (open/extend); leave them out"
+        ) from error
 
 
 def clear_ends(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from swdual.errors import InputError
-from swdual.io.input import read_small
 from swdual.io.output import replace_file
 from swdual.profiles import ascii_pssm, asn1, hmmer
 from swdual.profiles.position_scores import PositionScores
+from swdual.profiles.text import read_text
 from swdual.registry import unknown
 
 MAX_PROFILE_BYTES = 1 << 28
@@ -29,14 +29,14 @@ READERS: dict[str, Callable[[str, str | os.PathLike[str]], PositionScores]] = {
 
 def read_scores(path: str | os.PathLike[str]) -> PositionScores:
     """Return what a file says of a profile. See `swdual.profiles.read_profile`."""
-    text = read_small(path, MAX_PROFILE_BYTES).decode(errors="replace")
+    text = read_text(path, MAX_PROFILE_BYTES)
     head = text[:HEAD].lstrip()
     for opening, read in READERS.items():
         if head.startswith(opening):
             return read(text, path)
     raise InputError(
         "not a profile; expected ASN.1 text (psiblast -out_pssm), an ASCII PSSM "
-        "(psiblast -out_ascii_pssm), or a model of HMMER3",
+        "(psiblast -out_ascii_pssm), or a model of HMMER3; `from_msa` reads a multiple alignment",
         file=path,
     )
 

@@ -89,7 +89,7 @@ def estimate(
         Pseudocounts of every column; 0 has them depend on the column.
     """
     known = query != NCBI_X
-    weights = _spread_gaps(columns.frequencies, known & (columns.rows > 1))
+    weights = _spread_gaps(columns.frequencies, known & columns.informative)
     observations = np.where(known, count_observations(columns, tables), 0.0)
     if pseudocount:
         pseudocounts = np.where(known, float(pseudocount), 0.0)
@@ -136,7 +136,6 @@ def count_observations(columns: ColumnWeights, tables: CompositionTables) -> NDA
     They are as many as random letters would have, on average, as many distinct ones as the half of
     the block's columns that has the most of them.
     """
-    aligned = columns.rows > 1
     half = np.maximum(1, (columns.right - columns.left + 2) // 2)
     counts = np.arange(MAX_DISTINCT, -1, -1)
     reached = np.minimum(np.cumsum(columns.distinct[:, ::-1], axis=1), half[:, None])
@@ -148,7 +147,7 @@ def count_observations(columns: ColumnWeights, tables: CompositionTables) -> NDA
     at = expected[np.minimum(above, MAX_OBSERVATIONS - 1)]
     found = np.where(above == MAX_OBSERVATIONS, above, above - (at - distinct) / (at - below))
     found = np.maximum(0.0, np.minimum(found, columns.rows) - 1.0)
-    observations: NDArray[np.float64] = np.where(aligned, found, 0.0)
+    observations: NDArray[np.float64] = np.where(columns.informative, found, 0.0)
     return observations
 
 

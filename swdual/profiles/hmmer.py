@@ -91,4 +91,6 @@ def _probability(word: str, path: str | os.PathLike[str], line: int) -> float:
 
 
 def _error(message: str, path: str | os.PathLike[str], line: int | None) -> InputError:
-    return InputError(f"not a model of HMMER3: {message}", file=path, line=line)
+    return InputError(
+        f"not a model of HMMER3: {message}; write it again with hmmbuild", file=path, line=line
+    )

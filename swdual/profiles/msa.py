@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.input import read_small
 from swdual.io.text import pluralize, quote
 from swdual.profiles.letters import EMPTY, GAP
 from swdual.profiles.rows import read_row
+from swdual.profiles.text import read_text
 from swdual.sequences.alphabet import INVALID
 
 MAX_MSA_BYTES = 1 << 30
@@ -28,7 +28,7 @@ _CLUSTAL = re.compile(r"(CLUSTAL|MUSCLE|PROBCONS|Kalign|MAFFT|T-COFFEE)", re.IGN
 
 @dataclass(frozen=True, eq=False)
 class Msa:
-    """A multiple alignment by the columns of its query, which is the first sequence.
+    """A multiple alignment by the columns of its query.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class _Row:
     text: list[str]
 
 
-def read_msa(path: str | os.PathLike[str]) -> Msa:
-    """Return the multiple alignment in a file. Its first sequence is the query.
+def read_msa(path: str | os.PathLike[str], master: int = 1) -> Msa:
+    """Return the multiple alignment in a file.
 
     Columns where the query has a gap are left out. Gaps at the ends of a row, and those of 10
     columns or more, count as not aligned.
@@ -65,14 +65,16 @@ def read_msa(path: str | os.PathLike[str]) -> Msa:
     ----------
     path
         The file: Stockholm, Clustal, aligned FASTA or a3m. The content tells the format.
+    master
+        The number of the sequence that is the query, from 1. It changes places with the first one.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is in no such format, or its rows are of different lengths.
+        If the file cannot be read, is in no such format, has no such sequence, or its rows are of
+        different lengths.
     """
-    text = read_small(path, MAX_MSA_BYTES).decode(errors="replace").replace("\r\n", "\n")
-    lines = text.split("\n")
+    lines = read_text(path, MAX_MSA_BYTES).replace("\r\n", "\n").split("\n")
     head = next((line for line in lines if line.strip()), "")
     if head.startswith(">"):
         rows, may_insert = _read_fasta(lines), True
@@ -82,11 +84,19 @@ def read_msa(path: str | os.PathLike[str]) -> Msa:
         rows, may_insert = _read_blocks(lines, _clustal, path), False
     else:
         raise InputError(
-            "not a multiple alignment; expected Stockholm, Clustal, aligned FASTA or a3m", file=path
+            "not a multiple alignment; expected Stockholm, Clustal, aligned FASTA or a3m; "
+            "`read_profile` reads a profile",
+            file=path,
         )
     if not rows:
         raise InputError("the multiple alignment has no sequences", file=path)
-    return _align(rows, path, may_insert=may_insert)
+    if not (isinstance(master, int | np.integer) and 1 <= master <= len(rows)):
+        count = pluralize(len(rows), "sequence", "sequences")
+        raise InputError(
+            f"`master` is {master}, but the file has {count}; give the number of one, from 1",
+            file=path,
+        )
+    return _align(rows, master - 1, path, may_insert=may_insert)
 
 
 def _read_fasta(lines: list[str]) -> list[_Row]:
@@ -117,26 +127,45 @@ def _read_blocks(
 ) -> list[_Row]:
     """Return the rows of a file that has them in blocks of lines, each with the row's name."""
     rows: dict[str, _Row] = {}
+    ended = False
     for number, line in enumerate(lines, start=1):
-        if line.startswith("//"):
-            break
+        if ended and line.startswith("# STOCKHOLM"):
+            raise InputError(
+                "the file has several multiple alignments; take one out with esl-afetch",
+                file=path,
+                line=number,
+            )
+        ended = ended or line.startswith("//")
+        if ended:
+            continue
         words = parse(line)
         if not words:
             continue
         if len(words) != 2:
-            raise InputError("expected a name and a row of residues", file=path, line=number)
+            raise InputError(
+                "expected a name and a row of residues; write the file again",
+                file=path,
+                line=number,
+            )
         name, text = words
         rows.setdefault(name, _Row(name, number, [])).text.append(text)
     return list(rows.values())
 
 
-def _align(rows: list[_Row], path: str | os.PathLike[str], *, may_insert: bool) -> Msa:
-    """Return rows by the columns of the first one."""
+def _align(rows: list[_Row], master: int, path: str | os.PathLike[str], *, may_insert: bool) -> Msa:
+    """Return rows by the columns of one of them."""
     texts = ["".join(row.text) for row in rows]
     # Aligned FASTA has rows of one length. In a3m, insertions are in lower case, and nothing is
     # where the other rows have none.
     if may_insert and len({*map(len, texts)}) > 1:
         texts = [_INSERTIONS.sub("", text) for text in texts]
+        if len(texts[master]) != len("".join(rows[master].text).replace(".", "")):
+            raise InputError(
+                f"row {quote(rows[master].title)} is the query, but has insertions (a3m: letters "
+                "in lower case); write aligned FASTA, with rows of one length",
+                file=path,
+                line=rows[master].line,
+            )
     width = len(texts[0])
     coded = []
     for row, text in zip(rows, texts, strict=True):
@@ -156,10 +185,17 @@ def _align(rows: list[_Row], path: str | os.PathLike[str], *, may_insert: bool) 
                 line=row.line,
             )
         coded.append(codes)
+    order = [*range(len(rows))]
+    order[0], order[master] = order[master], order[0]
+    rows, texts, coded = ([each[k] for k in order] for each in (rows, texts, coded))
     table = np.frombuffer(b"".join(coded), np.uint8).reshape(len(rows), width)
     columns = table[0] != GAP
     if not columns.any():
-        raise InputError("the first sequence has no residues", file=path, line=rows[0].line)
+        raise InputError(
+            f"row {quote(rows[0].title)} is the query, but has no residues",
+            file=path,
+            line=rows[0].line,
+        )
     letters = np.frombuffer(texts[0].encode("latin-1"), np.uint8)[columns]
     left_out = (letters >= ord("a")) & (letters <= ord("z"))
     query = table[0, columns].tobytes()

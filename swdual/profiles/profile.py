@@ -6,16 +6,26 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.profiles.build import build_scores, choose_scheme, find_unscaled
+from swdual.errors import StatisticsUnavailable
+from swdual.profiles.build import (
+    build_scores,
+    choose_scheme,
+    find_unscaled,
+    require_profiles,
+)
 from swdual.profiles.files import read_scores, write_scores
 from swdual.profiles.msa import read_msa
 from swdual.profiles.position_scores import PositionScores
-from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows
+from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows, replace_o
 from swdual.statistics.karlin_altschul import KarlinAltschul
+
+if TYPE_CHECKING:
+    import matplotlib.figure
 
 INCLUSION = 0.002
 """Hits with a smaller E-value take part in a profile: psiblast's -inclusion_ethresh."""
@@ -44,6 +54,8 @@ class Profile(PositionScores):
         gap_open: int | None = None,
         gap_extend: int | None = None,
         pseudocount: int = 0,
+        query_seed: bool = False,
+        min_block_width: int = 0,
     ) -> Profile:
         """Return the profile of a query and the rows that are aligned with it, as PSI-BLAST has it.
 
@@ -64,6 +76,12 @@ class Profile(PositionScores):
             Gap penalties that the statistics belong to; by default those of the matrix.
         pseudocount
             Pseudocounts of every position; 0 has them depend on the position.
+        query_seed
+            Whether rows have the query's residues at gaps and where they are not aligned, as in
+            psisearch2: the next search then extends fewer alignments beyond what is homologous.
+        min_block_width
+            Weights of rows come from at least so many columns around a position, as in
+            PSI-BLASTexB, which has 25; 0 leaves blocks as narrow as PSI-BLAST has them.
 
         Raises
         ------
@@ -80,11 +98,26 @@ class Profile(PositionScores):
         if not isinstance(rows, np.ndarray):
             rows = read_rows(rows, len(codes))
         scheme = choose_scheme(matrix, gap_open, gap_extend)
-        return Profile.of(build_scores(title, codes, rows, scheme, pseudocount))
+        return Profile.of(
+            build_scores(
+                title,
+                replace_o(codes),
+                rows,
+                scheme,
+                pseudocount,
+                query_seed=query_seed,
+                min_block_width=min_block_width,
+            )
+        )
 
     @staticmethod
     def from_hits(
-        result: QueryHits, *, inclusion: float = INCLUSION, pseudocount: int = 0
+        result: QueryHits,
+        *,
+        inclusion: float = INCLUSION,
+        pseudocount: int = 0,
+        query_seed: bool = False,
+        min_block_width: int = 0,
     ) -> Profile:
         """Return the profile of a query and its hits, as PSI-BLAST makes it after a search.
 
@@ -95,8 +128,8 @@ class Profile(PositionScores):
             they are.
         inclusion
             Hits with an E-value below this take part.
-        pseudocount
-            Pseudocounts of every position; 0 has them depend on the position.
+        pseudocount, query_seed, min_block_width
+            As for `from_alignments`.
 
         Raises
         ------
@@ -105,42 +138,73 @@ class Profile(PositionScores):
         """
         rows = place_hits(result, inclusion)
         query = result.query
+        codes = replace_o(query.unmasked)
         scheme = result.params.scheme
-        return Profile.of(build_scores(query.title, query.unmasked, rows, scheme, pseudocount))
+        return Profile.of(
+            build_scores(
+                query.title,
+                codes,
+                rows,
+                scheme,
+                pseudocount,
+                query_seed=query_seed,
+                min_block_width=min_block_width,
+            )
+        )
 
     @staticmethod
     def from_msa(
         path: str | os.PathLike[str],
         *,
+        master: int = 1,
+        ignore_master: bool = False,
         matrix: str = "BLOSUM62",
         gap_open: int | None = None,
         gap_extend: int | None = None,
         pseudocount: int = 0,
+        min_block_width: int = 0,
     ) -> Profile:
         """Return the profile of a multiple alignment, as PSI-BLAST makes it with -in_msa.
 
         Parameters
         ----------
         path
-            The file: Stockholm, Clustal, aligned FASTA or a3m. The content tells the format. The
-            first sequence is the query; columns where it has a gap are left out. Gaps at the ends
-            of a row, and those of 10 columns or more, count as not aligned. Where the query is in
-            lower case, it does not count itself.
-        matrix, gap_open, gap_extend, pseudocount
+            The file: Stockholm, Clustal, aligned FASTA or a3m. The content tells the format.
+            Columns where the query has a gap are left out. Gaps at the ends of a row, and those of
+            10 columns or more, count as not aligned. Where the query is in lower case, it does not
+            count itself.
+        master
+            The number of the sequence that is the query, from 1 (-msa_master_idx).
+        ignore_master
+            Whether the query does not count itself in any column (-ignore_msa_master).
+        matrix, gap_open, gap_extend, pseudocount, min_block_width
             As for `from_alignments`.
 
         Raises
         ------
         InputError
-            If the file cannot be read, or is no multiple alignment of proteins.
+            If the file cannot be read, is no multiple alignment of proteins, or has no such
+            sequence.
         StatisticsUnavailable
             If the matrix or the gap penalties are not tabled, or E-values are undefined.
         """
-        msa = read_msa(path)
+        msa = read_msa(path, master)
         scheme = choose_scheme(matrix, gap_open, gap_extend)
-        return Profile.of(
-            build_scores(msa.title, msa.codes, msa.rows, scheme, pseudocount, msa.left_out)
-        )
+        require_profiles(scheme)
+        try:
+            scores = build_scores(
+                msa.title,
+                msa.codes,
+                msa.rows,
+                scheme,
+                pseudocount,
+                msa.left_out,
+                ignores_query=ignore_master,
+                min_block_width=min_block_width,
+            )
+        except StatisticsUnavailable as error:
+            raise StatisticsUnavailable(error.message, file=path) from error
+        return Profile.of(scores)
 
     @cached_property
     def unscaled(self) -> KarlinAltschul:
@@ -179,6 +243,34 @@ class Profile(PositionScores):
             If the file cannot be written, or is there already.
         """
         write_scores(self, path, format, force=force)
+
+    def plot(
+        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
+    ) -> matplotlib.figure.Figure | None:
+        """Draw a sequence logo: into a file (SVG, PNG, PDF), or return the figure.
+
+        The letters of a position are as high together as its information in bits, relative to the
+        frequencies of residues in proteins, and each as its part in the frequencies. Positions
+        without frequencies have those that their scores imply; they are pale if others have
+        frequencies. Colours tell the chemistry of the amino acids.
+
+        Parameters
+        ----------
+        path
+            A file; without it the figure is returned.
+        force
+            Whether a file that is there is replaced.
+
+        Raises
+        ------
+        InputError, OutputError
+            If the name of the file has another ending, matplotlib is missing, or the file cannot be
+            written.
+        """
+        from swdual.planning.gantt import draw_or_save
+        from swdual.profiles.logo import draw_logo
+
+        return draw_or_save(lambda: draw_logo(self), path, force=force)
 
 
 def read_profile(path: str | os.PathLike[str]) -> Profile:

@@ -23,6 +23,7 @@ MIN_LOG_EVALUE = math.log(1e-180)
 _READ = bytearray(PROTEIN.encoding)
 for _letter, _code in (("-", GAP), (".", GAP), (" ", EMPTY)):
     _READ[ord(_letter)] = _code
+_O_AS_X = bytes.maketrans(PROTEIN.encode("O"), PROTEIN.encode("X"))
 _SHOWN = bytearray(PROTEIN.decoding)
 _SHOWN[GAP], _SHOWN[EMPTY] = ord("-"), ord("-")
 
@@ -98,6 +99,11 @@ def read_query(text: str) -> bytes:
         letter = quote(text[codes.index(INVALID)])
         raise InputError(f"the query has {letter}, which is no residue of a protein")
     return codes
+
+
+def replace_o(codes: bytes) -> bytes:
+    """Return the codes of a query with X for O, as PSI-BLAST has it in searches."""
+    return codes.translate(_O_AS_X)
 
 
 def read_row(text: str) -> bytes:
@@ -184,6 +190,24 @@ def place_alignments(
         np.repeat(query_at[shown], sizes) + steps,
     ] = letters
     return rows
+
+
+def seed_rows(codes: bytes, rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return rows with the query's residues at gaps and where they are not aligned.
+
+    So psisearch2 --query_seed does (Pearson, Li and Lopez 2017, Nucleic Acids Research 45, e46):
+    residues of the query hold alignments of the next round back from regions that are not
+    homologous.
+
+    Parameters
+    ----------
+    codes
+        (L,) residue codes of the query.
+    rows
+        (n, L) residue codes, `GAP` or `EMPTY`.
+    """
+    query = np.frombuffer(codes, np.uint8)
+    return np.where((rows == GAP) | (rows == EMPTY), query, rows)
 
 
 def place_hits(result: QueryHits, inclusion: float) -> NDArray[np.uint8]:

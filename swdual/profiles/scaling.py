@@ -77,7 +77,7 @@ def compute_fine_scores(
     ratios = np.zeros(frequencies.shape)
     ratios[:, used] = frequencies[:, used] / background[used]
     scored = ratios != 0.0
-    fine[scored] = _round(FINE * (logarithms(ratios[scored]) / lambda_))
+    fine[scored] = round_half_away(FINE * (logarithms(ratios[scored]) / lambda_))
     plain = order_as_ncbi(load(tables.name).scores.astype(np.int32), UNSCORED)
     letters = _swdual_codes(query)
     for letter in (NCBI_X, _NCBI_STOP):
@@ -112,7 +112,7 @@ def scale_scores(
 
     def is_above(factor: float) -> bool:
         """Return whether lambda is too large, so that scores must grow."""
-        return find_lambda(_round(factor * occurring / FINE), weights) > goal
+        return find_lambda(round_half_away(factor * occurring / FINE), weights) > goal
 
     # Larger scores have a smaller lambda. The distance from 1 doubles until the goal is passed.
     grow = is_above(1.0)
@@ -135,7 +135,9 @@ def round_scores(query: NDArray[np.uint8], fine: NDArray[np.int32]) -> ScaledSco
 
 
 def _finish(query: NDArray[np.uint8], fine: NDArray[np.int32], factor: float) -> ScaledScores:
-    scores = np.where(fine == UNSCORED, UNSCORED, _round(factor * fine / FINE)).astype(np.int32)
+    scores = np.where(fine == UNSCORED, UNSCORED, round_half_away(factor * fine / FINE)).astype(
+        np.int32
+    )
     return ScaledScores(scores, find_ungapped(query, scores))
 
 
@@ -186,7 +188,7 @@ def _weights(length: int) -> NDArray[np.float64]:
     return np.tile(standard_background()[AMINO_ACIDS] / max(length, 1), length)
 
 
-def _round(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def round_half_away(values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the nearest integers; halves go away from zero."""
     return np.trunc(values + np.copysign(0.5, values)).astype(np.int64)
 
@@ -202,5 +204,5 @@ def _matrix_scores(tables: CompositionTables) -> NDArray[np.int32]:
     units = BITS.get(tables.name, 2.0)
     scores = np.full((len(NCBI_LETTERS), len(NCBI_LETTERS)), UNSCORED, np.int32)
     values = FINE * units * logarithms(tables.ratios) / math.log(2)
-    scores[np.ix_(PLACES, PLACES)] = _round(values)
+    scores[np.ix_(PLACES, PLACES)] = round_half_away(values)
     return scores

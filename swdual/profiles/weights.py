@@ -3,7 +3,8 @@
 Near-identical stretches of rows are removed. Each column has a block: the columns that all its rows
 cover. Rows are weighted in it by the method of Henikoff and Henikoff (1994, Journal of Molecular
 Biology 243, 574-578), as PSI-BLAST has it (Altschul et al. 1997, Nucleic Acids Research 25,
-3389-3402). All codes are NCBI's.
+3389-3402). Narrow blocks can be widened, after PSI-BLASTexB (Oda, Lim and Tomii 2017, BMC
+Bioinformatics 18, 288). All codes are NCBI's.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ class ColumnWeights:
         the query has a letter.
     rows
         (L,) int64 rows that are aligned, the query included.
+    informative
+        (L,) whether at least two rows are aligned; one is enough if the query is none.
     left, right
         (L,) int64 first and last column of the block; beyond the ends where only the query is.
     distinct
@@ -51,6 +54,7 @@ class ColumnWeights:
 
     frequencies: NDArray[np.float64]
     rows: NDArray[np.int64]
+    informative: NDArray[np.bool_]
     left: NDArray[np.int64]
     right: NDArray[np.int64]
     distinct: NDArray[np.int64]
@@ -59,7 +63,12 @@ class ColumnWeights:
 
 
 def weigh(
-    query: NDArray[np.uint8], rows: NDArray[np.uint8], left_out: NDArray[np.bool_] | None = None
+    query: NDArray[np.uint8],
+    rows: NDArray[np.uint8],
+    left_out: NDArray[np.bool_] | None = None,
+    min_block_width: int = 0,
+    *,
+    ignores_query: bool = False,
 ) -> ColumnWeights:
     """Return the weights of the columns of a multiple alignment.
 
@@ -72,19 +81,31 @@ def weigh(
         gap.
     left_out
         (L,) the columns in which the query is no row; None if it is one in all.
+    min_block_width
+        Blocks of fewer columns are widened: see `widen_blocks`. Where a row of the column is not
+        aligned in its block then, it counts as a gap.
+    ignores_query
+        Whether the query is no row in any column. Stretches that repeat it are removed
+        nevertheless, but for columns of `left_out`.
     """
     length = len(query)
+    min_rows = 1 if ignores_query else 2
     present = np.ones(length, np.uint8) if left_out is None else (~left_out).astype(np.uint8)
     kept = np.ascontiguousarray(rows)[(rows != NCBI_EMPTY).any(axis=1)]
     bounds = np.empty((len(kept), 3), np.int64)
     purge(np.where(present, query, np.uint8(NCBI_EMPTY)), kept, bounds)
     kept = np.concatenate([query[None], kept[(kept != NCBI_EMPTY).any(axis=1)]])
+    if ignores_query:
+        present[:] = 0
     left = np.full(length, -1, np.int64)
     right = np.full(length, length, np.int64)
     find_blocks(kept[1:], left, right)
+    widen_blocks(left, right, min_block_width)
+    counts = np.count_nonzero(kept[1:] != NCBI_EMPTY, axis=0) + present
     found = ColumnWeights(
         np.zeros((length, NCBI_CODES)),
-        np.count_nonzero(kept[1:] != NCBI_EMPTY, axis=0) + present,
+        counts,
+        counts >= min_rows,
         left,
         right,
         np.zeros((length, MAX_DISTINCT + 1), np.int64),
@@ -92,8 +113,10 @@ def weigh(
         np.zeros(length, np.int64),
     )
     weigh_rows(
+        found.informative,
         present,
         np.ascontiguousarray(kept.T),
+        np.ascontiguousarray(np.where(kept == NCBI_EMPTY, np.uint8(NCBI_GAP), kept).T),
         left,
         right,
         np.empty((2, len(kept)), np.int64),
@@ -243,10 +266,32 @@ def find_blocks(rows: NDArray[np.uint8], left: NDArray[np.int64], right: NDArray
                 right[m] = min(right[m], k - 1)
 
 
+def widen_blocks(left: NDArray[np.int64], right: NDArray[np.int64], min_width: int) -> None:
+    """Widen the blocks that are narrower than a number of columns.
+
+    A narrow block reaches half the width, rounded down, to both sides of its column, or as far as
+    it did; it ends with the query. PSI-BLASTexB has 25 columns: 12 on each side. It widens after
+    each row, so that its blocks can depend on the order of the rows; here all rows come first.
+
+    Parameters
+    ----------
+    left, right
+        (L,) first and last column of each block; -1 and L where only the query is. Changed.
+    min_width
+        The number of columns.
+    """
+    narrow = np.flatnonzero((left >= 0) & (right - left + 1 < min_width))
+    half = min_width // 2
+    left[narrow] = np.maximum(0, np.minimum(left[narrow], narrow - half))
+    right[narrow] = np.minimum(len(right) - 1, np.maximum(right[narrow], narrow + half))
+
+
 @native
 def weigh_rows(
+    informative: NDArray[np.bool_],
     present: NDArray[np.uint8],
     columns: NDArray[np.uint8],
+    filled: NDArray[np.uint8],
     left: NDArray[np.int64],
     right: NDArray[np.int64],
     members: NDArray[np.int64],
@@ -261,10 +306,12 @@ def weigh_rows(
 
     Parameters
     ----------
+    informative
+        (L,) the columns to weigh.
     present
         (L,) 1 where the query is a row.
-    columns
-        (L, n) letters, the query's first.
+    columns, filled
+        (L, n) letters, the query's first; the same with gaps where rows are not aligned.
     left, right
         (L,) blocks.
     members, weights, tallies
@@ -281,11 +328,13 @@ def weigh_rows(
             if columns[column, row] != NCBI_EMPTY and (row > 0 or present[column]):
                 members[now, size] = row
                 size += 1
-        same = size == before
+        same = size == before and column > 0
+        if same:
+            same = left[column] == left[column - 1] and right[column] == right[column - 1]
         for k in range(size):
             same = same and members[now, k] == members[then, k]
         before = size
-        if size < 2:
+        if not informative[column]:
             continue
         if same:
             letters[column] = letters[column - 1]
@@ -293,7 +342,7 @@ def weigh_rows(
                 distinct[column, k] = distinct[column - 1, k]
         else:
             letters[column] = weigh_block(
-                columns[left[column] : right[column] + 1],
+                filled[left[column] : right[column] + 1],
                 members[now, :size],
                 tallies,
                 weights[:size],

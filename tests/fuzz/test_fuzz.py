@@ -18,6 +18,7 @@ ROUNDS = {
     "fasta": 500,
     "swf": 1000,
     "matrix": 2000,
+    "profile": 1000,
     "config": 1000,
     "database": 1500,
     "shards": 500,

@@ -190,6 +190,7 @@ def alignments() -> dict[str, Rows]:
         "odd": named(
             maker.with_x(founder, 40, 5), *(maker.with_odd_letters(each, 0.1) for each in related)
         ),
+        "rare": named("OUBZJX".join((founder[:20], founder[26:])), *related[:4]),
         "lower": named(founder[:25].lower() + founder[25:], *edges, related[5]),
         "overlaps": named(
             founder,

@@ -159,6 +159,7 @@ class ProfileRecorder:
         self.scores: list[list[str]] = []
         self.ratios: list[list[str]] = []
         self.statistics: list[list[str]] = []
+        self.seeded: list[list[str]] = []
 
     def psiblast(self, *options: str) -> tuple[str, str]:
         """Return what psiblast prints, and its warnings."""
@@ -254,6 +255,23 @@ class ProfileRecorder:
                 self.cases.append([case, f"alignment {name}", "1", options, "no"])
                 self.keep(case, 1, saved)
 
+                if not suffix:
+                    self.seed(name, [row for _, row in sequences])
+
+    def seed(self, name: str, rows: list[str]) -> None:
+        """Make the profile of a multiple alignment whose gaps have the query's residues."""
+        kept = [place for place, letter in enumerate(rows[0]) if letter != "-"]
+        filled = [
+            "".join(rows[0][k] if row[k] == "-" else row[k] for k in kept).upper() for row in rows
+        ]
+        named = [(f"row{k}", row) for k, row in enumerate(filled)]
+        path = self.recorder.fasta(f"seeded_{name}.fasta", named)
+        saved = self.work / f"seeded_{name}.asn"
+        self.psiblast("-in_msa", str(path), "-out_pssm", str(saved))
+        matrix = read_matrix(saved)
+        for place, (letter, scores) in enumerate(zip(matrix.query, matrix.scores, strict=True), 1):
+            self.seeded.append([name, str(place), letter, *scores])
+
     def write_file(self, name: str, path: Path) -> None:
         """Write a whole file as psiblast wrote it."""
         into = self.recorder.into / f"{name}.gz"
@@ -288,6 +306,11 @@ class ProfileRecorder:
         place = words("case round place letter")
         yield "profile_scores.tsv.gz", rounds, note, [*place, *LETTERS], self.scores
         yield "profile_ratios.tsv.gz", rounds, note, [*place, *RESIDUES], self.ratios
+        seeded = ["psiblast", "-in_msa", "SEEDED", "-db", "TARGETS", "-out_pssm", "PSSM"]
+        note_seeded = "SEEDED is ALIGNMENT in upper case, in the columns of its first row, with the"
+        note_seeded += " residues of that row where others have gaps"
+        columns = ["alignment", "place", "letter", *LETTERS]
+        yield "profile_seeded.tsv.gz", seeded, note_seeded, columns, self.seeded
         columns = ["case", "round", *STATISTICS]
         yield "profile_statistics.tsv.gz", rounds, note, columns, self.statistics
 

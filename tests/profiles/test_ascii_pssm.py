@@ -137,7 +137,7 @@ def test_what_is_no_profile_is_refused(tmp_path):
     (tmp_path / "x").write_text(">q\nMKV\n")
     with pytest.raises(InputError, match=r"not a profile; expected ASN\.1 text"):
         read_profile(tmp_path / "x")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be opened"):
         read_profile(tmp_path / "none")
     found = made("brief")
     with pytest.raises(InputError, match="unknown format of profiles 'txt'"):

@@ -168,6 +168,7 @@ def test_scores_are_computed_where_there_are_none(file):
         ("ncbistdaa '10", "ncbistdaa '0", "odd number of hexadecimal digits"),
         ("ncbistdaa '10", "ncbistdaa 'FF", "the query has the letter '?'"),
         ("PssmWithParameters ::=", "PssmWithParameters =", ":1: not a PSSM"),
+        ("},\n        {", "},\n\x1e{", "unexpected"),
         ("        -32768,\n", "        -99999999999999999999,\n", "a number is too large"),
     ],
 )

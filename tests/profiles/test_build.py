@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 from oracles import profiles as oracle
@@ -14,9 +10,7 @@ from support.profile_tables import (
     alignment,
     by_case,
     figures,
-    included_rows,
-    options_of,
-    sequences,
+    make_profile,
     table,
 )
 
@@ -34,36 +28,17 @@ NUMBERS = {
     **{"lambdaUngapped": ("ungapped", "lambda_"), "kappaUngapped": ("ungapped", "K")},
     **{"hUngapped": ("ungapped", "H"), "lambda": ("gapped", "lambda_"), "kappa": ("gapped", "K")},
 }
-CASES = [
-    (case, number)
-    for case, number in sorted(by_case("profile_scores.tsv.gz"))
-    if not case.endswith(("_third", "_ignored"))
-]
+CASES = sorted(by_case("profile_scores.tsv.gz"))
 
 
-@cache
-def made(case, number):
-    """Return the profile of the alignments that psiblast made one from."""
-    options = options_of(case)
-    query = next(row["query"] for row in table("profile_cases.tsv") if row["case"] == case)
-    if query.startswith("alignment "):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "x.fasta"
-            rows = enumerate(alignment(query.split()[1]))
-            path.write_text("".join(f">row{k}\n{row}\n" for k, row in rows))
-            return Profile.from_msa(path)
-    return Profile.from_alignments(
-        sequences("queries")[query],
-        included_rows(case, number),
-        matrix=options.get("matrix", "BLOSUM62"),
-        pseudocount=int(options.get("pseudocount", 0)),
-    )
+SEEDED = sorted({row["alignment"] for row in table("profile_seeded.tsv.gz")})
+SEEDED.remove("rare")  # its query has O, which is X in a search
 
 
 @pytest.mark.parametrize(("case", "number"), CASES)
 def test_scores_and_statistics_are_psiblasts(case, number):
     """All scores, and lambda, K and H to the 15 digits that it writes."""
-    profile = made(case, number)
+    profile = make_profile(case, number)
     rows = by_case("profile_scores.tsv.gz")[case, number]
     for letter in PROTEIN.letters:
         theirs = [int(row[letter]) for row in rows]
@@ -79,7 +54,7 @@ def test_frequencies_are_psiblasts(case):
     """To the rounding of sums."""
     rows = by_case("profile_ratios.tsv.gz")[case, "1"]
     theirs = [[float(row[letter]) for letter in PROTEIN.letters[:20]] for row in rows]
-    np.testing.assert_allclose(made(case, "1").frequencies[:, :20], theirs, 1e-14, 0)
+    np.testing.assert_allclose(make_profile(case, "1").frequencies[:, :20], theirs, 1e-14, 0)
 
 
 def random_rows(seed):
@@ -106,18 +81,18 @@ def random_rows(seed):
     return ["".join(row) for row in (query, *rows)]
 
 
-@pytest.mark.parametrize("seed", range(100))
-def test_random_rows_have_the_profile_of_the_oracle(seed):
-    """Rows with copies, gaps, X and several stretches."""
+def check_oracle(seed, change=lambda query, row: row, narrowest=0, **options):
+    """Compare the profile of random rows with that of the oracle, which has other rows."""
     query, *rows = random_rows(seed)
     known = figures("BLOSUM62", (11, 1))
+    changed = [change(query, row) for row in rows]
     try:
-        expected = oracle.profile_of_rows([query, *rows], known)
+        expected = oracle.profile_of_rows([query, *changed], known, narrowest=narrowest)
     except oracle.ProfileError:
         with pytest.raises(StatisticsUnavailable):
-            Profile.from_alignments(query, rows)
+            Profile.from_alignments(query, rows, **options)
         return
-    found = Profile.from_alignments(query, rows)
+    found = Profile.from_alignments(query, rows, **options)
     places = [LETTERS.index(letter) for letter in PROTEIN.letters]
     letters = len(PROTEIN.letters)
     np.testing.assert_allclose(
@@ -125,6 +100,88 @@ def test_random_rows_have_the_profile_of_the_oracle(seed):
     )
     assert np.array_equal(found.scores[:, :letters], expected.scores[:, places])
     assert pytest.approx(expected.k, rel=1e-9) == found.gapped.K
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_ignored_query_has_the_profile_of_the_oracle(tmp_path, seed):
+    """Where rows are aligned without it, also one alone, and where it has X."""
+    texts = [row.replace(" ", "-") for row in random_rows(seed)]
+    (tmp_path / "x").write_text("".join(f">r{k}\n{row}\n" for k, row in enumerate(texts)))
+    known = figures("BLOSUM62", (11, 1))
+    try:
+        expected = oracle.profile_of_rows(oracle.alignment_rows(texts), known, query_counts=False)
+    except oracle.ProfileError:
+        with pytest.raises(StatisticsUnavailable):
+            Profile.from_msa(tmp_path / "x", ignore_master=True)
+        return
+    found = Profile.from_msa(tmp_path / "x", ignore_master=True)
+    places = [LETTERS.index(letter) for letter in PROTEIN.letters]
+    letters = len(PROTEIN.letters)
+    np.testing.assert_allclose(
+        found.frequencies[:, :letters], expected.ratios[:, places], 1e-12, 1e-15
+    )
+    assert np.array_equal(found.scores[:, :letters], expected.scores[:, places])
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_rows_have_the_profile_of_the_oracle(seed):
+    """Rows with copies, gaps, X and several stretches."""
+    check_oracle(seed)
+
+
+@pytest.mark.parametrize("seed", range(100, 150))
+def test_seeded_rows_have_the_profile_of_the_oracle(seed):
+    """The query's letters are in them before copies are removed."""
+    check_oracle(seed, oracle.seeded, query_seed=True)
+
+
+@pytest.mark.parametrize("seed", range(150, 230))
+def test_wide_blocks_have_the_profile_of_the_oracle(seed):
+    """Narrower and wider than the query, of even and odd widths."""
+    width = (2, 5, 8, 25)[seed % 4]
+    check_oracle(seed, narrowest=width, min_block_width=width)
+
+
+def test_narrow_blocks_alone_are_widened():
+    """Here, a short row makes them narrow; 0 and 1 leave all as they are."""
+    rows = [NEAR, FAR, " " * 12 + FAR[12:18] + " " * 12]
+    usual = Profile.from_alignments(QUERY, rows)
+    for width in (0, 1, 6):
+        assert Profile.from_alignments(QUERY, rows, min_block_width=width) == usual
+    wider = Profile.from_alignments(QUERY, rows, min_block_width=7)
+    changed = np.flatnonzero((wider.weights != usual.weights).any(axis=1))
+    assert set(changed) == {*range(12, 18)}
+    assert wider != Profile.from_alignments(QUERY, rows, min_block_width=9)
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_seeded_alignments_have_psiblasts_scores(name):
+    """It read the rows with the query's residues in them."""
+    query, *rows = (row.upper() for row in alignment(name))
+    kept = [place for place, letter in enumerate(query) if letter != "-"]
+    query, *rows = ("".join(row[place] for place in kept) for row in (query, *rows))
+    theirs = [row for row in table("profile_seeded.tsv.gz") if row["alignment"] == name]
+    assert query == "".join(row["letter"] for row in theirs)
+    profile = Profile.from_alignments(query, rows, query_seed=True)
+    for place, letter in enumerate(PROTEIN.letters):
+        assert profile.scores[:, place].tolist() == [int(row[letter]) for row in theirs]
+
+
+def test_seeds_are_the_querys_residues():
+    """At gaps and at both ends; a row that is a copy then does not count."""
+    row = f"  {FAR[2:12]}---{FAR[15:-3]}   "
+    full = QUERY[:2] + FAR[2:12] + QUERY[12:15] + FAR[15:-3] + QUERY[-3:]
+    found = Profile.from_alignments(QUERY, [row], query_seed=True)
+    assert found == Profile.from_alignments(QUERY, [full])
+    assert found != Profile.from_alignments(QUERY, [row])
+    copy = f"   {QUERY[3:9]}-{QUERY[10:]}"
+    assert found == Profile.from_alignments(QUERY, [row, copy], query_seed=True)
+    # Two rows of which one part differs are alike for 94 % once the rest is the query's.
+    query = QUERY * 4
+    short, other = (text.ljust(len(query)) for text in (FAR[:12], FAR[:6] + NEAR[6:12]))
+    alone = Profile.from_alignments(query, [short], query_seed=True)
+    assert alone == Profile.from_alignments(query, [short, other], query_seed=True)
+    assert Profile.from_alignments(query, [short]) != Profile.from_alignments(query, [short, other])
 
 
 def test_positions_without_rows_have_the_scores_of_the_matrix():
@@ -222,7 +279,7 @@ def test_the_unscaled_parameters_need_frequencies():
         (InputError, "row 1 of the alignment has '?'", QUERY, ["?" + FAR[1:]], {}),
         (InputError, "expected 30 columns", QUERY, np.zeros((2, 4), np.uint8), {}),
         (MatrixError, "unknown matrix", QUERY, [FAR], {"matrix": "BLOSUM99"}),
-        (StatisticsUnavailable, "no tabled residue", QUERY, [FAR], {"matrix": "VTML200"}),
+        (StatisticsUnavailable, "none for VTML200", QUERY, [FAR], {"matrix": "VTML200"}),
         (
             StatisticsUnavailable,
             "for gap penalties 3/3",
@@ -237,6 +294,18 @@ def test_what_cannot_be_a_profile_is_refused(error, message, query, rows, option
     """With the cause."""
     with pytest.raises(error, match=message):
         Profile.from_alignments(query, rows, **options)
+
+
+@pytest.mark.parametrize("score", [-32769, 32768, 2**31, 2**32, 1e9])
+def test_scores_that_no_kernel_holds_are_refused(score):
+    """A table of scores has 16 bits for each."""
+    one = Profile.from_alignments(QUERY, [FAR])
+    for bound in (-32768, 32767):
+        scores = np.where(np.arange(32) == 3, bound, one.scores)
+        Profile("q", one.codes, scores, None, None, one.gapped, one.ungapped)
+    scores = np.where(np.arange(32) == 3, np.array(score), one.scores)
+    with pytest.raises(InputError, match=r"not within -32768 to 32767"):
+        Profile("q", one.codes, scores, None, None, one.gapped, one.ungapped)
 
 
 def test_shapes_of_a_profile_must_fit():

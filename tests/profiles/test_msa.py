@@ -105,6 +105,17 @@ def test_a_profile_of_a_file_is_that_of_its_rows(tmp_path):
         assert np.array_equal(found.scores, expected.scores)
 
 
+def test_a_profile_of_a_file_can_have_wide_blocks(tmp_path):
+    """As that of its rows can."""
+    path = tmp_path / "x"
+    path.write_text(FORMATS["a3m"])
+    msa = read_msa(path)
+    found = Profile.from_msa(path, min_block_width=25)
+    expected = Profile.from_alignments(msa.codes, msa.rows, min_block_width=25)
+    assert np.array_equal(found.frequencies, expected.frequencies)
+    assert not np.array_equal(found.frequencies, Profile.from_msa(path).frequencies)
+
+
 def test_a_query_in_lower_case_does_not_count(tmp_path):
     """Where it is: the column has what the other rows say, as for psiblast."""
     (tmp_path / "x").write_text(
@@ -126,15 +137,50 @@ def test_the_query_alone_is_an_alignment(tmp_path):
     assert not Profile.from_msa(tmp_path / "x").frequencies.any()
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_another_sequence_can_be_the_query(tmp_path, kind):
+    """It changes places with the first one, and its columns count. In a3m it has no insertions."""
+    (tmp_path / "x").write_text(FORMATS[kind], newline="")
+    if kind == "a3m":
+        with pytest.raises(InputError, match=r":5: row 'one' is the query, but has insertions"):
+            read_msa(tmp_path / "x", 2)
+        (tmp_path / "x").write_text(a3m([row.replace("CC", "--") for row in ROWS]))
+    msa = read_msa(tmp_path / "x", 2)
+    rows = [row.replace("CC", "--") for row in ROWS] if kind == "a3m" else ROWS
+    assert msa.title == "one"
+    assert PROTEIN.decode(msa.codes) == rows[1].replace("-", "")
+    swapped = [rows[0], *rows[2:]]
+    for text, row in zip(show_rows(msa.rows), swapped, strict=True):
+        assert text == "".join(b for a, b in zip(rows[1], row, strict=True) if a != "-")
+
+
+def test_a_query_can_be_ignored(tmp_path):
+    """Then the columns have what the other rows say; stretches that repeat it do not count."""
+    (tmp_path / "x").write_text(fasta(ROWS))
+    ignored = Profile.from_msa(tmp_path / "x", ignore_master=True)
+    (tmp_path / "x").write_text(fasta([ROWS[0].lower(), *ROWS[1:]]))
+    assert ignored.codes == Profile.from_msa(tmp_path / "x").codes
+    methionine = PROTEIN.letters.index("M")
+    assert ignored.weights[0, methionine] == 0.0
+    assert ignored.weights[0].sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("master", [0, 5, -1, 1.5, "2"])
+def test_a_query_that_is_not_there_is_refused(tmp_path, master):
+    (tmp_path / "x").write_text(fasta(ROWS))
+    with pytest.raises(InputError, match=f"`master` is {master}, but the file has 4 sequences"):
+        read_msa(tmp_path / "x", master)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (">a\nMKV\n>b\nMK\n", r":3: row 'b' has 2 columns, the first one 3; align all of them"),
         (">a\nMKV\n>b\nMKVL\n", r":3: row 'b' has 4 columns, the first one 3"),
         (">a\nMKV\n>b\nM1V\n", r":3: row 'b' has '1', which is no residue of a protein"),
-        (">a\n---\n>b\nMKV\n", "the first sequence has no residues"),
+        (">a\n---\n>b\nMKV\n", ":1: row 'a' is the query, but has no residues"),
         ("MKV\nMKV\n", "not a multiple alignment; expected Stockholm"),
-        ("", "not a multiple alignment"),
+        ("", "is empty"),
         ("# STOCKHOLM 1.0\n//\n", "has no sequences"),
         ("# STOCKHOLM 1.0\na MKV MKV\n//\n", ":2: expected a name and a row"),
         ("CLUSTAL\n\na MKV\nb MKVL\n", "row 'b' has 4 columns, the first one 3"),

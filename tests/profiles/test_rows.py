@@ -55,6 +55,9 @@ def test_a_profile_of_hits_is_that_of_their_rows(result):
     assert np.array_equal(found.scores, expected.scores)
     assert np.array_equal(found.frequencies, expected.frequencies)
     assert (found.title, found.gapped) == (result.query.title, expected.gapped)
+    seeded = Profile.from_alignments(result.query.unmasked, rows, query_seed=True)
+    assert np.array_equal(Profile.from_hits(result, query_seed=True).scores, seeded.scores)
+    assert not np.array_equal(found.scores, seeded.scores)
     fewer = Profile.from_hits(result, inclusion=1e-20)
     assert not np.array_equal(found.frequencies, fewer.frequencies)
 

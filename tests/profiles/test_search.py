@@ -7,7 +7,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.profile_tables import GOLDEN, Row, by_case, options_of, sequences
+from support.profile_tables import (
+    GOLDEN,
+    Row,
+    by_case,
+    make_profile,
+    options_of,
+    sequences,
+)
 
 from swdual.api import search
 from swdual.database.database import Database
@@ -68,9 +75,8 @@ def profile_of(case: str) -> Profile:
     )
 
 
-def search_case(case: str, folder) -> dict[str, Row]:
-    """Return what swdual prints for a case, by target."""
-    profile = profile_of(case)
+def search_with(profile: Profile, folder) -> dict[str, Row]:
+    """Return what swdual prints for a profile, by target."""
     results = search(
         profile,
         targets(),
@@ -84,12 +90,17 @@ def search_case(case: str, folder) -> dict[str, Row]:
     return {row["sseqid"]: row for row in rows}
 
 
-def recorded(case: str, exact: str) -> list[Row]:
-    """Return the best row of each target without composition-based statistics."""
+def search_case(case: str, folder) -> dict[str, Row]:
+    """Return what swdual prints for the scores of a case, by target."""
+    return search_with(profile_of(case), folder)
+
+
+def recorded(case: str, exact: str, mode: str = "0") -> list[Row]:
+    """Return the best row of each target in a mode of composition-based statistics."""
     rows = (
         row
         for row in by_case("profile_searches.tsv.gz")[(case,)]
-        if (row["mode"], row["exact"]) == ("0", exact)
+        if (row["mode"], row["exact"]) == (mode, exact)
     )
     return [*{row["sseqid"]: row for row in reversed([*rows])}.values()]
 
@@ -130,12 +141,27 @@ def test_exact_alignments_are_psiblasts(case, tmp_path):
         assert [mine[name] for name in names] == [row[name] for name in names]
 
 
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("case", CASES)
+def test_adjusted_hits_are_psiblasts(case, tmp_path):
+    """With composition-based statistics of mode 1: scores, bits, E-values, places and paths."""
+    ours, rows = search_with(make_profile(case, "1"), tmp_path), recorded(case, "yes", "1")
+    assert rows
+    for row in rows:
+        assert {name: ours[row["sseqid"]][name] for name in FIELDS} == {
+            name: row[name] for name in FIELDS
+        }
+
+
 @pytest.mark.parametrize("case", ["odd", "brief"])
 def test_a_file_of_psiblast_is_searched_as_its_scores(case, tmp_path):
     path = tmp_path / "profile.asn"
     path.write_bytes(gzip.decompress((GOLDEN / f"profile_{case}.asn.gz").read_bytes()))
     found, expected = (
-        [(hit.id, hit.score, hit.evalue) for hit in search(profile, targets())[0]]
+        [
+            (hit.id, hit.score, hit.evalue)
+            for hit in search(profile, targets(), comp_based_stats=0)[0]
+        ]
         for profile in (read_profile(path), profile_of(case))
     )
     assert found == expected
