@@ -263,6 +263,7 @@ def print_coverage(percent: float) -> str:
 
 _PRINTED: dict[str, Callable[[float], str]] = {
     "evalue": print_evalue,
+    "first_evalue": print_evalue,
     "bitscore": print_bits,
     "log10_evalue": "{:.3f}".format,
     "pident": "{:.3f}".format,

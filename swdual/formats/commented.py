@@ -69,6 +69,12 @@ NAMES = {
     "adjustment": "adjustment",
     "lambda_ratio": "lambda ratio",
     "round": "round",
+    "first_round": "first round",
+    "first_evalue": "first evalue",
+    "first_qstart": "first q. start",
+    "first_qend": "first q. end",
+    "first_sstart": "first s. start",
+    "first_send": "first s. end",
     "device": "device",
 }
 """What '# Fields:' calls each field: BLAST's words, and the like for the fields it lacks."""

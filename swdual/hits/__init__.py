@@ -10,6 +10,8 @@
     The hits of one query, as columns.
 ``hit``
     One of them.
+``inclusion``
+    How targets came into the profile of an iterated search.
 ``fields``
     The columns that tables can show.
 ``shown``

@@ -5,6 +5,7 @@ Positions are BLAST's: from 1, the last one included, falling on a target's othe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.composition.adjuster import describe_adjustment
 from swdual.errors import InputError
+from swdual.hits.inclusion import Inclusion
 from swdual.hits.query_result import QueryResult
 from swdual.registry import unknown
 from swdual.sequences.sequence import first_word
@@ -65,6 +67,24 @@ def _target_bound(edge: str, other: str) -> Callable[[QueryResult], NDArray[np.i
         return np.where(result.strands > 0, choices[edge], choices[other])
 
     return positions
+
+
+def _first(
+    value: Callable[[Inclusion], float], missing: float
+) -> Callable[[QueryResult], list[Any]]:
+    """Return a column about the first inclusion of each target.
+
+    Parameters
+    ----------
+    value, missing
+        What it has of the inclusion, and where there is none.
+    """
+
+    def values(result: QueryResult) -> list[Any]:
+        found = map(result.inclusions.get, result.ordinals.tolist())
+        return [missing if inclusion is None else value(inclusion) for inclusion in found]
+
+    return values
 
 
 def _rows(row: int) -> Callable[[QueryResult], list[str]]:
@@ -220,6 +240,42 @@ FIELDS: dict[str, Field] = {
     ),
     "round": Field(
         "whole", "round of an iterated search, from 1; else 0", _repeat(lambda result: result.round)
+    ),
+    "first_round": Field(
+        "whole",
+        "round of an iterated search that first included the target, or 0",
+        _first(lambda inclusion: inclusion.round, 0),
+        traced=True,
+    ),
+    "first_evalue": Field(
+        "real",
+        "E-value of the alignment that it was first included by",
+        _first(lambda inclusion: inclusion.evalue, math.nan),
+        traced=True,
+    ),
+    "first_qstart": Field(
+        "whole",
+        "first residue of the query in this alignment, or 0",
+        _first(lambda inclusion: inclusion.query_start + 1, 0),
+        traced=True,
+    ),
+    "first_qend": Field(
+        "whole",
+        "last residue of the query in this alignment, or 0",
+        _first(lambda inclusion: inclusion.query_end, 0),
+        traced=True,
+    ),
+    "first_sstart": Field(
+        "whole",
+        "first residue of the target in this alignment, or 0",
+        _first(lambda inclusion: inclusion.target_start + 1, 0),
+        traced=True,
+    ),
+    "first_send": Field(
+        "whole",
+        "last residue of the target in this alignment, or 0",
+        _first(lambda inclusion: inclusion.target_end, 0),
+        traced=True,
     ),
     "device": Field("text", "what computed the score", _repeat(lambda result: result.device)),
 }

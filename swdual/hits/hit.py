@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from swdual.alignment.alignment import Alignment
+from swdual.hits.inclusion import Inclusion
 from swdual.sequences.sequence import Sequence, first_word
 
 if TYPE_CHECKING:
@@ -92,6 +93,14 @@ class Hit:
         """Number of hits this good that chance gives on average; None without statistics."""
         evalue = float(self.result.evalues[self.place])
         return None if math.isnan(evalue) else evalue
+
+    @property
+    def first_inclusion(self) -> Inclusion | None:
+        """The round of an iterated search that first included the target, and by which alignment.
+
+        None if no round up to this one included it.
+        """
+        return self.result.inclusions.get(self.ordinal)
 
     @property
     def strand(self) -> int:

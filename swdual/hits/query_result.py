@@ -17,10 +17,11 @@ from swdual.database.lookup import find_index
 from swdual.errors import InputError
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.hit import Hit
+from swdual.hits.inclusion import Inclusion, InclusionHistory, list_inclusions
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.io.text import pluralize, quote
-from swdual.profiles.query import find_scores
+from swdual.profiles.query import find_positions, find_scores
 from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.sequence import Sequence, description, first_word
 from swdual.statistics.model import Statistics
@@ -85,6 +86,8 @@ class QueryResult(SequenceOf[Hit]):
         How many targets were adjusted for composition.
     round
         The round of an iterated search, from 1; 0 in other searches.
+    history
+        What the rounds before included; None in other searches.
     """
 
     query: Sequence
@@ -105,6 +108,7 @@ class QueryResult(SequenceOf[Hit]):
     before: int = 0
     adjustment_counts: AdjustmentCounts = NO_ADJUSTMENT
     round: int = 0
+    history: InclusionHistory | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -131,8 +135,8 @@ class QueryResult(SequenceOf[Hit]):
     def __dir__(self) -> list[str]:
         """Return the names that users need, without those that only writers of results use."""
         return [
-            *("adjustment_counts", "bits", "count", "device", "evalues", "filter", "index"),
-            *("log_evalues", "number"),
+            *("adjustment_counts", "bits", "count", "device", "evalues", "filter"),
+            *("inclusions", "index", "log_evalues", "number"),
             *("ordinals", "params", "query", "round", "scores", "statistics", "strands"),
             "target_ids",
             *("target_lengths", "targets", "titles", "to_searchio", "top", "within"),
@@ -202,7 +206,8 @@ class QueryResult(SequenceOf[Hit]):
 
             mode = self.params.comp_based_stats
             adjuster = Adjuster(self.params.scheme, mode, LATE_GRID_BYTES)
-            return adjuster.align(self.query, self.target_codes, self.adjustments)
+            positions = find_positions(self.query)
+            return adjuster.align(self.query, self.target_codes, self.adjustments, positions)
         from swdual.alignment.tracer import Tracer
 
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
@@ -216,6 +221,17 @@ class QueryResult(SequenceOf[Hit]):
             unmasked_targets=unmasked_targets,
             profile=find_scores(self.query),
         )
+
+    @cached_property
+    def inclusions(self) -> dict[int, Inclusion]:
+        """The first inclusions up to this round, by the targets' numbers in the database.
+
+        Empty if the search is not iterated.
+        """
+        if self.history is None:
+            return {}
+        own = list_inclusions(self, self.history.log_limit)
+        return own | dict(self.history.earlier)
 
     def name_hits(
         self, clean: Callable[[str], str] = lambda text: text
