@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from swdual.hits.query_result import QueryResult
-from swdual.master.checkpoint import Identity
+from swdual.master.checkpoint import Checkpoint, Identity
 from swdual.master.search import Search
 from swdual.options import SearchKeywords, SearchOptions
 from swdual.profiles.profile import INCLUSION
@@ -21,14 +21,11 @@ from swdual.runtime.keywords import (
 )
 
 if TYPE_CHECKING:
-    from swdual.master.iteration import Round
+    from swdual.master.iteration import IteratedSearch, Round, RoundOptions
     from swdual.results.search_results import SearchResults
 
 ITERATIONS = 3
 """Default of `iterations`."""
-
-NOT_ITERATED = ("journal", "resume")
-"""Options of a search that an iterated one does not have."""
 
 
 def search(queries: Any, database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
@@ -90,6 +87,8 @@ def iterate(
     iterations: int = ITERATIONS,
     inclusion: float = INCLUSION,
     pseudocount: int = 0,
+    query_seed: bool = False,
+    min_block_width: int = 0,
     **options: Unpack[SearchKeywords],
 ) -> Iterator[Round]:
     """Search in rounds, as PSI-BLAST does, and yield a `Round` after each.
@@ -97,7 +96,7 @@ def iterate(
     The first round searches with the queries. Each later one searches with the profiles that the
     included hits make: see `Round`. A round is one search of all queries that have not converged.
     A query converges in the first round that includes no target which the round before did not.
-    Composition-based statistics are not used.
+    Composition-based statistics have mode 2 in the first round, and mode 1 with profiles.
 
     Parameters
     ----------
@@ -109,10 +108,16 @@ def iterate(
         Hits with an E-value below this are included.
     pseudocount
         Pseudocounts of every position of a profile; 0 has them depend on the position.
+    query_seed
+        Whether the rows of a profile have the query's residues at gaps and where they are not
+        aligned: see `Profile.from_alignments`.
+    min_block_width
+        Weights of the rows of a profile come from at least so many columns around a position: see
+        `Profile.from_alignments`.
     options
-        Those of `iter_search`, without `journal` and `resume`. The alignments of all rounds but
-        the last one are found during the search, whatever `align` says. Hits that are left out by
-        `evalue`, `max_target_seqs` and the like are not included.
+        Those of `iter_search`. The alignments of all rounds but the last one are found during the
+        search, whatever `align` says. Hits that are left out by `evalue`, `max_target_seqs` and the
+        like are not included. One journal has all rounds.
 
     Raises
     ------
@@ -128,21 +133,43 @@ def iterate(
     (2, [[]], [True])
     """
     refuse_unknown("iterate", options, inspect.signature(iterate).parameters)
-    from swdual.master.iteration import RoundOptions, iterate_rounds, require_profiles
+    from swdual.master.iteration import RoundOptions
 
-    rules = RoundOptions(iterations, inclusion, pseudocount)
-    chosen = SearchOptions(**options)
-    opened = rules.open_database(database, chosen)
-    chosen = replace(chosen, comp_based_stats=0)
+    rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)
+    return _iterate_rounds(prepare_iteration(queries, database, rules, SearchOptions(**options)))
 
-    def prepare(source: Any, number: int) -> Search:
-        aligns = chosen.align or number != iterations
-        run = _make_search(source, opened, replace(chosen, align=aligns))
+
+def prepare_iteration(
+    queries: Any, database: Any, rules: RoundOptions, options: SearchOptions
+) -> IteratedSearch:
+    """Return a search in rounds that is ready to run.
+
+    Parameters
+    ----------
+    queries, database, options
+        As for `prepare_search`.
+    rules
+        What it is asked for besides.
+
+    Raises
+    ------
+    SwdualError
+        As `iterate` documents.
+    """
+    from swdual.master.iteration import IteratedSearch
+    from swdual.profiles.build import require_profiles
+
+    opened = rules.open_database(database, options)
+
+    def prepare(source: Any, number: int, after: Checkpoint | None = None) -> Search:
+        aligns = options.align or number != rules.iterations
+        chosen = replace(options, align=aligns)
+        run = _make_search(source, opened, chosen, rules=rules.identity, after=after)
         require_profiles(run.params.scheme)
         run.prepare()
         return run
 
-    return iterate_rounds(prepare(queries, 1), prepare, rules)
+    return IteratedSearch(prepare(queries, 1), prepare, rules)
 
 
 def prepare_search(queries: Any, database: Any, options: SearchOptions) -> Search:
@@ -185,15 +212,31 @@ def identify_search(queries: Any, database: Any, options: SearchOptions) -> Iden
     return Search(queries, database, replace(options, device="cpu")).identity
 
 
-def _make_search(queries: Any, database: Any, options: SearchOptions) -> Search:
+def identify_iteration(
+    queries: Any, database: Any, rules: RoundOptions, options: SearchOptions
+) -> Identity:
+    """Return what decides which hits a search in rounds finds: see `identify_search`."""
+    chosen = replace(options, device="cpu")
+    return Search(queries, database, chosen, rules=rules.identity).identity
+
+
+def _make_search(
+    queries: Any,
+    database: Any,
+    options: SearchOptions,
+    rules: Identity | None = None,
+    after: Checkpoint | None = None,
+) -> Search:
     if options.cluster is None:
-        return Search(queries, database, options)
+        return Search(queries, database, options, rules=rules, after=after)
     from swdual.cluster.connection import connect
 
     client, is_ours = connect(options.cluster)
     from swdual.cluster.executor import DaskExecutor
 
-    return Search(queries, database, options, DaskExecutor(client, is_ours=is_ours))
+    return Search(
+        queries, database, options, DaskExecutor(client, is_ours=is_ours), rules=rules, after=after
+    )
 
 
 def _iterate_results(run: Search) -> Iterator[QueryResult]:
@@ -201,10 +244,12 @@ def _iterate_results(run: Search) -> Iterator[QueryResult]:
         yield from run.results()
 
 
+def _iterate_rounds(run: IteratedSearch) -> Iterator[Round]:
+    with run.keep_journal():
+        yield from run.rounds()
+
+
 # `help` shows each option of `SearchOptions` for both functions, in the signature and explained.
 insert_parameters(iter_search, SearchOptions)
-for _function in (search, iter_search):
+for _function in (search, iter_search, iterate):
     share_help(_function, merge_signatures(_function, SearchOptions.__init__), iter_search)
-share_help(
-    iterate, merge_signatures(iterate, SearchOptions.__init__, without=NOT_ITERATED), iter_search
-)

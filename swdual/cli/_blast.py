@@ -12,7 +12,6 @@ _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "a search compares all sequences of the database; build one of those that you want"
 _NO_TAXONOMY = "a swdual database has no taxonomy; build one of the sequences that you want"
 _NO_TRANSLATION = "swdual does not translate; translate the sequences first"
-_NO_MSA = "make a profile in Python, with swdual.profiles.Profile.from_msa, and give it to --pssm"
 _CUT_FIRST = "whole sequences are compared; cut the part that you want out of the file first"
 
 
@@ -101,9 +100,6 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "best-hit-overhang": Refused("no hit is left out for another; filter the table"),
     "best-hit-score-edge": Refused("no hit is left out for another; filter the table"),
     "remote": Refused("the search runs on this machine, or with --cluster on yours"),
-    "in-msa": Refused(_NO_MSA),
-    "msa-master-idx": Refused(_NO_MSA),
-    "ignore-msa-master": Refused(_NO_MSA),
     # Masks.
     "filtering-db": Refused(_NO_FILTER),
     "window-masker-db": Refused(_NO_FILTER),

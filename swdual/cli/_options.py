@@ -432,7 +432,7 @@ composition_mode_option = option(
     type=CompositionMode(),
     metavar="MODE",
     help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, "
-    "3.  [default: 2; where scores cannot be adjusted: 0]",
+    "3.  [default: 2; of profiles: 1; where scores cannot be adjusted: 0]",
 )
 """Composition-based statistics."""
 

@@ -1,4 +1,4 @@
-"""Options of the commands that search: inputs, hits, statistics, machine; and their inputs."""
+"""Options that the commands of searches share: hits, statistics, masks, machine and plan."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from swdual.cli._options import Count, Real, combine, option
 from swdual.cli._size import Size
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from swdual.profiles import Profile
+    pass
 
 outfmt_option = option(
     "-f",
@@ -26,32 +24,6 @@ outfmt_option = option(
     "[default: by the name of the output file, else 6]",
 )
 """The format of hits."""
-
-input_options = combine(
-    option(
-        "-q",
-        "--query",
-        blast="-query",
-        type=click.Path(allow_dash=True),
-        help="Query file, same as the first argument.  (To print less, use --quiet.)",
-    ),
-    option(
-        "-d",
-        "--db",
-        blast="-db -subject",
-        type=click.Path(allow_dash=True),
-        help="Database, same as the second argument.",
-    ),
-    option(
-        "--pssm",
-        blast="-in-pssm",
-        type=click.Path(),
-        metavar="FILE",
-        help="Search with a profile instead of queries: a file of psiblast (-out_pssm or "
-        "-out_ascii_pssm), or a model of HMMER3.",
-    ),
-)
-"""Queries and database."""
 
 hit_options = combine(
     option(
@@ -205,47 +177,6 @@ plan_options = combine(
     ),
 )
 """How the work is divided and checked."""
-
-
-def name_inputs(
-    files: tuple[str, ...], query: str | None, db: str | None, pssm: str | None
-) -> tuple[str | None, str]:
-    """Return the file of the queries, or None with a profile, and the database.
-
-    Parameters
-    ----------
-    files, query, db, pssm
-        The arguments and `input_options` of a command.
-
-    Raises
-    ------
-    click.UsageError
-        If one is missing, or there are too many.
-    """
-    names = list(files)
-    if query is None and pssm is None and names:
-        query = names.pop(0)
-    if db is None and names:
-        db = names.pop(0)
-    if pssm is not None and (query is not None or names):
-        raise click.UsageError("--pssm takes the place of queries; give one of them.")
-    if (query is None and pssm is None) or db is None or names:
-        raise click.UsageError("Name one file of queries and one database.")
-    if query == db == "-":
-        raise click.UsageError("Only one of queries and database can be standard input.")
-    return query, db
-
-
-def find_queries(query: str | None, pssm: str | None) -> Path | str | Profile:
-    """Return the queries for `swdual.search`: a file, "-", or the profile in the file `pssm`."""
-    from pathlib import Path
-
-    if pssm is not None:
-        from swdual.profiles import read_profile
-
-        return read_profile(pssm)
-    assert query is not None
-    return query if query == "-" else Path(query)
 
 
 def refuse_shared_output(outputs: list[str]) -> None:

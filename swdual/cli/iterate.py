@@ -6,11 +6,13 @@ import glob
 import logging
 import os
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._options import (
     Command,
     Count,
@@ -24,12 +26,10 @@ from swdual.cli._options import (
     read_mask,
     scheme_options,
 )
+from swdual.cli._resume import Resumption, resume_option
 from swdual.cli._search_options import (
-    find_queries,
     hit_options,
-    input_options,
     machine_options,
-    name_inputs,
     outfmt_option,
     plan_options,
     refuse_shared_output,
@@ -40,20 +40,22 @@ from swdual.io.text import duration
 
 if TYPE_CHECKING:
     from swdual.hits.query_result import QueryResult
+    from swdual.master.checkpoint import Identity
     from swdual.master.iteration import Round
     from swdual.profiles import Profile
 
 logger = logging.getLogger("swdual")
 
 GROUPS = {
-    "Input": "query db pssm dbtype on_invalid mask lcase_masking db_hard_mask db_soft_mask",
-    "Rounds": "iterations inclusion pseudocount",
+    "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
+    "db_hard_mask db_soft_mask",
+    "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
     "Output": "out outfmt each_round header force",
     "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize",
-    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster",
+    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "planner replan verify backend",
 }
 
@@ -71,6 +73,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
     cls=Command,
     groups=GROUPS,
     examples=EXAMPLES,
+    phrases=PROFILE_PHRASES,
     short_help="Search in rounds, with profiles of the hits.",
 )
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
@@ -101,6 +104,21 @@ SAVE_LAST = "--save-pssm-after-last-round"
     default=0,
     show_default=True,
     help="Pseudocounts of every position of a profile; 0 has them depend on the position.",
+)
+@option(
+    "--query-seed",
+    is_flag=True,
+    help="Fill gaps and unaligned ends of the hits with the residues of the query, as psisearch2 "
+    "does, when a profile is made: alignments then extend less into unrelated regions.",
+)
+@option(
+    "--min-block-width",
+    type=Count(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Weigh the hits of a profile over at least N columns around each position; PSI-BLASTexB "
+    "has 25. 0 leaves blocks as narrow as psiblast has them.",
 )
 @outfmt_option
 @option(
@@ -137,6 +155,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
     is_flag=True,
     help="Write the profile of the hits of the last round, too.",
 )
+@resume_option
 @evalue_option
 @hit_options
 @scheme_options
@@ -150,15 +169,17 @@ SAVE_LAST = "--save-pssm-after-last-round"
 @logging_options
 def command(
     files: tuple[str, ...],
-    query: str | None,
-    db: str | None,
-    pssm: str | None,
     iterations: int,
+    inclusion: float,
+    pseudocount: int,
+    query_seed: bool,
+    min_block_width: int,
     outfmt: str | None,
     each_round: bool,
     out: str,
     header: bool | None,
     force: bool,
+    resume: bool,
     out_pssm: str | None,
     out_ascii_pssm: str | None,
     save_each_pssm: bool,
@@ -167,55 +188,77 @@ def command(
 ) -> None:
     """Search proteins in rounds, as psiblast does: each round searches with profiles.
 
-    The first round searches with QUERIES, or with the profile of --pssm. Hits with an E-value below
-    --inclusion are included: a profile is made from their alignments, and the next round searches
-    with it. A query converges in the first round that includes no target which the round before
-    did not. Each round compares all queries that have not converged with all sequences of DB.
+    The first round searches with QUERIES, or with the profile of --pssm or --msa. Hits with an
+    E-value below --inclusion are included: a profile is made from their alignments, and the next
+    round searches with it. A query converges in the first round that includes no target which the
+    round before did not. Each round compares all queries that have not converged with all sequences
+    of DB.
 
     The output has the hits of the last round of each query. A line on standard error tells what
     each round included.
 
-    Composition-based statistics are not used: the hits are those of psiblast -comp_based_stats 0.
+    Composition-based statistics are those of psiblast: mode 2 in the first round, mode 1 in the
+    others.
 
     BLAST's own options work too: -query, -db, -num_iterations, -inclusion_ethresh, -out_pssm and
     the others.
     """
     if options["cluster"] is None:
         options["threads"] = limit_threads(options["threads"])
-    query, db = name_inputs(files, query, db, pssm)
+    inputs = Inputs.take(files, options)
     paths = {"asn": out_pssm, "pssm": out_ascii_pssm}
     saved = _SavedProfiles(
         {kind: path for kind, path in paths.items() if path is not None},
         each_round=save_each_pssm,
         after_last=save_pssm_after_last_round,
-        force=force,
     )
     saved.check_options(iterations)
 
-    from swdual.api import iterate
+    from swdual.api import identify_iteration, prepare_iteration
     from swdual.io.output import replace_file
+    from swdual.master.iteration import RoundOptions
+    from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     chosen = choose_format(out, outfmt, header)
+    resumption = Resumption(out, chosen, resume=resume, force=force)
     options["mask"] = read_mask(options["mask"])
-    refuse_shared_output([path for path in (out, *paths.values()) if path])
-    inputs = [path for path in (query, pssm, db) if path is not None]
-    saved.check_files(inputs)
+    weighing = {"pseudocount": pseudocount, "min_block_width": min_block_width}
+    queries = inputs.find_queries({**options, **weighing})
+    rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)
+    settings = SearchOptions(
+        journal=resumption.journal, resume=resume, align=chosen.needs_alignment, **options
+    )
+    written = {**saved.identity, "each-round": "yes" if each_round else "no"}
+    if resumption.is_complete(
+        lambda: {**identify_iteration(queries, inputs.db, rules, settings), **written}
+    ):
+        return
+    refuse_shared_output(
+        [os.fspath(path) for path in (out, *paths.values(), resumption.journal) if path]
+    )
+    replaced = resumption.replaces
+    saved.check_files(inputs.paths, force=replaced)
     if options["cluster"] is not None:
         from swdual.cluster.connection import silence_dask_logs
 
         silence_dask_logs()
     started = time.perf_counter()
     kept: dict[int, list[QueryResult]] = {}
-    with replace_file(out, force=force, inputs=inputs, compress=True) as stream:
-        rounds = iterate(
-            find_queries(query, pssm),
-            db,
-            iterations=iterations,
-            align=chosen.needs_alignment,
-            **options,
-        )
-        for done in rounds:
+
+    def keep_record(descriptor: int) -> None:
+        resumption.keep_record(descriptor, {**search.identity, **written})
+
+    with (
+        ExitStack() as journal_kept,
+        replace_file(
+            out, force=replaced, inputs=inputs.paths, compress=True, finish=keep_record
+        ) as stream,
+    ):
+        resumption.begin()
+        search = prepare_iteration(queries, inputs.db, rules, settings)
+        journal_kept.enter_context(search.keep_journal(resumption.left))
+        for done in search.rounds():
             for result in done.results:
                 earlier = kept.get(result.number, []) if each_round else []
                 kept[result.number] = [*earlier, result]
@@ -235,18 +278,22 @@ def command(
 
 
 def _log_round(done: Round) -> None:
-    """Log what a round included, for each query."""
+    """Log what a round included, for each query, and signs that its profile drifts."""
+    warnings = done.warnings
     for place, (result, targets) in enumerate(zip(done.results, done.included, strict=True)):
+        name = result.query.id or f"query {result.number + 1}"
         logger.info(
             "round %d, %s: %s, %d included, %d new, %d lost%s",
             done.number,
-            result.query.id or f"query {result.number + 1}",
+            name,
             pluralize(len(result), "hit", "hits"),
             len(targets),
             len(done.new[place]),
             len(done.lost[place]),
             "; converged" if done.converged[place] else "",
         )
+        if warnings[place]:
+            logger.warning("round %d, %s: %s", done.number, name, warnings[place])
 
 
 class _SavedProfiles:
@@ -260,19 +307,15 @@ class _SavedProfiles:
         Whether profiles of all rounds are written.
     after_last
         Whether the profile of the hits of the last round is written.
-    force
-        Whether files are replaced.
 
     `several` tells whether there are several queries.
     """
 
-    def __init__(
-        self, paths: dict[str, str], *, each_round: bool, after_last: bool, force: bool
-    ) -> None:
+    def __init__(self, paths: dict[str, str], *, each_round: bool, after_last: bool) -> None:
         self._paths = paths
         self._each_round = each_round
         self._after_last = after_last
-        self._force = force
+        self._force = False
         self._searched: dict[int, Profile | None] = {}
         self.several = False
 
@@ -287,15 +330,32 @@ class _SavedProfiles:
                 "writes that of its hits."
             )
 
-    def check_files(self, inputs: list[str]) -> None:
-        """Raise an error if a file exists that must not be replaced."""
+    @property
+    def identity(self) -> Identity:
+        """What is written, by the names of the options."""
+        return {
+            "out-pssm": self._paths.get("asn"),
+            "out-ascii-pssm": self._paths.get("pssm"),
+            "save-each-pssm": "yes" if self._each_round else "no",
+            SAVE_LAST.lstrip("-"): "yes" if self._after_last else "no",
+        }
+
+    def check_files(self, inputs: list[str], *, force: bool) -> None:
+        """Raise an error if a file exists that must not be replaced.
+
+        Parameters
+        ----------
+        inputs, force
+            What the command reads, and whether files are replaced.
+        """
         from swdual.errors import OutputError
 
+        self._force = force
         for path in self._paths.values():
             for name in (path, *sorted(glob.glob(f"{glob.escape(path)}.[0-9]*"))):
                 if not os.path.exists(name):
                     continue
-                if not self._force:
+                if not force:
                     raise OutputError("exists; use `force=True` to replace it", file=name)
                 if any(os.path.exists(each) and os.path.samefile(name, each) for each in inputs):
                     raise OutputError("is also an input; write to another file", file=name)

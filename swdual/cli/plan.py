@@ -9,6 +9,7 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
+from swdual.cli._inputs import PROFILE_PHRASES, ProfileSource, name_input, profile_options
 from swdual.cli._options import (
     Command,
     Count,
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
     from swdual.prediction.cluster_preview import ClusterPreview
     from swdual.prediction.forecast import Forecast
 
+Sources = tuple[ProfileSource | str, ...]
+"""Queries and database."""
+
 GROUPS = {
-    "Input": "dbtype on_invalid strand mask lcase_masking",
+    "Input": "pssm msa master ignore_master dbtype on_invalid strand mask lcase_masking",
     "Hits": "max_target_seqs evalue comp_based_stats adjust",
     "Machine": "cpus gpus rates nodes times",
     "Plan": "planner gantt force as_json",
@@ -38,6 +42,7 @@ EXAMPLES = """
 swdual plan queries.fasta proteins.db --planner all
 swdual plan queries.fasta proteins.db --cpus 16 --gpus 4 --rates cluster.json
 swdual plan queries.fasta proteins.db --nodes nodes.toml
+swdual plan --pssm family.asn proteins.db
 swdual plan --times times.csv --cpus 3 --gpus 1 --json
 """
 
@@ -47,6 +52,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
     cls=Command,
     groups=GROUPS,
     examples=EXAMPLES,
+    phrases=PROFILE_PHRASES,
     short_help="Predict how long a search takes, here or elsewhere.",
 )
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
@@ -90,6 +96,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
     show_default=True,
     help="Scheduling algorithm: see 'swdual list planners'; \"all\" compares them.",
 )
+@profile_options
 @option("--json", "as_json", is_flag=True, help="Print one JSON object, with all tasks.")
 @option("--gantt", type=click.Path(), help="Draw the plan: an SVG, PNG or PDF file.")
 @option("--force", is_flag=True, help="Replace the drawing if it exists.")
@@ -126,31 +133,34 @@ def command(
 ) -> None:
     """Predict how long a search of QUERIES in DB takes, and which worker does what.
 
-    Nothing is searched. The plan may be for another machine: give its numbers of CPUs and GPUs,
-    and how fast they are. No plan of the same tasks can be shorter than the lower bound.
+    With --pssm or --msa, a profile takes the place of QUERIES. Nothing is searched. The plan may be
+    for another machine: give its numbers of CPUs and GPUs, and how fast they are. No plan of the
+    same tasks can be shorter than the lower bound.
     """
     from swdual.planning.gantt import check_path
 
     options["mask"] = read_mask(options["mask"])
     progress = progress and "-" not in files
+    profile = ProfileSource.take(options)
+    if profile is not None and len(files) > 1:
+        profile.refuse_queries()
+    sources: Sources = files if profile is None else (profile, *files)
     if nodes is not None:
         from swdual.cli._nodes import show
 
         given = {"--times": times, "--cpus": cpus, "--gpus": gpus, "--rates": rates}
-        _check_cluster_usage(files, given, planner)
+        _check_cluster_usage(sources, given, planner)
         if gantt is not None:
             check_path(gantt)
-        cluster, forecast = _forecast(files, nodes, planner, options, progress=progress)
+        cluster, forecast = _forecast(sources, nodes, planner, options, progress=progress)
         if gantt is not None:
             forecast.gantt(gantt, force=force)
         show(cluster, forecast, as_json=as_json)
         return
-    if (times is None) != (len(files) == 2) or (times is not None and files):
+    if (times is None) != (len(sources) == 2) or (times is not None and sources):
         raise click.UsageError("Name one file of queries and one database, or --times FILE.")
     if files == ("-", "-"):
         raise click.UsageError("Only one of queries and database can be standard input.")
-    from pathlib import Path
-
     if gantt is not None:
         check_path(gantt)
     if times is not None:
@@ -167,7 +177,7 @@ def command(
     else:
         from swdual.prediction.preview import Preview, PreviewOptions
 
-        queries, database = (name if name == "-" else Path(name) for name in files)
+        queries, database = (_read_source(each, options) for each in sources)
         known = _parse_rates(rates)
         with progress_bar("planning", "", 1, shown=progress):
             preview = Preview(queries, database, cpus, gpus, known, PreviewOptions(**options))
@@ -207,13 +217,18 @@ def _parse_rates(given: str | None) -> str | dict[str, Any] | None:
     return rates
 
 
-def _check_cluster_usage(files: tuple[str, ...], others: dict[str, Any], planner: str) -> None:
+def _read_source(source: ProfileSource | str, options: dict[str, Any]) -> Any:
+    """Return queries or a database for the functions of the library."""
+    return name_input(source) if isinstance(source, str) else source.read(options)
+
+
+def _check_cluster_usage(sources: Sources, others: dict[str, Any], planner: str) -> None:
     """Check the options of a plan for the nodes that a file describes.
 
     Parameters
     ----------
-    files
-        The arguments of the command.
+    sources
+        Queries and database of the command.
     others
         The values of options that --nodes excludes.
     planner
@@ -222,24 +237,22 @@ def _check_cluster_usage(files: tuple[str, ...], others: dict[str, Any], planner
     for name, value in others.items():
         if value is not None:
             raise click.UsageError(f"--nodes and {name} exclude each other.")
-    if len(files) not in (1, 2):
+    if len(sources) not in (1, 2):
         raise click.UsageError("Name one file of queries, and one database if --nodes has none.")
-    if files == ("-", "-"):
+    if sources == ("-", "-"):
         raise click.UsageError("Only one of queries and database can be standard input.")
     if planner == "all":
         raise click.UsageError("--planner all compares plans for one machine, not for --nodes.")
 
 
 def _forecast(
-    files: tuple[str, ...], nodes: str, planner: str, options: dict[str, Any], *, progress: bool
+    sources: Sources, nodes: str, planner: str, options: dict[str, Any], *, progress: bool
 ) -> tuple[ClusterPreview, Forecast]:
     """Return the search on the nodes that a file describes, and its plan."""
-    from pathlib import Path
-
     from swdual.prediction.cluster_preview import ClusterPreview
     from swdual.prediction.preview import PreviewOptions
 
-    queries, database = (name if name in ("-", None) else Path(name) for name in (*files, None)[:2])
+    queries, database = (*(_read_source(each, options) for each in sources), None)[:2]
     with progress_bar("planning", "", 1, shown=progress):
         preview = ClusterPreview(queries, database, nodes, PreviewOptions(**options))
         return preview, preview.forecast(planner)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._options import (
     Command,
     Count,
@@ -25,12 +26,10 @@ from swdual.cli._options import (
     read_mask,
     scheme_options,
 )
+from swdual.cli._resume import Resumption, resume_option
 from swdual.cli._search_options import (
-    find_queries,
     hit_options,
-    input_options,
     machine_options,
-    name_inputs,
     outfmt_option,
     plan_options,
     refuse_shared_output,
@@ -41,7 +40,6 @@ from swdual.io.text import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from swdual.hits.adjustment_counts import AdjustmentCounts
     from swdual.hits.query_result import QueryResult
@@ -54,8 +52,8 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 
 
 GROUPS = {
-    "Input": "query db pssm dbtype on_invalid mask lcase_masking soft_masking db_hard_mask "
-    "db_soft_mask",
+    "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
+    "soft_masking db_hard_mask db_soft_mask",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
@@ -69,6 +67,7 @@ swdual search queries.fasta proteins.fasta -e 1e-5 -o hits.tsv
 swdual search queries.fasta proteins.db -k 10 -f "6 std qcovhsp stitle"
 swdual search genes.fasta genomes.fasta -f 0 | less
 swdual search --pssm family.asn proteins.db -o hits.tsv
+swdual search --msa family.a3m proteins.db -o hits.tsv
 """
 
 
@@ -77,6 +76,7 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
     cls=Command,
     groups=GROUPS,
     examples=EXAMPLES,
+    phrases=PROFILE_PHRASES,
     short_help="Search queries in a database.",
 )
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
@@ -109,12 +109,7 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
     type=click.Choice(["all", "none"]),
     help="Align all hits, or none.  [default: as the output format needs]",
 )
-@option(
-    "--resume",
-    is_flag=True,
-    help="Continue an interrupted search; what it had found is in OUT.journal. If OUT is complete "
-    "and the output of this search, nothing is done.",
-)
+@resume_option
 @option(
     "--trace", type=click.Path(), help="Write what each worker did in Chrome's trace format (JSON)."
 )
@@ -127,9 +122,6 @@ swdual search --pssm family.asn proteins.db -o hits.tsv
 @logging_options
 def command(
     files: tuple[str, ...],
-    query: str | None,
-    db: str | None,
-    pssm: str | None,
     outfmt: str | None,
     out: str,
     header: bool | None,
@@ -145,8 +137,8 @@ def command(
     """Find the best hits of each query in a database by exact Smith-Waterman alignment.
 
     QUERIES is a FASTA or FASTQ file, compressed or not, or "-" for standard input. DB is a
-    database that 'swdual makedb' wrote, or a FASTA file. With --pssm, a profile takes the place of
-    QUERIES.
+    database that 'swdual makedb' wrote, or a FASTA file. With --pssm or --msa, a profile takes the
+    place of QUERIES.
 
     Hits are ordered by score; equal scores are in the order of the database's input. E-values are
     those of BLAST, with composition-based statistics for proteins: the raw score is rounded then,
@@ -163,12 +155,11 @@ def command(
     """
     if cluster is None:
         options["threads"] = limit_threads(options["threads"])
-    query, db = name_inputs(files, query, db, pssm)
+    inputs = Inputs.take(files, options)
 
     from swdual.api import identify_search, prepare_search
     from swdual.hits.search_parameters import ALIGNMENT_FILTERS
     from swdual.io.output import replace_file
-    from swdual.master.completion import Completion
     from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
 
@@ -181,16 +172,12 @@ def command(
             f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "
             'choose other fields, such as -f "6 qseqid sseqid score evalue".'
         )
-    journal = _journal_path(out)
-    completion = None if journal is None else Completion(out, journal, chosen)
-    if resume and completion is None:
-        raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
-    source = find_queries(query, pssm)
+    resumption = Resumption(out, chosen, resume=resume, force=force)
+    journal = resumption.journal
     options["mask"] = read_mask(options["mask"])
+    source = inputs.find_queries(options)
     options["align"] = chosen.needs_alignment or align == "all"
-    if resume and completion is not None and not force and completion.has_output():
-        completion.require(identify_search(source, db, SearchOptions(**options)))
-        logger.info("%s is complete: nothing to resume; --force searches again", out)
+    if resumption.is_complete(lambda: identify_search(source, inputs.db, SearchOptions(**options))):
         return
     if gantt is not None:
         from swdual.planning.gantt import check_path
@@ -201,12 +188,10 @@ def command(
 
         silence_dask_logs()
     refuse_shared_output([os.fspath(path) for path in (out, trace, gantt, journal) if path])
-    inputs = [path for path in (query, pssm, db) if path is not None]
-    replaced = force or (resume and completion is not None and completion.is_interrupted())
+    replaced = resumption.replaces
 
     def keep_record(descriptor: int) -> None:
-        if completion is not None:
-            completion.keep(descriptor, search.identity)
+        resumption.keep_record(descriptor, search.identity)
 
     with ExitStack() as journal_kept, ExitStack() as outputs:
         stream, *drawings = (
@@ -214,7 +199,7 @@ def command(
                 replace_file(
                     path,
                     force=replaced,
-                    inputs=inputs,
+                    inputs=inputs.paths,
                     compress=path == out,
                     finish=keep_record if path == out else None,
                 )
@@ -222,17 +207,15 @@ def command(
             for path in (out, trace, gantt)
             if path is not None
         )
-        if journal is not None and force and not resume:
-            _remove_journal(journal)
+        resumption.begin()
         search = prepare_search(
             source,
-            db,
+            inputs.db,
             SearchOptions(
                 progress=progress, journal=journal, resume=resume, cluster=cluster, **options
             ),
         )
-        left = completion.left if resume and completion is not None else None
-        journal_kept.enter_context(search.keep_journal(left))
+        journal_kept.enter_context(search.keep_journal(resumption.left))
         started = time.perf_counter()
         results = _CountedResults(search.results())
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
@@ -244,24 +227,6 @@ def command(
         if trace is not None:
             drawings.pop().write(json.dumps(timing.trace()).encode())
     _log_summary(timing, results, search, on_nodes=cluster is not None)
-
-
-def _journal_path(out: str) -> Path | None:
-    """Return the path of the journal of an output file; None if the output is not a file."""
-    from pathlib import Path
-
-    path = Path(out)
-    if out in ("-", "/dev/stdout") or (path.exists() and not path.is_file()):
-        return None
-    return path.with_name(path.name + ".journal")
-
-
-def _remove_journal(journal: Path) -> None:
-    """Delete the journal of an earlier search, unless a running one uses it."""
-    from swdual.io.journal import Journal
-
-    if journal.exists():
-        Journal(journal).remove()
 
 
 class _CountedResults:

@@ -2,8 +2,9 @@
 
 The journal's first record says which search it is. Then comes, for each batch of queries that
 are searched together, into which ranges the targets are cut, and for each task that is done, what
-came out of it. Records of tasks begin with `TASK`, the others are JSON. Where a complete output
-cannot tell by itself which search wrote it, one record takes the place of all: see completion.py.
+came out of it. Records of tasks begin with `TASK`, the others are JSON. The rounds of an iterated
+search follow each other, each with such records. Where a complete output cannot tell by itself
+which search wrote it, one record takes the place of all: see completion.py.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import json
 import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import fields
 
 import xxhash
@@ -26,6 +29,9 @@ from swdual.master.serialization import TASK, deserialize, read_key
 from swdual.profiles.query import ProfileQuery
 from swdual.sequences.sequence import Sequence as Query
 from swdual.version import __version__
+
+IDENTITY = b'{"'
+"""What the first record of a search begins with."""
 
 COMPLETION = b"C"
 """What the only record of a journal begins with once the output is complete."""
@@ -83,6 +89,8 @@ def _profile_parts(query: Query) -> Iterator[bytes]:
     if isinstance(query, ProfileQuery):
         yield query.profile.scores.tobytes()
         yield repr((query.profile.ungapped, query.profile.gapped)).encode()
+        if query.positions is not None:
+            yield query.positions.scores.tobytes()
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -116,40 +124,76 @@ class Checkpoint:
         self, path: str | os.PathLike[str], identity: Identity, database: Database, resume: bool
     ) -> None:
         self._journal = journal = Journal(path)
-        self._database = database
-        self._fitted = identity["stats"] == "fit"
-        self._batches: list[tuple[int, int, list[Range]]] = []
-        self._tasks: dict[int, dict[tuple[int, int, int], int]] = {}
         try:
             if read_completion(journal) is not None:
                 journal.clear()
-            if len(journal) == 0:
-                self._begin(identity)
-            elif not resume:
+            if len(journal) and not resume:
                 raise OutputError(
                     "is the journal of a search that did not end; `resume=True` goes on with it, "
                     "`force=True` or removing it begins anew",
                     file=path,
                 )
-            else:
-                self._read(identity)
+            self._open(0, identity, database)
         except BaseException:
             journal.close()
             raise
 
+    def follow(self, identity: Identity, database: Database) -> Checkpoint:
+        """Return what is done of the search that follows this one, which is complete.
+
+        Parameters
+        ----------
+        identity, database
+            Which search that is.
+
+        Raises
+        ------
+        OutputError
+            If the journal has another one there, or cannot be written.
+        """
+        other = copy(self)
+        other._open(len(self._journal) if self._end is None else self._end, identity, database)
+        return other
+
+    def _open(self, first: int, identity: Identity, database: Database) -> None:
+        """Begin to record a search, or read what is recorded of it.
+
+        Parameters
+        ----------
+        first
+            The number of its first record.
+        identity, database
+            Which search it is.
+        """
+        self._database = database
+        self._fitted = identity["stats"] == "fit"
+        self._batches: list[tuple[int, int, list[Range]]] = []
+        self._tasks: dict[int, dict[tuple[int, int, int], int]] = {}
+        # The first record of the search that follows, if the journal has one.
+        self._end: int | None = None
+        if len(self._journal) == first:
+            self._begin(identity)
+        else:
+            self._read(first, identity)
+
     def _begin(self, identity: Identity) -> None:
+        is_first = len(self._journal) == 0
         try:
-            self._journal.append(json.dumps(identity).encode())
+            self._journal.append(json.dumps(identity, default=int).encode())
         except BaseException:
-            self._journal.remove()
+            if is_first:
+                self._journal.remove()
             raise
 
-    def _read(self, identity: Identity) -> None:
+    def _read(self, first: int, identity: Identity) -> None:
         journal = self._journal
         try:
-            begun: dict[str, str | int | float | None] = json.loads(journal[0])
+            begun: dict[str, str | int | float | None] = json.loads(journal[first])
             _refuse_other(begun, identity, journal.path)
-            for number in range(1, len(journal)):
+            for number in range(first + 1, len(journal)):
+                if journal[number].startswith(IDENTITY):
+                    self._end = number
+                    break
                 self._index(number)
         except (ValueError, TypeError, AttributeError, RecursionError, struct.error) as error:
             raise self._contradiction() from error
@@ -200,7 +244,7 @@ class Checkpoint:
         batch = (first, end, list(ranges))
         if batch not in self._batches:
             record = [first, end, *(each[:3] for each in ranges)]
-            self._journal.append(json.dumps(record).encode())
+            self._append(json.dumps(record).encode())
             self._batches.append(batch)
 
     def done(self, first: int, end: int, ranges: Sequence[Range]) -> dict[TaskId, int]:
@@ -223,6 +267,12 @@ class Checkpoint:
         """Note what came out of a task, as `serialize` packs it."""
         query, bounds = read_key(record)
         self._tasks.setdefault(query, {})[bounds] = len(self._journal)
+        self._append(record)
+
+    def _append(self, record: bytes) -> None:
+        """Write a record of this search, which must be the last one of the journal."""
+        if self._end is not None:
+            raise self._contradiction()
         self._journal.append(record)
 
     def read(self, number: int) -> Scored:
@@ -255,6 +305,40 @@ class Checkpoint:
             self._journal.sync()
         finally:
             self._journal.close()
+
+
+@contextmanager
+def keep_journal(
+    checkpoint: Checkpoint | None, left: Callable[[], bytes | None] | None = None
+) -> Iterator[None]:
+    """Keep the journal if the block fails, and say so with the error; else delete it.
+
+    Parameters
+    ----------
+    checkpoint
+        That of the search, or of the first of several that follow each other; None without journal.
+    left
+        Where it then returns a record of the complete output, the journal keeps that instead.
+    """
+    if checkpoint is None:
+        yield
+        return
+    try:
+        yield
+    except BaseException as error:
+        with suppress(OutputError):
+            checkpoint.close()
+            if checkpoint.tasks:
+                error.add_note(
+                    f"what was found is kept in {checkpoint.path}; "
+                    "the same search with `resume=True` goes on from there"
+                )
+        raise
+    record = None if left is None else left()
+    if record is None:
+        checkpoint.remove()
+    else:
+        checkpoint.complete(record)
 
 
 def read_completion(journal: Journal) -> bytes | None:

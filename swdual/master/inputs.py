@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from swdual.backend import Device
 from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
@@ -80,10 +78,10 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
         database = open_database(database_source, on_invalid, dbtype, limit)
         strand = choose_strand(database, options.strand)
-        queries: list[Sequence] = (
-            read_profiles(profiles, database, options)
-            if profiles
-            else read_queries(
+        if profiles:
+            check_profiles(profiles, database, options)
+        else:
+            queries = read_queries(
                 query_source,
                 database,
                 dbtype,
@@ -92,7 +90,6 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
                 parse_mask(options.mask, "mask"),
                 options.lcase_masking,
             )
-        )
     matrix = options.matrix
     if profiles and matrix is None and options.task is None:
         matrix = profiles[0].matrix
@@ -107,7 +104,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     if options.stats != "none":
         require_negative_mean(scheme.matrix)
-    params = options.parameters(scheme, strand, profile=bool(profiles))
+    params = options.parameters(scheme, strand, profiles)
     logger.debug(
         "scheme: %s, gap open %d, gap extend %d; E-values: %s",
         scheme.matrix.name,
@@ -117,6 +114,8 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     if params.adjusts:
         require_composition(database, params)
+    if profiles:
+        queries = [ProfileQuery.of(profile, adjusts=params.adjusts) for profile in profiles]
     if options.adjust_sample and (not params.adjusts or params.adjust == "all"):
         raise InputError(
             f"`adjust_sample={options.adjust_sample}` asks for a sample of the pairs that are not "
@@ -323,10 +322,10 @@ def read_queries(
     return queries
 
 
-def read_profiles(
+def check_profiles(
     profiles: list[PositionScores], database: Database, options: SearchOptions
-) -> list[Sequence]:
-    """Return profiles as queries.
+) -> None:
+    """Check that profiles can be searched together in a database.
 
     Parameters
     ----------
@@ -350,7 +349,6 @@ def read_profiles(
             "time"
         )
     logger.debug("queries: %s", pluralize(len(profiles), "profile", "profiles"))
-    return [*map(ProfileQuery.of, profiles)]
 
 
 def require_profile_search(database: Database, options: SearchOptions) -> None:
@@ -373,40 +371,12 @@ def require_profile_search(database: Database, options: SearchOptions) -> None:
             f"a profile scores proteins, but {database.name} holds nucleotides; search a database "
             "of proteins"
         )
-    if options.comp_based_stats:
-        raise InputError(
-            f"`comp_based_stats={options.comp_based_stats}` adjusts the scores of a substitution "
-            "matrix, but a profile has its own; use `comp_based_stats=0`"
-        )
     if options.mask != "none" or options.lcase_masking:
         name = "mask" if options.mask != "none" else "lcase_masking"
         raise InputError(
             f"`{name}` masks the letters of queries, but a profile is compared by its scores; "
             "leave it out"
         )
-
-
-def choose_device_for_profiles(device: str | Iterable[Device]) -> str | tuple[Device, ...]:
-    """Return the devices of a search with profiles: CPUs only.
-
-    Parameters
-    ----------
-    device
-        The option of this name. "auto" becomes "cpu".
-
-    Raises
-    ------
-    InputError
-        If it names GPUs.
-    """
-    if device in ("auto", "cpu"):
-        return "cpu"
-    if not isinstance(device, str):
-        devices = tuple(device)
-        if all(each.kind == "cpu" for each in devices):
-            return devices
-        device = ", ".join(each.name for each in devices if each.kind != "cpu")
-    raise InputError(f"`device` is {device!r}, but only CPUs search with profiles; use 'cpu'")
 
 
 def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:

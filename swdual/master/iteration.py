@@ -5,35 +5,38 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Set
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.errors import InputError, StatisticsUnavailable
+from swdual.hits.inclusion import InclusionHistory
 from swdual.hits.query_result import QueryResult
-from swdual.master.inputs import (
-    choose_device_for_profiles,
-    open_database,
-    require_profile_search,
-)
+from swdual.io.text import pluralize
+from swdual.master.checkpoint import Checkpoint, Identity
+from swdual.master.inputs import open_database, require_profile_search
 from swdual.master.search import Search
 from swdual.options import SearchOptions
 from swdual.profiles.profile import Profile
 from swdual.results.search_results import SearchResults
 from swdual.runtime.keywords import require_numbers
-from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import first_word
-from swdual.statistics.parameters import gapped
 
 logger = logging.getLogger("swdual")
 
 Included = dict[int, str]
 """Identifiers of the targets that a round included, by their numbers in the database."""
+
+MIN_COPY_IDENTITY = 0.96
+"""A target that equals this share of the query's residues is the query itself."""
+
+MAX_NAMED = 3
+"""Lost targets that a warning names."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class RoundOptions:
         Hits with a smaller E-value are included: the next profile is made from them.
     pseudocount
         Pseudocounts of every position; 0 has them depend on the position.
+    query_seed
+        Whether the rows of a profile have the query's residues where they have none.
+    min_block_width
+        Columns from which rows are weighted, at least; 0 for those of PSI-BLAST.
 
     Raises
     ------
@@ -58,21 +65,29 @@ class RoundOptions:
     iterations: int
     inclusion: float
     pseudocount: int
+    query_seed: bool = False
+    min_block_width: int = 0
 
     def __post_init__(self) -> None:
         values = {
             "iterations": self.iterations,
             "inclusion": self.inclusion,
             "pseudocount": self.pseudocount,
+            "min_block_width": self.min_block_width,
         }
         require_numbers(**values)
-        for name in ("iterations", "pseudocount"):
+        for name in ("iterations", "pseudocount", "min_block_width"):
             if not (isinstance(values[name], int | np.integer) and values[name] >= 0):
                 raise InputError(
                     f"`{name}` is {values[name]}, but it must be a whole number, at least 0"
                 )
         if not self.inclusion > 0:  # not-a-number is refused, too
             raise InputError(f"`inclusion` is {self.inclusion}, but it must be more than 0")
+
+    @property
+    def identity(self) -> Identity:
+        """The values by the names that messages show, for `Search`."""
+        return {name.replace("_", "-"): value for name, value in asdict(self).items()}
 
     def open_database(self, source: Any, options: SearchOptions) -> Database:
         """Return the database of all rounds, if profiles can be searched in it.
@@ -92,40 +107,9 @@ class RoundOptions:
                 "`stats='none'` computes no E-values, but they decide which hits are included; "
                 "leave it out"
             )
-        if self.iterations != 1:
-            choose_device_for_profiles(options.device)
         database = open_database(source, options.on_invalid, options.dbtype, options.memory_limit)
         require_profile_search(database, options)
         return database
-
-
-def require_profiles(scheme: ScoringScheme) -> None:
-    """Check that profiles can be made from the hits of a search.
-
-    Parameters
-    ----------
-    scheme
-        Matrix and gap penalties of the search.
-
-    Raises
-    ------
-    StatisticsUnavailable
-        If there are no residue frequencies for the matrix, or no parameters for the gap penalties.
-    """
-    try:
-        find_tables(scheme)
-    except StatisticsUnavailable as error:
-        raise StatisticsUnavailable(
-            f"profiles need the residue frequencies of a matrix, and there are none for "
-            f"{scheme.matrix.name}; use BLOSUM62 or another matrix of NCBI's"
-        ) from error
-    try:
-        gapped(scheme)
-    except StatisticsUnavailable as error:
-        raise StatisticsUnavailable(
-            f"profiles need tabled E-value parameters, and {scheme.matrix.name} has none for gap "
-            f"penalties {scheme.gap_open}/{scheme.gap_extend} (open/extend); leave them out"
-        ) from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +128,16 @@ class Round:
         What is included.
     before
         The targets that the round before included, for each query.
+    copies
+        The targets that are the query itself: those that round 1 included and that equal 96 % of
+        its residues. None in round 1.
     """
 
     number: int
     results: SearchResults
     rules: RoundOptions = field(repr=False)
     before: list[Included] = field(repr=False)
+    copies: list[Included] | None = field(default=None, repr=False)
 
     @cached_property
     def targets(self) -> list[Included]:
@@ -178,6 +166,42 @@ class Round:
             for targets, before in zip(self.targets, self.before, strict=True)
         ]
 
+    @cached_property
+    def originals(self) -> list[Included]:
+        """The targets that are the query itself, whether they are still included or not."""
+        if self.copies is not None:
+            return self.copies
+        return [
+            _name_copies(result, targets)
+            for result, targets in zip(self.results, self.targets, strict=True)
+        ]
+
+    @property
+    def query_ranks(self) -> list[int | None]:
+        """The rank of the query itself: how many hits score higher, plus one.
+
+        None if round 1 included no target that is nearly identical to the query, or if none of them
+        is included now.
+        """
+        return [
+            _rank_original(result, originals.keys() & targets.keys())
+            for result, originals, targets in zip(
+                self.results, self.originals, self.targets, strict=True
+            )
+        ]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Signs that the profiles drift away from their queries; empty texts if there are none.
+
+        The query itself is no longer included or no longer has the highest score, or targets are
+        lost. There are none in round 1.
+        """
+        if self.number == 1:
+            return [""] * len(self.results)
+        rows = zip(self.results, self.originals, self.query_ranks, self.lost, strict=True)
+        return ["; ".join(_list_signs(*row)) for row in rows]
+
     @property
     def converged(self) -> list[bool]:
         """Whether the round before included all targets that are included; never in round 1."""
@@ -204,9 +228,15 @@ class Round:
         return self._profiles[number]
 
     def _make_profile(self, result: QueryResult) -> Profile | None:
-        inclusion, pseudocount = self.rules.inclusion, self.rules.pseudocount
+        rules = self.rules
         try:
-            return Profile.from_hits(result, inclusion=inclusion, pseudocount=pseudocount)
+            return Profile.from_hits(
+                result,
+                inclusion=rules.inclusion,
+                pseudocount=rules.pseudocount,
+                query_seed=rules.query_seed,
+                min_block_width=rules.min_block_width,
+            )
         except StatisticsUnavailable as error:
             name = result.query.id or f"query {result.number + 1}"
             logger.warning("%s: no profile after round %d: %s", name, self.number, error)
@@ -218,45 +248,73 @@ class Round:
         return {}
 
 
-def iterate_rounds(
-    first: Search, search: Callable[[list[Profile], int], Search], rules: RoundOptions
-) -> Iterator[Round]:
-    """Yield the rounds of an iterated search.
+class IteratedSearch:
+    """A search in rounds, ready to run; `swdual.api` makes it.
 
     Parameters
     ----------
     first
         The search with the queries.
     search
-        Returns the search with profiles, in the round with a number.
+        Returns the search with profiles, in the round with a number, after the checkpoint of the
+        round before.
     rules
         How many rounds, and what is included.
     """
-    run = first
-    numbers = [*range(len(run.queries))]
-    before: list[Included] = [{} for _ in numbers]
-    number = 1
-    while True:
-        done = Round(number, _collect(run, number, numbers), rules, before)
-        yield done
-        if number == rules.iterations:
-            return
-        made = {
-            place: done.profile(place)
-            for place, converged in enumerate(done.converged)
-            if not converged
-        }
-        profiles = {place: profile for place, profile in made.items() if profile is not None}
-        if not profiles:
-            return
-        going = [*profiles]
-        number += 1
-        run = search([*profiles.values()], number)
-        numbers = [numbers[place] for place in going]
-        before = [done.targets[place] for place in going]
+
+    def __init__(
+        self,
+        first: Search,
+        search: Callable[[list[Profile], int, Checkpoint | None], Search],
+        rules: RoundOptions,
+    ) -> None:
+        self.identity = first.identity
+        self._first = first
+        self._search = search
+        self._rules = rules
+
+    def keep_journal(
+        self, left: Callable[[], bytes | None] | None = None
+    ) -> AbstractContextManager[None]:
+        """Keep the journal if the block fails, else delete it: see `checkpoint.keep_journal`."""
+        return self._first.keep_journal(left)
+
+    def rounds(self) -> Iterator[Round]:
+        """Run the searches and yield their rounds."""
+        run, rules = self._first, self._rules
+        numbers = [*range(len(run.queries))]
+        before: list[Included] = [{} for _ in numbers]
+        copies: list[Included] | None = None
+        log_limit = math.log(rules.inclusion)
+        histories = [InclusionHistory(log_limit, {}) for _ in numbers]
+        number = 1
+        while True:
+            done = Round(number, _collect(run, number, numbers, histories), rules, before, copies)
+            yield done
+            if number == rules.iterations:
+                return
+            made = {
+                place: done.profile(place)
+                for place, converged in enumerate(done.converged)
+                if not converged
+            }
+            profiles = {place: profile for place, profile in made.items() if profile is not None}
+            if not profiles:
+                return
+            going = [*profiles]
+            number += 1
+            run = self._search([*profiles.values()], number, run.checkpoint)
+            numbers = [numbers[place] for place in going]
+            before = [done.targets[place] for place in going]
+            copies = [done.originals[place] for place in going]
+            histories = [
+                InclusionHistory(log_limit, done.results[place].inclusions) for place in going
+            ]
 
 
-def _collect(run: Search, number: int, numbers: list[int]) -> SearchResults:
+def _collect(
+    run: Search, number: int, numbers: list[int], histories: list[InclusionHistory]
+) -> SearchResults:
     """Return the results of a round.
 
     Parameters
@@ -265,10 +323,18 @@ def _collect(run: Search, number: int, numbers: list[int]) -> SearchResults:
         The search, and the number of the round.
     numbers
         The numbers of its queries among all queries.
+    histories
+        What the rounds before included, for each of its queries.
     """
     started = time.perf_counter()
     results = [
-        replace(result, number=numbers[result.number], round=number) for result in run.results()
+        replace(
+            result,
+            number=numbers[result.number],
+            round=number,
+            history=histories[result.number],
+        )
+        for result in run.results()
     ]
     timing = run.timing(time.perf_counter() - started)
     return SearchResults(results, run.params, timing, run.facts())
@@ -279,3 +345,36 @@ def _name_targets(result: QueryResult, limit: float) -> Included:
     ordinals = result.ordinals[np.flatnonzero(result.log_evalues < limit)]
     names = map(first_word, result.targets.headers(ordinals))
     return dict(zip(ordinals.tolist(), names, strict=True))
+
+
+def _name_copies(result: QueryResult, targets: Included) -> Included:
+    """Return those of some targets that are the query itself."""
+    if not targets:
+        return {}
+    enough = MIN_COPY_IDENTITY * len(result.query.codes)
+    identical = result.tracebacks.column("identities") >= enough
+    copies = result.ordinals[identical].tolist()
+    return {ordinal: targets[ordinal] for ordinal in copies if ordinal in targets}
+
+
+def _rank_original(result: QueryResult, originals: Set[int]) -> int | None:
+    """Return the rank of the best of some targets, None if there are none."""
+    if not originals:
+        return None
+    best = result.scores[np.isin(result.ordinals, [*originals])].max()
+    return int(np.count_nonzero(result.scores > best)) + 1
+
+
+def _list_signs(
+    result: QueryResult, originals: Included, rank: int | None, lost: list[str]
+) -> Iterator[str]:
+    """Yield signs that a profile drifts: see `Round.warnings`."""
+    name = next(iter(originals.values()), "")
+    if originals and rank is None:
+        yield f"the query itself ({name}) is no longer included"
+    elif originals and rank != 1:
+        yield f"the query itself ({name}) is at rank {rank}, below {result[0].id}"
+    if lost:
+        named = ", ".join(lost[:MAX_NAMED])
+        more = f" and {len(lost) - MAX_NAMED:,} more" if len(lost) > MAX_NAMED else ""
+        yield f"{pluralize(len(lost), 'target', 'targets')} lost: {named}{more}"

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from swdual.database.database import Database
-from swdual.errors import OutputError
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
-from swdual.master.checkpoint import Checkpoint, Identity, make_identity
+from swdual.master.checkpoint import Checkpoint, Identity, keep_journal, make_identity
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
-from swdual.master.inputs import SearchInputs, choose_device_for_profiles, read_inputs
+from swdual.master.inputs import SearchInputs, read_inputs
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.pipeline import run_pipeline
 from swdual.master.threads import ThreadExecutor
@@ -48,6 +47,10 @@ class Search:
         All options of the search.
     executor
         Runs the tasks; by default the CPUs and GPUs of this machine.
+    rules
+        What must be the same for it to go on, besides inputs and options: those of all rounds.
+    after
+        The checkpoint of the round before, whose journal it shares.
 
     Raises
     ------
@@ -61,10 +64,15 @@ class Search:
         database: Any,
         options: SearchOptions,
         executor: Executor | None = None,
+        *,
+        rules: Identity | None = None,
+        after: Checkpoint | None = None,
     ) -> None:
         self.options = options
         self._sources = queries, database
         self._executor = ThreadExecutor() if executor is None else executor
+        self._rules = rules or {}
+        self._after = after
         self._counter: _ProgressCounter | None = None
         self._held_bytes = measure_held_bytes()
         self._executor.check_options(options)
@@ -105,7 +113,7 @@ class Search:
     @cached_property
     def identity(self) -> Identity:
         """What decides which scores and hits are found."""
-        return make_identity(self.queries, self.database, self.params)
+        return {**make_identity(self.queries, self.database, self.params), **self._rules}
 
     def prepare(self) -> None:
         """Read the inputs, get workers or nodes ready, divide the memory and open the journal.
@@ -124,8 +132,6 @@ class Search:
     @cached_property
     def _context(self) -> SearchContext:
         options = self.options
-        if self.params.profile:
-            options = replace(options, device=choose_device_for_profiles(options.device))
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, options.task
@@ -133,7 +139,11 @@ class Search:
         warn_of_low_complexity(self.queries, self.database, self.params)
         if options.journal is None:
             return context
-        checkpoint = Checkpoint(options.journal, self.identity, self.database, options.resume)
+        checkpoint = (
+            Checkpoint(options.journal, self.identity, self.database, options.resume)
+            if self._after is None
+            else self._after.follow(self.identity, self.database)
+        )
         logger.debug(
             "journal: %s, with %s done before",
             options.journal,
@@ -151,32 +161,16 @@ class Search:
         """How much of everything there may be at a time."""
         return self._context.memory
 
-    @contextmanager
-    def keep_journal(self, left: Callable[[], bytes | None] | None = None) -> Iterator[None]:
-        """Keep the journal if the block fails, and say so with the error; else delete it.
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """What is done; None without journal."""
+        return self._context.checkpoint
 
-        Where `left` then returns a record of the complete output, the journal keeps that instead.
-        """
-        checkpoint = self._context.checkpoint
-        if checkpoint is None:
-            yield
-            return
-        try:
-            yield
-        except BaseException as error:
-            with suppress(OutputError):
-                checkpoint.close()
-                if checkpoint.tasks:
-                    error.add_note(
-                        f"what was found is kept in {checkpoint.path}; "
-                        "the same search with `resume=True` goes on from there"
-                    )
-            raise
-        record = None if left is None else left()
-        if record is None:
-            checkpoint.remove()
-        else:
-            checkpoint.complete(record)
+    def keep_journal(
+        self, left: Callable[[], bytes | None] | None = None
+    ) -> AbstractContextManager[None]:
+        """Keep the journal if the block fails, else delete it: see `checkpoint.keep_journal`."""
+        return keep_journal(self.checkpoint, left)
 
     def timing(self, seconds: float) -> Timing:
         """Return what has been done so far, in so many seconds, and by whom."""

@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from swdual.composition.adjust import adjust
+from swdual.composition.adjust import SCALING, adjust
 from swdual.composition.adjuster import Adjuster
+from swdual.composition.positions import find_ratios
 from swdual.composition.tables import AMINO_ACIDS, find_tables
 from swdual.database.database import Database
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import duration
 from swdual.master.cost import choose_clock
 from swdual.prediction.synthetic_database import SyntheticDatabase
+from swdual.profiles.query import ProfileQuery, find_positions
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.karlin_altschul import background
 from swdual.statistics.table import TableStatistics
-
-SCALING = 1
-"""The mode whose factor tells how many chance hits a query has under the plain matrix."""
 
 SAMPLED_TARGETS, SAMPLED_QUERIES = 100, 200
 """Number of targets whose compositions stand for those of the database, and of queries for which
@@ -166,9 +165,15 @@ def count_candidates(
     if math.isinf(limit):
         return float(count)
     statistics = TableStatistics(params.scheme, params.dbsize or database.residues, count)
+    if isinstance(query, ProfileQuery):
+        statistics = query.evaluate_by(statistics, params.scheme)
     space = statistics.parameters.K * statistics.search_space(len(query))
     score = max(0.0, math.log(space / limit))
-    ratios = adjust(query.codes, targets, find_tables(params.scheme), SCALING).ratios
+    positions = find_positions(query)
+    if positions is None:
+        ratios = adjust(query.codes, targets, find_tables(params.scheme), SCALING).ratios
+    else:
+        _, ratios = find_ratios(positions, targets)
     more = np.average(np.exp((1 - ratios) * score), weights=[len(codes) for codes in targets])
     return min(CANDIDATE_RATIO * limit * float(more), params.max_candidates or count, count)
 

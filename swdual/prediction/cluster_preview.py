@@ -94,9 +94,9 @@ class ClusterPreview:
             else open_database({"described": "A"}, dbtype=described.alphabet.name)
         )
         self.database: Database | SyntheticDatabase = described or known
-        params = options.parameters(known)
+        params = options.parameters(queries, known)
         self.strand_count = params.strand_count
-        sequences = options.read_queries(queries, known)
+        sequences = options.read_queries(queries, known, params)
         self.adjustment = forecast_adjustment(sequences, self.database, params)
         self.lengths = [len(query.codes) for query in sequences]
         self.kept = min(params.max_candidates or len(self.database), len(self.database))

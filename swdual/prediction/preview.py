@@ -19,6 +19,7 @@ from swdual.masking.mask import parse_mask
 from swdual.master.cost import CalibrationCache, CostModel, calibrate, choose_clock
 from swdual.master.devices import available_threads, device_mix, list_gpus
 from swdual.master.inputs import (
+    check_profiles,
     choose_strand,
     make_scoring_scheme,
     open_database,
@@ -32,6 +33,7 @@ from swdual.master.worker import bind
 from swdual.options import SearchOptions
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
 from swdual.prediction.adjustment import forecast_adjustment
+from swdual.profiles.query import ProfileQuery, list_profiles
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import OnInvalid
@@ -93,16 +95,34 @@ class PreviewOptions:
     mask: str = "none"
     lcase_masking: bool = False
 
-    def read_queries(self, source: Any, database: Database) -> list[Sequence]:
+    @property
+    def of_search(self) -> SearchOptions:
+        """The options of the search.
+
+        Raises
+        ------
+        InputError
+            If a value is out of range (see `SearchOptions`).
+        """
+        names = ("max_target_seqs", "evalue", "comp_based_stats", "adjust", "mask", "lcase_masking")
+        return SearchOptions(**{name: getattr(self, name) for name in names})
+
+    def read_queries(
+        self, source: Any, database: Database, params: SearchParameters
+    ) -> list[Sequence]:
         """Return the queries, with their masked letters.
 
         Parameters
         ----------
         source
             As the queries of `swdual.search`.
-        database
-            What is searched.
+        database, params
+            What is searched, and what `parameters` returns.
         """
+        profiles = list_profiles(source)
+        if profiles:
+            check_profiles(profiles, database, self.of_search)
+            return [ProfileQuery.of(profile, adjusts=params.adjusts) for profile in profiles]
         mask = parse_mask(self.mask, "mask")
         return read_queries(
             source,
@@ -113,11 +133,13 @@ class PreviewOptions:
             lcase_masking=self.lcase_masking,
         )
 
-    def parameters(self, database: Database) -> SearchParameters:
+    def parameters(self, source: Any, database: Database) -> SearchParameters:
         """Return the options that decide about hits, with their defaults.
 
         Parameters
         ----------
+        source
+            As the queries of `swdual.search`.
         database
             What is searched.
 
@@ -127,10 +149,9 @@ class PreviewOptions:
             If a value is out of range (see `SearchOptions`), or composition-based statistics are
             asked for, but the database holds nucleotides.
         """
-        names = ("max_target_seqs", "evalue", "comp_based_stats", "adjust", "mask", "lcase_masking")
-        options = SearchOptions(**{name: getattr(self, name) for name in names})
         strand = choose_strand(database, self.strand)
-        params = options.parameters(make_default_scheme(database), strand)
+        scheme = make_default_scheme(database)
+        params = self.of_search.parameters(scheme, strand, list_profiles(source))
         if params.adjusts:
             require_composition(database, params)
         return params
@@ -153,9 +174,9 @@ class Preview:
         options: PreviewOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.database = open_database(database, options.on_invalid, options.dbtype)
-        params = options.parameters(self.database)
+        params = options.parameters(queries, self.database)
         self.strand_count = params.strand_count
-        sequences = options.read_queries(queries, self.database)
+        sequences = options.read_queries(queries, self.database, params)
         self.adjustment = forecast_adjustment(sequences, self.database, params)
         self.lengths = [len(query.codes) for query in sequences]
         self._kept = min(params.max_candidates or len(self.database), len(self.database))

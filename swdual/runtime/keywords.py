@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 from swdual.errors import InputError
@@ -84,7 +84,7 @@ def takes_keywords_of(source: Callable[..., Any]) -> Callable[[Callable[P, R]], 
 
 
 def merge_signatures(
-    function: Callable[..., Any], *sources: Callable[..., Any], without: Collection[str] = ()
+    function: Callable[..., Any], *sources: Callable[..., Any]
 ) -> inspect.Signature:
     """Return the signature of a function with the options of others instead of ``**options``.
 
@@ -94,8 +94,6 @@ def merge_signatures(
         The function.
     sources
         Functions whose keyword-only parameters to show.
-    without
-        Parameters that are not shown.
 
     >>> def area(*, width: int = 2, height: int = 3): ...
     >>> def show(title: str, **options): ...
@@ -107,7 +105,7 @@ def merge_signatures(
     for source in sources:
         options = _signature(source).parameters.values()
         shown += [x for x in options if x.kind is x.KEYWORD_ONLY]
-    return own.replace(parameters=[x for x in shown if x.name not in without])
+    return own.replace(parameters=shown)
 
 
 def share_help(

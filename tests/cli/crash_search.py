@@ -1,12 +1,14 @@
 """Runs a search again and again, and kills it one moment later each time: see support/crash.py.
 
-``python crash_search.py FOLDER`` searches ``many.fa`` in itself and writes ``hits.tsv``.
+``python crash_search.py FOLDER search|iterate`` searches ``many.fa`` in itself and writes
+``hits.tsv``.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from support.crash import die
@@ -14,24 +16,28 @@ from support.crash import die
 from swdual.cli import main as command
 from swdual.master import ranges
 
-SEARCH = ("search", "many.fa", "many.fa", "--stats", "none", "-k", "3", "--quiet")
+OPTIONS = {
+    "search": ("--stats", "none", "-k", "3", "--quiet"),
+    "iterate": ("--iterations", "2", "-k", "3", "--each-round", "--quiet"),
+}
 
 
-def search(place: Path) -> None:
+def search(name: str, place: Path) -> None:
     """Do what the command does, and end this process with its exit code."""
+    out = os.fspath(place / "hits.tsv")
     try:
-        command([*SEARCH, "-o", os.fspath(place / "hits.tsv")])
+        command([name, "many.fa", "many.fa", *OPTIONS[name], "-o", out])
     except SystemExit as stop:
         os._exit(stop.code or 0)
 
 
-def main(folder: str) -> None:
+def main(folder: str, name: str) -> None:
     """Search once, so that kernels are compiled, then die at each moment."""
     ranges.MIN_RANGE_RESIDUES = 500
     if os.fork() == 0:
-        search(Path())
+        search(name, Path())
     os.wait()
-    die(folder, lambda place: None, search)
+    die(folder, lambda place: None, partial(search, name))
 
 
 if __name__ == "__main__":

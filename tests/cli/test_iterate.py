@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.drift import drifting_family
 
 import swdual
 from swdual.profiles import Profile, read_profile
@@ -51,7 +52,7 @@ def rows(text):
         (["two.fa", "f.fa", "--inclusion", "1e-3"], {"inclusion": 1e-3}),
         (
             ["-query", "two.fa", "-db", "f.fa", "-num_iterations", "2", "-comp_based_stats", "0"],
-            {"iterations": 2},
+            {"iterations": 2, "comp_based_stats": 0},
         ),
         (
             ["two.fa", "f.fa", "-inclusion_ethresh", "1e-9", "-pseudocount", "7", "-seg", "no"],
@@ -77,7 +78,8 @@ def test_the_output_has_the_last_round_of_each_query(run, family, arguments, opt
 
 def test_a_line_for_each_round_and_query_is_on_standard_error(run, family):
     """And at the end, one with the hits of the last rounds."""
-    found = run("iterate", "two.fa", "f.fa", "-e", "1e-3", "--no-progress")
+    options = ["-e", "1e-3", "-comp_based_stats", "0", "--no-progress"]
+    found = run("iterate", "two.fa", "f.fa", *options)
     lines = [line.removeprefix("swdual: ") for line in found.err.splitlines()]
     assert lines[-1].startswith("3 hits of 2 queries after 2 rounds, ")
     assert [line for line in lines if "round " in line] == [
@@ -87,6 +89,38 @@ def test_a_line_for_each_round_and_query_is_on_standard_error(run, family):
         "round 2, other: 0 hits, 0 included, 0 new, 0 lost; converged",
     ]
     assert run("iterate", "two.fa", "f.fa", "--quiet").err == ""
+
+
+def test_a_profile_that_drifts_has_a_warning(run, here):
+    """A line for each round and query, below what the round included."""
+    query, targets = drifting_family()
+    (here / "q.fa").write_text(f">mine\n{query}\n")
+    (here / "t.fa").write_text("".join(f">{name}\n{text}\n" for name, text in targets.items()))
+    done = run("iterate", "q.fa", "t.fa", "-k", "5", "-comp_based_stats", "0")
+    lines = [line for line in done.err.splitlines() if "round " in line]
+    assert [line.split("round ")[1][0] for line in lines] == ["1", "2", "2", "3", "3"]
+    assert lines[2].startswith("swdual: warning: round 2, mine: the query itself (self) is at rank")
+    assert lines[4] == (
+        "swdual: warning: round 3, mine: the query itself (self) is no longer included; "
+        "1 target lost: self"
+    )
+
+
+def test_first_inclusions_can_be_columns(run, family):
+    """By the names of the fields; format 7 names them, too."""
+    fields = "sseqid first_round first_evalue first_qstart first_qend first_sstart first_send"
+    found = run("iterate", "one.fa", "f.fa", "--each-round", "-f", f"6 {fields} evalue", "-e", "9")
+    table = rows(found.out)
+    assert table[0][:2] == ("near1", "1")
+    assert table[0][3:7] == ("1", "26", "1", "26")
+    for name in ("near1", "near2", "near3"):
+        first, second = (row for row in table if row[0] == name)
+        assert first[2] == first[7] != second[7]
+        assert first[:7] == second[:7]
+    commented = run("iterate", "one.fa", "f.fa", "-f", f"7 {fields}").out
+    assert "first evalue, first q. start" in commented
+    plain = run("search", "one.fa", "f.fa", "-f", f"6 {fields}")
+    assert rows(plain.out)[0][1:] == ("0", "NA", "0", "0", "0", "0")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +164,27 @@ def test_the_profile_of_the_last_search_is_written(run, family):
 
 
 @pytest.mark.parametrize(
+    ("option", "name", "value"),
+    [
+        (["--query-seed"], "query_seed", True),
+        (["--min-block-width", "25"], "min_block_width", 25),
+    ],
+)
+def test_options_of_profiles_reach_them(run, family, option, name, value):
+    """Targets are shorter than the query, and one has a gap."""
+    (family / "parts.fa").write_text(
+        ">a\nKVLSWGGHERWADEFMRT\n>b\nWGGHRWCEEFMKTSYIVKQR\n>c\nMRVLAYGGHDRWCEEF\n"
+    )
+    paths = family / "one.fa", family / "parts.fa"
+    chosen = next(swdual.iterate(*paths, **{name: value})).profiles[0]
+    usual = next(swdual.iterate(*paths)).profiles[0]
+    arguments = ["iterate", "one.fa", "parts.fa", "--out-pssm", "p.asn", *option]
+    assert run(*arguments).code == 0
+    assert same(family / "p.asn", chosen)
+    assert not same(family / "p.asn", usual)
+
+
+@pytest.mark.parametrize(
     ("queries", "options", "names"),
     [
         ("one.fa", ["--save-each-pssm"], ["p.asn.1"]),
@@ -164,14 +219,28 @@ def test_rounds_start_from_a_profile_in_a_file(run, family):
     assert rows(found.out)[-1][::3] == ("mine", "2")
 
 
+def test_rounds_start_from_a_multiple_alignment(run, family):
+    """Its profile has the pseudocounts that the others have."""
+    (family / "m.fa").write_text("".join(FAMILY.splitlines(keepends=True)[:4]))
+    options = ["--pseudocount", "7", "--msa-master", "2", "--each-round", "-f", FIELDS]
+    found = run("iterate", "--msa", "m.fa", "f.fa", *options)
+    assert found.code == 0, found.err
+    profile = Profile.from_msa(family / "m.fa", master=2, pseudocount=7)
+    rounds = [*swdual.iterate(profile, family / "f.fa", pseudocount=7)]
+    assert rows(found.out) == [
+        ("near2", hit.id, str(hit.score), str(done.number))
+        for done in rounds
+        for hit in done.results[0]
+    ]
+    assert len(rounds) == 2
+
+
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
         (["one database"], ["one.fa"]),
-        (["-comp_based_stats 2", "use -comp_based_stats 0"], ["-comp_based_stats", "2"]),
         (["-seg", "leave it out"], ["-seg", "yes"]),
         (["--stats none"], ["--stats", "none"]),
-        (["only CPUs"], ["--device", "cuda"]),
         (["--inclusion", "x>0"], ["--inclusion", "0"]),
         (["--iterations 1", "--save-pssm-after-last-round"], ["--iterations", "1", "--out-pssm"]),
         (["--out-pssm or --out-ascii-pssm"], ["--save-each-pssm"]),
@@ -180,7 +249,7 @@ def test_rounds_start_from_a_profile_in_a_file(run, family):
         (["old.1", "exists", "--force"], ["--out-ascii-pssm", "old"]),
         (["f.fa", "is also an input"], ["--force", "--out-pssm", "f.fa"]),
         (["Only one output can go to x"], ["--out-pssm", "x", "-o", "x"]),
-        (["-in_msa is not supported", "from_msa"], ["-in_msa", "family.fa"]),
+        (["--msa takes the place of queries"], ["-in_msa", "f.fa"]),
         (["-phi_pattern is not supported"], ["-phi_pattern", "x"]),
     ],
 )

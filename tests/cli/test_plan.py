@@ -13,6 +13,7 @@ import pytest
 
 from swdual import registry
 from swdual.planning.planner import PACKAGE
+from swdual.profiles import Profile
 
 PLANNERS = registry.available(PACKAGE)
 TIMES = [(2100.0, 950.0), *[(100.0, 44.0)] * 29]
@@ -717,3 +718,53 @@ def test_nucleotide_queries_are_refused_by_a_protein_database(refuses, here, rat
     """What a search refuses cannot be planned."""
     (here / "n.fa").write_text(">n\n" + "ACGTTGCA" * 10 + "\n")
     refuses(1, ["nucleotides", "t.fa", "proteins"], "plan", "n.fa", "t.fa", *CLUSTER)
+
+
+# Profiles.
+
+ALIGNMENT = ">a\nMKVLAWGGHERWCDEF\n>b\nMKVLSWGGHE-WADEF\n>c\nMRVLAYGGHDRWCEEF\n"
+
+
+@pytest.fixture
+def profile(here):
+    """A multiple alignment in ``m.fa``, its profile in two files, its query in ``one.fa``."""
+    (here / "m.fa").write_text(ALIGNMENT)
+    Profile.from_msa(here / "m.fa").write(here / "m.asn")
+    Profile.from_msa(here / "m.fa").write(here / "m.pssm")
+    (here / "one.fa").write_text("".join(ALIGNMENT.splitlines(keepends=True)[:2]))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--pssm", "m.asn"), ("-in_msa", "m.fa"), ("--msa", "m.fa", "-ignore_msa_master")],
+    ids=" ".join,
+)
+def test_a_search_with_a_profile_takes_as_long_as_a_plain_one(run, profile, rates, words):
+    """Without composition-based statistics; a profile is a query of its length."""
+    options = (*CLUSTER, "--comp-based-stats", "0", "--json")
+    plain = planned(run("plan", "one.fa", "t.fa", *options))
+    assert planned(run("plan", *words, "t.fa", *options)) == plain
+    adjusted = planned(run("plan", *words, "t.fa", *CLUSTER, "--json"))
+    assert adjusted["adjustment"]["candidates"] == 3
+    other = planned(run("plan", "--msa", "m.fa", "--msa-master", "2", "t.fa", *options))
+    assert other["cells"] == plain["cells"] * 15 // 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--pssm", "m.asn", "--msa", "m.fa", "t.fa"], "--pssm and --msa exclude each other"),
+        (["--pssm", "m.asn", "q.fa", "t.fa"], "--pssm takes the place of queries"),
+        (["--msa", "m.fa", "q.fa", "t.fa"], "--msa takes the place of queries"),
+        (["q.fa", "t.fa", "--msa-master", "2"], "--msa-master needs a multiple alignment"),
+        (["--msa", "m.fa"], "Name one file of queries and one database"),
+        (["--msa", "m.fa", "--times", "times.csv"], "or --times FILE"),
+        (["--pssm", "m.pssm", "t.fa", "--comp-based-stats", "1"], "use --comp-based-stats 0"),
+        (["--msa", "m.fa", "t.fa", "--mask", "seg"], "--mask masks the letters of queries"),
+        (["--pssm", "t.fa", "t.fa"], "t.fa: not a profile"),
+        (["--msa", "m.asn", "t.fa"], "m.asn: not a multiple alignment"),
+    ],
+)
+def test_profiles_that_no_search_takes_are_refused(refuses, profile, rates, arguments, words):
+    """As a search refuses them."""
+    refuses(1, [words], "plan", *arguments, *CLUSTER)

@@ -139,3 +139,12 @@ def test_what_makes_no_sense_is_refused(refuses, nodes, code, words, arguments):
 def test_a_damaged_description_is_refused_with_its_line(refuses, nodes):
     nodes("[[nodes]]\ncpus = = 3\n")
     refuses(1, ["nodes.toml:2: is not TOML"], *THERE)
+
+
+def test_a_profile_is_a_query(run, here, nodes):
+    """Of its length, without composition-based statistics."""
+    (here / "m.fa").write_text(">a\nMKVLAWGGHERW\n>b\nMKVLSWGGHE-W\n")
+    (here / "one.fa").write_text(">a\nMKVLAWGGHERW\n")
+    words = ("--nodes", "nodes.toml", "--json", "--comp-based-stats", "0")
+    plain = shown(run("plan", "one.fa", *words))
+    assert shown(run("plan", "--msa", "m.fa", *words)) == plain

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.crash_search import SEARCH
+from cli.crash_search import OPTIONS
 from fuzz.kills import left_over, torment
 
 from swdual.io.journal import Journal
@@ -426,14 +426,15 @@ def test_kills_at_random_moments_lose_nothing(here):
 
 
 @pytest.mark.process
-def test_a_search_that_dies_at_any_moment_goes_on_to_the_same_bytes(here, run, monkeypatch):
+@pytest.mark.parametrize("name", ["search", "iterate"])
+def test_a_search_that_dies_at_any_moment_goes_on_to_the_same_bytes(here, run, monkeypatch, name):
     """Before, in the middle of and after every write of journal and output, and every rename."""
-    fasta(here / "many.fa", 4, 400, 1)
+    fasta(here / "many.fa", 4 if name == "search" else 2, 400, 1)
     monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 500)
     program = Path(__file__).with_name("crash_search.py")
     tests = os.fspath(program.parents[1])
     done = subprocess.run(
-        [sys.executable, program, here / "scratch"],
+        [sys.executable, program, here / "scratch", name],
         check=True,
         capture_output=True,
         text=True,
@@ -455,8 +456,210 @@ def test_a_search_that_dies_at_any_moment_goes_on_to_the_same_bytes(here, run, m
         journal = folder / "hits.tsv.journal"
         kept.append(journal.stat().st_size if journal.exists() else 0)
         if kept[-1] or not out.exists():
-            outcome = run(*SEARCH, "-o", out, "--resume")
+            outcome = run(name, "many.fa", "many.fa", *OPTIONS[name], "-o", out, "--resume")
             assert outcome.code == 0, outcome.err
         assert out.read_bytes() == whole
         assert left_over(folder) == ["hits.tsv"]
     assert len(set(kept)) > 10
+
+
+FAMILY = """>near1
+MKVLAWGGHERWCDEFMKTAYIAKQR
+>near2
+MKVLSWGGHERWADEFMRTAYIAKNR
+>near3
+MRVLAYGGHDRWCEEFMKTSYIVKQR
+>near4
+MRILSYAGHDRWAEEYMKSSYIVRQR
+>far
+GGGGGGGGGGGGGGGGGGGGGGGGGGG
+"""
+ROUNDS = ["iterate", "two.fa", "f.fa", "--inclusion", "1e-12", "-f", "6 qseqid sseqid score round"]
+ROUNDS += ["--each-round", "--iterations", "3", "--out-pssm", "p.asn", "--save-each-pssm"]
+ROUNDS += ["--comp-based-stats", "0"]
+
+
+@pytest.fixture
+def family(here, monkeypatch):
+    """Two queries, one with relatives in ``f.fa``; several tasks in each of three rounds."""
+    (here / "f.fa").write_text(FAMILY)
+    fasta(here / "two.fa", 1, 60, 1)
+    with (here / "two.fa").open("a") as stream:
+        stream.write(">mine\nMKVLAWGGHERWCDEFMKTAYIAKQR\n")
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 30)
+    return here
+
+
+def interrupt(monkeypatch, run, tasks, *words):
+    """Run a command that Ctrl-C ends when so many tasks were kept; return whether it was ended."""
+    keep, left = Checkpoint.keep, [tasks]
+
+    def kept(self, *arguments):
+        keep(self, *arguments)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "keep", kept)
+        outcome = run(*words)
+    assert outcome.code in (0, 130), outcome.err
+    return outcome.code == 130
+
+
+def files(folder):
+    """Return what is in the files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize(("mode", "rounds"), [("0", 3), ("2", 2)])
+def test_rounds_go_on_to_the_same_bytes_from_every_task(run, family, monkeypatch, mode, rounds):
+    """The output and the profiles; what was kept is not searched again."""
+    words = [*ROUNDS, "--comp-based-stats", mode, "-o", "hits.tsv"]
+    before = files(family)
+    assert run(*words).code == 0
+    whole = files(family)
+    assert {"hits.tsv", "p.asn.1.1", f"p.asn.2.{rounds - 1}"} <= set(whole)
+    last = {int(line[-1]) for line in whole["hits.tsv"].decode().splitlines()}
+    assert last == {*range(1, rounds + 1)}
+    tasks = 0
+    while True:
+        for name in set(whole) - set(before):
+            (family / name).unlink()
+        tasks += 1
+        if not interrupt(monkeypatch, run, tasks, *words):
+            break
+        assert (family / "hits.tsv.journal").exists()
+        assert not interrupt(monkeypatch, run, 10**6, *words, "--resume")
+        assert files(family) == whole
+    assert tasks > 6
+
+
+@pytest.mark.parametrize("tasks", [1, 4, 8])
+def test_each_search_of_an_iterated_one_may_be_interrupted(run, family, monkeypatch, tasks):
+    """Again and again: each time something is added to the journal."""
+    assert run(*ROUNDS, "-o", "whole.tsv", "--force").code == 0
+    times = 0
+    more = ["--force"]
+    while interrupt(monkeypatch, run, tasks, *ROUNDS, "-o", "hits.tsv", *more):
+        times, more = times + 1, ["--resume"]
+    assert times >= 8 // tasks
+    assert (family / "hits.tsv").read_bytes() == (family / "whole.tsv").read_bytes()
+    assert "hits.tsv.journal" not in left_over(family)
+
+
+def test_interrupted_rounds_say_how_to_go_on(run, family, monkeypatch, refuses):
+    """With one line; a plain second search is refused, and --force begins anew."""
+    keep = Checkpoint.keep
+
+    def kept(self, *arguments):
+        keep(self, *arguments)
+        if len(self._journal) > 8:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "keep", kept)
+        outcome = run(*ROUNDS, "-o", "hits.tsv", "--quiet")
+    assert outcome.code == 130
+    assert outcome.err.splitlines() == [
+        "swdual: error: interrupted",
+        "swdual: what was found is kept in hits.tsv.journal; "
+        "the same search with --resume goes on from there",
+    ]
+    for path in family.glob("p.asn*"):
+        path.unlink()
+    words = ["hits.tsv.journal: ", "did not end", "--resume goes on", "--force"]
+    refuses(6, words, *ROUNDS, "-o", "hits.tsv")
+    assert run(*ROUNDS, "-o", "hits.tsv", "--force").code == 0
+    assert not (family / "hits.tsv.journal").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--inclusion", "1e-3"], "inclusion 1e-12, not 0.001"),
+        (["--iterations", "4"], "iterations 3, not 4"),
+        (["--pseudocount", "5"], "pseudocount 0, not 5"),
+        (["--query-seed"], "query-seed False, not True"),
+        (["--min-block-width", "5"], "min-block-width 0, not 5"),
+        (["-e", "0.01"], "evalue 10.0, not 0.01"),
+        (["-q", "f.fa", "-d", "f.fa"], "queries 2 with digest "),
+        (["-q", "two.fa", "-d", "two.fa"], "database of 5 sequences"),
+    ],
+    ids=[
+        "inclusion",
+        "iterations",
+        "pseudocount",
+        "seed",
+        "width",
+        "evalue",
+        "queries",
+        "database",
+    ],
+)
+@pytest.mark.parametrize("tasks", [1, 7])
+def test_the_journal_of_other_rounds_is_refused(
+    run, family, monkeypatch, refuses, options, words, tasks
+):
+    """As that of another search: each difference is named."""
+    assert interrupt(monkeypatch, run, tasks, *ROUNDS, "-o", "hits.tsv")
+    arguments = [x for x in ROUNDS if x not in ("two.fa", "f.fa") or "-q" not in options]
+    said = ["hits.tsv.journal: is the journal of a search with", words, "give what it was begun"]
+    refuses(6, said, *arguments, *options, "-o", "hits.tsv", "--resume")
+
+
+def test_rounds_and_a_search_do_not_share_a_journal(run, family, monkeypatch, refuses):
+    """Either way, the difference is named."""
+    search = ["search", "two.fa", "f.fa", "--comp-based-stats", "0", "-o", "hits.tsv"]
+    assert interrupt(monkeypatch, run, 1, *ROUNDS, "-o", "hits.tsv")
+    refuses(6, ["iterations 3, not none", "inclusion 1e-12"], *search, "--resume")
+    assert interrupt(monkeypatch, run, 1, *search, "--force")
+    refuses(6, ["iterations none, not 3"], *ROUNDS, "-o", "hits.tsv", "--resume")
+
+
+def test_complete_rounds_are_not_searched_again(place, run, family, refuses, monkeypatch):
+    """Unless they were written otherwise."""
+    words = [*ROUNDS, "-o", "hits.tsv", "--resume"]
+    assert run(*words).code == 0
+    written = files(family)
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "prepare", None)
+        outcome = run(*words, "--threads", "1")
+    assert outcome.err == (
+        "swdual: hits.tsv is complete: nothing to resume; --force searches again\n"
+    )
+    assert files(family) == written
+    for options, difference in (
+        (["--inclusion", "1e-3"], "inclusion 1e-12, not 0.001"),
+        (["--out-ascii-pssm", "p.txt"], "out-ascii-pssm none, not p.txt"),
+        (["--save-pssm-after-last-round"], "save-pssm-after-last-round no, not yes"),
+    ):
+        refuses(6, ["is the output of a search with", difference], *words, *options)
+    plain = [word for word in words if word != "--each-round"]
+    refuses(6, ["each-round yes, not no"], *plain)
+
+
+def test_rounds_of_a_multiple_alignment_go_on(run, family, monkeypatch, refuses):
+    """With the same one only."""
+    (family / "m.fa").write_text("".join(FAMILY.splitlines(keepends=True)[:4]))
+    words = ["iterate", "--msa", "m.fa", "f.fa", "-o", "hits.tsv"]
+    assert run(*words).code == 0
+    whole = (family / "hits.tsv").read_bytes()
+    (family / "hits.tsv").unlink()
+    assert interrupt(monkeypatch, run, 2, *words)
+    difference = ["queries 1 with digest"]
+    refuses(6, difference, *words, "--resume", "--msa-master", "2")
+    assert run(*words, "--resume").code == 0
+    assert (family / "hits.tsv").read_bytes() == whole
+
+
+@pytest.mark.process
+def test_kills_of_rounds_at_random_moments_lose_nothing(here):
+    """A short run of what ``python tests/fuzz/kills.py --command iterate`` does for long."""
+    fasta(here / "long.fa", 4, 150, 1)
+    fasta(here / "wide.fa", 4000, 300, 2)
+    with (here / "wide.fa").open("a") as stream:
+        stream.write((here / "long.fa").read_text())
+    options = ("--out-pssm", "p.asn", "--iterations", "3", "--each-round")
+    tally = torment(here / "long.fa", here / "wide.fa", 6, 1, options, "iterate")
+    assert sum(tally.kills.values()) >= 6

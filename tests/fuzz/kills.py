@@ -1,10 +1,11 @@
 """Kill a search at random moments, resume it, and compare: nothing may be lost or left behind.
 
     python tests/fuzz/kills.py --kills 200 --seed 1 queries.fasta proteins.db
+    python tests/fuzz/kills.py --command iterate queries.fasta proteins.db -- --out-pssm q.asn
 
 Each round begins a search anew, ends it by a random signal at a random moment, resumes it, often
-to be ended again, and at last lets it finish: its output must have the bytes of an undisturbed
-search, nothing else may be left in its folder, and none of its processes may be left.
+to be ended again, and at last lets it finish: its files must have the bytes of those of an
+undisturbed search, nothing else may be left in its folder, and none of its processes may be left.
 """
 
 from __future__ import annotations
@@ -55,21 +56,27 @@ class Tally:
 
 
 def torment(
-    queries: Path, database: Path, kills: int, seed: int, options: tuple[str, ...] = ()
+    queries: Path,
+    database: Path,
+    kills: int,
+    seed: int,
+    options: tuple[str, ...] = (),
+    name: str = "search",
 ) -> Tally:
     """Return what was seen in so many kills; an assertion fails where something is amiss."""
     rng = np.random.default_rng(seed)
     tally = Tally()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        command = [sys.executable, "-m", "swdual", "search", os.fspath(queries)]
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        command = [sys.executable, "-m", "swdual", name, os.fspath(queries)]
         command += [os.fspath(database), "-o", "hits.tsv", "--no-progress", *options]
         started = time.monotonic()
         assert _ended(command, folder) == 0
         usual = time.monotonic() - started
-        wanted = (folder / "hits.tsv").read_bytes()
+        wanted = _contents(folder)
         while sum(tally.kills.values()) < kills:
-            (folder / "hits.tsv").unlink()
+            for file in wanted:
+                (folder / file).unlink()
             mode: list[str] = []
             while True:
                 started = time.monotonic()
@@ -82,9 +89,14 @@ def torment(
             if killed:
                 assert _ended([*command, *mode], folder) == 0
                 tally.resumed += 1
-            assert (folder / "hits.tsv").read_bytes() == wanted
-            assert left_over(folder) == ["hits.tsv"]
+            assert left_over(folder) == sorted(wanted)
+            assert _contents(folder) == wanted
     return tally
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    """Return the files that a search has written."""
+    return {name: (folder / name).read_bytes() for name in left_over(folder)}
 
 
 def left_over(folder: Path) -> list[str]:
@@ -173,10 +185,11 @@ def main() -> None:
     parser.add_argument("database", type=Path)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--command", default="search", help="search or iterate")
     parser.add_argument("options", nargs="*", help="Of the search, after --.")
     given = parser.parse_args()
     places = given.queries.resolve(), given.database.resolve()
-    print(torment(*places, given.kills, given.seed, tuple(given.options)))
+    print(torment(*places, given.kills, given.seed, tuple(given.options), given.command))
 
 
 if __name__ == "__main__":

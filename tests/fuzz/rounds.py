@@ -38,6 +38,9 @@ LENGTHS = ("dwarfs", "edges", "long_targets", "logarithmic", "natural")
 STAIRS = 0.1
 """How often the targets are the beginnings of a query, each a residue longer than the last."""
 
+PROFILES = 0.25
+"""How often queries are scored as profiles."""
+
 BITS = (8, 16)
 """Widths of numbers, the limits of which scores are to cross."""
 
@@ -54,12 +57,29 @@ class Round:
         Codes.
     about
         What kind of matrix, letters and lengths was drawn.
+    profiled
+        Where the scores of positions come from, if the queries are scored as profiles.
     """
 
     scheme: ScoringScheme
     queries: tuple[bytes, ...]
     targets: tuple[bytes, ...]
     about: str
+    profiled: int | None = None
+
+    def profile_of(self, query):
+        """Return (positions, 32) scores: the matrix's, some exchanged and some forbidden; or None.
+
+        They depend on nothing but the query and `profiled`.
+        """
+        if self.profiled is None:
+            return None
+        rng = np.random.default_rng((self.profiled, len(query)))
+        profile = self.scheme.matrix.scores[np.frombuffer(query, np.uint8)].astype(np.int32)
+        exchanged = rng.random(profile.shape) < rng.choice([0.05, 0.5])
+        profile[exchanged] = rng.permuted(profile, axis=0)[exchanged]
+        profile[rng.random(profile.shape) < 0.02] = -32768
+        return profile
 
     @property
     def cells(self):
@@ -100,11 +120,14 @@ def draw(seed, number, size):
     if rng.random() < STAIRS:
         target_lengths, kinship = "stairs", 1.0
         targets = [queries[0][: k + 1] for k in range(min(len(queries[0]), int(count)))]
+    profiled = int(rng.integers(1 << 32)) if rng.random() < PROFILES else None
     return Round(
         scheme,
         *cut(queries, targets, size),
-        f"{about}; {' and '.join(sorted(set(styles)))}; queries: {query_lengths}, targets: "
-        f"{target_lengths}, {kinship:.0%} of them copies",
+        f"{about}; {' and '.join(sorted(set(styles)))}; queries: {query_lengths}"
+        f"{' as profiles' * (profiled is not None)}, targets: {target_lengths}, {kinship:.0%} of "
+        "them copies",
+        profiled,
     )
 
 

@@ -20,7 +20,7 @@ from kernels.batch import Scheme
 from support.scoring_cases import LANES, Alone, Together
 
 from kernels import emulator, oracle
-from swdual.backend import PrefetchingScorer
+from swdual.backend import PrefetchingScorer, ScoringTask
 from swdual.backends import reference, simd
 from swdual.backends.cuda import CudaScorer
 from swdual.database import build
@@ -69,17 +69,24 @@ def by_oracle(drawn, rng):
     """Return the scores by the recurrence, one cell after the other."""
     prices = drawn.scheme.gap_open + drawn.scheme.gap_extend, drawn.scheme.gap_extend
     scheme = Scheme(drawn.scheme.matrix.scores, *prices)
-    return np.stack([oracle.scores(query, drawn.targets, scheme) for query in drawn.queries])
+    profiles = [drawn.profile_of(query) for query in drawn.queries]
+    queries = [
+        query if profile is None else profile
+        for query, profile in zip(drawn.queries, profiles, strict=True)
+    ]
+    return np.stack([oracle.scores(query, drawn.targets, scheme) for query in queries])
 
 
 def by_parasail(drawn, rng):
-    """Return parasail's scores, in 32 bits; None where it cannot have the scheme.
+    """Return parasail's scores, in 32 bits; None where it cannot have the scheme, or the profiles.
 
     Its scan adds up prices over the whole length, and wraps if they are large; its striped kernel
     misses gaps where an opening is free.
     """
     import parasail
 
+    if drawn.profiled is not None:
+        return None
     longest = [max(map(len, each)) for each in (drawn.queries, drawn.targets)]
     # What costs more than all that can be had is never taken, however much more.
     most = min(longest) * max(0, int(drawn.scheme.matrix.scores.max())) + 1
@@ -109,18 +116,22 @@ def by_backend(bind, drawn, rng):
     database = database_of(drawn, rng)
     scorer = bind(database, drawn.scheme, rng)
     tasks = []
+    profiles = [drawn.profile_of(query) for query in drawn.queries]
     for number, info in enumerate(database.manifest.blocks):
         cuts = np.unique(rng.integers(0, info.sequences + 1, rng.integers(0, 3)))
         edges = np.unique([0, *cuts, info.sequences]).tolist()
         for first, last in pairwise(edges):
-            tasks += [(query, number, first, last) for query in drawn.queries]
+            tasks += [
+                ScoringTask(query, number, first, last, profile)
+                for query, profile in zip(drawn.queries, profiles, strict=True)
+            ]
     found = np.full((len(drawn.queries), len(drawn.targets)), -1, np.int64)
     for place, task in enumerate(tasks):
         if isinstance(scorer, PrefetchingScorer):
             scorer.prefetch(tasks[place:])
-        _, number, first, last = task
+        number, first, last = task[1:4]
         ordinals = database.block(number).ordinals[first:last].astype(np.int64)
-        found[place % len(drawn.queries), ordinals] = scorer(*task, ignore)
+        found[place % len(drawn.queries), ordinals] = scorer(*task[:4], ignore, task.profile)
     return found
 
 

@@ -56,12 +56,15 @@ class Checked(NamedTuple):
 
 
 def check(drawn, seed, cells):
-    """Yield what was checked on a part of a round with at most so many cells."""
+    """Yield what was checked on a part of a round with at most so many cells.
+
+    Queries are searched by their letters, also where a round scores them as profiles.
+    """
     rng = np.random.default_rng(seed)
     places = drawn.fitting(rng, cells)
     if len(places) == 0 or rng.integers(EVERY):
         return
-    drawn = drawn.only(places)
+    drawn = replace(drawn.only(places), profiled=None)
     options = drawn_options(rng, drawn.scheme)
     scores, strands = expected(drawn, options["strand"])
     begin = time.perf_counter()
@@ -97,6 +100,7 @@ def drawn_options(rng, scheme):
         "max_target_seqs": int(rng.choice([0, 1, 3, 20])),
         "stats": str(rng.choice([*tabled, "fit", "none"])) if known else "none",
         "align": bool(rng.random() < 0.7),
+        "comp_based_stats": 0,
         "strand": str(rng.choice(["plus", "minus", "both"])) if bases else None,
         "dbtype": matrix.alphabet.name,
     }

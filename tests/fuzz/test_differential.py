@@ -24,7 +24,7 @@ SEED, SIZE, ROUNDS = 1, 400_000, 100
 MIN_CELLS = {
     ORACLE: 15_000_000,
     **{f"simd {lanes}": 15_000_000 for lanes in LANES},
-    "parasail": 15_000_000,
+    "parasail": 10_000_000,
     "cuda kernels, emulated": 1_000_000,
     "reference": 70_000,
     "whole searches": 200_000,

@@ -272,6 +272,35 @@ def test_a_search_in_fewer_queries_at_once_goes_on(monkeypatch, many_tasks, path
     assert search(QUERIES, database, journal=path, resume=True) == whole
 
 
+def test_searches_follow_each_other(path, database, ranges):
+    """Each has records of its own; one that others follow is complete."""
+    rng = np.random.default_rng(3)
+    first = Checkpoint(path, TABLE, database, False)
+    scored = [random_scored(rng, False) for _ in range(3)]
+    checkpoint = first
+    for number, each in enumerate(scored):
+        if number:
+            checkpoint = checkpoint.follow({**TABLE, "round": number}, database)
+        checkpoint.begin(0, 1, ranges)
+        checkpoint.keep(serialize(0, ranges[number], each))
+    first.close()
+    first = checkpoint = Checkpoint(path, TABLE, database, True)
+    for number, each in enumerate(scored):
+        if number:
+            checkpoint = checkpoint.follow({**TABLE, "round": number}, database)
+        assert checkpoint.tasks == 1
+        ((task, record),) = checkpoint.done(0, 1, ranges).items()
+        assert task == TaskId(0, number)
+        assert_equal(checkpoint.read(record), each)
+    with pytest.raises(OutputError, match="contradicts itself"):
+        first.keep(serialize(0, ranges[2], scored[0]))
+    last = checkpoint.follow({**TABLE, "round": 3}, database)
+    assert last.tasks == 0
+    with pytest.raises(OutputError, match="round 1, not 2"):
+        first.follow({**TABLE, "round": 2}, database)
+    first.remove()
+
+
 def test_progress_goes_on_where_it_was(monkeypatch, many_tasks, path, database):
     with monkeypatch.context() as patch:
         end_after(patch, 5)

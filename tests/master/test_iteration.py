@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
 
+import numpy as np
 import pytest
-from support.profile_tables import INCLUSION, Row, sequences, table
+from support.drift import drifting_family
+from support.profile_tables import INCLUSION, Row, by_case, sequences, table
 
 import swdual
-from swdual.errors import InputError, StatisticsUnavailable
+from swdual.errors import InputError, OutputError, StatisticsUnavailable
 from swdual.format import print_evalue
 from swdual.hits.fields import columns
+from swdual.master.checkpoint import Checkpoint
 from swdual.master.iteration import Round
 from swdual.profiles import Profile
 from swdual.results.search_results import SearchResults
@@ -24,8 +28,9 @@ QUERY = TARGETS["near"]
 
 @cache
 def iterated() -> list[Round]:
-    """Return the rounds of all queries of the table."""
-    return [*swdual.iterate(sequences("queries"), sequences("targets"), iterations=3)]
+    """Return the rounds of all queries of the table, without composition-based statistics."""
+    inputs = sequences("queries"), sequences("targets")
+    return [*swdual.iterate(*inputs, iterations=3, comp_based_stats=0)]
 
 
 @cache
@@ -140,6 +145,41 @@ def test_queries_converge_when_psiblasts_do():
         assert [done.number for done in iterated() if query in done.results.query_ids] == rounds
 
 
+USUAL = [
+    row["case"]
+    for row in table("profile_cases.tsv")
+    if row["case"] == row["query"] and row["options"] == "-use_sw_tback"
+]
+"""Cases with psiblast's default modes of composition-based statistics: 2, then 1."""
+
+SEVERAL = {("long", 2), ("repeats", 2), ("query2", 2)}
+"""Query and round after one in which psiblast included several alignments of a target, or missed
+one."""
+
+
+@pytest.mark.sample(6)
+@pytest.mark.parametrize("query", USUAL)
+def test_rounds_adjust_scores_as_psiblast_does_by_default(query):
+    """All scores are equal, and all E-values; the same targets are included, and one it misses."""
+    number = 0
+    for done in swdual.iterate(
+        (query, sequences("queries")[query]), sequences("targets"), max_target_seqs=0
+    ):
+        number += 1
+        rows = by_case("profile_rounds.tsv.gz").get((query, str(number)), [])
+        if not rows or (query, number) in SEVERAL:
+            break
+        result = done.results[0]
+        assert result.params.comp_based_stats == (2 if number == 1 else 1)
+        mine = {hit.id: (str(hit.score), print_evalue(hit.evalue)) for hit in result}
+        first = {row["sseqid"]: row for row in reversed(rows)}
+        for target, row in first.items():
+            assert mine[target] == (row["score"], row["evalue"]), (number, target)
+        expected = {name for name, row in first.items() if float(row["evalue"]) < INCLUSION}
+        assert expected == set(done.included[0]) - ({"syn000110"} if query == "query2" else set())
+    assert number > 1
+
+
 def test_a_round_tells_what_is_new_and_lost():
     """Against the round before; a query converges where nothing is new, but not in round 1."""
     rounds = iterated()
@@ -172,6 +212,72 @@ def test_a_target_that_others_push_out_is_lost():
     assert (third.new, third.lost, third.converged) == ([[]], [[]], [True])
 
 
+FIRST = (
+    *("first_round", "first_evalue", "first_qstart", "first_qend", "first_sstart", "first_send"),
+)
+
+
+def test_hits_tell_their_first_inclusion():
+    """The round and the alignment: those of the first round with a small enough E-value."""
+    targets, query = sequences("targets"), sequences("queries")
+    names = ("distant", "gapped", "alike", "histidine", "query2", "coil")
+    queries = {name: query[name] for name in names}
+    known: dict[tuple[str, str], tuple] = {}
+    kinds = set()
+    for done in swdual.iterate(queries, targets, iterations=0):
+        for result in done.results:
+            for hit, *first in zip(result, *columns(result, FIRST), strict=True):
+                place = result.query.id, hit.id
+                if hit.evalue < INCLUSION and place not in known:
+                    found = hit.query_start + 1, hit.query_end, hit.target_start + 1, hit.target_end
+                    known[place] = (done.number, hit.evalue, *found)
+                expected = known.get(place)
+                if expected is None:
+                    assert hit.first_inclusion is None
+                    assert first[0] == first[2] == first[5] == 0
+                    assert first[1] != first[1]
+                else:
+                    assert first == [pytest.approx(each, rel=1e-12) for each in expected]
+                    assert hit.first_inclusion.round == expected[0]
+                kinds.add((first[0], done.number))
+    assert kinds >= {(0, 1), (0, 2), (1, 1), (1, 2), (2, 2), (1, 3), (2, 3)}
+
+
+def test_a_lost_target_keeps_its_first_round():
+    """One that others push out in round 2; the one that is new then has round 2."""
+    query, targets = sequences("queries")["alike"], sequences("targets")
+    rounds = [*swdual.iterate(query, targets, max_target_seqs=8)]
+    assert rounds[1].lost == [["alike1"]]
+    history = rounds[2].results[0].history
+    number = next(hit.ordinal for hit in rounds[0].results[0] if hit.id == "alike1")
+    assert history.earlier[number].round == 1
+    assert [hit.first_inclusion.round for hit in rounds[1].results[0] if hit.id == "alike13"] == [2]
+
+
+def test_a_query_that_falls_behind_has_a_warning():
+    """Its relatives are more like each other than like it, so that the profile is theirs."""
+    query, targets = drifting_family()
+    queries = {"mine": query, "other": sequences("queries")["orphan"]}
+    first, second = swdual.iterate(queries, targets, comp_based_stats=0)
+    assert [{*each.values()} for each in first.originals] == [{"self", "copy"}, set()]
+    scores = [hit.score for hit in second.results[0]]
+    better = sum(score > second.results[0]["self"].score for score in scores)
+    assert better > 5
+    assert (first.query_ranks, first.warnings) == ([1, None], ["", ""])
+    assert second.query_ranks == [better + 1, None]
+    behind = "the query itself (self) is at rank {}, below {}"
+    best = second.results[0][0].id
+    assert second.warnings == [behind.format(better + 1, best), ""]
+    limits = {"max_target_seqs": 5, "comp_based_stats": 0}
+    _, second, third = swdual.iterate({"mine": query}, targets, **limits)
+    assert second.lost == [["copy"]]
+    said = behind.format(4, second.results[0][0].id)
+    assert second.warnings == [f"{said}; 1 target lost: copy"]
+    assert third.query_ranks == [None]
+    gone = "the query itself (self) is no longer included; 1 target lost: self"
+    assert third.warnings == [gone]
+
+
 def test_a_query_without_a_profile_stops_and_others_go_on(caplog):
     """Its letters are all X."""
     with caplog.at_level("WARNING", "swdual"):
@@ -190,7 +296,8 @@ def test_results_of_a_round_are_those_of_a_search_with_its_profiles():
     assert isinstance(second.results, SearchResults)
     places = [place for place, converged in enumerate(first.converged) if not converged]
     chosen = places[3:6]
-    found = swdual.search([first.profile(place) for place in chosen], sequences("targets"))
+    profiles = [first.profile(place) for place in chosen]
+    found = swdual.search(profiles, sequences("targets"), comp_based_stats=0)
     for result, place in zip(found, chosen, strict=True):
         mine = second.results[places.index(place)]
         assert (mine.number, mine.round) == (place, 2)
@@ -230,6 +337,12 @@ def test_options_decide_about_rounds():
     assert set(strict.included[0]) < set(rounds[0].included[0])
     fixed = next(swdual.iterate(query, targets, pseudocount=12))
     assert (fixed.profiles[0].scores != rounds[0].profiles[0].scores).any()
+    seeded = next(swdual.iterate(query, targets, query_seed=True))
+    assert seeded.profiles == [Profile.from_hits(seeded.results[0], query_seed=True)]
+    assert seeded.profiles != rounds[0].profiles
+    wide = next(swdual.iterate(query, targets, min_block_width=125))
+    assert wide.profiles == [Profile.from_hits(wide.results[0], min_block_width=125)]
+    assert wide.profiles != rounds[0].profiles
     few = next(swdual.iterate(query, targets, max_target_seqs=3))
     assert len(few.included[0]) == 3
 
@@ -238,12 +351,11 @@ REFUSED = {
     "iterations": ({"iterations": -1}, "`iterations` is -1, but it must be a whole number"),
     "fraction": ({"iterations": 1.5}, "`iterations` is 1.5"),
     "pseudocount": ({"pseudocount": -2}, "`pseudocount` is -2"),
+    "width": ({"min_block_width": 2.5}, "`min_block_width` is 2.5"),
     "inclusion": ({"inclusion": 0}, "`inclusion` is 0, but it must be more than 0"),
     "no number": ({"inclusion": "low"}, "must be a number"),
-    "composition": ({"comp_based_stats": 1}, "use `comp_based_stats=0`"),
     "mask": ({"mask": "seg"}, "`mask` masks"),
     "statistics": ({"stats": "none"}, "decide which hits are included"),
-    "gpu": ({"device": "cuda"}, "only CPUs"),
 }
 
 
@@ -262,7 +374,47 @@ def test_matrices_and_sequences_without_profiles_are_refused_before_the_first_ro
         swdual.iterate("ACGTACGTACGTACGT", {"gene": "ACGTACGTACGTACGT"}, dbtype="nucl")
 
 
-@pytest.mark.parametrize("name", ["journal", "resume", "iteration"])
-def test_options_that_an_iterated_search_lacks_are_unknown(name):
-    with pytest.raises(TypeError, match=f"iterate\\(\\) has no option '{name}'"):
-        swdual.iterate(QUERY, TARGETS, **{name: None})
+def test_options_that_an_iterated_search_lacks_are_unknown():
+    with pytest.raises(TypeError, match="iterate\\(\\) has no option 'iteration'"):
+        swdual.iterate(QUERY, TARGETS, iteration=None)
+
+
+def show(rounds: Iterable[Round]) -> list[object]:
+    """Return hits and profiles of rounds, to compare them."""
+    return [
+        (done.number, *((result.query.id, [*result]) for result in done.results), done.profiles)
+        for done in rounds
+    ]
+
+
+@pytest.mark.parametrize("ended", [1, 2])
+def test_rounds_go_on_from_a_journal(tmp_path, monkeypatch, ended):
+    """After a round that the loop was left at, nothing that it searched is searched again."""
+    path = tmp_path / "rounds.journal"
+    asked = sequences("queries")
+    options = {"iterations": np.int64(3), "inclusion": 1e-5, "max_target_seqs": 40}
+    queries = {name: asked[name] for name in ("ordinary", "distant", "orphan")}
+    targets = {
+        name: text
+        for name, text in sequences("targets").items()
+        if name.startswith(("ordinary", "distant"))
+    }
+    whole = show(swdual.iterate(queries, targets, **options))
+    assert len(whole) == 3
+    rounds = swdual.iterate(queries, targets, journal=path, **options)
+    for done in rounds:
+        if done.number == ended:
+            rounds.close()
+    with pytest.raises(OutputError, match="is the journal of a search that did not end"):
+        swdual.iterate(queries, targets, journal=path, **options)
+    with pytest.raises(OutputError, match=r"seqs 40, not 500; inclusion 1e-05, not 0\.002"):
+        swdual.iterate(queries, targets, journal=path, resume=True, iterations=3)
+    kept = []
+    keep = Checkpoint.keep
+    monkeypatch.setattr(Checkpoint, "keep", lambda *each: (kept.append(each), keep(*each)))
+    again = swdual.iterate(queries, targets, journal=path, resume=True, **options)
+    found = [next(again) for _ in range(ended)]
+    assert not kept
+    assert show([*found, *again]) == whole
+    assert kept
+    assert not path.exists()

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import swdual
-from swdual.backend import Device
+from swdual.backend import Device, ScoringTask
 from swdual.backends import reference, simd
 from swdual.errors import DeviceError
 from swdual.master import partition
 from swdual.master.task import Task
 from swdual.master.work_stealing import LOOK_AHEAD, WorkStealingScheduler
+from swdual.profiles import Profile
 from swdual.sequences import synthesis
 
 AHEAD = Device("cpu", "reference")
@@ -37,12 +38,12 @@ class Ahead:
         self.told.append(list(upcoming))
 
     def __call__(self, query, block, first, last, progress, profile=None):
-        self.asked.append((query, block, first, last))
-        return self._score(query, block, first, last, progress)
+        self.asked.append(ScoringTask(query, block, first, last, profile))
+        return self._score(query, block, first, last, progress, profile)
 
-    def best(self, query, block, first, last, cutoff, progress):
+    def best(self, query, block, first, last, cutoff, progress, profile=None):
         self.cutoffs.append(cutoff)
-        scores = self(query, block, first, last, progress)
+        scores = self(query, block, first, last, progress, profile)
         places = np.flatnonzero(scores >= cutoff)
         ordinals = self._database.block(block).ordinals[first:last][places]
         order = np.lexsort((ordinals, -scores[places].astype(np.int64)))
@@ -138,6 +139,18 @@ def test_it_is_told_what_comes_before_each_call(ahead, small_ranges, planner):
     assert len(scorer.told) == len(asked) > 5
     for number, told in enumerate(scorer.told):
         assert told == asked[number : number + LOOK_AHEAD + 1]
+
+
+def test_it_is_told_of_profiles(ahead, small_ranges):
+    """Those that it is then asked for: the very same arrays."""
+    profiles = [Profile.from_alignments(letters, [], title=k) for k, letters in QUERIES.items()]
+    found = table(swdual.search(profiles, PROTEINS, device=[AHEAD]))
+    scorer = used(ahead)
+    assert scorer.told[0] == scorer.asked[1 : LOOK_AHEAD + 2]
+    assert all(task.profile.shape == (len(task.query), 32) for task in scorer.asked[1:])
+    assert scorer.cutoffs
+    assert found == table(swdual.search(profiles, PROTEINS, device="cpu"))
+    assert any(found)
 
 
 def test_both_strands_of_a_query_are_told_one_after_the_other(ahead):

@@ -30,7 +30,7 @@ class Liar(simd.SimdScorer):
         self._targets, self._ordinal, self._difference = database, ordinal, difference
 
     def __call__(self, query, block, first, last, progress, profile=None):
-        scores = super().__call__(query, block, first, last, progress)
+        scores = super().__call__(query, block, first, last, progress, profile)
         ordinals = self._targets.block(block).ordinals[first:last]
         scores[ordinals == self._ordinal] += self._difference
         return scores
@@ -42,8 +42,8 @@ class Foresighted(Liar):
     def prefetch(self, upcoming):
         pass
 
-    def best(self, query, block, first, last, cutoff, progress):
-        scores = self(query, block, first, last, progress)
+    def best(self, query, block, first, last, cutoff, progress, profile=None):
+        scores = self(query, block, first, last, progress, profile)
         places = np.flatnonzero(scores >= cutoff)
         order = np.lexsort((places, -scores[places].astype(np.int64)))
         return scores[places[order]], places[order] + first

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.profile_tables import by_case, make_profile, sequences
 
 import swdual
 from swdual.errors import InputError
@@ -175,3 +176,16 @@ def test_a_mask_that_is_none_is_refused(run):
     outcome = run("plan", "q.fa", "t.fa", "--mask", "sag")
     assert outcome.code == 1
     assert "sag" in outcome.err
+
+
+def test_candidates_of_profiles_are_predicted_from_their_scores():
+    """As well as those of queries of unusual composition: 3 times too many here."""
+    cases = [case for case, number in by_case("profile_scores.tsv.gz") if number == "1"]
+    profiles = [make_profile(case, "1") for case in cases if case.isalpha()]
+    targets = sequences("targets")
+    found = swdual.search(profiles, targets).adjustment_counts.candidates
+    predicted = Preview(profiles, targets, 1, 0, RATES).adjustment.candidates
+    assert len(profiles) > 10
+    assert 0.5 < predicted / found < 4
+    letters = {f"q{k}": PROTEIN.decode(profile.codes) for k, profile in enumerate(profiles)}
+    assert predicted != Preview(letters, targets, 1, 0, RATES).adjustment.candidates

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from swdual.master.cost import CostModel
 from swdual.master.ranges import SMALL_EDGE
 from swdual.planning.planner import PACKAGE, Plan
 from swdual.prediction.preview import Preview, PreviewOptions, plan
+from swdual.profiles import Profile
 from swdual.registry import available
 from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
@@ -118,6 +120,21 @@ def test_startup_layout_and_length_count():
     found = plan("MKVLAWGGHE" * 10, TARGETS, cpus=1, gpus=0, rates={"cpu": detail})
     cell = np.sqrt(1e-9 * 2e-10)  # 100 residues are halfway between 10 and 1000
     assert found.makespan == pytest.approx(0.25 + 43 * 1e-3 + columns * 100 * cell)
+
+
+def test_profiles_are_queries():
+    """Of their lengths; their scores are adjusted for composition if frequencies are known."""
+    texts = ["MKVLAWGGHE" * 4, "MKVLAWGGHE" * 9]
+    profiles = [Profile.from_alignments(text, []) for text in texts]
+    preview = Preview(profiles, TARGETS, 2, 0, {"cpu": 1})
+    assert preview.lengths == [40, 90]
+    assert preview.adjustment.candidates == len(profiles) * len(TARGETS)
+    none = [replace(profile, frequencies=None) for profile in profiles]
+    assert Preview(none, TARGETS, 2, 0, {"cpu": 1}).adjustment.candidates == 0
+    plain = Preview(dict(zip("ab", texts, strict=True)), TARGETS, 2, 0, {"cpu": 1})
+    assert preview.plan("dual").makespan == plain.plan("dual").makespan
+    with pytest.raises(InputError, match="a profile scores proteins"):
+        Preview(profiles, BASES, 1, 0, {"cpu": 1}, PreviewOptions(dbtype="nucl"))
 
 
 def test_nucleotides_have_two_strands():

@@ -128,8 +128,8 @@ def test_text_keeps_the_printed_digits(folder, tmp_path, before, after):
         for row, strings in zip(rows, texts, strict=True):
             for (name, value), text in zip(row, strings, strict=True):
                 kind = FIELDS[name].kind
-                expected = {"text": str, "whole": int, "real": float}[kind](text)
-                assert value == expected, name
+                read = {"text": str, "whole": int, "real": float}[kind]
+                assert value == (None if text == "NA" and kind == "real" else read(text)), name
     convert(target, back)
     assert back.read_bytes() == (folder / f"x.{before}").read_bytes()
 

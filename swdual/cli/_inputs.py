@@ -1,0 +1,241 @@
+"""What a command searches with and in: queries, or a profile, and a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+
+import click
+
+from swdual.cli._options import Count, combine, find_written_option, option
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from swdual.profiles import Profile
+
+PROFILE_PHRASES = {"from_msa": "--msa", "read_profile": "--pssm"}
+"""Options for the functions that messages about profiles name."""
+
+profile_options = combine(
+    option(
+        "--pssm",
+        blast="-in-pssm",
+        type=click.Path(),
+        metavar="FILE",
+        help="Search with a profile instead of queries: a file of psiblast (-out_pssm or "
+        "-out_ascii_pssm), or a model of HMMER3.",
+    ),
+    option(
+        "--msa",
+        blast="-in-msa",
+        type=click.Path(),
+        metavar="FILE",
+        help="Search with the profile of a multiple alignment instead of queries: a3m, aligned "
+        "FASTA, Stockholm or Clustal. Its first sequence is the query.",
+    ),
+    option(
+        "--msa-master",
+        "master",
+        blast="-msa-master-idx",
+        type=Count(min=1),
+        metavar="N",
+        help="The number of the sequence of --msa that is the query.  [default: 1]",
+    ),
+    option(
+        "--ignore-msa-master",
+        "ignore_master",
+        blast="-ignore-msa-master",
+        is_flag=True,
+        help="Make the profile of the other sequences of --msa only; the query gives its columns.",
+    ),
+)
+"""A profile instead of queries."""
+
+input_options = combine(
+    option(
+        "-q",
+        "--query",
+        blast="-query",
+        type=click.Path(allow_dash=True),
+        help="Query file, same as the first argument.  (To print less, use --quiet.)",
+    ),
+    option(
+        "-d",
+        "--db",
+        blast="-db -subject",
+        type=click.Path(allow_dash=True),
+        help="Database, same as the second argument.",
+    ),
+    profile_options,
+)
+"""Queries and database."""
+
+
+@dataclass(frozen=True)
+class ProfileSource:
+    """The file of a profile: the values of `profile_options`.
+
+    Parameters
+    ----------
+    pssm, msa
+        A profile, or a multiple alignment; the other one is None.
+    master, ignore_master
+        Which sequence of the multiple alignment is the query, and whether it counts.
+    """
+
+    pssm: str | None
+    msa: str | None
+    master: int | None
+    ignore_master: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Self | None:
+        """Return the profile that a command was given, if any.
+
+        Parameters
+        ----------
+        options
+            The options of the command; `profile_options` are taken out.
+
+        Raises
+        ------
+        click.UsageError
+            If they exclude each other, or one lacks another.
+        """
+        names = ("pssm", "msa", "master", "ignore_master")
+        pssm, msa, master, ignored = (options.pop(name) for name in names)
+        if pssm is not None and msa is not None:
+            raise click.UsageError("--pssm and --msa exclude each other; give one of them.")
+        if msa is None and (master is not None or ignored):
+            written = find_written_option("ignore_master" if ignored else "master")
+            raise click.UsageError(f"{written} needs a multiple alignment: --msa FILE.")
+        return None if pssm is None and msa is None else cls(pssm, msa, master, ignored)
+
+    @property
+    def option(self) -> str:
+        """The option that names the file."""
+        return "--pssm" if self.msa is None else "--msa"
+
+    def refuse_queries(self) -> NoReturn:
+        """Raise an error that there are queries, too."""
+        raise click.UsageError(f"{self.option} takes the place of queries; give one of them.")
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.pssm or self.msa or ""
+
+    def read(self, options: Mapping[str, Any]) -> Profile:
+        """Return the profile.
+
+        Parameters
+        ----------
+        options
+            The options of the command: those of `scheme_options`, `pseudocount` and
+            `min_block_width` decide about the profile of a multiple alignment.
+
+        Raises
+        ------
+        InputError, MatrixError, StatisticsUnavailable
+            If there is no profile in the file, or none can be made of it.
+        """
+        from swdual.profiles import Profile, read_profile
+        from swdual.sequences.scoring import find_task
+
+        if self.msa is None:
+            profile = read_profile(self.path)
+        else:
+            profile = Profile.from_msa(
+                self.msa,
+                master=self.master or 1,
+                ignore_master=self.ignore_master,
+                matrix=options.get("matrix") or find_task(options.get("task") or "blastp").matrix,
+                gap_open=options.get("gap_open"),
+                gap_extend=options.get("gap_extend"),
+                pseudocount=options.get("pseudocount", 0),
+                min_block_width=options.get("min_block_width", 0),
+            )
+        if options["dbtype"] != "prot":
+            _refuse_nucleotides(profile, self.path)
+        return profile
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a command reads: the values of its arguments and of `input_options`.
+
+    Parameters
+    ----------
+    query, profile
+        The queries; one of both is None.
+    db
+        The database.
+    """
+
+    query: str | None
+    profile: ProfileSource | None
+    db: str
+
+    @classmethod
+    def take(cls, files: tuple[str, ...], options: dict[str, Any]) -> Self:
+        """Return the inputs of a command.
+
+        Parameters
+        ----------
+        files, options
+            The arguments of the command and its options; `input_options` are taken out.
+
+        Raises
+        ------
+        click.UsageError
+            If one is missing, or there are too many.
+        """
+        names = list(files)
+        query, db, profile = options.pop("query"), options.pop("db"), ProfileSource.take(options)
+        if query is None and profile is None and names:
+            query = names.pop(0)
+        if db is None and names:
+            db = names.pop(0)
+        if profile is not None and (query is not None or names):
+            profile.refuse_queries()
+        if (query is None and profile is None) or db is None or names:
+            raise click.UsageError("Name one file of queries and one database.")
+        if query == db == "-":
+            raise click.UsageError("Only one of queries and database can be standard input.")
+        return cls(query, profile, db)
+
+    @property
+    def paths(self) -> list[str]:
+        """The files."""
+        source = self.query if self.profile is None else self.profile.path
+        return [name for name in (source, self.db) if name is not None]
+
+    def find_queries(self, options: Mapping[str, Any]) -> Path | str | Profile:
+        """Return the queries for `swdual.search`: see `name_input` and `ProfileSource.read`."""
+        if self.profile is not None:
+            return self.profile.read(options)
+        assert self.query is not None
+        return name_input(self.query)
+
+
+def name_input(name: str) -> Path | str:
+    """Return a file for the functions of the library: a path, or "-" for standard input."""
+    from pathlib import Path
+
+    return name if name == "-" else Path(name)
+
+
+def _refuse_nucleotides(profile: Profile, path: str) -> None:
+    """Raise an error if the query of a profile looks like nucleotides."""
+    from swdual.errors import InputError
+    from swdual.sequences.fasta import looks_like_nucleotides
+    from swdual.sequences.sequence import Sequence, batch_of
+
+    if looks_like_nucleotides(batch_of([Sequence(profile.title, profile.codes)])):
+        raise InputError(
+            "looks like nucleotides, but a profile scores proteins; translate them first, or use "
+            "`dbtype='prot'` if they are proteins",
+            file=path,
+        )
