@@ -21,8 +21,14 @@ from _report import run
 
 SWDUAL = [sys.executable, "-m", "swdual"]
 
+MAKEDB = [*SWDUAL, "makedb", "db.fasta", "db.swdual"]
+
 BLAST = [["makeblastdb", "-in", "db.fasta", "-dbtype", "prot", "-blastdb_version", "4", "-out",
           "db"]]  # fmt: skip
+
+
+INCLUSION = 0.002
+"""Pairs with a smaller E-value make the profiles of psiblast and swdual."""
 
 
 class Table(NamedTuple):
@@ -33,6 +39,9 @@ class Table(NamedTuple):
     evalues: Floats
     seconds: float
     cpu_seconds: float
+    included: Integers = np.empty((0, 3), np.int64)
+    """(rows, 3) round, query and target of the pairs with an E-value below `INCLUSION`, where the
+    program tells its rounds."""
 
 
 class Program(NamedTuple):
@@ -52,7 +61,7 @@ class Program(NamedTuple):
 
 
 def _tabular(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Read tables with query, target and E-value; "# Query: NAME" begins another try at a query."""
+    """Read tables with query, target and E-value; "# Query: NAME" begins another round."""
     for line in lines:
         if line.startswith("# Query: "):
             yield line.split()[2], "", ""
@@ -82,6 +91,11 @@ def _hmmer(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         yield words[2], words[0], words[4]
 
 
+def _swdual(command: str, n: str, e: str, k: str, form: str) -> list[str]:
+    return [*SWDUAL, command, "-p", n, "-e", e, "-k", k, "-o", "out", "-f",
+            f"{form} qseqid sseqid evalue"]  # fmt: skip
+
+
 def _blast(program: str, n: str, e: str, k: str) -> list[str]:
     return [
         *(program, "-query", "q.fasta", "-db", "db", "-out", "out", "-num_threads", n),
@@ -91,11 +105,15 @@ def _blast(program: str, n: str, e: str, k: str) -> list[str]:
 
 PROGRAMS = {
     "swdual": Program(
-        [[*SWDUAL, "makedb", "db.fasta", "db.swdual"],
-         [*SWDUAL, "search", "one.fasta", "db.swdual", "-o", "one",  # compiles the kernels
-          "--comp-based-stats", "2"]],
-        lambda n, e, k, more: [*SWDUAL, "search", "-p", n, "-e", e, "-k", k, "-o", "out",
-                               "-f", "6 qseqid sseqid evalue", *more, "q.fasta", "db.swdual"],
+        [MAKEDB, [*SWDUAL, "search", "one.fasta", "db.swdual", "-o", "one",  # compiles the kernels
+                  "--comp-based-stats", "2"]],
+        lambda n, e, k, more: [*_swdual("search", n, e, k, "6"), *more, "q.fasta", "db.swdual"],
+        "out", _tabular,
+    ),
+    "swdual iterate": Program(
+        [MAKEDB, [*SWDUAL, "iterate", "one.fasta", "db.swdual", "-o", "one"]],
+        lambda n, e, k, more: [*_swdual("iterate", n, e, k, "7"), "--each-round", *more,
+                               "q.fasta", "db.swdual"],
         "out", _tabular,
     ),
     "blastp": Program(
@@ -130,7 +148,28 @@ PROGRAMS = {
                                *more, "q.fasta", "db.fasta"],
         "out", _hmmer,
     ),
+    "jackhmmer": Program(
+        [],
+        lambda n, e, k, more: ["jackhmmer", "--cpu", n, "-E", e, "--noali", "--tblout", "out",
+                               *more, "q.fasta", "db.fasta"],
+        "out", _hmmer,
+    ),
 }  # fmt: skip
+
+
+def find_program(method: str) -> tuple[str, list[str]]:
+    """Return the key of a method's program in `PROGRAMS`, and its options.
+
+    Raises
+    ------
+    click.ClickException
+        If there is no such program.
+    """
+    words = shlex.split(method)
+    for count in (2, 1):
+        if (name := " ".join(words[:count])) in PROGRAMS:
+            return name, words[count:]
+    raise click.ClickException(f"unknown program {words[0]}; known: {', '.join(PROGRAMS)}")
 
 
 def search(
@@ -161,7 +200,7 @@ def search(
     click.ClickException
         If the program fails.
     """
-    name, *options = shlex.split(method)
+    name, options = find_program(method)
     options = [str(Path(x).absolute()) if Path(x).is_file() else x for x in options]
     program = PROGRAMS[name]
     with tempfile.TemporaryDirectory() as temporary:
@@ -174,16 +213,14 @@ def search(
         k = str(len(targets))
         done = run(program.command(str(threads), f"{evalue:g}", k, options), folder)
         with (folder / program.output).open(errors="replace") as lines:
-            found = _collect(program.read(lines), [name for name, _ in sequences], evalue)
-    return Table(*found, done.seconds, done.cpu_seconds)
+            *found, included = _collect(program.read(lines), [x for x, _ in sequences], evalue)
+    return Table(*found, done.seconds, done.cpu_seconds, included)
 
 
 def attempt(method: str, find: Callable[[], Table]) -> Table | None:
     """Return what a method finds; None, and a message, if its program is missing or fails."""
-    program = shlex.split(method)[0]
-    if program not in PROGRAMS:
-        raise click.ClickException(f"unknown program {program}; known: {', '.join(PROGRAMS)}")
-    if program != "swdual" and not shutil.which(program):
+    program = find_program(method)[0]
+    if not program.startswith("swdual") and not shutil.which(program):
         click.echo(f"skipped: {method}: {program} is not on PATH", err=True)
         return None
     try:
@@ -197,14 +234,22 @@ def attempt(method: str, find: Callable[[], Table]) -> Table | None:
 
 def _collect(
     rows: Iterable[tuple[str, str, str]], names: Sequence[str], limit: float
-) -> tuple[Integers, Integers, Floats]:
-    """Return queries, targets and the smallest E-value of each pair, up to a limit."""
+) -> tuple[Integers, Integers, Floats, Integers]:
+    """Return queries, targets and the smallest E-value of each pair up to a limit; and `included`.
+
+    Of several rounds, the pairs of the last one are returned.
+    """
     numbers = {name: k for k, name in enumerate(names)}
     found: dict[str, tuple[array[int], array[float]]] = {}
+    rounds: dict[str, int] = {}
+    included: set[tuple[int, int, int]] = set()
     for query, target, evalue in rows:
-        if not target:  # psiblast: the next iteration replaces what the one before found
+        if not target:
             found.pop(query, None)
+            rounds[query] = rounds.get(query, 0) + 1
         else:
+            if query in rounds and float(evalue) < INCLUSION:
+                included.add((rounds[query], numbers[query], numbers[target]))
             targets, evalues = found.setdefault(query, (array("q"), array("d")))
             targets.append(numbers[target])
             evalues.append(float(evalue))
@@ -217,4 +262,4 @@ def _collect(
         best = best[evalue[best] <= limit]
         columns.append((np.full(len(best), numbers[query]), target[best], evalue[best]))
     query_, target_, evalue_ = map(np.concatenate, zip(*columns, strict=True))
-    return query_, target_, evalue_
+    return query_, target_, evalue_, np.array(sorted(included), np.int64).reshape(-1, 3)

@@ -5,8 +5,9 @@
 
 Domains of known structure (SCOPe, at most 40 % identical) are searched against all of them. Domains
 of the same superfamily are related; domains of different folds are not. A method is a program with
-options: swdual, blastp, psiblast, ssearch36, diamond, mmseqs or phmmer. Those that are not on PATH,
-or that fail, are skipped.
+options: swdual, swdual iterate, blastp, psiblast, ssearch36, diamond, mmseqs, phmmer or jackhmmer.
+Those that are not on PATH, or that fail, are skipped. `--background` adds sequences of unknown
+structure to the targets: what is found of them does not count, but profiles are made of it.
 
 The measures, each with a 95 % interval from a bootstrap over queries:
 
@@ -14,6 +15,9 @@ The measures, each with a 95 % interval from a bootstrap over queries:
 - the share of all true pairs at so many false ones per query, all pairs ranked by E-value; all that
   a search reports if it has fewer false ones
 - false pairs per query up to an E-value, which should be equal to it
+
+For programs that tell their rounds, the errors that the profile of each round includes are counted,
+per query: false pairs with an E-value below 0.002.
 
 They are computed for the classes of SCOPe, and for superfamilies that were curated. `_accuracy.py`
 defines them. Times are those of whole commands; they report all targets up to a large E-value.
@@ -26,7 +30,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +46,8 @@ from _accuracy import (
     SUPERFAMILY,
     Floats,
     Found,
+    Integers,
+    Truth,
     areas,
     judge,
     mean_areas,
@@ -87,8 +93,8 @@ class Domain(NamedTuple):
 
     name: str
     sequence: str
-    scope: str
-    """Class, fold, superfamily and family: ``a.1.1.2``."""
+    scope: str | None
+    """Class, fold, superfamily and family: ``a.1.1.2``; None if unknown."""
 
     curated: str | None
     """The same with the superfamily as curated, if there is one."""
@@ -107,6 +113,25 @@ def read_domains(fasta: Path, lookup: Path | None) -> list[Domain]:
         name, scope, *_ = header.split()
         domains.append(Domain(name, "".join(letters.split()), scope, curated.get(name)))
     return domains
+
+
+def read_background(fastas: Sequence[Path]) -> list[Domain]:
+    """Return the sequences of FASTA files, of unknown structure, with new names."""
+    records = []
+    for fasta in fastas:
+        with gzip.open(fasta, "rt") as stream:
+            records += [x.split("\n", 1)[1] for x in stream.read().split("\n>")]
+    return [Domain(f"other{k}", "".join(x.split()), None, None) for k, x in enumerate(records)]
+
+
+def included_errors(found: Table, truth: Truth, queries: Integers) -> dict[str, float]:
+    """Return the false pairs that the profiles of each round include, per query."""
+    rounds, query, target = found.included.T
+    known = (truth.groups[query, 0] >= 0) & (truth.groups[target, 0] >= 0)
+    false = known & (truth.relations(query, target) == FALSE)
+    counts = np.bincount(rounds[false], minlength=rounds.max(initial=0) + 1)[1:]
+    judged = (truth.groups[queries, 0] >= 0).sum()
+    return {str(k): count / judged for k, count in enumerate(counts.tolist(), 1)}
 
 
 def kept_or_new(tables: Path | None, about: dict[str, Any], find: Callable[[], Table]) -> Table:
@@ -155,8 +180,9 @@ def _rounded(measures: dict[str, dict[str, Floats]]) -> dict[str, dict[str, list
 def markdown(figures: dict[str, Any]) -> str:
     """Return all measures as Markdown, a table for each truth and measure."""
     methods, against = figures["methods"], figures["against"]
+    counts = [f"{figures[key]} {key}" for key in ("queries", "domains", "other sequences")]
     text = [
-        f"# Sensitivity and calibration: {figures['queries']} queries, {figures['domains']} domains"
+        f"# Sensitivity and calibration: {', '.join(counts)}"
         "\n\nBeside each value: its 95 % interval from a bootstrap over queries. Differences are"
         f" from {against}, over the same resamples.\n"
     ]
@@ -167,6 +193,16 @@ def markdown(figures: dict[str, Any]) -> str:
     ]
     text.append(markdown_table(rows))
     for truth in figures["truths"]:
+        included = {name: x[truth]["included"] for name, x in methods.items()}
+        if last := max(map(len, included.values())):
+            text.append(f"\n## {truth}: errors that profiles include, per query, by round\n\n")
+            rows = [["method", *(str(k + 1) for k in range(last))]]
+            rows += [
+                [name, *(f"{errors.get(str(k + 1), 0):.3g}" for k in range(last))]
+                for name, errors in included.items()
+                if errors
+            ]
+            text.append(markdown_table(rows))
         for part in ("measures", "differences"):
             for title in next(iter(methods.values()))[truth]["measures"]:
                 more = f", difference from {against}" if part == "differences" else ""
@@ -239,6 +275,13 @@ def _curve(found: Found, limit: float) -> dict[str, list[float]]:
 @click.option("--domains", "fasta", type=click.Path(path_type=Path, exists=True),
               help="FASTA file, gzip'ed; headers begin with name and class.fold.superfamily.family."
               "  [default: SCOP40 of the shared data]")  # fmt: skip
+@click.option(
+    "--background",
+    "others",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="FASTA file, gzip'ed, of more targets, whose structure is unknown; repeatable.",
+)
 @click.option("--lookup", type=click.Path(path_type=Path, exists=True),
               help="Curated classes: name and class, gzip'ed.")  # fmt: skip
 @click.option("--tables", type=click.Path(path_type=Path),
@@ -255,6 +298,7 @@ def main(
     evalue: float,
     threads: int,
     fasta: Path | None,
+    others: tuple[Path, ...],
     lookup: Path | None,
     tables: Path | None,
     name: str,
@@ -266,11 +310,13 @@ def main(
         if not fasta.exists():
             raise click.ClickException(f"{fasta} is missing; name a file by --domains")
     domains = read_domains(fasta, lookup)
+    random = np.random.default_rng(seed)
+    chosen = np.sort(random.choice(len(domains), min(queries, len(domains)), replace=False))
+    known = len(domains)
+    domains += read_background(others)
     truths = {"SCOPe": read_truth([x.scope for x in domains])}
     if lookup is not None:
         truths["curated"] = read_truth([x.curated for x in domains])
-    random = np.random.default_rng(seed)
-    chosen = np.sort(random.choice(len(domains), min(queries, len(domains)), replace=False))
     digest = hashlib.sha256("".join(f"{x.name} {x.sequence}\n" for x in domains).encode())
     about = {"evalue": evalue, "queries": len(chosen), "seed": seed,
              "domains": digest.hexdigest()}  # fmt: skip
@@ -298,6 +344,8 @@ def main(
         curves[method] = _curve(judged["SCOPe"], evalue)
         costs = {"seconds": float(result.seconds), "cpu_seconds": float(result.cpu_seconds)}
         found[method] = {**costs, "pairs": len(result.evalues)}
+        for key, truth in truths.items():
+            found[method][key] = {"included": included_errors(result, truth, chosen)}
 
     if not values:
         raise click.ClickException("no method ran")
@@ -308,11 +356,12 @@ def main(
                 title: {point: x - values[base][truth][title][point] for point, x in points.items()}
                 for title, points in measures.items()
             }
-            found[method][truth] = {
+            found[method][truth] |= {
                 "measures": _rounded(measures),
                 "differences": _rounded(differences) if method != base else {},
             }
-    figures = {**about, "domains": len(domains), "threads": threads, "resamples": samples,
+    figures = {**about, "domains": known, "other sequences": len(domains) - known,
+               "threads": threads, "resamples": samples,
                "truths": list(truths), "against": base, "methods": found}  # fmt: skip
     _print(found)
     if folder := RESULTS / __version__ if keep else out:

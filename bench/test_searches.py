@@ -61,13 +61,15 @@ d1                   -          d2                   -               11    1.1  
 
 
 def test_readers_of_all_programs_find_the_same() -> None:
-    """The last iteration, the smallest E-value of a pair, and no E-value beyond the limit."""
+    """The last round, the smallest E-value of a pair, and no E-value beyond the limit."""
     for read, text in (_tabular, ITERATIONS), (_listing, LISTING), (_hmmer, HMMER):
-        found = _collect(read(text.splitlines(keepends=True)), ["d1", "d2", "d3"], 10)
+        *found, included = _collect(read(text.splitlines(keepends=True)), ["d1", "d2", "d3"], 10)
+        rounds = [[1, 0, 0], [1, 1, 1], [2, 0, 0], [2, 0, 2]] if read == _tabular else []
+        assert included.tolist() == rounds
         for column, expected in zip(found, ([0, 0, 1], [0, 2, 1], [1e-40, 2e-5, 0]), strict=True):
             np.testing.assert_array_equal(column, expected)
 
 
 def test_a_search_without_hits_gives_an_empty_table() -> None:
     """No query has a hit, so no column has a row."""
-    assert [len(column) for column in _collect([], ["d1"], 10)] == [0, 0, 0]
+    assert [len(column) for column in _collect([], ["d1"], 10)] == [0, 0, 0, 0]
