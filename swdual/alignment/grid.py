@@ -1,4 +1,4 @@
-"""Several targets at once, keeping some rows and columns of the matrices, and walks back from them.
+"""Several targets at once, a target in each lane, keeping some rows and columns of the matrices.
 
 The kernel is that of `swdual.backends._gotoh` with three changes. After every `tile` rows it keeps
 H and F of the four columns, after every `tile` columns H and E of all rows; and each lane has a
@@ -9,12 +9,11 @@ holds the end of the alignment.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
+from swdual.alignment.lines import fill_from_lines
 from swdual.lanes.registers import COLUMNS
 from swdual.lanes.score_widths import MATRIX, PER_TARGET, PROFILE
 from swdual.runtime.native import native, native_family
@@ -115,8 +114,7 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         #         row 7      oooo   oooo  oooo   oooo      Row line 0.
         #     rows 8-15      ....   ...o  ....   ...o
         #
-        # Any tile between the lines can be filled again from its upper and left line: that is what
-        # `walk_grid` does, for the few tiles that an alignment passes through.
+        # `walk_lines` fills the tiles between the lines again that an alignment passes through.
         zero_number, gx_number, ge_number = scales
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
@@ -232,161 +230,47 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
 
 
 @native
-def _number(memory: NDArray[np.int8], size: int, at: int) -> Any:
-    """Return number `at` of a kept line, each of `size` bytes, the lowest first.
-
-    So one `walk_grid` reads lines of any score width.
-    """
-    value = np.int64(memory[at * size + size - 1])
-    for k in range(size - 2, -1, -1):
-        value = (value << 8) | (np.int64(memory[at * size + k]) & 255)
-    return value
-
-
-@native
-def _fill_from_lines(
+def find_end(
     query: NDArray[np.int64],
     target: NDArray[np.uint8],
     table: NDArray[np.int64],
     numbers: tuple[int, int, int],
     goal: int,
-    tile: int,
-    lanes: int,
-    lane: int,
-    first_column: int,
-    groups: int,
-    number_bytes: int,
-    kept_rows: NDArray[np.int8],
-    kept_columns: NDArray[np.int8],
-    bottom: int,
-    right: int,
-    scratch: NDArray[np.int64],
-    directions: NDArray[np.uint8],
-) -> tuple[int, int, int, int]:
-    """Fill a tile of one target from the lines above and to the left of it.
-
-    The tile ends in row `bottom` and in column `right` of the batch; the other parameters are those
-    of `walk_grid`. Return its first row and column, and row and column of the first `goal` in it,
-    -1 if there is none.
-    """
-    #              left        right
-    #     corner | above line: H, F       Each line is kept by `fill_grid`, unless it is the edge
-    #     -------+------------------      of the matrices, where H is zero and no gap enters.
-    #     left   |
-    #     line:  |   this tile
-    #     H, E   |             bottom
-    zero, _, _ = numbers
-    H, F = scratch[:tile], scratch[tile : 2 * tile]
-    left_H, left_E = scratch[2 * tile : 3 * tile], scratch[3 * tile : 4 * tile]
-    band, strip = bottom // tile, right // tile
-    top = band * tile
-    left = max(strip * tile, first_column)
-    width, height = right + 1 - left, bottom + 1 - top
-    corner = zero
-    for k in range(width):
-        H[k] = F[k] = zero
-        if band > 0:
-            group, part = (left + k) // COLUMNS, (left + k) % COLUMNS
-            at = (((band - 1) * groups + group) * 2 * COLUMNS + part) * lanes + lane
-            H[k] = _number(kept_rows, number_bytes, at)
-            F[k] = _number(kept_rows, number_bytes, at + COLUMNS * lanes)
-    for k in range(height):
-        left_H[k] = left_E[k] = zero
-        if left > first_column:
-            at = ((strip - 1) * len(query) + top + k) * 2 * lanes + lane
-            left_H[k] = _number(kept_columns, number_bytes, at)
-            left_E[k] = _number(kept_columns, number_bytes, at + lanes)
-    if left > first_column and top > 0:
-        at = ((strip - 1) * len(query) + top - 1) * 2 * lanes + lane
-        corner = _number(kept_columns, number_bytes, at)
-    start = left - first_column
-    row, column = fill_tile(
-        query[top : bottom + 1],
-        target[start : start + width],
-        table,
-        numbers,
-        goal,
-        corner,
-        H,
-        F,
-        left_H,
-        left_E,
-        directions,
-    )
-    return top, left, row, column
-
-
-@native
-def walk_grid(
-    query: NDArray[np.int64],
-    target: NDArray[np.uint8],
-    table: NDArray[np.int64],
-    numbers: tuple[int, int, int],
-    goal: int,
-    tile: int,
-    lanes: int,
-    lane: int,
-    first_column: int,
-    groups: int,
-    number_bytes: int,
+    layout: tuple[int, int, int, int, int, int, int, int],
     kept_rows: NDArray[np.int8],
     kept_columns: NDArray[np.int8],
     end_group: int,
     end_rows: NDArray[np.uint8],
     scratch: NDArray[np.int64],
     directions: NDArray[np.uint8],
-    runs: NDArray[np.uint32],
-) -> tuple[int, int, int, int, int]:
-    """Find the end of one target's alignment, and walk back to its beginning.
+) -> tuple[int, int]:
+    """Return row and column (of the batch) where one target's alignment ends, or (-1, -1).
 
     Parameters
     ----------
-    query, target, table
-        Rows of the table, residue codes, and scores: see `fill_tile`.
-    numbers
-        What stands for score 0, and the first and each further gap residue's cost.
+    query, target, table, numbers, layout, kept_rows, kept_columns, scratch, directions
+        See `walk_lines`.
     goal
         The number that the last cell has.
-    tile
-        Rows and columns between the lines that are kept.
-    lanes, lane
-        Lanes of the batch, and that of the target.
-    first_column, groups
-        The batch's column in which the target begins, and the batch's number of groups.
-    number_bytes, kept_rows, kept_columns
-        Bytes of a number, and the lines that `fill_grid` kept, as bytes.
     end_group, end_rows
         What `fill_grid` found for the target.
-    scratch, directions
-        Work space: 4 * tile numbers, and tile * tile.
-    runs
-        Receives the operations, last first.
-
-    Returns
-    -------
-    First row and row after the last, first column and column after the last (of the target), and
-    the number of runs; that is 0 if no cell has the goal.
     """
-    # The end: in the group that reached the goal, the first column that has it, the first row.
-    # Only the marked blocks are filled again; ends of alignments rarely mark more than one.
+    # In the group that reached the goal, the first column that has it, the first row. Only the
+    # marked blocks are filled again; ends of alignments rarely mark more than one.
+    tile_rows, first_column = layout[3], layout[6]
     end_row = end_column = -1
     right = min((end_group + 1) * COLUMNS, first_column + len(target)) - 1
     for block in range(len(end_rows)):
         if end_rows[block] == 0:
             continue
-        bottom = min((block + 1) * tile, len(query)) - 1
-        top, left, goal_row, goal_column = _fill_from_lines(
+        bottom = min((block + 1) * tile_rows, len(query)) - 1
+        top, left, goal_row, goal_column = fill_from_lines(
             query,
             target,
             table,
             numbers,
             goal,
-            tile,
-            lanes,
-            lane,
-            first_column,
-            groups,
-            number_bytes,
+            layout,
             kept_rows,
             kept_columns,
             bottom,
@@ -396,41 +280,4 @@ def walk_grid(
         )
         if goal_row >= 0 and (end_column < 0 or left + goal_column < end_column):
             end_row, end_column = top + goal_row, left + goal_column
-    # The way back, tile by tile: fill the tile that ends in the current cell, walk through it to
-    # its upper or left edge, and go on in the tile there.
-    #
-    #     +---------+---------+---------+
-    #     | begin o-|-,       |         |     Here four tiles are filled, from the
-    #     +---------+ | ------+---------+     right to the left, each only up to
-    #     |         | `-------|---o end |     the cell where the walk enters it.
-    #     +---------+---------+---------+
-    row, column = end_row, end_column
-    # Numba would compile `walk_tile` for literals, too.
-    state: Any = np.int64(IN_H)
-    count: Any = np.int64(0)
-    while state != DONE and row >= 0 and column >= first_column:
-        top, left, _, _ = _fill_from_lines(
-            query,
-            target,
-            table,
-            numbers,
-            goal,
-            tile,
-            lanes,
-            lane,
-            first_column,
-            groups,
-            number_bytes,
-            kept_rows,
-            kept_columns,
-            row,
-            column,
-            scratch,
-            directions,
-        )
-        row, column, state, count = walk_tile(
-            directions, column + 1 - left, row - top, column - left, state, runs, count
-        )
-        row += top
-        column += left
-    return row + 1, end_row + 1, column + 1 - first_column, end_column + 1 - first_column, count
+    return end_row, end_column

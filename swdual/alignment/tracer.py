@@ -9,14 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.grid import grid_kernel, walk_grid
+from swdual.alignment.grid import find_end, grid_kernel
+from swdual.alignment.lines import Layout, walk_lines
 from swdual.alignment.long import Walk
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks, find_positives
 from swdual.backend import Progress
+from swdual.backends._striped import StripedQuery, target_kernel
+from swdual.backends.simd import count_alone, find_sparse
 from swdual.database.database import Block
 from swdual.errors import EngineError
-from swdual.lanes.pack import make_block, pack
+from swdual.lanes.pack import Pack, make_block, pack
 from swdual.lanes.registers import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import (
@@ -57,6 +60,18 @@ class _Pairs(NamedTuple):
     gap_penalties: tuple[int, int]
     unmasked_query: NDArray[np.uint8]
     unmasked_targets: Block
+
+
+class _Found(NamedTuple):
+    """Alignments: numbers as in `Tracebacks`, and the operations of each from its beginning."""
+
+    numbers: NDArray[np.int64]
+    runs: list[NDArray[np.uint32]]
+
+    @classmethod
+    def allocate(cls, count: int) -> _Found:
+        """Return room for some alignments, which are empty."""
+        return cls(np.empty((len(COLUMNS), count), np.int64), [np.empty(0, np.uint32)] * count)
 
 
 class Tracer:
@@ -146,6 +161,7 @@ class Tracer:
         unmasked_query: bytes,
         unmasked_targets: Sequence[bytes],
         progress: Progress = lambda cells: None,
+        extremes: tuple[int, int] | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets that have a matrix each, in their order.
 
@@ -163,6 +179,8 @@ class Tracer:
             Residue codes in which equal letters are counted, and positive scores of the scheme.
         progress
             Called with 0 now and then; may raise to stop the work.
+        extremes
+            Bounds of the scores in `matrices`, if they are known: see `score_widths_per_target`.
 
         Raises
         ------
@@ -177,8 +195,10 @@ class Tracer:
             for sequences in (targets, unmasked_targets)
         )
         gap_penalties = gap_open, gap_extend
+        if not np.array_equal(here, np.arange(len(targets))):
+            matrices = matrices[here]
         widths = score_widths_per_target(
-            query, block.residues, matrices[here], *gap_penalties, register_bytes()
+            query, block.residues, matrices, *gap_penalties, register_bytes(), extremes
         )
         letters = np.frombuffer(unmasked_query, np.uint8)
         rows = query.astype(np.int64)
@@ -188,142 +208,235 @@ class Tracer:
     def _trace(self, pairs: _Pairs, scores: NDArray[np.int64], progress: Progress) -> Tracebacks:
         """Return the alignments of a query with targets in descending length."""
         query, targets = pairs.query, pairs.targets
-        numbers = np.empty((len(COLUMNS), len(scores)), np.int64)
-        ends = numbers[:4]
-        runs: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)] * len(scores)
-        narrowest = pairs.widths[0]
-        tiles = [_tile(len(query), int(n), narrowest, self._grid_bytes) for n in targets.lengths]
-        long_targets = np.array(tiles, np.int64) > MAX_TILE
-        left = ~long_targets
+        found = _Found.allocate(len(scores))
+        left = np.ones(len(scores), bool)
         for score_width in pairs.widths:
             fits = left & (scores <= score_width.limit - score_width.zero)
             left &= ~fits
             chosen = np.flatnonzero(fits)
+            if not len(chosen):
+                continue
+            alone = self._count_alone(len(query), targets.lengths[chosen], score_width)
+            each, chosen = chosen[:alone], chosen[alone:]
             if len(chosen):
-                self._grids(pairs, chosen, scores, score_width, ends, runs, progress)
-        for k in np.flatnonzero(long_targets | left).tolist():
-            _align_long(pairs, k, int(scores[k]), ends, runs, progress)
-        for k, operations in enumerate(runs):
-            here = pairs.unmasked_query[ends[0, k] :]
-            there = _residues(pairs.unmasked_targets, k)[ends[2, k] :]
-            numbers[4:, k] = tally(here, there, operations, self._positive_pairs)
-        return Tracebacks.of(numbers, runs)
+                packed = pack(targets, chosen, score_width.lanes, long_targets=False)
+                sparse = find_sparse(packed, score_width.bits, len(query))
+                tables = score_width.target_tables(chosen)
+                for batch in np.flatnonzero(~sparse).tolist():
+                    progress(0)
+                    self._trace_batch(
+                        pairs, packed, batch, chosen, scores, score_width, tables, found
+                    )
+                in_batches = np.repeat(sparse, np.diff(packed.event_starts))
+                each = np.concatenate((each, chosen[packed.event_targets[in_batches]]))
+            self._trace_each(pairs, each, scores, score_width, found, progress)
+        for k in np.flatnonzero(left).tolist():
+            _trace_long(pairs, k, int(scores[k]), found, progress)
+        for k, operations in enumerate(found.runs):
+            here = pairs.unmasked_query[found.numbers[0, k] :]
+            there = _residues(pairs.unmasked_targets, k)[found.numbers[2, k] :]
+            found.numbers[4:, k] = tally(here, there, operations, self._positive_pairs)
+        return Tracebacks.of(found.numbers, found.runs)
 
-    def _grids(
+    def _count_alone(self, rows: int, lengths: NDArray[np.integer], score_width: ScoreWidth) -> int:
+        """Return how many of the longest targets to align one by one."""
+        if score_width.is_profile_per_target:
+            return len(lengths)
+        narrow = [_find_tile(rows, n, score_width, self._grid_bytes) for n in lengths.tolist()]
+        too_large = int(np.sum(np.array(narrow) > MAX_TILE))
+        return max(too_large, count_alone(lengths.astype(np.int64), rows, score_width))
+
+    def _trace_each(
         self,
         pairs: _Pairs,
         chosen: NDArray[np.int64],
         scores: NDArray[np.int64],
         score_width: ScoreWidth,
-        ends: NDArray[np.int64],
-        runs: list[NDArray[np.uint32]],
+        found: _Found,
         progress: Progress,
     ) -> None:
-        """Align the query with some targets whose scores fit a score width."""
-        query, targets, kind = pairs.query, pairs.targets, score_width.kind
-        packed = pack(targets, chosen, score_width.lanes)
-        first_targets, next_targets = packed.lane_targets
-        target_tables = score_width.target_tables(chosen)
-        goals = scores[chosen] + score_width.zero
-        numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
-        fill = grid_kernel(score_width.bits, score_width.lanes, score_width.source)
-        rows = len(query) * score_width.lanes
-        scratch = [
-            allocate_aligned(size, kind)
-            for size in (
-                rows,
-                rows,
-                score_width.table_rows * GROUP_COLUMNS * score_width.lanes,
-                *[score_width.lanes] * 3,
-            )
-        ]
-        used = np.flatnonzero(np.bincount(query))
-        for batch in range(len(packed.batch_starts) - 1):
+        """Align the query with some targets one by one, its rows spread over the lanes."""
+        if not len(chosen):
+            return
+        query, targets = pairs.query, pairs.targets
+        lanes, kind, zero = score_width.lanes, score_width.kind, score_width.zero
+        rows = -(-len(query) // lanes)
+        size = rows * lanes
+        striped = StripedQuery.of(query, score_width, lanes)
+        scratch = [allocate_aligned(length, kind) for length in (size, size, lanes)]
+        numbers = zero, score_width.first_gap, score_width.next_gap
+        fill = target_kernel(score_width.bits, lanes, striped.source, 1)
+        first, score, end = np.zeros(1, np.int64), np.empty(1, np.int32), np.empty(2, np.int64)
+        for k in chosen.tolist():
             progress(0)
-            start, stop = packed.batch_starts[batch : batch + 2].tolist()
-            here = slice(*packed.event_starts[batch : batch + 2].tolist())
-            lanes = slice(batch * packed.lanes, (batch + 1) * packed.lanes)
-            tile = _tile(len(query), (stop - start) * GROUP_COLUMNS, score_width, self._grid_bytes)
-            blocks = -(-len(query) // tile)
-            kept_rows, kept_columns = self._lines(
-                len(query), (stop - start), tile, score_width, kind
-            )
-            end_groups = np.full(len(chosen), -1, np.int64)
-            end_rows = np.zeros((len(chosen), blocks), np.uint8)
+            target = _residues(targets, k)
+            row_size = len(target) * 2 * lanes
+            tile, column_size = self._choose_columns(len(target), row_size, 2 * size, kind)
+            if tile > MAX_TILE:
+                _trace_long(pairs, k, int(scores[k]), found, progress)
+                continue
+            kept_rows, kept_columns = self._allocate_lines(row_size, column_size, kind)
+            goal = int(scores[k]) + zero
             fill(
-                packed.codes,
-                start,
-                stop - start,
-                packed.event_groups[here],
-                packed.event_lanes[here],
-                first_targets[lanes].copy(),
-                next_targets[here],
-                goals,
-                query,
-                used,
-                score_width.low,
-                score_width.high,
-                target_tables,
+                target,
+                first,
+                np.array([len(target)]),
+                first,
+                striped.rows,
+                score_width.target_tables(np.array([k])),
                 score_width.table_rows,
-                numbers,
-                tile,
+                (*numbers, goal - 1),
+                striped.profile,
                 *scratch,
-                np.empty(score_width.lanes, np.int64),
+                score,
+                tile,
                 kept_rows,
                 kept_columns,
-                end_groups,
-                end_rows,
+                end,
             )
-            borders = np.empty(4 * tile, np.int64)
-            directions = np.empty(tile * tile, np.uint8)
-            kept = kept_rows.view(np.int8), kept_columns.view(np.int8)
-            for number, lane, last_group in zip(
-                packed.event_targets[here].tolist(),
-                packed.event_lanes[here].tolist(),
-                packed.event_groups[here].tolist(),
-                strict=True,
-            ):
-                k = int(chosen[number])
-                if end_groups[number] < 0:
-                    raise _score_error(k, int(scores[k]))
-                target = _residues(targets, k)
-                first_group = last_group + 1 + len(target) // -GROUP_COLUMNS
-                buffer = np.empty(len(query) + len(target), np.uint32)
-                *bounds, count = walk_grid(
-                    query,
-                    target,
-                    score_width.table_of(k),
-                    numbers,
-                    int(goals[number]),
-                    tile,
-                    score_width.lanes,
-                    lane,
-                    first_group * GROUP_COLUMNS,
-                    stop - start,
-                    kind.itemsize,
-                    *kept,
-                    int(end_groups[number]),
-                    end_rows[number],
-                    borders,
-                    directions,
-                    buffer,
-                )
-                if count == 0:
-                    raise _score_error(k, int(scores[k]))
-                ends[:, k] = bounds
-                runs[k] = buffer[:count][::-1].copy()
+            if score[0] >= 0:
+                raise _score_error(k, int(scores[k]))
+            layout = Layout(1, kind.itemsize, lanes, rows, tile)
+            end_row, end_column = end.tolist()
+            self._walk(
+                pairs, k, score_width, layout, kept_rows, kept_columns, end_row, end_column, found
+            )
 
-    def _lines(
+    def _choose_columns(
+        self, columns: int, row_size: int, line_size: int, kind: np.dtype[np.signedinteger]
+    ) -> tuple[int, int]:
+        """Return the smallest distance of column lines that fits, and the numbers of all of them.
+
+        The distance is above `MAX_TILE` if none fits.
+        """
+        tile = 2 * MIN_TILE
+        while tile <= MAX_TILE:
+            column_size = columns // tile * line_size
+            if (row_size + column_size) * kind.itemsize <= self._grid_bytes:
+                return tile, column_size
+            tile *= 2
+        return tile, 0
+
+    def _trace_batch(
         self,
-        rows: int,
-        groups: int,
-        tile: int,
+        pairs: _Pairs,
+        packed: Pack,
+        batch: int,
+        chosen: NDArray[np.int64],
+        scores: NDArray[np.int64],
         score_width: ScoreWidth,
-        kind: np.dtype[np.signedinteger],
+        target_tables: NDArray[np.signedinteger],
+        found: _Found,
+    ) -> None:
+        """Align the query with the targets of a batch, one in each lane."""
+        query, targets, kind = pairs.query, pairs.targets, score_width.kind
+        first_targets, next_targets = packed.lane_targets
+        goals = scores[chosen] + score_width.zero
+        numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
+        lanes = score_width.lanes
+        sizes = len(query) * lanes, score_width.table_rows * GROUP_COLUMNS * lanes
+        scratch = [allocate_aligned(size, kind) for size in (sizes[0], *sizes, lanes, lanes, lanes)]
+        start, stop = packed.batch_starts[batch : batch + 2].tolist()
+        here = slice(*packed.event_starts[batch : batch + 2].tolist())
+        tile = _find_tile(len(query), (stop - start) * GROUP_COLUMNS, score_width, self._grid_bytes)
+        blocks = -(-len(query) // tile)
+        row_size = (blocks - 1) * (stop - start) * 2 * GROUP_COLUMNS * lanes
+        column_size = ((stop - start) * GROUP_COLUMNS // tile) * len(query) * 2 * lanes
+        kept = self._allocate_lines(row_size, column_size, kind)
+        end_groups = np.full(len(chosen), -1, np.int64)
+        end_rows = np.zeros((len(chosen), blocks), np.uint8)
+        grid_kernel(score_width.bits, lanes, score_width.source)(
+            packed.codes,
+            start,
+            stop - start,
+            packed.event_groups[here],
+            packed.event_lanes[here],
+            first_targets[batch * lanes : (batch + 1) * lanes].copy(),
+            next_targets[here],
+            goals,
+            query,
+            np.flatnonzero(np.bincount(query)),
+            score_width.low,
+            score_width.high,
+            target_tables,
+            score_width.table_rows,
+            numbers,
+            tile,
+            *scratch,
+            np.empty(lanes, np.int64),
+            *kept,
+            end_groups,
+            end_rows,
+        )
+        kept_bytes = kept[0].view(np.int8), kept[1].view(np.int8)
+        space = _allocate_tile(tile, tile)
+        for number, lane, last_group in zip(
+            packed.event_targets[here].tolist(),
+            packed.event_lanes[here].tolist(),
+            packed.event_groups[here].tolist(),
+            strict=True,
+        ):
+            k = int(chosen[number])
+            if end_groups[number] < 0:
+                raise _score_error(k, int(scores[k]))
+            target = _residues(targets, k)
+            first_group = last_group + 1 + len(target) // -GROUP_COLUMNS
+            layout = Layout(
+                *(0, kind.itemsize, lanes, tile, tile),
+                *(lane, first_group * GROUP_COLUMNS, stop - start),
+            )
+            end_row, end_column = find_end(
+                query,
+                target,
+                score_width.table_of(k),
+                numbers,
+                int(goals[number]),
+                layout,
+                *kept_bytes,
+                int(end_groups[number]),
+                end_rows[number],
+                *space,
+            )
+            if end_row < 0:
+                raise _score_error(k, int(scores[k]))
+            self._walk(pairs, k, score_width, layout, *kept, end_row, end_column, found)
+
+    def _walk(
+        self,
+        pairs: _Pairs,
+        k: int,
+        score_width: ScoreWidth,
+        layout: Layout,
+        kept_rows: NDArray[np.signedinteger],
+        kept_columns: NDArray[np.signedinteger],
+        end_row: int,
+        end_column: int,
+        found: _Found,
+    ) -> None:
+        """Walk back from the end of a target's alignment."""
+        target = _residues(pairs.targets, k)
+        buffer = np.empty(len(pairs.query) + len(target), np.uint32)
+        row, column, count = walk_lines(
+            pairs.query,
+            target,
+            score_width.table_of(k),
+            (score_width.zero, score_width.first_gap, score_width.next_gap),
+            layout,
+            kept_rows.view(np.int8),
+            kept_columns.view(np.int8),
+            end_row,
+            end_column,
+            *_allocate_tile(layout.tile_rows, layout.tile_columns),
+            buffer,
+        )
+        first = layout.first_column
+        found.numbers[:4, k] = row, end_row + 1, column - first, end_column + 1 - first
+        found.runs[k] = buffer[:count][::-1].copy()
+
+    def _allocate_lines(
+        self, row_size: int, column_size: int, kind: np.dtype[np.signedinteger]
     ) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
         """Return memory for row lines and column lines; each thread keeps its own."""
-        row_size = ((rows - 1) // tile) * groups * 2 * GROUP_COLUMNS * score_width.lanes
-        column_size = (groups * GROUP_COLUMNS // tile) * rows * 2 * score_width.lanes
         size = (row_size + column_size) * kind.itemsize
         memory = getattr(self._thread, "lines", None)
         if memory is None or len(memory) < size:
@@ -350,29 +463,27 @@ def _in_order(parts: list[Tracebacks], indices: list[NDArray[np.int64]], count: 
     return Tracebacks.concatenate(parts).take(order)
 
 
-def _align_long(
-    pairs: _Pairs,
-    k: int,
-    score: int,
-    ends: NDArray[np.int64],
-    runs: list[NDArray[np.uint32]],
-    progress: Progress,
-) -> None:
+def _trace_long(pairs: _Pairs, k: int, score: int, found: _Found, progress: Progress) -> None:
     """Align the query with one target that is too large for the lanes."""
     table = pairs.widths[-1].table_of(k)
     walk = Walk(pairs.query, _residues(pairs.targets, k), table, *pairs.gap_penalties, progress)
     query_end, target_end = walk.walk_best(score)
     if query_end == 0:
         raise _score_error(k, score)
-    ends[:, k] = walk.row + 1, query_end, walk.column + 1, target_end
-    runs[k] = walk.runs[: walk.count][::-1].copy()
+    found.numbers[:4, k] = walk.row + 1, query_end, walk.column + 1, target_end
+    found.runs[k] = walk.runs[: walk.count][::-1].copy()
 
 
 def _score_error(k: int, score: int) -> EngineError:
     return EngineError(f"the best alignment of target {k} does not have the score {score}")
 
 
-def _tile(rows: int, columns: int, score_width: ScoreWidth, grid_bytes: int) -> int:
+def _allocate_tile(rows: int, columns: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return work space for a tile: see `walk_lines`."""
+    return np.empty(2 * (rows + columns), np.int64), np.empty(rows * columns, np.uint8)
+
+
+def _find_tile(rows: int, columns: int, score_width: ScoreWidth, grid_bytes: int) -> int:
     """Return the smallest distance of lines that together take at most `grid_bytes`."""
     line_bytes = 4 * rows * columns * score_width.lanes * score_width.bits // 8
     tile = MIN_TILE

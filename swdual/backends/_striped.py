@@ -17,13 +17,68 @@ afterwards, for as long as any F exceeds by its next gap cost what the row has f
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.lanes.score_widths import ScoreWidth, allocate_aligned
+from swdual.lanes.score_widths import PER_TARGET, ScoreWidth, allocate_aligned
 from swdual.runtime.native import native_family
 from swdual.sequences.alphabet import CODES, PAD
+
+ONE_PROFILE, TABLES, STRIPED_TABLES = 0, 1, 2
+"""Where the kernel's scores come from: from one profile for all targets, from a table for each
+target, whose rows are looked up first, or from a table for each in which the rows stand in striped
+order already.
+"""
+
+
+class StripedQuery(NamedTuple):
+    """A query as `target_kernel` reads it.
+
+    Parameters
+    ----------
+    source
+        `ONE_PROFILE`, `TABLES` or `STRIPED_TABLES`.
+    rows
+        What `stripe_query` returned; nothing if the rows are not looked up.
+    profile
+        What `stripe_profile` returned; work space, or nothing, if scores are per target.
+    """
+
+    source: int
+    rows: NDArray[np.int64]
+    profile: NDArray[np.signedinteger]
+
+    @classmethod
+    def of(cls, query: NDArray[np.int64], score_width: ScoreWidth, lanes: int) -> StripedQuery:
+        """Return the rows of a query's residues in the score tables, in striped order."""
+        nothing = np.empty(0, np.int64)
+        if score_width.source != PER_TARGET:
+            return cls(ONE_PROFILE, nothing, stripe_profile(query, score_width, lanes))
+        rows = stripe_query(query, lanes, score_width.table_rows - 1)
+        real = rows < score_width.table_rows - 1
+        if score_width.is_profile_per_target and np.array_equal(rows[real], np.flatnonzero(real)):
+            return cls(STRIPED_TABLES, nothing, np.empty(0, score_width.kind))
+        return cls(TABLES, rows, allocate_aligned(CODES * len(rows), score_width.kind))
+
+
+def number_striped(rows: int, lanes: int) -> NDArray[np.int64]:
+    """Return the place of each row of a query in striped order.
+
+    Parameters
+    ----------
+    rows
+        Residues of the query.
+    lanes
+        Scores in a vector.
+
+    >>> number_striped(5, 4).tolist()
+    [0, 4, 1, 5, 2]
+    """
+    vectors = -(-rows // lanes)
+    row = np.arange(rows)
+    return row % max(vectors, 1) * lanes + row // max(vectors, 1)
 
 
 def stripe_query(query: NDArray[np.int64], lanes: int, pad: int) -> NDArray[np.int64]:
@@ -79,7 +134,7 @@ def stripe_profile(
 
 
 @native_family
-def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]:
+def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -88,8 +143,10 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
-    per_target
-        1 if scores are per target (see `ScoreWidth`), else 0.
+    source
+        `ONE_PROFILE`, `TABLES` or `STRIPED_TABLES`.
+    keep
+        1 if lines of the matrices are kept for a walk back (see `swdual.alignment.lines`), else 0.
     """
     from swdual.lanes.vector import (
         add,
@@ -118,6 +175,10 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
         E: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
         out: NDArray[np.int32],
+        tile: int,
+        kept_rows: NDArray[np.signedinteger],
+        kept_columns: NDArray[np.signedinteger],
+        end: NDArray[np.int64],
     ) -> None:
         """Score a query against some targets of a pack, one after the other.
 
@@ -128,29 +189,36 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
         targets
             Numbers of the targets to score.
         query, target_tables, table_rows
-            What `stripe_query` returned, and those of `ScoreWidth`. Used only if scores are per
-            target.
+            `StripedQuery.rows`, and those of `ScoreWidth`. Used only if scores are per target.
         scales
-            What stands for score 0, the first and each further gap residue's cost, and the limit.
+            What stands for score 0, the first and each further gap residue's cost, and the limit:
+            a target's columns end with the first that exceeds it.
         profile
-            What `stripe_profile` returned; work space if scores are per target.
+            See `StripedQuery`.
         H, E, lane_best
-            Work space: a 32nd part of the profile, as much, one vector.
+            Work space: the query's rows in whole vectors, as much, one vector.
         out
             ``out[targets]`` receive the scores; -1 where a score is above the limit.
+        tile, kept_rows, kept_columns
+            Columns between column lines, and the lines: see `swdual.alignment.lines`. Those of the
+            last target remain. Not used unless lines are kept.
+        end
+            Receives row and column of the first cell above the limit: in the first column that has
+            one, the first row. Not used unless lines are kept.
         """
         zero_number, gx_number, ge_number, limit = scales
         size = len(H)
+        rows = size // LANES
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)
         one = splat(1, BITS, LANES)
         least = splat(zero_number + gx_number - ge_number, BITS, LANES)
-        end = splat(limit + 1, BITS, LANES)
+        above_limit = splat(limit + 1, BITS, LANES)
         for target in targets:
             position = starts[target]
             last = position + lengths[target]
-            if per_target:
+            if source == TABLES:
                 present = 0
                 for k in range(position, last):
                     present |= 1 << residues[k]
@@ -170,15 +238,23 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
                 store(H, v, zero)
                 store(E, v, zero)
             best = zero
+            column = 0
             while position < last:
-                at = np.int64(residues[position]) * size
+                if source == STRIPED_TABLES:
+                    at = (target * CODES + residues[position]) * table_rows
+                else:
+                    at = np.int64(residues[position]) * size
                 position += 1
                 # Pass 1: F runs down inside each lane, starting from nothing.
                 diagonal = shift_lanes(load(H, size - LANES, LANES), zero)
                 f = highest = zero
                 for v in range(0, size, LANES):
                     e = load(E, v, LANES)
-                    pair = maximum(add(diagonal, load(profile, at + v, LANES)), zero)
+                    if source == STRIPED_TABLES:
+                        score = load(target_tables, at + v, LANES)
+                    else:
+                        score = load(profile, at + v, LANES)
+                    pair = maximum(add(diagonal, score), zero)
                     without_f = maximum(pair, subtract(e, gx))
                     h = maximum(without_f, subtract(f, gx))
                     f = maximum(subtract(f, ge), without_f)
@@ -186,6 +262,7 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
                     store(H, v, h)
                     store(E, v, maximum(subtract(e, ge), h))
                     highest = maximum(highest, h)
+                below = f
                 # Pass 2 ("lazy F"): hand F to the lane above, at most once for each lane. It stops
                 # where f - ge <= h in all lanes: pass 1 gave the next row an F of at least h. It
                 # also stops where f - gx <= zero: such an F raises no H, nor do those that follow
@@ -205,10 +282,27 @@ def target_kernel(bits: int, lanes: int, per_target: int) -> Callable[..., None]
                         v += LANES
                     if v < size:
                         break
+                    below = maximum(below, f)
                 best = maximum(best, highest)
+                if keep:
+                    line = column * 2 * LANES
+                    store(kept_rows, line, load(H, size - LANES, LANES))
+                    store(kept_rows, line + LANES, below)
                 # The first column above the limit is the last: no later one may wrap.
-                if reaches(highest, end):
+                if reaches(highest, above_limit):
+                    if keep:
+                        end[0] = 0
+                        while H[end[0] % rows * LANES + end[0] // rows] <= limit:
+                            end[0] += 1
+                        end[1] = column
                     break
+                if keep:
+                    column += 1
+                    if column % tile == 0:
+                        line = (column // tile - 1) * 2 * size
+                        for v in range(0, size, LANES):
+                            store(kept_columns, line + v, load(H, v, LANES))
+                            store(kept_columns, line + size + v, load(E, v, LANES))
             store(lane_best, 0, best)
             number = int(lane_best[0])
             for lane in range(1, LANES):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress
 from swdual.backends._gotoh import score_kernel
-from swdual.backends._striped import stripe_profile, stripe_query, target_kernel
+from swdual.backends._striped import StripedQuery, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, count_columns, make_block, pack
@@ -280,8 +280,7 @@ def score_targets(
         left = np.flatnonzero(scores[order] < 0)
         if len(left) == 0:
             break
-        # Scores of positions per target are not transposed for lanes: that takes too long.
-        each = width.table_rows != CODES
+        each = width.is_profile_per_target
         alone = len(left) if each else count_alone(lengths[order[left]], len(query), width)
         for part, one_by_one in ((left[:alone], True), (left[alone:], False)):
             if len(part) == 0:
@@ -423,31 +422,27 @@ def _score_each(
 ) -> Iterator[int]:
     """Score targets one by one; yield the cells of each call."""
     rows = -(-len(query) // lanes) * lanes
-    per_target = int(score_width.source == PER_TARGET)
-    if per_target:
-        striped = stripe_query(query, lanes, score_width.table_rows - 1)
-        profile = allocate_aligned(CODES * rows, score_width.kind)
-    else:
-        striped = np.empty(0, np.int64)
-        profile = stripe_profile(query, score_width, lanes)
+    striped = StripedQuery.of(query, score_width, lanes)
     scratch = [allocate_aligned(size, score_width.kind) for size in (rows, rows, lanes)]
     numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
+    no_lines, no_end = np.empty(0, score_width.kind), np.empty(0, np.int64)
     cells = packed.lengths[targets] * len(query)
     # A new call begins with each target that takes the sum of cells past a multiple of CALL_CELLS.
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
     for call_targets, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
-        target_kernel(score_width.bits, lanes, per_target)(
+        target_kernel(score_width.bits, lanes, striped.source)(
             packed.source,
             packed.starts,
             packed.lengths,
             call_targets,
-            striped,
+            striped.rows,
             target_tables,
             score_width.table_rows,
             numbers,
-            profile,
+            striped.profile,
             *scratch,
             out,
+            *(1, no_lines, no_lines, no_end),
         )
         yield int(done.sum())
 

@@ -43,6 +43,8 @@ class ScoreWidth:
         There is a row for each code that a query may have, or for each of its positions; the
         number of rows is a multiple of 32, and the last one stands for no residue. The tables above
         are not used then.
+    in_range
+        Whether the numbers can hold all scores of `matrices`.
     """
 
     bits: int
@@ -56,11 +58,20 @@ class ScoreWidth:
     high: NDArray[np.int8]
     source: int = MATRIX
     matrices: NDArray[np.signedinteger] | None = None
+    in_range: bool = False
 
     @property
     def kind(self) -> np.dtype[np.signedinteger]:
         """The type of the numbers."""
         return np.dtype(f"i{self.bits // 8}")
+
+    @property
+    def is_profile_per_target(self) -> bool:
+        """Whether each target has scores of its own for each position, not only for each code.
+
+        These are not transposed for lanes: that takes too long.
+        """
+        return self.table_rows != CODES
 
     @property
     def table_rows(self) -> int:
@@ -81,6 +92,14 @@ class ScoreWidth:
         """
         if self.matrices is None:
             return np.empty(0, self.kind)
+        stored = self.matrices.transpose(0, 2, 1)
+        first, last = int(targets[0]), int(targets[-1])
+        if (
+            self.in_range
+            and stored.dtype == self.kind
+            and np.array_equal(targets, np.arange(first, last + 1))
+        ):
+            return stored[first : last + 1].reshape(-1)  # no copy, if each letter's rows adjoin
         tables = np.empty((len(targets), CODES, self.table_rows), self.kind)
         for k, target in enumerate(targets.tolist()):
             np.maximum(self.matrices[target].T, self.floor, out=tables[k], casting="unsafe")
@@ -164,6 +183,7 @@ def score_widths_per_target(
     gap_open: int,
     gap_extend: int,
     lanes: int,
+    extremes: tuple[int, int] | None = None,
 ) -> list[ScoreWidth]:
     """Return the widths of 16 and 32 bits, where scores are per target.
 
@@ -177,13 +197,19 @@ def score_widths_per_target(
         A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the scores.
     lanes
         8-bit numbers in a vector.
+    extremes
+        Bounds of all scores in `matrices`, if they are known: the smallest, of codes and rows that
+        no sequence has, too; and the largest.
     """
     # As in `score_widths`. Scores of codes that neither sequence has do not count, nor does `PAD`:
-    # it costs `floor`, so that no cell with it exceeds its neighbours.
-    residues = residues[residues != PAD]
-    used = matrices[:, : query.max(initial=0) + 1, : residues.max(initial=0) + 1]
-    largest = max(int(used.max(initial=0)), 1)
-    smallest = int(used.min(initial=0))
+    # it costs `floor`, or the smallest score, so that no cell with it exceeds its neighbours.
+    if extremes is None:
+        residues = residues[residues != PAD]
+        used = matrices[:, : query.max(initial=0) + 1, : residues.max(initial=0) + 1]
+        smallest, largest = int(used.min(initial=0)), int(used.max(initial=0))
+    else:
+        smallest, largest = extremes
+    largest = max(largest, 1)
     widths = []
     for bits in (16, 32):
         lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
@@ -196,7 +222,8 @@ def score_widths_per_target(
         width = bits, lanes * 8 // bits, zero, first_gap, min(gap_extend, first_gap), limit
         empty = np.empty(0, np.int8)
         table = np.empty((0, 0), np.int64)
-        widths.append(ScoreWidth(*width, table, empty, empty, PER_TARGET, matrices))
+        in_range = extremes is not None and smallest >= lowest - zero
+        widths.append(ScoreWidth(*width, table, empty, empty, PER_TARGET, matrices, in_range))
     return widths
 
 

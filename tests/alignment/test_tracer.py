@@ -218,17 +218,34 @@ def test_tiles_grow_where_memory_is_short(monkeypatch):
     """Rooms of some kilobytes make tiles of up to 512: the alignments are the same."""
     query, targets = problem(12, 90, [120, 100, 64, 20, 3])
     sizes = set()
-    tile = tracer._tile
+    tile = tracer._find_tile
 
     def seen(*given):
         sizes.add(size := tile(*given))
         return size
 
-    monkeypatch.setattr(tracer, "_tile", seen)
+    monkeypatch.setattr(tracer, "_find_tile", seen)
+    monkeypatch.setattr(tracer, "count_alone", lambda *given: 0)
     for room in (1 << 20, 1 << 16, 1 << 14):
         monkeypatch.setattr(tracer, "GRID_BYTES", room)
         agree(query, targets, HARD)
     assert len(sizes) > 3
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32])
+@pytest.mark.parametrize("tile", [1, 4, 32])
+def test_targets_one_by_one_give_the_same(bits, tile, only_bits, monkeypatch):
+    """The query's rows are spread over the lanes; lines are kept between them, as in batches."""
+    only_bits(bits)
+    monkeypatch.setattr(tracer, "count_alone", lambda lengths, *given: len(lengths))
+    monkeypatch.setattr(tracer, "grid_kernel", None)
+    monkeypatch.setattr(tracer, "MIN_TILE", tile)
+    for gap_penalties in ((2, 1), (0, 0), (11, 1)):
+        scheme = ScoringScheme(uniform(3, -2), *gap_penalties)
+        for length in (1, 31, 64, 65, 150):
+            agree(*problem(bits + length, length, [64, 63, 200, 1, 2, 90, 129]), scheme)
+    query, targets = problem(7, 150, [60])
+    agree(query, [query, query[:70] + query[110:], query[40:] + query[:40], *targets], HARD)
 
 
 @pytest.mark.parametrize(("parts", "cells"), [(24, 1 << 20), (24, 64), (3, 16), (2, 4), (2, 1)])
@@ -238,7 +255,7 @@ def test_giants_are_aligned_alike(parts, cells, gap_penalties, monkeypatch):
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", parts)
     monkeypatch.setattr(long, "SMALL_CELLS", cells)
-    monkeypatch.setattr(Tracer, "_grids", None)
+    monkeypatch.setattr(tracer, "target_kernel", lambda *given: None)
     for scheme in (
         ScoringScheme(uniform(3, -2), *gap_penalties),
         ScoringScheme(asymmetric(4), *gap_penalties),
@@ -252,7 +269,7 @@ def test_giants_have_other_strands_and_huge_prices_too(monkeypatch):
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", 3)
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
-    monkeypatch.setattr(Tracer, "_grids", None)
+    monkeypatch.setattr(tracer, "target_kernel", lambda *given: None)
     query, targets = problem(6, 30, [30, 20, 41, 7, 9, 28])
     for gap_penalties in ((5, 2), (0, 0), (MAX_GAP_COST, MAX_GAP_COST)):
         agree(
@@ -265,15 +282,16 @@ def test_giants_and_others_stand_in_their_places(monkeypatch):
     """In one call some pairs are giants and some are not."""
     query, targets = problem(14, 60, [9, 90, 3, 60, 200, 12, 150, 33])
     long_targets = []
-    giant = tracer._align_long
+    giant = tracer._trace_long
 
     def seen(pairs, k, *others):
         long_targets.append(int(pairs.targets.lengths[k]))
         return giant(pairs, k, *others)
 
-    monkeypatch.setattr(tracer, "_align_long", seen)
+    monkeypatch.setattr(tracer, "_trace_long", seen)
     score_width = score_widths(HARD, tracer.register_bytes())[0]
-    monkeypatch.setattr(tracer, "GRID_BYTES", 4 * 60 * 100 * score_width.lanes // tracer.MAX_TILE)
+    monkeypatch.setattr(tracer, "GRID_BYTES", 2 * 140 * score_width.lanes)
+    monkeypatch.setattr(tracer, "count_alone", lambda lengths, *given: len(lengths))
     agree(query, targets, HARD)
     assert long_targets == [200, 150]
 
@@ -351,7 +369,7 @@ def test_giants_are_aligned_with_a_profile(monkeypatch):
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", 3)
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
-    monkeypatch.setattr(Tracer, "_grids", None)
+    monkeypatch.setattr(tracer, "target_kernel", lambda *given: None)
     for length, gap_penalties in ((40, (3, 1)), (300, (11, 1))):
         agree_with_profile(length, length, gap_penalties)
 
