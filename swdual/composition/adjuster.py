@@ -258,15 +258,26 @@ class Adjuster:
             progress(0)
             scaled = self._score(prepare_query(query), masked, matrices, progress)
             return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, masked)
-        rows = number_rows(query, positions.plain)
+        rows = positions.rows
+        extremes = self._find_extremes(positions)
         parts = []
-        for first in range(0, len(masked), positions.targets_at_once):
-            some = masked[first : first + positions.targets_at_once]
-            tables, kinds, ratios = adjust_positions(positions, some)
+        order = _sort_by_length(masked)
+        for chosen in _cut(order, positions.targets_at_once):
+            some = [masked[k] for k in chosen.tolist()]
+            tables, kinds, ratios = adjust_positions(positions, some, extremes[0])
             progress(0)
-            scaled = self._score(rows, some, tables, progress)
+            scaled = self._score(rows, some, tables, progress, extremes)
             parts.append(AdjustedScores(scaled, kinds, ratios))
-        return Adjusted(AdjustedScores.concatenate(parts), None, masked)
+        scores = AdjustedScores.concatenate(parts).take(np.argsort(order))
+        return Adjusted(scores, None, masked)
+
+    def _find_extremes(self, positions: PositionTables) -> tuple[int, int]:
+        """Return the smallest score that the tables of a profile must hold, and the largest.
+
+        A pair that scores less than a gap of one residue in each sequence is in no best alignment.
+        """
+        first_gap = self._tables.gap_open + self._tables.gap_extend
+        return max(-(2 * first_gap + 1), FORBIDDEN), positions.max_score
 
     def trace(
         self,
@@ -294,15 +305,17 @@ class Adjuster:
         if positions is None:
             assert adjusted.matrices is not None
             return self._trace(query, targets, adjusted, prepare_query(query.codes), progress)
-        rows = number_rows(query.codes, positions.plain)
+        rows = positions.rows
+        extremes = self._find_extremes(positions)
         parts = []
-        for first in range(0, len(targets), positions.targets_at_once):
-            chosen = np.arange(first, min(first + positions.targets_at_once, len(targets)))
+        order = _sort_by_length(targets)
+        for chosen in _cut(order, positions.targets_at_once):
             part = adjusted.take(chosen)
-            part = part._replace(matrices=adjust_positions(positions, part.masked).tables)
+            tables = adjust_positions(positions, part.masked, extremes[0]).tables
+            part = part._replace(matrices=tables)
             some = [targets[k] for k in chosen.tolist()]
-            parts.append(self._trace(query, some, part, rows, progress))
-        return Tracebacks.concatenate(parts)
+            parts.append(self._trace(query, some, part, rows, progress, extremes))
+        return Tracebacks.concatenate(parts).take(np.argsort(order))
 
     def align(
         self,
@@ -336,9 +349,10 @@ class Adjuster:
         masked: Sequence[bytes],
         matrices: NDArray[np.signedinteger],
         progress: Progress,
+        extremes: tuple[int, int] | None = None,
     ) -> NDArray[np.int64]:
         gap_penalties = self._tables.gap_open, self._tables.gap_extend
-        return rescore(rows, masked, matrices, *gap_penalties, progress)
+        return rescore(rows, masked, matrices, *gap_penalties, progress, extremes=extremes)
 
     def _trace(
         self,
@@ -347,6 +361,7 @@ class Adjuster:
         adjusted: Adjusted,
         rows: NDArray[np.integer],
         progress: Progress,
+        extremes: tuple[int, int] | None = None,
     ) -> Tracebacks:
         """Return the alignments of targets whose matrices are at hand."""
         assert adjusted.matrices is not None
@@ -360,6 +375,7 @@ class Adjuster:
             query.unmasked,
             targets,
             progress,
+            extremes,
         )
 
     def _find_near_identical(
@@ -401,3 +417,14 @@ class Adjuster:
             passing.append(is_near_identical(query, target, bounds, score, lambda_))
         identical: NDArray[np.int64] = asked[np.array(passing, bool)]
         return identical
+
+
+def _sort_by_length(targets: Sequence[bytes]) -> NDArray[np.int64]:
+    """Return the indices of targets by descending length, as kernels take them."""
+    lengths = np.array([len(codes) for codes in targets], np.int64)
+    return np.argsort(-lengths, kind="stable")
+
+
+def _cut(order: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+    """Return parts of at most so many numbers."""
+    return [order[first : first + size] for first in range(0, len(order), size)]

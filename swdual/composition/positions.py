@@ -6,6 +6,7 @@ Mode 1 scales all scores of a target by one ratio (Schaffer et al. 2001, Nucleic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.backends._striped import number_striped
 from swdual.composition.adjust import (
     CYS,
     HISTOGRAM,
@@ -32,6 +34,7 @@ from swdual.composition.adjust import (
 )
 from swdual.composition.sequences import join_targets
 from swdual.composition.tables import AMINO_ACIDS, FORBIDDEN, SCALE
+from swdual.lanes.registers import register_bytes
 from swdual.runtime.native import native
 from swdual.sequences.alphabet import CODES
 
@@ -72,10 +75,18 @@ class PositionTables:
         return hash(self.lambda_)
 
     @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """(L,) the row of each position in adjusted tables, which are in the order of a kernel."""
+        return number_striped(len(self.start), register_bytes() // 2)
+
+    @cached_property
     def columns(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """`scores` and `start` by letters: (27, L) each."""
-        scores, start = self.scores[:, :LETTERS], self.start[:, :LETTERS]
-        return np.ascontiguousarray(scores.T), np.ascontiguousarray(start.T)
+        """`scores` and `start` by letters and rows; 0 in rows without position."""
+        size = int(self.rows.max(initial=-1)) + 1
+        scores, start = np.zeros((LETTERS, size)), np.zeros((LETTERS, size), np.int32)
+        scores[:, self.rows] = self.scores[:, :LETTERS].T
+        start[:, self.rows] = self.start[:, :LETTERS].T
+        return scores, start
 
     @cached_property
     def shares(self) -> tuple[int, NDArray[np.float64]]:
@@ -94,8 +105,13 @@ class PositionTables:
     def kind(self) -> np.dtype[np.signedinteger]:
         """The type of adjusted scores: int16, unless a score is too large for it."""
         known = np.where(self.scores == FORBIDDEN, 0.0, self.scores)
-        largest = max(float(np.abs(known).max(initial=0)), float(self.start.max(initial=0)))
+        largest = max(-float(known.min(initial=0)), self.max_score)
         return np.dtype(np.int16 if largest < -FORBIDDEN - 1 else np.int32)
+
+    @cached_property
+    def max_score(self) -> int:
+        """No adjusted score is larger: ratios are at most 1."""
+        return max(math.ceil(float(self.scores.max(initial=0))), int(self.start.max(initial=0)))
 
     @property
     def targets_at_once(self) -> int:
@@ -113,7 +129,8 @@ def _find_table_bytes(positions: int) -> int:
 
 
 def _count_rows(positions: int) -> int:
-    return (positions // CODES + 1) * CODES
+    lanes = max(register_bytes() // 2, CODES)
+    return (-(-positions // lanes) * lanes // CODES + 1) * CODES
 
 
 class AdjustedTables(NamedTuple):
@@ -123,8 +140,9 @@ class AdjustedTables(NamedTuple):
     ----------
     tables
         (targets, rows, 32) int16 or int32 scores of positions with target codes, in units of
-        ``1 / SCALE``. A multiple of 32 rows; those behind the L positions, at least one, score
-        `FORBIDDEN`. All rows of a code are next to each other in memory, as the kernels read them.
+        ``1 / SCALE``. A multiple of 32 rows; `PositionTables.rows` says which each position has.
+        Those without position, among them the last, have the lowest score. All rows of a code are
+        next to each other in memory, as the kernels read them.
     kinds
         (targets,) int8 `UNADJUSTED` or `SCALED`.
     ratios
@@ -168,7 +186,9 @@ def find_ratios(
     return kinds, ratios
 
 
-def adjust_positions(positions: PositionTables, targets: Sequence[bytes]) -> AdjustedTables:
+def adjust_positions(
+    positions: PositionTables, targets: Sequence[bytes], lowest: int = FORBIDDEN
+) -> AdjustedTables:
     """Return the scores of a profile with some targets.
 
     Parameters
@@ -177,14 +197,19 @@ def adjust_positions(positions: PositionTables, targets: Sequence[bytes]) -> Adj
         The profile.
     targets
         Residue codes; masked residues are X.
+    lowest
+        Lower scores are raised to this.
     """
     count, length = len(targets), len(positions.start)
     tables = np.empty((count, CODES, _count_rows(length)), positions.kind)
-    tables[:, LETTERS:] = FORBIDDEN
-    tables[:, :, length:] = FORBIDDEN
+    columns = positions.columns
     kinds, ratios = find_ratios(positions, targets)
-    work = np.zeros(AMINO_ACIDS + length)
-    scale_positions(*join_targets(targets), *positions.columns, kinds, ratios, work, tables)
+    work = np.zeros(AMINO_ACIDS + columns[0].shape[1])
+    scale_positions(*join_targets(targets), *columns, kinds, ratios, lowest, work, tables)
+    unused = np.ones(tables.shape[2], np.bool_)
+    unused[positions.rows] = False
+    tables[:, LETTERS:] = lowest
+    tables[:, :, unused] = lowest
     return AdjustedTables(tables.transpose(0, 2, 1), kinds, ratios)
 
 
@@ -242,6 +267,7 @@ def scale_positions(
     start: NDArray[np.int32],
     kinds: NDArray[np.int8],
     ratios: NDArray[np.float64],
+    lowest: int,
     work: NDArray[np.float64],
     tables: NDArray[np.signedinteger],
 ) -> None:
@@ -255,6 +281,8 @@ def scale_positions(
         See `PositionTables.columns`.
     kinds, ratios
         What `measure_ratios` computed.
+    lowest
+        See `adjust_positions`.
     work
         Work space: a number for each amino acid, and one for each position.
     tables
@@ -267,7 +295,7 @@ def scale_positions(
         if kinds[target] == UNADJUSTED:
             for letter in range(LETTERS):
                 for p in range(positions):
-                    table[letter, p] = start[letter, p]
+                    table[letter, p] = max(start[letter, p], lowest)
             continue
         count_letters(residues[starts[target] : starts[target] + lengths[target]], fractions)
         averages[:] = 0.0
@@ -277,10 +305,10 @@ def scale_positions(
                 known = scores[letter, p] != FORBIDDEN
                 scaled = ratio * scores[letter, p] if known else 0.0
                 averages[p] += weight * scaled
-                table[letter, p] = round_half_away(scaled) if known else FORBIDDEN
+                table[letter, p] = max(round_half_away(scaled), lowest) if known else lowest
         # X scores as the average amino acid of the target does, U as C, and O as X.
         for p in range(positions):
-            table[X, p] = round_half_away(min(averages[p], MAX_X_SCORE))
+            table[X, p] = max(round_half_away(min(averages[p], MAX_X_SCORE)), lowest)
             table[PYL, p] = table[X, p]
             table[SEC, p] = table[CYS, p]
-            table[STOP, p] = start[STOP, p]
+            table[STOP, p] = max(start[STOP, p], lowest)

@@ -23,6 +23,7 @@ def rescore(
     gap_extend: int,
     progress: Progress = lambda cells: None,
     lanes: int | None = None,
+    extremes: tuple[int, int] | None = None,
 ) -> NDArray[np.int64]:
     """Return the Smith-Waterman scores of a query with some targets.
 
@@ -38,6 +39,8 @@ def rescore(
         Called with 0 now and then; may raise to stop the work.
     lanes
         8-bit numbers in a vector, a power of two; by default one register's full.
+    extremes
+        Bounds of the scores in `matrices`, if they are known: see `score_widths_per_target`.
 
     Returns
     -------
@@ -50,7 +53,8 @@ def rescore(
     """
     residues, _, _ = join_targets(targets)
     lanes = register_bytes() if lanes is None else lanes
-    widths = score_widths_per_target(query, residues, matrices, gap_open, gap_extend, lanes)
+    gap_penalties = gap_open, gap_extend
+    widths = score_widths_per_target(query, residues, matrices, *gap_penalties, lanes, extremes)
     scores = score_targets(query.astype(np.int64), targets, widths, progress)
     if scores.min(initial=0) < 0:
         raise EngineError(TOO_LARGE)

@@ -15,11 +15,13 @@ from support.properties import seeds
 
 from swdual.alignment.tracer import Tracer
 from swdual.api import search
+from swdual.backends._striped import number_striped
 from swdual.composition import positions as module
 from swdual.composition.adjuster import UNMASKED, Adjuster
 from swdual.composition.positions import adjust_positions
 from swdual.composition.rescore import rescore
 from swdual.composition.tables import FORBIDDEN, SCALE
+from swdual.lanes.registers import register_bytes
 from swdual.profiles import Profile
 from swdual.profiles.build import tabulate_positions
 from swdual.sequences import matrices
@@ -62,14 +64,19 @@ def test_tables_are_the_oracles(case):
     codes = [PROTEIN.encode(target) for target in targets]
     tables, kinds, ratios = adjust_positions(positions, codes)
     assert tables.shape[1] % CODES == 0
-    assert (tables[:, len(positions.start) :] == FORBIDDEN).all()
+    unused = np.setdiff1d(np.arange(tables.shape[1]), positions.rows)
+    assert tables.shape[1] - 1 in unused
+    assert (tables[:, unused] == FORBIDDEN).all()
+    raised = adjust_positions(positions, codes, -50).tables
+    assert np.array_equal(raised, np.maximum(tables, -50))
+    tables = tables[:, positions.rows]
     for target, table, kind, ratio in zip(targets, tables, kinds, ratios, strict=True):
         shares, count = composition(target)
         expected = oracle.target_matrix(start, target)
         if count and not (start.scores[:, WITHIN][:, shares > 0] > 0).any():
             continue  # the ratio is undefined, and no score of amino acids is positive
         for code, letter in enumerate(PROTEIN.letters):
-            found = table[: len(expected), code].tolist()
+            found = table[:, code].tolist()
             assert found == expected[:, LETTERS.index(letter)].tolist(), (target, letter)
         assert kind == (count > 0)
         if count:
@@ -89,7 +96,7 @@ def random_tables(rng, count, rows):
 @pytest.mark.parametrize("gap_penalties", [(352, 32), (40, 0), (0, 25)], ids=str)
 @pytest.mark.parametrize("seed", seeds(2))
 def test_scores_and_alignments_are_optimal(seed, gap_penalties):
-    """With more positions than a matrix has codes, and with fewer."""
+    """With more positions than a matrix has codes, and with fewer, in rows of any order."""
     rng = np.random.default_rng(seed)
     for rows in (1, 31, 32, 33, 70):
         targets = [bytes(rng.integers(0, 27, int(n)).tolist()) for n in (0, 1, 50, 33, 33, 90)]
@@ -107,6 +114,16 @@ def test_scores_and_alignments_are_optimal(seed, gap_penalties):
         )
         for k, target in enumerate(targets):
             assert priced(traced, k, target, tables[k], gap_penalties) == scores[k]
+        for lanes in (register_bytes() // 2, register_bytes() // 4, 8):
+            places = number_striped(rows, lanes)
+            again = np.full((len(targets), 4 * CODES, CODES), FORBIDDEN, np.int16)
+            again[:, places] = tables[:, :rows]
+            extremes = FORBIDDEN, int(tables.max())
+            pair = places, targets, again, *gap_penalties
+            assert rescore(*pair, extremes=extremes).tolist() == scores.tolist()
+            other = tracer.trace_adjusted(*pair, scores, letters, targets, extremes=extremes)
+            assert np.array_equal(other.numbers, traced.numbers)
+            assert np.array_equal(other.runs, traced.runs)
 
 
 def priced(traced, k, target, table, gap_penalties):
@@ -214,4 +231,4 @@ def test_scores_that_16_bits_cannot_hold_have_32():
     frequencies[3, 5] = 1e300
     large, _ = tabulate_positions(replace(profile, frequencies=frequencies))
     assert large.kind == np.int32
-    assert adjust_positions(large, [PROTEIN.encode("MKVQQA")]).tables[0, 3, 5] > 2**15
+    assert adjust_positions(large, [PROTEIN.encode("MKVQQA")]).tables[0, large.rows[3], 5] > 2**15
