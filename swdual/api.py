@@ -1,4 +1,5 @@
-"""The functions that run searches: `search`, `iter_search` and `iterate`, here or on a cluster."""
+"""The functions that run searches, here or on a cluster: `search`, `iterate`, `allpairs` and others.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
 from swdual.master.search import Search
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
 ITERATIONS = 3
 """Default of `iterations`."""
 
+PAIR_EXCLUDED = {
+    "max_target_seqs": "keeps the best hits of each query, but a pair belongs to two sequences",
+    "top": "keeps the best hits of each query, but a pair belongs to two sequences",
+    "adjust_sample": "draws targets of each query, but pairs are compared only once",
+    "lcase_masking": "masks letters of queries, but here queries are targets, too",
+}
+"""Options that a search of all pairs cannot have, and why."""
+
 
 def search(queries: Any, database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
     """Return the best targets of each query, by exact Smith-Waterman score.
@@ -38,14 +48,7 @@ def search(queries: Any, database: Any, **options: Unpack[SearchKeywords]) -> Se
     ('same', 29, '6M')
     """
     refuse_unknown("search", options, SearchKeywords.__annotations__)
-    from swdual.results.search_results import SearchResults
-
-    run = prepare_search(queries, database, SearchOptions(**options))
-    started = time.perf_counter()
-    with run.keep_journal():
-        results = list(run.results())
-    timing = run.timing(time.perf_counter() - started)
-    return SearchResults(results, run.params, timing, run.facts())
+    return _collect_results(prepare_search(queries, database, SearchOptions(**options)))
 
 
 def iter_search(
@@ -78,6 +81,75 @@ def iter_search(
     """
     refuse_unknown("iter_search", options, SearchKeywords.__annotations__)
     return _iterate_results(prepare_search(queries, database, SearchOptions(**options)))
+
+
+def allpairs(database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
+    """Return all pairs of the sequences of a database that pass the limits, each scored once.
+
+    Each sequence is the query of a result. Its hits are sequences that are shorter, or equally long
+    and later in the input: the hits that ``search(database, database)`` has of them, with the same
+    scores, E-values and alignments.
+
+    Parameters
+    ----------
+    database
+        As for `iter_search`; two sequences or more.
+    options
+        Those of `iter_search`, without `PAIR_EXCLUDED`. ``stats="fit"`` is refused.
+
+    Raises
+    ------
+    SwdualError
+        As `iter_search` documents.
+
+    >>> result = allpairs({"a": "MKVLAW", "b": "MKVLAWGGHERWCDEF", "c": "MKVLA"}, evalue=1e3)
+    >>> [(hit.result.query.id, hit.id, hit.score) for query in result for hit in query]
+    [('a', 'c', 20), ('b', 'a', 29), ('b', 'c', 20)]
+    """
+    refuse_unknown("allpairs", options, SearchKeywords.__annotations__)
+    return _collect_results(prepare_pairs(database, SearchOptions(**options)))
+
+
+def prepare_pairs(database: Any, options: SearchOptions) -> Search:
+    """Return a search of all pairs that is ready to run: see `allpairs`.
+
+    Parameters
+    ----------
+    database
+        As for `iter_search`.
+    options
+        All options of the search.
+
+    Raises
+    ------
+    InputError
+        If an option of `PAIR_EXCLUDED` is given.
+    SwdualError
+        As `iter_search` documents.
+    """
+    run = _make_search(None, database, choose_pair_options(options))
+    run.prepare()
+    return run
+
+
+def identify_pairs(database: Any, options: SearchOptions) -> Identity:
+    """Return what decides which pairs are found: see `identify_search`."""
+    return Search(None, database, replace(choose_pair_options(options), device="cpu")).identity
+
+
+def choose_pair_options(options: SearchOptions) -> SearchOptions:
+    """Return the options of a search of all pairs, which has no maximum number of hits.
+
+    Raises
+    ------
+    InputError
+        If an option of `PAIR_EXCLUDED` is given.
+    """
+    for name, why in PAIR_EXCLUDED.items():
+        value = getattr(options, name)
+        if value is not None and value:
+            raise InputError(f"`{name}` {why}; leave it out")
+    return replace(options, max_target_seqs=0)
 
 
 def iterate(
@@ -239,6 +311,16 @@ def _make_search(
     )
 
 
+def _collect_results(run: Search) -> SearchResults:
+    from swdual.results.search_results import SearchResults
+
+    started = time.perf_counter()
+    with run.keep_journal():
+        results = list(run.results())
+    timing = run.timing(time.perf_counter() - started)
+    return SearchResults(results, run.params, timing, run.facts())
+
+
 def _iterate_results(run: Search) -> Iterator[QueryResult]:
     with run.keep_journal():
         yield from run.results()
@@ -251,5 +333,5 @@ def _iterate_rounds(run: IteratedSearch) -> Iterator[Round]:
 
 # `help` shows each option of `SearchOptions` for both functions, in the signature and explained.
 insert_parameters(iter_search, SearchOptions)
-for _function in (search, iter_search, iterate):
+for _function in (search, iter_search, iterate, allpairs):
     share_help(_function, merge_signatures(_function, SearchOptions.__init__), iter_search)

@@ -376,6 +376,7 @@ class SearchOptions:
             "scheme": scheme,
             "strand": strand,
             "profile": bool(profiles),
+            "all_pairs": False,
             "stats": stats,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,

@@ -94,6 +94,7 @@ class DaskExecutor(Executor):
             np.array(lengths, np.int64),
             params,
             options.for_nodes(),
+            inputs.later,
         )
         execution_log = ExecutionLog([], predicting=True)
         self._nodes = nodes = Nodes(self._client, spec, execution_log.timeline)
@@ -138,6 +139,7 @@ class DaskExecutor(Executor):
             [node.rates for node in active],
             context.planner,
             context.params.strand_count,
+            None if context.later is None else context.later.select(numbers),
         )
         partition = partition_search(given, ranges=ranges, done=done)
         batch = DaskBatch(

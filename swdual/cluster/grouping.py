@@ -27,18 +27,18 @@ class Share(NamedTuple):
 
 
 def find_pending(
-    queries: int, ranges: Sequence[Range], done: Collection[tuple[int, int]] = ()
+    compared: NDArray[np.int64], done: Collection[tuple[int, int]] = ()
 ) -> NDArray[np.bool_]:
     """Return (ranges, queries) whether a pair is still to be compared.
 
     Parameters
     ----------
-    queries, ranges
-        The number of queries, and the ranges of targets.
+    compared
+        (queries, ranges) residues that each query is compared with in each range.
     done
         The pairs that need not be compared: number of the query, number of the range.
     """
-    left = np.ones((len(ranges), queries), np.bool_)
+    left = compared.T > 0
     if done:
         query, range_number = np.array([*done], np.int64).T
         left[range_number, query] = False

@@ -91,17 +91,24 @@ def partition_search(
     database, query_count = given.database, len(given.lengths)
 
     if ranges is None:
+        part = 1.0
+        if given.later is not None:
+            compared = given.later.count_all_residues(database)
+            all_cells = max(1.0, float(costs.lengths.sum()) * database.residues)
+            part = float(costs.lengths @ compared) / all_cells
 
         def attempt(wanted: float) -> ClusterPartition:
             parts = max(1, math.ceil(wanted / max(1, query_count)))
             ranges = cut(database, parts, shares=len(given.kinds), width=given.width)
-            return _plan_shares(given, costs, ranges, find_pending(query_count, ranges), wanted)
+            left = find_pending(given.count_residues(ranges))
+            return _plan_shares(given, costs, ranges, left, wanted)
 
-        return _best(attempt, costs.shares_worth(database.residues))
+        return _best(attempt, costs.shares_worth(part * database.residues))
 
-    left = find_pending(query_count, ranges, done)
-    weights = np.array([each.residues for each in ranges], np.float64)
-    part = weights @ left @ costs.lengths / max(1.0, weights.sum() * costs.lengths.sum())
+    compared = given.count_residues(ranges)
+    left = find_pending(compared, done)
+    pending = float(costs.lengths @ (compared * left.T).sum(axis=1))
+    part = pending / max(1.0, float(costs.lengths.sum()) * database.residues)
     return _best(
         lambda wanted: _plan_shares(given, costs, ranges, left, wanted),
         costs.shares_worth(part * database.residues),
@@ -167,8 +174,12 @@ class _Costs:
         ranges: Sequence[Range],
         groups: Sequence[NDArray[np.int64]],
         shares: Sequence[Share],
+        parts: NDArray[np.float64],
     ) -> list[NDArray[np.float64]]:
-        """Return for each node what it needs for each share."""
+        """Return for each node what it needs for each share.
+
+        A share takes the part `parts` of the time of its queries against its whole range.
+        """
         numbers = np.array(shares, np.int64).reshape(-1, 2)
         counts = np.array([len(group) for group in groups])
         columns = {
@@ -182,7 +193,8 @@ class _Costs:
             rows[key] = (
                 SHARE_SECONDS
                 + self.strand_count * counts[group] * rates.startup
-                + columns[rates.width][range_number]
+                + parts
+                * columns[rates.width][range_number]
                 * (rates.layout + self.strand_count * cells[group])
             )
         never = np.full(len(shares), np.inf)
@@ -204,11 +216,23 @@ def _plan_shares(
     mean = given.database.residues / max(1, len(ranges))
     order = np.argsort(-costs.lengths, kind="stable")
     groups, shares = group_queries(costs.of_queries(mean), order, ranges, left, wanted)
-    seconds = costs.of_shares(given.database, ranges, groups, shares)
-    residues = np.array([each.residues for each in ranges], np.int64)
     group, range_number = np.array(shares, np.int64).reshape(-1, 2).T
+    residues = np.array([each.residues for each in ranges], np.int64)
     query_residues = np.array([costs.lengths[each].sum() for each in groups], np.int64)
-    cells = costs.strand_count * query_residues[group] * residues[range_number]
+    whole = np.maximum(query_residues[group] * residues[range_number], 1)
+    cells = whole
+    if given.later is not None:
+        compared = given.count_residues(ranges)
+        cells = np.array(
+            [
+                costs.lengths[groups[share.group]]
+                @ compared[groups[share.group], share.range_number]
+                for share in shares
+            ],
+            np.int64,
+        )
+    seconds = costs.of_shares(given.database, ranges, groups, shares, cells / whole)
+    cells = costs.strand_count * cells
     instance = instance_of(seconds, kinds)
     plan = plan_instance(instance, given.planner)
     # The planner numbers CPUs before GPUs.

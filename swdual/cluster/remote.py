@@ -25,6 +25,7 @@ from swdual.master.alignment import Traced, align_candidates
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, CostModel
+from swdual.master.later_targets import LaterTargets
 from swdual.master.memory import measure_held_bytes
 from swdual.master.ranges import Range
 from swdual.master.scoring_stage import score_range
@@ -72,6 +73,8 @@ class SearchSpec:
         What decides about hits.
     options
         The options; threads, devices and memory are those of each node.
+    later
+        Of all pairs: the targets that each query is compared with; None where that is all targets.
     """
 
     token: str
@@ -82,6 +85,7 @@ class SearchSpec:
     lengths: NDArray[np.int64] = field(repr=False)
     params: SearchParameters
     options: SearchOptions
+    later: LaterTargets | None = field(default=None, repr=False)
 
 
 class NodeFacts(NamedTuple):
@@ -162,9 +166,8 @@ class WorkerState:
         lengths = spec.lengths.tolist()
         if options.backend == "simd":
             compile_kernels(adjusts=spec.params.adjusts)
-        self.context: SearchContext = build_context(
-            self.database, lengths, spec.params, options, held, book
-        )
+        context = build_context(self.database, lengths, spec.params, options, held, book)
+        self.context: SearchContext = replace(context, later=spec.later)
 
     def _open_database(self, spec: SearchSpec, worker: Worker) -> Database:
         """Return the database: the file if it is here and the same, else one that gets blocks."""

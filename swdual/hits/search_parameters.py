@@ -63,6 +63,8 @@ class SearchParameters:
         The mask of targets, with its numbers; or "none".
     db_soft_mask
         The mask of targets that only chooses candidates; or "none".
+    all_pairs
+        Whether the queries are the database's own sequences, each compared with those after it.
     """
 
     scheme: ScoringScheme
@@ -84,6 +86,7 @@ class SearchParameters:
     soft_masking: bool = False
     db_hard_mask: str = "none"
     db_soft_mask: str = "none"
+    all_pairs: bool = False
 
     @property
     def strand_count(self) -> int:

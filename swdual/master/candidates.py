@@ -21,6 +21,9 @@ class Candidates(NamedTuple):
     strands: NDArray[Any]
 
 
+NO_CANDIDATES = Candidates(*(np.empty(0, np.int64) for _ in Candidates._fields))
+
+
 class Scored(NamedTuple):
     """The result of a scoring task; with a histogram of all scores if E-values are fitted."""
 

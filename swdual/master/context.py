@@ -18,6 +18,7 @@ from swdual.hits.search_parameters import SearchParameters
 from swdual.master.candidates import Candidates, Scored, select_best
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.execution_log import ExecutionLog
+from swdual.master.later_targets import LaterTargets, TaskBounds, count_residues
 from swdual.master.memory import Memory
 from swdual.master.ranges import Range, cut
 from swdual.master.task import Progress
@@ -79,6 +80,9 @@ class SearchContext:
         Draws targets that are not candidates, to be adjusted; None without ``--adjust-sample``.
     checkpoint
         Keeps finished tasks in the journal; None without one.
+    later
+        Of all pairs of a database: the targets that each query is compared with; None where that
+        is all targets.
     failed_workers
         Numbers of the workers that get no more tasks.
     cutoffs
@@ -104,6 +108,7 @@ class SearchContext:
     verification: Verification | None
     sample: UnadjustedSample | None
     checkpoint: Checkpoint | None = None
+    later: LaterTargets | None = None
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[tuple[int, Statistics], int] = field(default_factory=dict)
     profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul, int, int], TableStatistics] = (
@@ -139,6 +144,38 @@ class SearchContext:
             strands.append((-1, self.database.alphabet.reverse_complement(codes)))
         return strands
 
+    def find_bounds(self, number: int, target_range: Range) -> TaskBounds:
+        """Return which targets of a range are scored, and which of these the query is compared with.
+
+        Parameters
+        ----------
+        number
+            The query's number among all queries.
+        target_range
+            The range.
+        """
+        if self.later is None:
+            return TaskBounds(target_range.first, target_range.first, target_range.last)
+        return self.later.find_bounds(number, self.database, target_range)
+
+    def count_residues(self, numbers: range, ranges: list[Range]) -> NDArray[np.int64]:
+        """Return (queries, ranges) the residues that queries are compared with in each range.
+
+        Parameters
+        ----------
+        numbers
+            The numbers of the queries among all queries.
+        ranges
+            The ranges.
+        """
+        later = None if self.later is None else self.later.select(numbers)
+        return count_residues(later, self.database, len(numbers), ranges)
+
+    def count_targets(self, number: int) -> int:
+        """Return with how many targets a query is compared."""
+        before = 0 if self.later is None else int(self.later.ranks[number]) + 1
+        return len(self.database) - before
+
     def score(
         self, query: Sequence, number: int, target_range: Range, worker: Worker, progress: Progress
     ) -> Scored:
@@ -149,7 +186,7 @@ class SearchContext:
         query, number
             The query, and its number among all queries.
         target_range
-            The targets.
+            The targets. Of all pairs, the query is compared with those that come after it.
         worker
             Whose scorer computes.
         progress
@@ -173,13 +210,18 @@ class SearchContext:
         statistics = self.statistics_of(query)
         cutoff = self._cutoff(query, statistics)
         counts = None
+        bounds = self.find_bounds(number, target_range)
+        scored_range = target_range._replace(first=bounds.scored)
         if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
             scores, strands, positions = self._score_best(
-                scorer, query, target_range, cutoff, progress
+                scorer, query, scored_range, cutoff, progress
             )
         else:
-            scores, strands = self._score_all(scorer, query, target_range, progress)
-            positions = np.arange(target_range.first, target_range.last)
+            scores, strands = self._score_all(scorer, query, scored_range, progress)
+            positions = np.arange(bounds.scored, bounds.last)
+        if bounds.first > bounds.scored:
+            compared = positions >= bounds.first
+            scores, strands, positions = scores[compared], strands[compared], positions[compared]
         # The block is checked when it is looked up. Looked up after scoring, a file that changed
         # meanwhile is noticed before its scores are used.
         block = self.database.block(target_range.block)
@@ -190,7 +232,7 @@ class SearchContext:
                 query,
                 number,
                 strand_codes,
-                target_range,
+                target_range._replace(first=bounds.first),
                 (scores, positions),
                 cutoff,
                 progress,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
 from swdual.masking.mask import FILE, STORED, STORED_MASKS, Mask, parse_mask
+from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
 from swdual.options import SearchOptions
 from swdual.profiles.position_scores import PositionScores
@@ -48,13 +50,16 @@ class SearchInputs(NamedTuple):
     params
         What decides about hits, with all defaults filled in.
     cells
-        Cells of each query against all targets.
+        Cells of each query.
+    later
+        Of all pairs: the targets that each query is compared with; None where that is all targets.
     """
 
     database: Database
     queries: list[Sequence]
     params: SearchParameters
     cells: list[int]
+    later: LaterTargets | None = None
 
 
 def read_inputs(query_source: Any, database_source: Any, options: SearchOptions) -> SearchInputs:
@@ -63,7 +68,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     Parameters
     ----------
     query_source, database_source
-        As for `swdual.search`.
+        As for `swdual.search`; None as the queries: all pairs of the database's sequences.
     options
         All options of the search.
 
@@ -72,6 +77,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     InputError, DatabaseError, MemoryLimitError, MatrixError
         If they cannot be read, do not fit each other, or do not fit into memory.
     """
+    all_pairs = query_source is None
     typed = any(isinstance(x, str) and x == "-" for x in (query_source, database_source))
     dbtype, on_invalid, limit = options.dbtype, options.on_invalid, options.memory_limit
     profiles = list_profiles(query_source)
@@ -82,7 +88,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
             check_profiles(profiles, database, options)
         else:
             queries = read_queries(
-                query_source,
+                database if all_pairs else query_source,
                 database,
                 dbtype,
                 on_invalid,
@@ -114,6 +120,9 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     if params.adjusts:
         require_composition(database, params)
+    if all_pairs:
+        params = replace(params, all_pairs=True)
+        require_all_pairs(database, queries, params, dbtype)
     if profiles:
         queries = [ProfileQuery.of(profile, adjusts=params.adjusts) for profile in profiles]
     if options.adjust_sample and (not params.adjusts or params.adjust == "all"):
@@ -130,8 +139,16 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     if params.db_mask is not None:
         logger.debug("targets masked by %s", params.db_mask)
         database = database.masked(params.db_mask)
-    cells = [len(query.codes) * database.residues * params.strand_count for query in queries]
-    return SearchInputs(database, queries, params, cells)
+    later = LaterTargets.of(database) if all_pairs else None
+    compared = [database.residues] * len(queries)
+    if later is not None:
+        compared = later.count_all_residues(database).tolist()
+    strand_count = params.strand_count
+    cells = [
+        len(query.codes) * residues * strand_count
+        for query, residues in zip(queries, compared, strict=True)
+    ]
+    return SearchInputs(database, queries, params, cells, later)
 
 
 def _find_target_mask(database: Database, text: str, option: str) -> str:
@@ -281,7 +298,7 @@ def read_queries(
     Parameters
     ----------
     source
-        As the queries of `swdual.search`.
+        As the queries of `swdual.search`; the database itself for its own sequences.
     database
         What is searched; the queries are read in its alphabet.
     dbtype, on_invalid, memory_limit
@@ -301,11 +318,15 @@ def read_queries(
     mask.require(alphabet, "mask")
     masks = lcase_masking or mask.name != "none"
     read_as = alphabet.cased if lcase_masking else alphabet
-    found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
+    found: Iterator[Sequence]
+    if source is database:
+        found = (Sequence(each.title, each.unmasked, alphabet) for each in database)
+    else:
+        found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
     if masks:
         found = (_mask_letters(query, mask, alphabet) for query in found)
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
-    if dbtype != "prot":
+    if dbtype != "prot" and source is not database:
         _refuse_other_type(queries, database, source)
     residues = sum(len(query.codes) for query in queries)
     logger.debug(

@@ -17,7 +17,7 @@ from swdual.errors import StatisticsUnavailable
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced
-from swdual.master.candidates import Candidates, Scored, merge_candidates
+from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.master.ranges import Range, TaskId
 from swdual.sequences.sequence import Sequence
@@ -86,13 +86,16 @@ class HitMerger:
     def begin(self, ranges: list[Range]) -> int:
         """Set the ranges that each query is scored against; return the cells already done."""
         self.ranges = ranges
-        self._ranges_left = np.full(len(self._queries), len(ranges))
-        if self._context.checkpoint is not None:
-            end = self._first_number + len(self._queries)
-            self._context.checkpoint.begin(self._first_number, end, ranges)
-        residues = [ranges[task_id.range_number].residues for task_id in self.done]
+        context, end = self._context, self._first_number + len(self._queries)
+        compared = context.count_residues(range(self._first_number, end), ranges)
+        self._ranges_left = np.count_nonzero(compared, axis=1)
+        if context.checkpoint is not None:
+            context.checkpoint.begin(self._first_number, end, ranges)
+        for number in np.flatnonzero(self._ranges_left == 0).tolist():
+            self._settle(number, NO_CANDIDATES)
+        residues = [int(compared[task_id]) for task_id in self.done]
         lengths = [len(self._queries[task_id.query].codes) for task_id in self.done]
-        strand_count = self._context.params.strand_count
+        strand_count = context.params.strand_count
         return strand_count * sum(m * n for m, n in zip(residues, lengths, strict=True))
 
     def restore_known(self) -> Iterator[tuple[int, QueryResult]]:
@@ -129,8 +132,12 @@ class HitMerger:
             parts[:] = [merge_candidates(parts, limit)]
         if self._ranges_left[number] > 0:
             return None
+        return self._settle(number, parts.pop())
+
+    def _settle(self, number: int, candidates: Candidates) -> QueryResult | None:
+        """Choose the hits of a query, or those that are scored again: see `add_scores`."""
         context = self._context
-        result = self._evaluate(number, parts.pop())
+        result = self._evaluate(number, candidates)
         if context.adjuster is not None:
             self._candidates[number] = len(result)
             if context.sample is not None:
@@ -195,7 +202,7 @@ class HitMerger:
             found = sum(int((part.hit_indices >= count).sum()) for part in parts)
             parts = [part.take(np.flatnonzero(part.hit_indices < count)) for part in parts]
             sampled = len(candidates) - count
-            others = len(self._context.database) - count
+            others = self._context.count_targets(candidates.number) - count
             counts = AdjustmentCounts(int(count > 0), count, others, sampled, found)
         result = candidates.subset(
             np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.master.cost import KNOTS, CostModel, interpolate_columns
+from swdual.master.later_targets import LaterTargets, count_residues
 from swdual.master.ranges import Range, TargetLengths, TaskId, compute_columns, cut, list_task_ids
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -63,6 +64,8 @@ class PartitionInput:
         Name of the planner.
     strand_count
         Strands to compare.
+    later
+        The targets that each query is compared with, if not all.
     """
 
     lengths: Sequence[int]
@@ -71,11 +74,16 @@ class PartitionInput:
     rates: Sequence[CostModel]
     planner: str
     strand_count: int = 1
+    later: LaterTargets | None = None
 
     @property
     def width(self) -> int:
         """Targets that the widest of the workers computes side by side."""
         return max(each.width for each in self.rates)
+
+    def count_residues(self, ranges: Sequence[Range]) -> NDArray[np.int64]:
+        """Return (queries, ranges) the residues that each query is compared with in each range."""
+        return count_residues(self.later, self.database, len(self.lengths), ranges)
 
     def select_workers(self, numbers: Sequence[int]) -> PartitionInput:
         """Return the same for the workers with these numbers only."""
@@ -220,13 +228,24 @@ def _estimate_makespan(partition: Partition, queries: int) -> float:
 def _plan_ranges(
     given: PartitionInput, ranges: list[Range], done: Collection[TaskId] = ()
 ) -> Partition:
-    """Return the partition into every query against each of these ranges, without what is done."""
+    """Return the partition into every query against each of these ranges, without what is done.
+
+    Where a query is compared with a part of a range, its time is taken to be that part of the
+    whole range's.
+    """
     lengths, kinds, strand_count = given.lengths, given.kinds, given.strand_count
-    task_ids = [task_id for task_id in list_task_ids(lengths, ranges) if task_id not in done]
+    compared = given.count_residues(ranges)
+    task_ids = [
+        task_id
+        for task_id in list_task_ids(lengths, ranges)
+        if task_id not in done and compared[task_id]
+    ]
     queries, range_numbers = (
         np.array(column, np.int64).reshape(-1) for column in _columns(task_ids)
     )
     residues = np.array([each.residues for each in ranges])
+    task_residues = compared[queries, range_numbers]
+    parts = task_residues / residues[range_numbers]
     query_lengths = np.asarray(lengths, np.int64)[queries]
     distinct = {id(each): each for each in given.rates}
     share = min(1.0, len(distinct) / max(1, len(lengths) * strand_count))
@@ -236,14 +255,14 @@ def _plan_ranges(
         columns = [
             compute_columns(given.database, each, model.width, model.sparse) for each in ranges
         ]
-        here = interpolate_columns(unlike, np.array(columns).reshape(-1, len(KNOTS)))[
+        here = parts * interpolate_columns(unlike, np.array(columns).reshape(-1, len(KNOTS)))[
             which, range_numbers
         ]
-        overheads[key] = strand_count * model.overhead(residues[range_numbers], share)
+        overheads[key] = strand_count * model.overhead(task_residues, share)
         rows[key] = overheads[key] + strand_count * model.cells_time(query_lengths, here)
     seconds = np.array([rows[id(each)] for each in given.rates])
     overhead = np.array([overheads[id(each)] for each in given.rates])
-    cells = query_lengths * residues[range_numbers] * strand_count
+    cells = query_lengths * task_residues * strand_count
     if len(kinds) == 1 and given.planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
         return Partition(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)

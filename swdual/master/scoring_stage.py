@@ -71,6 +71,7 @@ class ScoringStage:
             [worker.rates for worker in workers],
             context.planner,
             context.params.strand_count,
+            None if context.later is None else context.later.select(numbers),
         )
         self.partition: Partition = partition_tasks(
             given,
@@ -105,7 +106,8 @@ class ScoringStage:
         partition, context = self.partition, self._context
         query, range_number = partition.task_ids[number]
         sequence, target_range = self._queries[query], partition.ranges[range_number]
-        bounds, profile = target_range[:3], find_scores(sequence)
+        bounds = context.find_bounds(self._numbers[query], target_range)
+        scored, profile = (target_range.block, bounds.scored, bounds.last), find_scores(sequence)
         return Task(
             query,
             sequence.id,
@@ -114,7 +116,7 @@ class ScoringStage:
             int(partition.cells[number]),
             partition.seconds[:, number],
             tuple(
-                ScoringTask(strand, *bounds, profile)
+                ScoringTask(strand, *scored, profile)
                 for _, strand in context.list_strands(sequence.codes)
             ),
             partition.overhead[:, number],

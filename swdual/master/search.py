@@ -42,7 +42,7 @@ class Search:
     Parameters
     ----------
     queries, database
-        As for `swdual.search`.
+        As for `swdual.search`; None as the queries: all pairs of the database's sequences.
     options
         All options of the search.
     executor
@@ -107,7 +107,7 @@ class Search:
 
     @cached_property
     def cells(self) -> int:
-        """Cells of all queries against all targets."""
+        """Cells of all queries against the targets that they are compared with."""
         return sum(self._inputs.cells)
 
     @cached_property
@@ -133,6 +133,7 @@ class Search:
     def _context(self) -> SearchContext:
         options = self.options
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
+        context = replace(context, later=self._inputs.later)
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, options.task
         )

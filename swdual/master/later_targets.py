@@ -1,0 +1,177 @@
+"""All pairs of a database, each scored once: a query is compared with the targets after it.
+
+A database is in the order of descending length; equally long targets are in the order of the input.
+The targets after a query are the rest of this order: ranges of targets stay ranges. So in each
+pair the query is the longer sequence, and of two equally long ones that which comes first in the
+input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.database.database import Database
+from swdual.errors import InputError
+from swdual.hits.search_parameters import SearchParameters
+from swdual.io.text import quote
+from swdual.master.ranges import Range, TargetLengths
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.sequence import Sequence as Query
+
+SHARED_START = 16
+"""Targets in front of which queries start to score together.
+
+The range after each query would have to be laid out in lanes for this query alone. So a query
+starts at the last multiple of this number, and leaves out the scores that it need not have. With
+1, 16 and 64, the pairs of 2,000 proteins took REPLACE of a search of the set in itself.
+"""
+
+BASES = frozenset(PROTEIN.encode("ACGTUN"))
+
+CHECKED_RESIDUES = 50
+"""A protein of so many residues or more is not spelled with the letters of bases only."""
+
+
+class TaskBounds(NamedTuple):
+    """The targets of a task, by their numbers in the block.
+
+    `scored` to ``last - 1`` are scored; the query is compared with `first` to ``last - 1``.
+    """
+
+    scored: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class LaterTargets:
+    """Which targets come after each query.
+
+    Parameters
+    ----------
+    ranks
+        (queries,) the rank of each query among the targets of the database, from 0.
+    """
+
+    ranks: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, database: Database) -> Self:
+        """Return those of all sequences of a database, in the order of the input."""
+        numbers, positions = database.locate(range(len(database)))
+        firsts = np.array([info.first for info in database.manifest.blocks], np.int64)
+        return cls(firsts[numbers] + positions)
+
+    def select(self, queries: Sequence[int]) -> Self:
+        """Return those of some of the queries."""
+        return type(self)(self.ranks[np.asarray(queries, np.int64)])
+
+    def find_first(self, database: TargetLengths, ranges: Sequence[Range]) -> NDArray[np.int64]:
+        """Return (queries, ranges) the first target of each range that comes after each query.
+
+        It is a number in the block, and the end of the range if there is none.
+        """
+        blocks = database.manifest.blocks
+        starts, firsts, lasts = np.array(
+            [(blocks[each.block].first, each.first, each.last) for each in ranges], np.int64
+        ).reshape(-1, 3).T
+        return np.clip(self.ranks[:, None] + 1 - starts, firsts, lasts)
+
+    def count_all_residues(self, database: TargetLengths) -> NDArray[np.int64]:
+        """Return (queries,) the residues of all targets after each query."""
+        blocks = range(len(database.manifest.blocks))
+        lengths = np.concatenate([database.lengths(number) for number in blocks])
+        database.release()
+        ends = np.cumsum(lengths, dtype=np.int64)
+        return ends[-1] - ends[self.ranks]
+
+    def find_bounds(self, number: int, database: TargetLengths, target_range: Range) -> TaskBounds:
+        """Return the bounds of the task of one query and one range.
+
+        Parameters
+        ----------
+        number
+            The query's number among all queries.
+        database, target_range
+            The targets.
+        """
+        start = database.manifest.blocks[target_range.block].first
+        first = min(
+            max(int(self.ranks[number]) + 1 - start, target_range.first), target_range.last
+        )
+        skipped = (first - target_range.first) // SHARED_START * SHARED_START
+        return TaskBounds(target_range.first + skipped, first, target_range.last)
+
+    def count_residues(self, database: TargetLengths, ranges: Sequence[Range]) -> NDArray[np.int64]:
+        """Return (queries, ranges) the residues of the targets of each range after each query."""
+        firsts = self.find_first(database, ranges)
+        residues = np.empty(firsts.shape, np.int64)
+        for block in {each.block for each in ranges}:
+            lengths = database.lengths(block)
+            ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+            for number, each in enumerate(ranges):
+                if each.block == block:
+                    residues[:, number] = ends[each.last] - ends[firsts[:, number]]
+        database.release()
+        return residues
+
+
+def count_residues(
+    later: LaterTargets | None, database: TargetLengths, queries: int, ranges: Sequence[Range]
+) -> NDArray[np.int64]:
+    """Return (queries, ranges) the residues that each query is compared with in each range.
+
+    Parameters
+    ----------
+    later
+        The targets after each query; None if each is compared with all.
+    database, queries, ranges
+        The targets, the number of queries, and the ranges.
+    """
+    if later is not None:
+        return later.count_residues(database, ranges)
+    residues = np.array([each.residues for each in ranges], np.int64)
+    return np.broadcast_to(residues, (queries, len(ranges)))
+
+
+def require_all_pairs(
+    database: Database, sequences: Sequence[Query], params: SearchParameters, dbtype: str
+) -> None:
+    """Check that the sequences of a database can be compared with each other.
+
+    Parameters
+    ----------
+    database, sequences
+        The database, and its sequences.
+    params
+        What decides about hits.
+    dbtype
+        The option of this name; with "prot", proteins may look like nucleotides.
+
+    Raises
+    ------
+    InputError
+        If there are no pairs, some sequences are nucleotides, or E-values would have to be fitted
+        to the scores of each query with all targets.
+    """
+    if len(database) < 2:
+        raise InputError(f"{database.name} holds one sequence; pairs need at least two")
+    if params.stats == "fit":
+        raise InputError(
+            "`stats='fit'` needs the scores of a query with all targets, but a pair is scored only "
+            "once; use `stats='table'`, or `stats='none'`"
+        )
+    if database.alphabet is not PROTEIN or dbtype == "prot":
+        return
+    for sequence in sequences:
+        codes = sequence.unmasked
+        if len(codes) >= CHECKED_RESIDUES and BASES.issuperset(codes):
+            raise InputError(
+                f"{database.name} holds proteins, but {quote(sequence.id)} looks like nucleotides; "
+                "compare them separately, or use `dbtype='prot'` if all are proteins"
+            )
