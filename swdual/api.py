@@ -1,5 +1,4 @@
-"""The functions that run searches, here or on a cluster: `search`, `iterate`, `allpairs` and others.
-"""
+"""The functions that run searches, here or on a cluster: `search`, `iterate`, `allpairs`, ..."""
 
 from __future__ import annotations
 
@@ -23,6 +22,7 @@ from swdual.runtime.keywords import (
 )
 
 if TYPE_CHECKING:
+    from swdual.clustering.clusters import Clusters
     from swdual.master.iteration import IteratedSearch, Round, RoundOptions
     from swdual.results.search_results import SearchResults
 
@@ -108,6 +108,65 @@ def allpairs(database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
     """
     refuse_unknown("allpairs", options, SearchKeywords.__annotations__)
     return _collect_results(prepare_pairs(database, SearchOptions(**options)))
+
+
+def find_clusters(
+    database: Any,
+    *,
+    min_identity: float,
+    coverage: float = 80.0,
+    coverage_mode: str = "both",
+    identity_mode: str = "alignment",
+    linkage: str = "greedy",
+    **options: Any,
+) -> Clusters:
+    """Return clusters of the sequences of a database, by exact alignments of all pairs.
+
+    Parameters
+    ----------
+    database
+        As for `allpairs`.
+    min_identity
+        Smallest percentage of equal letters of two similar sequences.
+    coverage
+        Smallest percentage of a sequence that their alignment covers, from its first to its last
+        aligned residue.
+    coverage_mode
+        The sequence that is covered: "both", "longer" or "shorter".
+    identity_mode
+        What identity is a percentage of: the columns of the "alignment", or the residues of the
+        "shorter" or the "longer" sequence.
+    linkage
+        "greedy", "set-cover", "single" or "complete": see `swdual.clustering.linkage`.
+    options
+        Those of `allpairs`; `evalue` is 0.001 by default.
+
+    Raises
+    ------
+    SwdualError
+        As `iter_search` documents.
+
+    >>> family = {"a": "MKVLAWGGHERWCDEF", "b": "MKVLAWGGHERWCDE", "c": "GIVEQCCTSICSLYQLE"}
+    >>> list(find_clusters(family, min_identity=90))
+    [['a', 'b'], ['c']]
+    """
+    refuse_unknown("find_clusters", options, inspect.signature(find_clusters).parameters)
+    from swdual.clustering.clusters import cluster_results
+    from swdual.clustering.rules import CLUSTER_EVALUE, ClusterRules
+
+    rules = ClusterRules(
+        min_identity=min_identity,
+        coverage=coverage,
+        coverage_mode=coverage_mode,
+        identity_mode=identity_mode,
+        linkage=linkage,
+    )
+    chosen = SearchOptions(**options)
+    if chosen.evalue is None and chosen.stats != "none":
+        chosen = replace(chosen, evalue=CLUSTER_EVALUE)
+    run = prepare_pairs(database, replace(chosen, align=True))
+    with run.keep_journal():
+        return cluster_results(run.results(), rules)
 
 
 def prepare_pairs(database: Any, options: SearchOptions) -> Search:
@@ -333,5 +392,5 @@ def _iterate_rounds(run: IteratedSearch) -> Iterator[Round]:
 
 # `help` shows each option of `SearchOptions` for both functions, in the signature and explained.
 insert_parameters(iter_search, SearchOptions)
-for _function in (search, iter_search, iterate, allpairs):
+for _function in (search, iter_search, iterate, allpairs, find_clusters):
     share_help(_function, merge_signatures(_function, SearchOptions.__init__), iter_search)

@@ -272,4 +272,5 @@ _PRINTED: dict[str, Callable[[float], str]] = {
     "qcovs": print_coverage,
     "scovhsp": "{:.1f}".format,
     "lambda_ratio": "{:.4f}".format,
+    "relscore": "{:.4f}".format,
 }

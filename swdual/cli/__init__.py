@@ -31,7 +31,18 @@ from swdual.version import __version__
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
 COMMANDS = (
-    *("align", "completion", "convert", "extract", "info", "iterate", "list", "makedb"),
+    *(
+        "align",
+        "allpairs",
+        "cluster",
+        "completion",
+        "convert",
+        "extract",
+        "info",
+        "iterate",
+        "list",
+        "makedb",
+    ),
     *("mask", "plan", "search", "simulate", "synth"),
 )
 

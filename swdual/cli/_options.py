@@ -355,23 +355,27 @@ def combine(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return declare
 
 
+out_option = option(
+    "-o",
+    "--out",
+    blast="-out",
+    default="-",
+    type=click.Path(allow_dash=True),
+    help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
+    ".bz2, .xz or .zst is compressed.  [default: standard output]",
+)
+
+force_option = option("--force", is_flag=True, help="Replace the output file if it exists.")
+
 output_options = combine(
-    option(
-        "-o",
-        "--out",
-        blast="-out",
-        default="-",
-        type=click.Path(allow_dash=True),
-        help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
-        ".bz2, .xz or .zst is compressed.  [default: standard output]",
-    ),
+    out_option,
     option(
         "--header/--no-header",
         default=None,
         help="Write the names of the fields in the first line, or not.  [default: for "
         "csv, not for 10]",
     ),
-    option("--force", is_flag=True, help="Replace the output file if it exists."),
+    force_option,
 )
 """Where a table goes."""
 
@@ -449,17 +453,19 @@ composition_options = combine(
 )
 """Composition-based statistics, and which targets they adjust."""
 
+mask_option = option(
+    "--mask",
+    blast="-seg -dust",
+    shell_complete=complete_names("masks"),
+    default="none",
+    show_default=True,
+    metavar="METHOD",
+    help="What finds low complexity in queries, to be scored as X (or N): seg (proteins), dust "
+    "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5.",
+)
+
 mask_options = combine(
-    option(
-        "--mask",
-        blast="-seg -dust",
-        shell_complete=complete_names("masks"),
-        default="none",
-        show_default=True,
-        metavar="METHOD",
-        help="What finds low complexity in queries, to be scored as X (or N): seg (proteins), dust "
-        "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5.",
-    ),
+    mask_option,
     option(
         "--lcase-masking",
         blast="-lcase-masking",

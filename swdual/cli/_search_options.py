@@ -25,7 +25,7 @@ outfmt_option = option(
 )
 """The format of hits."""
 
-hit_options = combine(
+best_options = combine(
     option(
         "-k",
         "--max-target-seqs",
@@ -42,6 +42,10 @@ hit_options = combine(
         help="Report only hits whose raw score is at most PERCENT below the best score of the "
         "query, and all hits of equal score.",
     ),
+)
+"""How many of the best hits of a query are reported."""
+
+alignment_filter_options = combine(
     option(
         "--min-identity",
         blast="-perc-identity",
@@ -58,6 +62,10 @@ hit_options = combine(
         default=0.0,
         help="Smallest percentage of the query that the alignment of a hit covers.",
     ),
+)
+"""Which alignments hits have."""
+
+score_filter_options = combine(
     option(
         "--min-score",
         type=Real(min=0),
@@ -75,6 +83,9 @@ hit_options = combine(
         help="Smallest raw score of a hit.",
     ),
 )
+"""Which scores hits have, besides `evalue_option`."""
+
+hit_options = combine(best_options, alignment_filter_options, score_filter_options)
 """Which hits are reported, besides `evalue_option`."""
 
 statistics_options = combine(

@@ -31,6 +31,7 @@ NAMES = {
     "frames": "query/sbjct frames",
     "score": "score",
     "bitscore": "bit score",
+    "relscore": "relative score",
     "evalue": "evalue",
     "log10_evalue": "log10 evalue",
     "pident": "% identity",

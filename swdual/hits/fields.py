@@ -17,6 +17,7 @@ from swdual.composition.adjuster import describe_adjustment
 from swdual.errors import InputError
 from swdual.hits.inclusion import Inclusion
 from swdual.hits.query_result import QueryResult
+from swdual.hits.self_scores import find_relative_scores
 from swdual.registry import unknown
 from swdual.sequences.sequence import first_word
 
@@ -131,6 +132,9 @@ FIELDS: dict[str, Field] = {
     "sallseqid": _TARGET_ID,
     "score": Field("whole", "raw score", lambda result: result.scores),
     "bitscore": Field("real", "bit score", lambda result: result.bits),
+    "relscore": Field(
+        "real", "raw score / smaller self-score of query and target", find_relative_scores
+    ),
     "evalue": Field("real", "E-value", lambda result: result.evalues),
     "log10_evalue": Field(
         "real", "decimal logarithm of the E-value", lambda result: result.log_evalues / np.log(10)

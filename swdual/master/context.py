@@ -145,7 +145,7 @@ class SearchContext:
         return strands
 
     def find_bounds(self, number: int, target_range: Range) -> TaskBounds:
-        """Return which targets of a range are scored, and which of these the query is compared with.
+        """Return which targets of a range are scored, and with which the query is compared.
 
         Parameters
         ----------

@@ -255,9 +255,12 @@ def _plan_ranges(
         columns = [
             compute_columns(given.database, each, model.width, model.sparse) for each in ranges
         ]
-        here = parts * interpolate_columns(unlike, np.array(columns).reshape(-1, len(KNOTS)))[
-            which, range_numbers
-        ]
+        here = (
+            parts
+            * interpolate_columns(unlike, np.array(columns).reshape(-1, len(KNOTS)))[
+                which, range_numbers
+            ]
+        )
         overheads[key] = strand_count * model.overhead(task_residues, share)
         rows[key] = overheads[key] + strand_count * model.cells_time(query_lengths, here)
     seconds = np.array([rows[id(each)] for each in given.rates])

@@ -23,6 +23,7 @@ ENDINGS = {
     ".feather": "arrow",
     ".ipc": "arrow",
     ".xlsx": "xlsx",
+    ".npz": "npz",
     ".aln": "pairwise",
     ".xml": "xml",
     ".sam": "sam",
@@ -58,7 +59,6 @@ OTHER_ENDINGS = {
     ".pkl": "pickled objects",
     ".pickle": "pickled objects",
     ".npy": "NumPy files",
-    ".npz": "NumPy files",
     ".h5": "HDF5 files",
     ".rds": "R's files",
     ".zip": "archives (.gz compresses)",
@@ -74,7 +74,7 @@ OTHER_ENDINGS = {
 TABLES_OF_TEXT = ("tabular", "csv", "commented")
 """Formats of text that programs read whatever the ending is."""
 
-SELF_COMPRESSED = ("arrow", "parquet", "xlsx")
+SELF_COMPRESSED = ("arrow", "npz", "parquet", "xlsx")
 """Binary formats that compress their content themselves."""
 
 

@@ -12,18 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.lookup import find_index
+from swdual.errors import InputError
 from swdual.format import is_format, parse_format
 from swdual.formats._arrow import add_metadata, import_arrow, make_batches, make_schema
 from swdual.hits.adjustment_counts import AdjustmentCounts
-from swdual.hits.fields import DATA, FIELDS, columns, parse_fields
+from swdual.hits.fields import DATA, FIELDS, check_fields, columns, parse_fields
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.shown import hits_table
+from swdual.hits.sparse import collect_scores
 from swdual.io import notebook
 from swdual.io.output import Utf8, replace_file
 from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
 from swdual.results.file_types import choose_format
+from swdual.runtime.extras import install_command
 from swdual.runtime.keywords import takes_keywords_of
 from swdual.statistics.fit import Z_EDGES, Fit
 from swdual.version import __version__
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    import scipy.sparse
 
 SINGLE_SCORES = 15
 """Up to so many different scores, a plot shows a bar for each instead of a histogram."""
@@ -298,6 +302,32 @@ class SearchResults:
         import polars
 
         return polars.DataFrame(self.to_arrow(fields))
+
+    def to_sparse(self, field: str = "score") -> scipy.sparse.coo_array:
+        """Return a sparse matrix of queries and targets (needs SciPy).
+
+        Of all pairs it is symmetric: both entries of a pair, and nothing on the diagonal. Entry
+        (i, j) belongs to query i and to target j of the database's input, from 0.
+
+        Parameters
+        ----------
+        field
+            Name of the field whose values the entries are.
+
+        Raises
+        ------
+        InputError
+            If there is no such field, it is text, or SciPy is not installed.
+        """
+        try:
+            from scipy.sparse import coo_array
+        except ImportError as error:
+            raise InputError(f"this needs SciPy: {install_command('sparse')}") from error
+        (name,) = check_fields([field])
+        if FIELDS[name].kind == "text":
+            raise InputError(f"the entries of a matrix are numbers, but {name!r} is text")
+        found = collect_scores(self, lambda piece: np.asarray(columns(piece, [name])[0]))
+        return coo_array((found.values, (found.rows, found.columns)), shape=found.shape)
 
     def to_searchio(self) -> list[Bio.SearchIO.QueryResult]:
         """Return Biopython's results, one a query."""

@@ -1,0 +1,280 @@
+"""Runs a search for a command: opens the outputs, writes the results, and says how it went."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from swdual.cli import pluralize
+from swdual.cli._options import combine, option
+from swdual.cli._resume import Resumption
+from swdual.cli._search_options import refuse_shared_output
+from swdual.io.text import duration
+
+if TYPE_CHECKING:
+    from swdual.hits.adjustment_counts import AdjustmentCounts
+    from swdual.hits.query_result import QueryResult
+    from swdual.io.output import Output
+    from swdual.master.search import Search
+    from swdual.planning.timing import Timing
+    from swdual.results.file_types import OutputFormat
+
+logger = logging.getLogger("swdual")
+
+WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
+
+timing_options = combine(
+    option(
+        "--trace",
+        type=click.Path(),
+        help="Write what each worker did in Chrome's trace format (JSON).",
+    ),
+    option(
+        "--gantt",
+        type=click.Path(),
+        help="Draw the plan and what was done: an SVG, PNG or PDF file.",
+    ),
+)
+"""What else is written about a search."""
+
+
+align_option = option(
+    "--align",
+    type=click.Choice(["all", "none"]),
+    help="Align all hits, or none.  [default: as the output format needs]",
+)
+"""Which hits are aligned."""
+
+
+def find_alignments(
+    align: str | None, chosen: OutputFormat, outfmt: str | None, options: Mapping[str, Any]
+) -> bool:
+    """Return whether the search finds the alignments of hits for its output.
+
+    Parameters
+    ----------
+    align
+        The value of `align_option`.
+    chosen, outfmt
+        How the output is written, and what the user wrote of it.
+    options
+        The options of the command.
+
+    Raises
+    ------
+    click.UsageError
+        If there shall be none, but filters or the format need them.
+    """
+    from swdual.hits.search_parameters import ALIGNMENT_FILTERS
+
+    if align == "none" and any(options[name] > 0 for name in ALIGNMENT_FILTERS):
+        filters = " and ".join(f"--{name.replace('_', '-')}" for name in ALIGNMENT_FILTERS)
+        raise click.UsageError(f"{filters} need alignments, but --align none finds none.")
+    if chosen.needs_alignment and align == "none":
+        raise click.UsageError(
+            f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "
+            'choose other fields, such as -f "6 qseqid sseqid score evalue".'
+        )
+    return chosen.needs_alignment or align == "all"
+
+
+class ExtraOutput(Protocol):
+    """Writes another file once the results are written."""
+
+    def __call__(self, stream: Output, timing: Timing, /) -> None:
+        """Write to the open file."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that a command writes.
+
+    Parameters
+    ----------
+    out
+        The output.
+    trace, gantt
+        The values of `timing_options`.
+    sequences, write_sequences
+        A file of sequences that belongs to the output, and what writes it.
+    """
+
+    out: str
+    trace: str | None
+    gantt: str | None
+    sequences: str | None = None
+    write_sequences: Callable[[Output], None] | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        """All files that are written."""
+        return [path for path in (self.out, self.trace, self.gantt, self.sequences) if path]
+
+    def list_extra(self) -> Iterator[tuple[str, ExtraOutput]]:
+        """Yield each file besides the output, and what writes it."""
+        if self.trace is not None:
+            yield (
+                self.trace,
+                lambda stream, timing: stream.write(json.dumps(timing.trace()).encode()),
+            )
+        if self.gantt is not None:
+            yield self.gantt, self._draw
+        if self.sequences is not None:
+            yield self.sequences, self._write_sequences
+
+    def _draw(self, stream: Output, timing: Timing) -> None:
+        from swdual.planning.gantt import render
+
+        assert self.gantt is not None
+        stream.write(render(timing.panels(), self.gantt))
+
+    def _write_sequences(self, stream: Output, timing: Timing) -> None:
+        assert self.write_sequences is not None
+        self.write_sequences(stream)
+
+
+def run_search(
+    prepare: Callable[[], Search],
+    chosen: OutputFormat,
+    resumption: Resumption,
+    outputs: Outputs,
+    inputs: Sequence[str],
+    *,
+    on_nodes: bool,
+) -> None:
+    """Run a search and write its outputs; all appear under their names when all are complete.
+
+    Parameters
+    ----------
+    prepare
+        Returns the search, ready to run.
+    chosen
+        How the output is written.
+    resumption
+        Whether it goes on where another ended.
+    outputs
+        The files to write.
+    inputs
+        The files that are read; they are never replaced.
+    on_nodes
+        Whether it runs on a cluster.
+
+    Raises
+    ------
+    click.UsageError
+        If two outputs go to one file.
+    SwdualError
+        As `swdual.search` documents.
+    """
+    if outputs.gantt is not None:
+        from swdual.planning.gantt import check_path
+
+        check_path(outputs.gantt)
+    if on_nodes:
+        from swdual.cluster.connection import silence_dask_logs
+
+        silence_dask_logs()
+    journal = resumption.journal
+    refuse_shared_output([*outputs.paths, *([] if journal is None else [os.fspath(journal)])])
+    replaced = resumption.replaces
+
+    def keep_record(descriptor: int) -> None:
+        resumption.keep_record(descriptor, search.identity)
+
+    from swdual.io.output import replace_file
+
+    with ExitStack() as journal_kept, ExitStack() as opened:
+        stream = opened.enter_context(
+            replace_file(
+                outputs.out, force=replaced, inputs=inputs, compress=True, finish=keep_record
+            )
+        )
+        extra = [
+            (
+                opened.enter_context(
+                    replace_file(
+                        path, force=replaced, inputs=inputs, compress=path == outputs.sequences
+                    )
+                ),
+                write,
+            )
+            for path, write in outputs.list_extra()
+        ]
+        resumption.begin()
+        search = prepare()
+        journal_kept.enter_context(search.keep_journal(resumption.left))
+        started = time.perf_counter()
+        results = _CountedResults(search.results())
+        chosen.format.write(results, stream, chosen.fields, header=chosen.header)
+        timing = search.timing(time.perf_counter() - started)
+        for other, write in extra:
+            write(other, timing)
+    _log_summary(timing, results, search, on_nodes=on_nodes)
+
+
+class _CountedResults:
+    """Iterates results, and counts their `hits` and pairs that were `adjusted`."""
+
+    def __init__(self, results: Iterator[QueryResult]) -> None:
+        self._results = results
+        self.hits = 0
+        self._counts: list[AdjustmentCounts] = []
+
+    @property
+    def adjusted(self) -> AdjustmentCounts:
+        """The pairs that were adjusted for composition."""
+        from swdual.hits.adjustment_counts import AdjustmentCounts
+
+        return AdjustmentCounts.total(self._counts)
+
+    def __iter__(self) -> Iterator[QueryResult]:
+        for result in self._results:
+            self.hits += len(result)
+            self._counts.append(result.adjustment_counts)
+            yield result
+
+
+def _log_summary(
+    timing: Timing, results: _CountedResults, search: Search, *, on_nodes: bool
+) -> None:
+    """Log the number of hits and, with -v, the speed and how well the plan was met."""
+    adjusted, words = results.adjusted, ("hit", "hits")
+    searched = f"{pluralize(len(search.queries), 'query', 'queries')} in "
+    if search.params.all_pairs:
+        searched, words = "", ("pair", "pairs")
+    logger.info(
+        "%s of %s%s, %s%s",
+        pluralize(results.hits, *words) if results.hits else f"no {words[1]}",
+        searched,
+        search.database.describe_sequences(),
+        f"{adjusted.describe()}, " if search.params.adjusts else "",
+        duration(timing.seconds),
+    )
+    if adjusted.sampled:
+        logger.info("%s", adjusted.describe_sample())
+    logger.debug(
+        "%.1f Gcells in %.2f s: %.1f GCUPS (%s)",
+        timing.cells / 1e9,
+        timing.seconds,
+        timing.gcups,
+        pluralize(len(timing.timeline.workers), *(NODES if on_nodes else WORKERS)),
+    )
+    error = timing.timeline.prediction_error()
+    if math.isfinite(error):
+        logger.debug(
+            "scoring took %.3g s, %.3g s were predicted; workers were idle for %.1f %% of it; "
+            "predictions of single tasks were off by %.1f %%",
+            timing.timeline.makespan,
+            timing.planned_seconds,
+            100 * timing.timeline.idle().mean(),
+            100 * error,
+        )

@@ -1,0 +1,77 @@
+"""`swdual allpairs`: all sequences against all of the same file, each pair once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from swdual.cli import logging_options
+from swdual.cli._options import Command, evalue_option, output_options
+from swdual.cli._pairs import INPUT, PAIR_PHRASES, SCORING, SPEED, pair_options, run_pairs
+from swdual.cli._run import Outputs, align_option, find_alignments
+from swdual.cli._search_options import alignment_filter_options, outfmt_option
+
+GROUPS = {
+    "Input": INPUT,
+    "Output": "out outfmt header force",
+    "Filters": "evalue min_identity min_query_cover min_score min_raw_score",
+    "Scoring": SCORING,
+    "Speed and memory": SPEED,
+    "Advanced": "align adjust planner replan verify backend trace gantt",
+}
+
+EXAMPLES = """
+swdual allpairs proteins.fasta -e 1e-5 -o pairs.tsv
+swdual allpairs proteins.db -f "6 qseqid sseqid score relscore pident" -o pairs.tsv
+swdual allpairs proteins.db -o pairs.parquet
+swdual allpairs proteins.db -e 1e-3 -o scores.npz
+"""
+
+
+@click.command(
+    "allpairs",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    phrases=PAIR_PHRASES,
+    short_help="Compare all sequences of a file with each other.",
+)
+@pair_options
+@outfmt_option
+@output_options
+@evalue_option
+@alignment_filter_options
+@align_option
+@logging_options
+def command(
+    source: str,
+    outfmt: str | None,
+    out: str,
+    header: bool | None,
+    force: bool,
+    align: str | None,
+    trace: str | None,
+    gantt: str | None,
+    progress: bool,
+    **options: Any,
+) -> None:
+    """Compare all sequences of a file with each other; score each pair once, exactly.
+
+    INPUT is a FASTA or FASTQ file, compressed or not, "-" for standard input, or a database that
+    'swdual makedb' wrote. There is one hit for each pair that passes the filters.
+
+    The query of a pair is the longer sequence; of two equally long ones, that which comes first in
+    INPUT. Score, E-value and alignment are those of 'swdual search INPUT INPUT' for this query and
+    this target.
+
+    \b
+    Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
+             json   jsonl   arrow   parquet   npz   xlsx   sam   paf
+    'swdual list fields' shows the fields of tables; std is BLAST's twelve.
+    """
+    from swdual.results.file_types import choose_format
+
+    chosen = choose_format(out, outfmt, header)
+    options["align"] = find_alignments(align, chosen, outfmt, options)
+    run_pairs(source, chosen, Outputs(out, trace, gantt), options, force=force, progress=progress)
