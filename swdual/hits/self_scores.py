@@ -1,52 +1,72 @@
-"""Scores of sequences with themselves, and scores relative to them."""
+"""Self-scores: the score of a sequence with itself, and scores relative to it."""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.hits.query_result import QueryResult
-from swdual.profiles.query import find_scores
+from swdual.hits.query_result import LATE_GRID_BYTES, QueryResult
+from swdual.hits.search_parameters import SearchParameters
+from swdual.profiles.query import ProfileQuery, find_positions, find_scores
+from swdual.sequences.alphabet import raise_case
+from swdual.sequences.sequence import Sequence
+
+MAX_KEPT = 1 << 16
+"""Self-scores that are kept, of the sequences that were asked for last."""
 
 
 def find_relative_scores(result: QueryResult) -> NDArray[np.float64]:
     """Return (hits,) raw scores, divided by the smaller self-score of query and target.
 
-    Not-a-number where that is 0. Masked letters score as in the search, but self-scores are not
-    adjusted for composition.
+    Not-a-number where that is 0. A self-score is that of the hit which a sequence has of itself,
+    with all letters as written; it is adjusted for composition if the scores of the search are.
 
     Parameters
     ----------
     result
         The hits.
     """
-    query, scores = result.query, result.params.scheme.matrix.scores
-    diagonal = np.diagonal(scores).astype(np.int64)
-    profile = find_scores(query)
-    codes = np.frombuffer(query.codes, np.uint8)
-    own = diagonal[codes] if profile is None else profile[np.arange(len(codes)), codes]
-    query_score = score_segment(own.astype(np.int64))
-    targets, _ = result.params.read_targets(result.target_codes)
-    smaller = [
-        min(query_score, score_segment(diagonal[np.frombuffer(target, np.uint8)]))
-        for target in targets
-    ]
-    divisors = np.array(smaller, np.float64)
-    return result.scores / np.where(divisors > 0, divisors, math.nan)
+    query, params = result.query, result.params
+    if isinstance(query, ProfileQuery):
+        own = _score(query, params)
+    else:
+        own = find_self_score(query.unmasked, params)
+    others = [find_self_score(raise_case(codes), params) for codes in result.target_codes]
+    smaller = np.minimum(own, np.array(others, np.float64))
+    return np.asarray(result.scores / np.where(smaller > 0, smaller, math.nan))
 
 
-def score_segment(scores: NDArray[np.int64]) -> int:
-    """Return the largest sum of consecutive scores, at least 0: a self-score.
+@lru_cache(MAX_KEPT)
+def find_self_score(codes: bytes, params: SearchParameters) -> int:
+    """Return the raw score of a sequence with itself.
 
     Parameters
     ----------
-    scores
-        (residues,) score of each residue with itself.
-
-    >>> score_segment(np.array([4, -1, 5, -20, 6]))
-    8
+    codes
+        Residue codes.
+    params
+        How the search scores.
     """
-    sums = np.concatenate(([0], np.cumsum(scores)))
-    return int((sums - np.minimum.accumulate(sums)).max())
+    return _score(Sequence("", codes, params.scheme.matrix.alphabet), params)
+
+
+def _score(query: Sequence, params: SearchParameters) -> int:
+    """Return the raw score of a query with its own letters."""
+    from swdual.backends.simd import score_targets
+    from swdual.lanes.registers import register_bytes
+    from swdual.lanes.score_widths import number_rows, score_widths
+
+    profile = find_scores(query)
+    widths = score_widths(params.scheme, register_bytes(), profile)
+    plain = score_targets(number_rows(query.codes, profile), [query.codes], widths)
+    if not params.adjusts:
+        return int(plain[0])
+    from swdual.composition.adjuster import Adjuster
+
+    adjuster = Adjuster(params.scheme, params.comp_based_stats, LATE_GRID_BYTES)
+    positions = find_positions(query)
+    adjusted = adjuster.adjust(query.codes, [query.codes], plain, positions=positions)
+    return int(adjusted.scores.raw[0])

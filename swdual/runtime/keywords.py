@@ -93,7 +93,7 @@ def merge_signatures(
     function
         The function.
     sources
-        Functions whose keyword-only parameters to show.
+        Functions whose keyword-only parameters to show. Those that the function has are left out.
 
     >>> def area(*, width: int = 2, height: int = 3): ...
     >>> def show(title: str, **options): ...
@@ -104,7 +104,7 @@ def merge_signatures(
     shown = [x for x in own.parameters.values() if x.kind is not x.VAR_KEYWORD]
     for source in sources:
         options = _signature(source).parameters.values()
-        shown += [x for x in options if x.kind is x.KEYWORD_ONLY]
+        shown += [x for x in options if x.kind is x.KEYWORD_ONLY and x.name not in own.parameters]
     return own.replace(parameters=shown)
 
 
