@@ -18,7 +18,7 @@ from swdual.cli._options import (
     scheme_options,
 )
 from swdual.cli._resume import Resumption, resume_option
-from swdual.cli._run import Outputs, run_search, timing_options
+from swdual.cli._run_search import Outputs, run_search, timing_options
 from swdual.cli._search_options import (
     machine_options,
     plan_options,

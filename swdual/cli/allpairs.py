@@ -9,7 +9,7 @@ import click
 from swdual.cli import logging_options
 from swdual.cli._options import Command, evalue_option, output_options
 from swdual.cli._pairs import INPUT, PAIR_PHRASES, SCORING, SPEED, pair_options, run_pairs
-from swdual.cli._run import Outputs, align_option, find_alignments
+from swdual.cli._run_search import Outputs, align_option, find_alignments
 from swdual.cli._search_options import alignment_filter_options, outfmt_option
 
 GROUPS = {

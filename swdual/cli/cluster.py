@@ -11,7 +11,7 @@ import click
 from swdual.cli import logging_options
 from swdual.cli._options import Command, Real, force_option, option, out_option
 from swdual.cli._pairs import INPUT, PAIR_PHRASES, SCORING, SPEED, pair_options, run_pairs
-from swdual.cli._run import Outputs
+from swdual.cli._run_search import Outputs
 
 if TYPE_CHECKING:
     from swdual.clustering.clusters import Clusters

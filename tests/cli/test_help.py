@@ -16,6 +16,13 @@ HAVE_GROUPS = {
         *("Input", "Rounds", "Output", "Profiles", "Filters", "Scoring", "Speed and memory"),
         *("Messages", "Advanced"),
     ],
+    "allpairs": [
+        *("Input", "Output", "Filters", "Scoring", "Speed and memory", "Messages", "Advanced"),
+    ],
+    "cluster": [
+        *("Clusters", "Input", "Output", "Filters", "Scoring", "Speed and memory", "Messages"),
+        "Advanced",
+    ],
     "makedb": ["Input", "Masks", "Output", "Memory", "Messages"],
     "align": ["Output", "Scoring", "Speed", "Messages"],
     "plan": ["Input", "Hits", "Machine", "Plan", "Messages"],

@@ -83,6 +83,30 @@ def test_proteins_are_found_as_on_one_machine(both, data, pair, options):
     assert there == local
 
 
+PAIRS = {
+    "plain": ("allpairs", "d.db", "--comp-based-stats", "0", "-e", "1e3"),
+    "adjusted": ("allpairs", "d.db", "-e", "1e3", *SCORES),
+    "none": ("allpairs", "d.db", "--stats", "none", "--min-raw-score", "40"),
+    "a file": ("allpairs", "q.fa", "-e", "1e6", "-f", "6 std sseq relscore"),
+    "clusters": ("cluster", "d.db", "--min-identity", "20", "-c", "10", "-e", "10"),
+}
+
+
+@pytest.mark.smoke(2)
+@pytest.mark.usefixtures("many_shares")
+@pytest.mark.parametrize("words", PAIRS.values(), ids=PAIRS.keys())
+def test_all_pairs_are_found_as_on_one_machine(run, here, data, pair, words):
+    """A node gets the ranks of the queries with the search."""
+    name, source, *options = words
+    written = []
+    for out, more in (("local", []), ("there", ["--cluster", pair.address])):
+        outcome = run(name, data / source, *options, *more, "-o", f"{out}.tsv", "--force")
+        assert outcome.code == 0, outcome.err
+        written.append((here / f"{out}.tsv").read_bytes())
+    assert written[0].count(b"\n") >= 2
+    assert written[1] == written[0]
+
+
 @pytest.mark.smoke(1)
 def test_a_profile_finds_there_what_it_finds_here(data, pair):
     """Its scores travel with the tasks: the letters, all A, would score otherwise."""

@@ -73,6 +73,7 @@ def written_bytes(name, results, fields=ALL_FIELDS, header=False):
     stream = io.BytesIO()
     module = registry.load("swdual.formats", name)
     fields = fields if module.FIELDS else ()
+    fields = ("score",) if name == "npz" else fields
     module.write(results, Output(stream, "test"), fields, header=header)
     return stream.getvalue()
 

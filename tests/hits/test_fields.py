@@ -58,6 +58,11 @@ def score_in(scheme):
     return lambda a, b: table[codes[a]][codes[b]]
 
 
+def self_score(text, scheme):
+    """Return the score of the best alignment of a sequence with itself."""
+    return best_alignment(text, text, score_in(scheme), scheme.gap_open, scheme.gap_extend).score
+
+
 def btop_of(upper, lower):
     """Return BLAST's operations of two gapped rows."""
     pairs = zip(upper, lower, strict=True)
@@ -88,6 +93,7 @@ def expected(number, rank, query, ordinal, target, scheme, strand):
         **dict.fromkeys(("qseqid", "qaccver", "qacc"), query[0].split()[0]),
         **dict.fromkeys(("sseqid", "saccver", "sacc", "sallseqid"), target[0].split()[0]),
         "score": found.score,
+        "relscore": found.score / min(self_score(query[1], scheme), self_score(target[1], scheme)),
         "pident": 100 * counts.identities / counts.length,
         "nident": counts.identities,
         "length": counts.length,
@@ -247,7 +253,7 @@ def test_values_that_do_not_exist_are_not_a_number():
         (value,) = field.values(found)
         if name == "lambda_ratio":
             assert value == 1
-        elif field.kind == "real" and name not in ("qcovhsp", "qcovs", "scovhsp"):
+        elif field.kind == "real" and name not in ("qcovhsp", "qcovs", "scovhsp", "relscore"):
             assert math.isnan(value), name
         elif field.kind == "real":
             assert value == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,7 @@ from swdual.api import PAIR_EXCLUDED, allpairs, search
 from swdual.backend import Device
 from swdual.database import build
 from swdual.database.database import Database
-from swdual.errors import InputError
+from swdual.errors import InputError, MemoryLimitError
 from swdual.master import later_targets, partition, ranges, setup
 from swdual.master.search import Search
 from swdual.options import SearchOptions
@@ -102,7 +103,7 @@ def test_each_pair_is_scored_once_for_any_threads_and_ranges(monkeypatch, table,
     """The oracle's score, and the rule's direction."""
     database = database_of(block_bytes=block_bytes)
     assert (len(database.manifest.blocks) > 1) == (block_bytes <= 1024)
-    for threads, smallest, start in product((1, 3), (1 << 18, 60, 1), (1, 16)):
+    for threads, (smallest, start) in product((1, 3), ((1 << 18, 16), (300, 16), (150, 1))):
         monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", smallest)
         monkeypatch.setattr(partition, "GOOD_ENOUGH", 0)
         monkeypatch.setattr(later_targets, "SHARED_START", start)
@@ -113,15 +114,14 @@ def test_each_pair_is_scored_once_for_any_threads_and_ranges(monkeypatch, table,
 def test_batches_change_nothing(monkeypatch, table, queries):
     """The last target of all has nothing to do, in a batch of its own, too."""
     monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", queries)
-    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 60)
-    for threads in (1, 2):
-        assert scores_of(allpairs(database_of(), stats="none", threads=threads)) == positive(table)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 600)
+    assert scores_of(allpairs(database_of(), stats="none", threads=2)) == positive(table)
 
 
 @pytest.mark.parametrize("planner", registry.available(PACKAGE))
 def test_planners_change_nothing(monkeypatch, table, planner):
     """Also those that plan for GPUs only, of which there is a make-believe one."""
-    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 60)
+    monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 600)
     devices = [Device("cpu"), Device("gpu", "simd", {"lanes": 16})]
     found = allpairs(database_of(), stats="none", planner=planner, device=devices, replan=True)
     assert scores_of(found) == positive(table)
@@ -135,13 +135,15 @@ def test_lanes_and_verification_change_nothing(table, lanes):
     assert scores_of(found) == positive(table)
 
 
-def test_a_small_memory_limit_changes_nothing():
-    sequences = relatives("ACDEFGHIKLMNPQRSTVWY", 300, seed=8, lengths=(1, 200))
-    whole = Search(None, database_of(sequences), SearchOptions(max_target_seqs=0))
-    full = list(whole.results())
-    limited = SearchOptions(max_target_seqs=0, threads=1, memory_limit=whole.memory.total // 2)
-    run = Search(None, database_of(sequences), limited)
-    assert list(run.results()) == full
+def test_the_smallest_memory_limit_changes_nothing():
+    """The error about a smaller one names it."""
+    sequences = relatives("ACDEFGHIKLMNPQRSTVWY", 150, seed=8, lengths=(20, 200))
+    full = list(allpairs(database_of(sequences)))
+    with pytest.raises(MemoryLimitError) as caught:
+        allpairs(database_of(sequences), memory_limit=1 << 20, threads=1)
+    least = int(re.search(r"`memory_limit=(\d+)`", str(caught.value))[1])
+    limit = least + (8 << 20)  # this process may have grown meanwhile
+    assert list(allpairs(database_of(sequences), memory_limit=limit, threads=1)) == full
 
 
 OPTIONS = {
@@ -216,7 +218,7 @@ def test_cells_are_those_of_half_the_table():
 def test_the_counts_of_adjusted_pairs_are_those_of_pairs():
     """A pair is adjusted or it is not; others do not count."""
     counts = allpairs(database_of(), evalue=1e3).adjustment_counts
-    assert counts.adjusted + counts.others == COUNT * (COUNT - 1) // 2
+    assert counts.candidates + counts.others == COUNT * (COUNT - 1) // 2
 
 
 @pytest.mark.parametrize("name", PAIR_EXCLUDED)

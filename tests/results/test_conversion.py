@@ -249,7 +249,7 @@ def test_what_a_table_says_of_itself(folder, tmp_path):
 def test_endings_and_names_say_the_format(folder, tmp_path):
     """Every ending; a name or BLAST's number stands above it."""
     tables = {"tabular", "csv", "json", "jsonl", "arrow", "parquet"}
-    assert set(ENDINGS.values()) == {*tables, "pairwise", "xml", "sam", "paf", "xlsx"}
+    assert set(ENDINGS.values()) == {*tables, "pairwise", "xml", "sam", "paf", "xlsx", "npz"}
     expected = content(folder / "x.jsonl")
     for ending, name in [*ENDINGS.items(), *((ending, "tabular") for ending in TEXT_ENDINGS)]:
         if name not in tables:

@@ -38,7 +38,7 @@ def test_the_name_says_the_format(ending):
     """In any case of letters; the ending of a compression is passed over."""
     for name in (f"a.b{ending}", f"A{ending.upper()}"):
         assert detect_format(name) == choose_format(name).name == ENDINGS[ending]
-    if ENDINGS[ending] not in ("arrow", "parquet", "xlsx"):
+    if ENDINGS[ending] not in ("arrow", "npz", "parquet", "xlsx"):
         assert choose_format(f"a{ending}.gz").name == ENDINGS[ending]
 
 
