@@ -21,7 +21,13 @@ from swdual.cli._options import (
     scheme_options,
 )
 from swdual.cli._resume import Resumption, resume_option
-from swdual.cli._run_search import Outputs, align_option, find_alignments, run_search, timing_options
+from swdual.cli._run_search import (
+    Outputs,
+    align_option,
+    find_alignments,
+    run_search,
+    timing_options,
+)
 from swdual.cli._search_options import (
     hit_options,
     machine_options,
