@@ -12,7 +12,7 @@ from swdual.cli import group
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-OTHERS = {"--swipe", "--keep", "--local-directory"}
+OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode", "--cluster-mode"}
 """Options of other programs that pages name without a command before them."""
 
 

@@ -34,6 +34,8 @@ NAMES = [
     "SwdualError",
     "__version__",
     "align",
+    "allpairs",
+    "find_clusters",
     "iter_search",
     "iterate",
     "makedb",

@@ -12,4 +12,6 @@
     BLAST's XML, and the formats of read mappers.
 ``arrow``, ``parquet``, ``xlsx``, ``_arrow``
     Files with typed columns, and Excel's workbooks; ``_arrow`` makes the columns.
+``npz``
+    A sparse matrix of one number for each hit.
 """

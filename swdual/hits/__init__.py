@@ -12,8 +12,10 @@
     One of them.
 ``inclusion``
     How targets came into the profile of an iterated search.
-``fields``
-    The columns that tables can show.
+``self_scores``, ``fields``
+    Scores relative to those of sequences with themselves; the columns that tables can show.
+``sparse``
+    The hits of many queries as a sparse matrix.
 ``shown``
     Tables in notebooks.
 """

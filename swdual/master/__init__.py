@@ -20,8 +20,9 @@
     The whole search on one page: the stages of each batch of queries.
 ``executor``, ``threads``
     The contract of what runs the tasks, which threads and Dask fulfil; the threads of this machine.
-``ranges``, ``cost``, ``partition``
-    Cuts the targets; predicts the seconds of a task; chooses the cut and the plan.
+``ranges``, ``later_targets``, ``cost``, ``partition``
+    Cuts the targets; which of them a query is compared with, of all pairs; predicts the seconds of
+    a task; chooses the cut and the plan.
 ``task``, ``work_stealing``, ``worker_pool``, ``scoring_stage``
     Tasks; which of them a worker runs next; the threads of the workers; all of this for a batch.
 ``candidates``, ``serialization``
