@@ -34,6 +34,7 @@ OWNERS = {
         *("scheduling/workload/workload.py", "scheduling/frames.py"),
     },
     "polars": {"results/search_results.py"},
+    "scipy": {"results/search_results.py"},
     "matplotlib": {
         *(
             "results/search_results.py",
@@ -70,7 +71,7 @@ OWNERS = {
 }
 """Third-party packages and the only files that may import them, anywhere in the file."""
 
-OPTIONAL = ("pandas", "polars", "matplotlib", "pyarrow", "cupy")
+OPTIONAL = ("pandas", "polars", "matplotlib", "pyarrow", "scipy", "cupy")
 """Packages that a plain installation does not have."""
 
 

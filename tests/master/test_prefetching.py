@@ -184,7 +184,7 @@ def test_an_error_of_the_hint_ends_the_search_like_one_of_the_call(ahead, monkey
 @pytest.mark.usefixtures("small_ranges")
 def test_all_pairs_are_asked_for_as_told(ahead):
     """A query's targets begin at the multiple of 16 before them; what is before is left out."""
-    options = {"evalue": 1e3, "max_target_seqs": None, "comp_based_stats": 0}
+    options = {"evalue": 1e3, **PLAIN}
     found = swdual.allpairs(PROTEINS, device=[AHEAD], **options)
     assert table(found) == table(swdual.allpairs(PROTEINS, threads=2, **options))
     scorer = used(ahead)
