@@ -23,7 +23,7 @@ GROUPS = {
 
 EXAMPLES = """
 swdual allpairs proteins.fasta -e 1e-5 -o pairs.tsv
-swdual allpairs proteins.db -f "6 qseqid sseqid score relscore pident" -o pairs.tsv
+swdual allpairs proteins.db -f "6 qseqid sseqid score relscore pident"
 swdual allpairs proteins.db -o pairs.parquet
 swdual allpairs proteins.db -e 1e-3 -o scores.npz
 """

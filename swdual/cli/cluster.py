@@ -33,8 +33,8 @@ GROUPS = {
 
 EXAMPLES = """
 swdual cluster proteins.fasta --min-identity 90 -o clusters.tsv
-swdual cluster proteins.fasta --min-identity 50 --coverage 80 --linkage set-cover
-swdual cluster proteins.db --min-identity 30 --linkage complete --representatives set.fasta
+swdual cluster proteins.fasta --min-identity 50 --linkage set-cover
+swdual cluster proteins.db --min-identity 30 --representatives set.fasta
 """
 
 
