@@ -43,6 +43,16 @@ hit_options = combine(
         "query, and all hits of equal score.",
     ),
     option(
+        "--max-hsps",
+        blast="-max-hsps",
+        type=Count(min=0),
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="Largest number of alignments of a hit, each in other rows and columns than those "
+        "before; 0 for all that pass the filters.",
+    ),
+    option(
         "--min-identity",
         blast="-perc-identity",
         type=Real(min=0, max=100),

@@ -55,7 +55,8 @@ GROUPS = {
     "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
     "soft_masking db_hard_mask db_soft_mask",
     "Output": "out outfmt header force",
-    "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
+    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
+    "min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
@@ -172,11 +173,13 @@ def command(
             f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "
             'choose other fields, such as -f "6 qseqid sseqid score evalue".'
         )
+    if options["max_hsps"] != 1 and align == "none":
+        raise click.UsageError("--max-hsps needs alignments, but --align none finds none.")
     resumption = Resumption(out, chosen, resume=resume, force=force)
     journal = resumption.journal
     options["mask"] = read_mask(options["mask"])
     source = inputs.find_queries(options)
-    options["align"] = chosen.needs_alignment or align == "all"
+    options["align"] = chosen.needs_alignment or align == "all" or options["max_hsps"] != 1
     if resumption.is_complete(lambda: identify_search(source, inputs.db, SearchOptions(**options))):
         return
     if gantt is not None:
