@@ -52,7 +52,9 @@ class Refused(NamedTuple):
 ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "soft-masking": Switch("--soft-masking"),
     # Asks for what is done anyway.
-    "subject-besthit": Accepted("the best alignment of each target is reported, unless --max-hsps"),
+    "subject-besthit": Accepted(
+        "one alignment of each target is reported, unless --max-hsps asks for more"
+    ),
     "sorthsps": Accepted("alignments of a hit are ordered by score", ("0", "1"), "sort the table"),
     "sorthits": Accepted(
         "hits are ordered by score", ("1", "2"), "sort the table, or the results in Python"

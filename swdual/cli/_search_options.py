@@ -25,6 +25,18 @@ outfmt_option = option(
 )
 """The format of hits."""
 
+max_hsps_option = option(
+    "--max-hsps",
+    blast="-max-hsps",
+    type=Count(min=0),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Largest number of alignments of a hit, each around the rectangles of those before; 0 for "
+    "all that pass the filters.",
+)
+"""How many alignments of a hit are reported."""
+
 hit_options = combine(
     option(
         "-k",
@@ -42,16 +54,7 @@ hit_options = combine(
         help="Report only hits whose raw score is at most PERCENT below the best score of the "
         "query, and all hits of equal score.",
     ),
-    option(
-        "--max-hsps",
-        blast="-max-hsps",
-        type=Count(min=0),
-        metavar="N",
-        default=1,
-        show_default=True,
-        help="Largest number of alignments of a hit, each in other rows and columns than those "
-        "before; 0 for all that pass the filters.",
-    ),
+    max_hsps_option,
     option(
         "--min-identity",
         blast="-perc-identity",

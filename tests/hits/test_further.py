@@ -288,6 +288,17 @@ def test_biopython_groups_the_alignments_of_a_hit(found):
         assert [x.query_start for x in other.hsps] == [x.query_start for x in hit.alignments]
 
 
+def test_a_notebook_shows_all_alignments_of_a_hit(found):
+    """Below each other, with their numbers."""
+    hit = max(found[2][6], key=lambda hit: len(hit.alignments))
+    page = hit._repr_html_()
+    for alignment in hit.alignments:
+        assert f"{alignment.identities:,} of {alignment.length:,}" in page
+        assert f"{alignment.bits:.1f}" in page
+    one = found[2][6].per_alignment()[0]._repr_html_()
+    assert page.startswith(one)
+
+
 def test_formats_group_or_list_the_alignments(found, tmp_path):
     """Blocks under one title, HSPs with numbers, secondary lines; rows of tables."""
     results = found[2]
