@@ -16,7 +16,7 @@ from swdual.cli._search_options import max_hsps_option
 
 GROUPS = {
     "Output": "out outfmt header force",
-    "Alignments": "max_hsps",
+    "Filters": "max_hsps",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand dbtype stats on_invalid",
     "Speed": "threads",
 }
