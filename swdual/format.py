@@ -158,7 +158,7 @@ def parse_format(text: str) -> ChosenFormat:
 
 
 def make_table(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
-    """Return the hits of all queries as a table, with one chunk or more for each query.
+    """Return the alignments of all queries as a table, with one chunk or more for each query.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def make_table(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
         The hits of each query, and names of the fields.
     """
     pieces = (piece for found in results for piece in found.pieces())
-    return Table(tuple(fields), (columns(piece, fields) for piece in pieces))
+    return Table(tuple(fields), (columns(piece.per_alignment(), fields) for piece in pieces))
 
 
 def check_value(field: str, value: object, file: str, line: int | None) -> Any:

@@ -58,6 +58,7 @@ MINIMA = {
     "min_identity": 0,
     "min_query_cover": 0,
     "top": 0,
+    "max_hsps": 0,
     "dbsize": 1,
     "threads": 1,
     "verify": 0,
@@ -87,6 +88,7 @@ class SearchKeywords(TypedDict, total=False):
     min_identity: float
     min_query_cover: float
     top: float | None
+    max_hsps: int
     stats: str | None
     comp_based_stats: int | None
     adjust: str
@@ -147,6 +149,11 @@ class SearchOptions:
     top
         Keep the hits whose raw score is at most so many percent below the query's best, and all
         that score the same.
+    max_hsps
+        Alignments to report of each hit, as BLAST's option of this name; 0 reports all. After the
+        best alignment comes the best one in which no residue of the query and residue of the target
+        are paired that are in the rows and columns of an earlier one. Each has a score and an
+        E-value of its own, which pass the limits above.
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
         scores of the query, for any scheme; "none": no E-values and bit scores. By default "table",
@@ -244,6 +251,7 @@ class SearchOptions:
     min_identity: float = 0.0
     min_query_cover: float = 0.0
     top: float | None = None
+    max_hsps: int = 1
     stats: str | None = None
     comp_based_stats: int | None = None
     adjust: str = "candidates"

@@ -2,6 +2,8 @@
 
 ``tracer``
     Finds the alignments of a query with its targets.
+``further``
+    Finds the next best alignments of pairs, around those that were found.
 ``grid``, ``long``
     Several targets at once: keep some lines, then walk from tile to tile; the same for a long one.
 ``tile``
@@ -15,5 +17,6 @@
 smallest position in the target, and of these at the smallest in the query. On the way back from
 there, a pair of residues is taken if it is optimal, else a gap in the query, else a gap in the
 target. Gaps are as short as possible, and the alignment begins where the score first is 0. Nothing
-else matters: neither other hits, nor how the work was divided.
+else matters: neither other hits, nor how the work was divided. The same holds for each further
+alignment of a pair.
 """

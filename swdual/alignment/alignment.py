@@ -77,6 +77,8 @@ class Alignment:
         Number of gaps, and of columns with one.
     runs
         ``length << 4 | operation`` along the query, with SAM's numbers (see `Tracebacks`).
+    bits, evalue
+        Bit score and E-value; None without statistics.
     """
 
     query: Sequence
@@ -94,6 +96,8 @@ class Alignment:
     gap_openings: int
     gaps: int
     runs: tuple[int, ...]
+    bits: float | None = None
+    evalue: float | None = None
 
     @classmethod
     def of(

@@ -1,9 +1,10 @@
 """Several targets at once, a target in each lane, keeping some rows and columns of the matrices.
 
-The kernel is that of `swdual.backends._gotoh` with three changes. After every `tile` rows it keeps
-H and F of the four columns, after every `tile` columns H and E of all rows; and each lane has a
-goal, the score that the search found for its target: the first group of columns that reaches it
-holds the end of the alignment.
+The kernel is that of `swdual.backends._gotoh` with four changes. After every `tile` rows it keeps
+H and F of the four columns, after every `tile` columns H and E of all rows. Each lane has a goal,
+the score that the search found for its target: the first group of columns that reaches it holds the
+end of the alignment. If the score is not known, the goal rises with the best cell. And there may be
+rectangles in which no pair is aligned.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from swdual.alignment.lines import fill_from_lines
 from swdual.lanes.registers import COLUMNS
 from swdual.lanes.score_widths import MATRIX, PER_TARGET, PROFILE
 from swdual.runtime.native import native, native_family
+from swdual.sequences.alphabet import PAD
 
 
 @native_family
@@ -42,7 +44,7 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
 
     BITS, LANES = bits, lanes
     GROUP = COLUMNS * lanes
-    MAX_NUMBER = (1 << (bits - 1)) - 1
+    MIN_NUMBER, MAX_NUMBER = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
     def fill_grid(
         codes: NDArray[np.uint8],
@@ -72,6 +74,10 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         kept_columns: NDArray[np.signedinteger],
         end_groups: NDArray[np.int64],
         end_rows: NDArray[np.uint8],
+        edges: NDArray[np.int64],
+        cover: NDArray[np.int64],
+        covered: NDArray[np.signedinteger],
+        group_codes: NDArray[np.uint8],
     ) -> None:
         """Fill the grid of one batch of a pack (see `Pack`); stop when every goal is reached.
 
@@ -84,7 +90,8 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         lane_targets, next_targets
             The first target of each lane, and the target that follows each event; -1 for none.
         goals
-            (targets,) the number that each target's best cell has.
+            (targets,) the number that each target's best cell has, or that of score 0 if it is not
+            known; receives it.
         query, letters, low, high, target_tables, table_rows
             The query, and score tables: see `score_kernel` of `swdual.backends._gotoh`.
         scales
@@ -101,10 +108,18 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             Column line c: for each row the vectors H and E right of column
             ``(c + 1) * tile - 1``.
         end_groups
-            (targets,) -1; receives the group in which a target first reaches its goal.
+            (targets,) -1; receives the group in which a target first reaches its goal; -1 stays
+            for score 0.
         end_rows
             (targets, blocks of `tile` rows) 0; receives 1 for the blocks of that group in which the
             goal is reached. A block may be marked because of the row above it.
+        edges
+            (edges, 5) upper and lower edges of the rectangles without pairs, in ascending order of
+            rows: the row from which it counts, lane, first column of the batch, column after the
+            last, and 1 for an upper edge or -1.
+        cover, covered, group_codes
+            Work space: a number for each column and lane of a group, `table_rows` groups, and the
+            codes of a group.
         """
         # What is kept of the matrices of a batch, with tile = 8 (o: a kept cell, in all lanes):
         #
@@ -124,10 +139,11 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         fresh = True
         event = 0
         missing = len(event_groups)
+        floor_number = MIN_NUMBER - zero_number
         for lane in range(LANES):
             lane_reset[lane] = -1
             if lane_targets[lane] >= 0:
-                lane_goal[lane] = goals[lane_targets[lane]]
+                lane_goal[lane] = max(goals[lane_targets[lane]], zero_number + 1)
             else:
                 lane_goal[lane] = MAX_NUMBER
         for group in range(groups):
@@ -138,63 +154,108 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                 )
             elif source == MATRIX:
                 set_profile(profile, letters, low, high, codes, at, BITS, LANES)
+            else:
+                for k in range(GROUP):
+                    group_codes[k] = codes[at + k]
+            if len(edges) > 0:
+                for k in range(GROUP):
+                    cover[k] = 0
             reset = load(lane_reset, 0, LANES)
             goal = load(lane_goal, 0, LANES)
             above = zero
             h = f = (zero, zero, zero, zero)
+            edge = 0
             for block in range(blocks):
+                first = block * tile
                 last = min((block + 1) * tile, len(query))
-                if source == PROFILE:
-                    above, h, f, best = go_down_positions(
-                        low,
-                        high,
-                        codes,
-                        at,
-                        block * tile,
-                        last,
-                        H,
-                        E,
-                        fresh,
-                        reset,
-                        numbers,
-                        above,
-                        h,
-                        f,
-                        zero,
-                        BITS,
-                        LANES,
-                    )
-                else:
-                    above, h, f, best = go_down(
-                        query,
-                        block * tile,
-                        last,
-                        profile,
-                        H,
-                        E,
-                        fresh,
-                        reset,
-                        numbers,
-                        above,
-                        h,
-                        f,
-                        zero,
-                        LANES,
-                    )
+                best = zero
+                while first < last:
+                    # A part of the block ends where a rectangle that has columns of this group
+                    # begins or ends.
+                    stop = last
+                    while edge < len(edges):
+                        row = edges[edge, 0]
+                        left = max(edges[edge, 2] - group * COLUMNS, 0)
+                        right = min(edges[edge, 3] - group * COLUMNS, COLUMNS)
+                        if left < right:
+                            if row > first:
+                                stop = min(stop, row)
+                                break
+                            lane = edges[edge, 1]
+                            for column in range(left, right):
+                                place = column * LANES + lane
+                                cover[place] += edges[edge, 4]
+                                begins = edges[edge, 4] > 0 and cover[place] == 1
+                                ends = cover[place] == 0
+                                if source == PROFILE and (begins or ends):
+                                    group_codes[place] = PAD if begins else codes[at + place]
+                                elif begins:
+                                    for k in range(table_rows):
+                                        covered[k * GROUP + place] = profile[k * GROUP + place]
+                                        profile[k * GROUP + place] = floor_number
+                                elif ends:
+                                    for k in range(table_rows):
+                                        profile[k * GROUP + place] = covered[k * GROUP + place]
+                        edge += 1
+                    if source == PROFILE:
+                        above, h, f, best = go_down_positions(
+                            low,
+                            high,
+                            group_codes,
+                            0,
+                            first,
+                            stop,
+                            H,
+                            E,
+                            fresh,
+                            reset,
+                            numbers,
+                            above,
+                            h,
+                            f,
+                            best,
+                            BITS,
+                            LANES,
+                        )
+                    else:
+                        above, h, f, best = go_down(
+                            query,
+                            first,
+                            stop,
+                            profile,
+                            H,
+                            E,
+                            fresh,
+                            reset,
+                            numbers,
+                            above,
+                            h,
+                            f,
+                            best,
+                            LANES,
+                        )
+                    first = stop
                 # `best` restarts with zero in every block, so this asks: does a cell of this group
-                # and block reach its lane's goal? A goal is the best score: no cell is above it.
+                # and block reach its lane's goal? If the score is known, no cell is above the goal;
+                # else the goal rises to it.
                 if reaches(best, goal):
                     store(lane_best, 0, best)
                     for lane in range(LANES):
                         target = lane_targets[lane]
                         if lane_best[lane] >= lane_goal[lane] and target >= 0:
-                            if end_groups[target] < 0:
+                            if lane_best[lane] > goals[target]:
+                                goals[target] = lane_best[lane]
+                                lane_goal[lane] = lane_best[lane]
+                                end_groups[target] = group
+                                for k in range(blocks):
+                                    end_rows[target, k] = 0
+                            elif end_groups[target] < 0:
                                 end_groups[target] = group
                                 missing -= 1
                             if end_groups[target] == group:
                                 end_rows[target, block] = 1
-                            else:  # reached in an earlier group: look no more
-                                lane_goal[lane] = MAX_NUMBER
+                            else:  # reached in an earlier group: look for more
+                                lane_goal[lane] = min(lane_goal[lane] + 1, MAX_NUMBER)
                 if last < len(query):
                     line = (block * groups + group) * 2 * GROUP
                     store(kept_rows, line, h[0])
@@ -221,7 +282,7 @@ def grid_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                 lane_targets[lane] = next_targets[event]
                 lane_goal[lane] = MAX_NUMBER
                 if next_targets[event] >= 0:
-                    lane_goal[lane] = goals[next_targets[event]]
+                    lane_goal[lane] = max(goals[next_targets[event]], zero_number + 1)
                 lane_reset[lane] = -1
                 event += 1
                 fresh = True
@@ -239,6 +300,7 @@ def find_end(
     layout: tuple[int, int, int, int, int, int, int, int],
     kept_rows: NDArray[np.int8],
     kept_columns: NDArray[np.int8],
+    forbidden: NDArray[np.int64],
     end_group: int,
     end_rows: NDArray[np.uint8],
     scratch: NDArray[np.int64],
@@ -248,7 +310,7 @@ def find_end(
 
     Parameters
     ----------
-    query, target, table, numbers, layout, kept_rows, kept_columns, scratch, directions
+    query, target, table, numbers, layout, kept_rows, kept_columns, forbidden, scratch, directions
         See `walk_lines`.
     goal
         The number that the last cell has.
@@ -273,6 +335,7 @@ def find_end(
             layout,
             kept_rows,
             kept_columns,
+            forbidden,
             bottom,
             right,
             scratch,

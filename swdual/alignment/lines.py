@@ -100,6 +100,7 @@ def fill_from_lines(
     layout: tuple[int, int, int, int, int, int, int, int],
     kept_rows: NDArray[np.int8],
     kept_columns: NDArray[np.int8],
+    forbidden: NDArray[np.int64],
     bottom: int,
     right: int,
     scratch: NDArray[np.int64],
@@ -155,6 +156,9 @@ def fill_from_lines(
         F,
         left_H,
         left_E,
+        forbidden,
+        top,
+        start,
         directions,
     )
     return top, left, row, column
@@ -169,6 +173,7 @@ def walk_lines(
     layout: tuple[int, int, int, int, int, int, int, int],
     kept_rows: NDArray[np.int8],
     kept_columns: NDArray[np.int8],
+    forbidden: NDArray[np.int64],
     end_row: int,
     end_column: int,
     scratch: NDArray[np.int64],
@@ -187,6 +192,8 @@ def walk_lines(
         See `Layout`.
     kept_rows, kept_columns
         The lines, as bytes.
+    forbidden
+        Rectangles of the target in which no pair is aligned: see `find_segment`.
     end_row, end_column
         The last cell, in columns of the batch.
     scratch, directions
@@ -222,6 +229,7 @@ def walk_lines(
             layout,
             kept_rows,
             kept_columns,
+            forbidden,
             row,
             column,
             scratch,

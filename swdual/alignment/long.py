@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.tile import DONE, IN_H, fill_tile, walk_tile
+from swdual.alignment.tile import DONE, IN_H, fill_tile, find_segment, walk_tile
 from swdual.backend import Progress
 from swdual.runtime.native import native
 
@@ -26,6 +26,12 @@ CALL_CELLS = 100_000_000
 
 SMALL_CELLS = 1 << 20
 """A rectangle of this many cells, a byte each, is walked through at once."""
+
+NO_GOAL = 1 << 62
+"""A goal that no cell has."""
+
+NOT_FORBIDDEN = np.empty((0, 4), np.int64)
+"""No rectangles without pairs: see `find_segment`."""
 
 
 class Borders(NamedTuple):
@@ -51,6 +57,8 @@ class Walk:
         A gap of k residues costs ``gap_open + k * gap_extend``.
     progress
         Called often; may raise to stop the work.
+    forbidden
+        Rectangles in which no pair is aligned: see `find_segment`.
     """
 
     def __init__(
@@ -61,19 +69,25 @@ class Walk:
         gap_open: int,
         gap_extend: int,
         progress: Progress,
+        forbidden: NDArray[np.int64] = NOT_FORBIDDEN,
     ) -> None:
         self._progress = progress
+        self._forbidden = forbidden
         self._query, self._target, self._table = query, target, table
         self._numbers = (0, gap_open + gap_extend, gap_extend)
         self.runs = np.empty(len(query) + len(target), np.uint32)
         self.count = 0
         self.row = self.column = -1
         self.state = IN_H
+        self.score = 0
 
     def walk_best(self, goal: int) -> tuple[int, int]:
-        """Walk the best alignment, whose score is `goal`; return where it ends (exclusive).
+        """Walk the best alignment, and keep its `score`; return where it ends (exclusive).
 
-        The result is (0, 0) if no cell has this score.
+        Parameters
+        ----------
+        goal
+            The smallest score. If no cell has it, the result is (0, 0).
         """
         rows, columns = len(self._query), len(self._target)
         zeros = np.zeros(max(rows, columns), np.int64)
@@ -81,13 +95,14 @@ class Walk:
         self.row, self.column = rows - 1, columns - 1
         lines = self._fill(0, 0, borders, goal)
         self.row, self.column = end = lines.end
+        self.score = lines.best
         self._walk_between(0, 0, borders, lines)
         return end[0] + 1, end[1] + 1
 
     def _walk_rectangle(self, top: int, left: int, borders: Borders) -> None:
         """Walk through a rectangle that ends where the walk stands."""
         if (self.row + 1 - top) * (self.column + 1 - left) > SMALL_CELLS:
-            self._walk_between(top, left, borders, self._fill(top, left, borders, -1))
+            self._walk_between(top, left, borders, self._fill(top, left, borders, NO_GOAL))
             return
         query, target = self._query[top : self.row + 1], self._target[left : self.column + 1]
         directions = np.empty(len(query) * len(target), np.uint8)
@@ -96,12 +111,15 @@ class Walk:
             target,
             self._table,
             self._numbers,
-            -1,
+            NO_GOAL,
             borders.corner,
             borders.above_H[: len(target)].copy(),
             borders.above_F[: len(target)].copy(),
             borders.left_H,
             borders.left_E,
+            self._forbidden,
+            top,
+            left,
             directions,
         )
         row, column, self.state, self.count = walk_tile(
@@ -116,7 +134,15 @@ class Walk:
         self.row, self.column = row + top, column + left
 
     def _fill(self, top: int, left: int, borders: Borders, goal: int) -> _Lines:
-        """Fill a rectangle that ends where the walk stands, keeping lines."""
+        """Fill a rectangle that ends where the walk stands, keeping lines.
+
+        Parameters
+        ----------
+        top, left, borders
+            Where it begins, and what enters it.
+        goal
+            The smallest score that is looked for.
+        """
         query, target = self._query[top : self.row + 1], self._target[left : self.column + 1]
         steps = -(-len(query) // PARTS), -(-len(target) // PARTS)
         counts = -(-len(query) // steps[0]), -(-len(target) // steps[1])
@@ -127,7 +153,7 @@ class Walk:
         for first, last in self._bands(len(query), len(target), steps[0]):
             self._progress(0)
             here = slice(first, last)
-            row, column = fill_band(
+            row, column, best = fill_band(
                 query[here],
                 target,
                 self._table,
@@ -138,15 +164,18 @@ class Walk:
                 F,
                 borders.left_H[here],
                 borders.left_E[here],
+                self._forbidden,
+                top + first,
+                left,
                 steps[1],
                 columns[:, :, here],
             )
             if last % steps[0] == 0 or last == len(query):
                 rows[(last - 1) // steps[0]] = H, F
             corner = int(borders.left_H[here.stop - 1])
-            if row >= 0 and (end[1] < 0 or column < end[1]):
-                end = first + row, column
-        return _Lines(rows, columns, steps, end)
+            if row >= 0 and (best > goal or end[1] < 0 or column < end[1]):
+                goal, end = best, (first + row, column)
+        return _Lines(rows, columns, steps, end, goal)
 
     @staticmethod
     def _bands(rows: int, columns: int, step: int) -> Iterator[tuple[int, int]]:
@@ -179,13 +208,15 @@ class _Lines(NamedTuple):
     """Lines of a filled rectangle, and where the alignment ends in it.
 
     ``rows[r]`` holds H and F below row ``(r + 1) * steps[0] - 1``, ``columns[c]`` H and E right of
-    column ``(c + 1) * steps[1] - 1``; ``end`` is the first cell with the goal, or (-1, -1).
+    column ``(c + 1) * steps[1] - 1``; ``end`` is the first of the best cells, or (-1, -1) if none
+    reaches the goal, and ``best`` their score.
     """
 
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
     steps: tuple[int, int]
     end: tuple[int, int]
+    best: int
 
 
 @native
@@ -200,15 +231,20 @@ def fill_band(
     F: NDArray[np.int64],
     left_H: NDArray[np.int64],
     left_E: NDArray[np.int64],
+    forbidden: NDArray[np.int64],
+    top: int,
+    left: int,
     step: int,
     columns: NDArray[np.int64],
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Fill a rectangle, and keep H and E of every `step` columns.
 
     Parameters
     ----------
-    query, target, table, numbers, goal, corner, H, F, left_H, left_E
+    query, target, table, numbers, corner, H, F, left_H, left_E, forbidden, top, left
         As for `fill_tile`.
+    goal
+        The smallest H that is looked for.
     step
         Columns from one line to the next.
     columns
@@ -216,11 +252,12 @@ def fill_band(
 
     Returns
     -------
-    Row and column of the first `goal`, or (-1, -1).
+    Row and column of the best H (in the first column that has it, the first row), or (-1, -1) if
+    none reaches the goal; and this H, or the goal.
     """
-    # As in `fill_tile`, but a row is filled strip by strip, each `step` columns wide. Only the
-    # largest H of a strip is compared with the goal: no H is above it, so a strip with another
-    # maximum does not hold it, and hardly any strip is looked through.
+    # As in `fill_tile`, but a row is filled strip by strip, each `step` columns wide. The goal
+    # rises with the best H. Only the largest H of a strip is compared with it: a strip with a
+    # smaller maximum does not hold it, and hardly any strip is looked through.
     zero, gx, ge = numbers
     goal_row = goal_column = -1
     above_left = corner
@@ -234,18 +271,24 @@ def fill_band(
             last = min((strip + 1) * step, len(target))
             best = zero
             while j < last:
-                f = F[j]
-                h = max(diagonal + scores[target[j]], zero, max(e, f) - gx)
-                diagonal = H[j]
-                e = max(e - ge, h)
-                H[j] = h
-                F[j] = max(f - ge, h)
-                best = max(best, h)
-                j += 1
+                stop, inside = find_segment(forbidden, top + i, left + j, left + last)
+                stop -= left
+                while j < stop:
+                    f = F[j]
+                    pair = zero if inside else diagonal + scores[target[j]]
+                    h = max(pair, zero, max(e, f) - gx)
+                    diagonal = H[j]
+                    e = max(e - ge, h)
+                    H[j] = h
+                    F[j] = max(f - ge, h)
+                    best = max(best, h)
+                    j += 1
             columns[strip, 0, i] = H[last - 1]
             columns[strip, 1, i] = e
+            if best > goal:
+                goal, goal_column = best, -1
             if best == goal:
                 for k in range(strip * step, last):
                     if H[k] == goal and (goal_column < 0 or k < goal_column):
                         goal_row, goal_column = i, k
-    return goal_row, goal_column
+    return goal_row, goal_column, goal

@@ -22,6 +22,30 @@ E_OPENS, F_OPENS = 4, 8
 
 
 @native
+def find_segment(forbidden: NDArray[np.int64], row: int, column: int, end: int) -> tuple[int, bool]:
+    """Return where the next part of a row ends, and whether its pairs are forbidden.
+
+    Parameters
+    ----------
+    forbidden
+        (rectangles, 4) first row, row after the last, first column, column after the last.
+    row, column, end
+        The row, the first column of the part, and the column after the last of the row.
+    """
+    stop = end
+    inside = False
+    for k in range(len(forbidden)):
+        if forbidden[k, 0] <= row < forbidden[k, 1]:
+            if forbidden[k, 2] <= column < forbidden[k, 3]:
+                if not inside or forbidden[k, 3] > stop:
+                    stop = min(end, forbidden[k, 3])
+                inside = True
+            elif not inside and column < forbidden[k, 2] and forbidden[k, 2] < stop:
+                stop = forbidden[k, 2]
+    return stop, inside
+
+
+@native
 def fill_tile(
     query: NDArray[np.int64],
     target: NDArray[np.uint8],
@@ -33,6 +57,9 @@ def fill_tile(
     F: NDArray[np.int64],
     left_H: NDArray[np.int64],
     left_E: NDArray[np.int64],
+    forbidden: NDArray[np.int64],
+    top: int,
+    left: int,
     directions: NDArray[np.uint8],
 ) -> tuple[int, int]:
     """Fill a rectangle; return row and column of the first `goal` in it, or (-1, -1).
@@ -53,6 +80,9 @@ def fill_tile(
         What enters from above, for each column at least; on return, what leaves below.
     left_H, left_E
         What enters from the left, for each row at least.
+    forbidden, top, left
+        Rectangles in which no pair is aligned (see `find_segment`), and where this one begins among
+        their rows and columns.
     directions
         (rows * columns,) receives the directions.
     """
@@ -75,32 +105,37 @@ def fill_tile(
         diagonal = above_left
         above_left = left_H[i]
         e = left_E[i]
-        for j in range(columns):
-            f = F[j]
-            pair = diagonal + row[target[j]]
-            h = max(pair, zero, max(e, f) - gx)
-            diagonal = H[j]
-            direction = FROM_F
-            if h == e - gx:
-                direction = FROM_E
-            if h == pair:
-                direction = DIAGONAL
-            if h == zero:
-                direction = STOP
-            e -= ge
-            f -= ge
-            if h >= e:
-                direction += E_OPENS
-                e = h
-            if h >= f:
-                direction += F_OPENS
-                f = h
-            H[j] = h
-            F[j] = f
-            directions[at] = direction
-            at += 1
-            if h == goal and (goal_column < 0 or j < goal_column):
-                goal_row, goal_column = i, j
+        start = 0
+        while start < columns:
+            stop, inside = find_segment(forbidden, top + i, left + start, left + columns)
+            stop -= left
+            for j in range(start, stop):
+                f = F[j]
+                pair = zero - 1 if inside else diagonal + row[target[j]]
+                h = max(pair, zero, max(e, f) - gx)
+                diagonal = H[j]
+                direction = FROM_F
+                if h == e - gx:
+                    direction = FROM_E
+                if h == pair:
+                    direction = DIAGONAL
+                if h == zero:
+                    direction = STOP
+                e -= ge
+                f -= ge
+                if h >= e:
+                    direction += E_OPENS
+                    e = h
+                if h >= f:
+                    direction += F_OPENS
+                    f = h
+                H[j] = h
+                F[j] = f
+                directions[at] = direction
+                at += 1
+                if h == goal and (goal_column < 0 or j < goal_column):
+                    goal_row, goal_column = i, j
+            start = stop
     return goal_row, goal_column
 
 

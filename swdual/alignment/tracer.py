@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.grid import find_end, grid_kernel
 from swdual.alignment.lines import Layout, walk_lines
-from swdual.alignment.long import Walk
+from swdual.alignment.long import NOT_FORBIDDEN, Walk
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks, find_positives
 from swdual.backend import Progress
@@ -38,8 +38,10 @@ MIN_TILE, MAX_TILE = 32, 512
 GRID_BYTES = 128 << 20
 """Memory for the lines of one thread; where it is too small the tiles grow."""
 
+_NO_EDGES = np.empty((0, 5), np.int64)
 
-class _Pairs(NamedTuple):
+
+class Pairs(NamedTuple):
     """A query with some targets, in descending length.
 
     Parameters
@@ -62,6 +64,21 @@ class _Pairs(NamedTuple):
     unmasked_targets: Block
 
 
+class Around(NamedTuple):
+    """Rectangles around which alignments are looked for, because earlier alignments are in them.
+
+    Parameters
+    ----------
+    forbidden
+        For each target (rectangles, 4) the rows and columns without pairs: see `find_segment`.
+    min_scores
+        (targets,) the smallest score that is looked for, at least 1.
+    """
+
+    forbidden: Sequence[NDArray[np.int64]]
+    min_scores: NDArray[np.int64]
+
+
 class _Found(NamedTuple):
     """Alignments: numbers as in `Tracebacks`, and the operations of each from its beginning."""
 
@@ -71,7 +88,7 @@ class _Found(NamedTuple):
     @classmethod
     def allocate(cls, count: int) -> _Found:
         """Return room for some alignments, which are empty."""
-        return cls(np.empty((len(COLUMNS), count), np.int64), [np.empty(0, np.uint32)] * count)
+        return cls(np.zeros((len(COLUMNS), count), np.int64), [np.empty(0, np.uint32)] * count)
 
 
 class Tracer:
@@ -128,27 +145,66 @@ class Tracer:
         EngineError
             If the best alignment of a target has another score than given.
         """
-        scheme, unmasked = self._scheme, query if unmasked is None else unmasked
-        gap_penalties = scheme.gap_open, scheme.gap_extend
+        unmasked = query if unmasked is None else unmasked
+        unmasked_targets = targets if unmasked_targets is None else unmasked_targets
         widths = self._score_widths
         if profile is not None:
-            widths = score_widths(scheme, register_bytes(), profile)
+            widths = score_widths(self._scheme, register_bytes(), profile)
         parts, indices = [], []
         for strand in (1, -1):
-            here = _by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
+            here = sort_by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
             if not len(here):
                 continue
-            block = unmasked_block = make_block([targets[k] for k in here.tolist()])
-            if unmasked_targets is not None:
-                unmasked_block = make_block([unmasked_targets[k] for k in here.tolist()])
-            turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
-            rows = number_rows(turn(query), profile)
-            unmasked_letters = np.frombuffer(turn(unmasked), np.uint8)
-            pairs = _Pairs(rows, block, widths, gap_penalties, unmasked_letters, unmasked_block)
+            sequences = targets, unmasked_targets
+            some, unmasked_some = ([each[k] for k in here.tolist()] for each in sequences)
+            pairs = self._pair(query, some, strand, widths, unmasked, unmasked_some, profile)
             traced = self._trace(pairs, scores[here], progress)
             parts.append(traced.reverse_strand(len(query)) if strand < 0 else traced)
             indices.append(here)
         return _in_order(parts, indices, len(targets))
+
+    def pair(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        strand: int,
+        unmasked: bytes,
+        unmasked_targets: Sequence[bytes],
+        profile: NDArray[np.int32] | None = None,
+    ) -> Pairs:
+        """Return a query with targets in descending length, for `trace_around`.
+
+        Parameters
+        ----------
+        query, targets, unmasked, unmasked_targets, profile
+            As for `Tracer`.
+        strand
+            1, or -1 for the query's other strand.
+        """
+        widths = score_widths(self._scheme, register_bytes(), profile, forbids=True)
+        return self._pair(query, targets, strand, widths, unmasked, unmasked_targets, profile)
+
+    def _pair(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        strand: int,
+        widths: list[ScoreWidth],
+        unmasked: bytes,
+        unmasked_targets: Sequence[bytes],
+        profile: NDArray[np.int32] | None,
+    ) -> Pairs:
+        """Return a query with targets in descending length: see `pair`."""
+        scheme = self._scheme
+        block = unmasked_block = make_block(targets)
+        if unmasked_targets is not targets:
+            unmasked_block = make_block(unmasked_targets)
+        turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
+        rows = number_rows(turn(query), profile)
+        letters = np.frombuffer(turn(unmasked), np.uint8)
+        return Pairs(
+            rows, block, widths, (scheme.gap_open, scheme.gap_extend), letters, unmasked_block
+        )
 
     def trace_adjusted(
         self,
@@ -187,68 +243,173 @@ class Tracer:
         EngineError
             If the best alignment of a target has another score than given.
         """
-        here = _by_length(targets, np.flatnonzero(scores > 0))
+        here = sort_by_length(targets, np.flatnonzero(scores > 0))
         if not len(here):
             return _in_order([], [], len(targets))
-        block, unmasked_block = (
-            make_block([sequences[k] for k in here.tolist()])
-            for sequences in (targets, unmasked_targets)
-        )
-        gap_penalties = gap_open, gap_extend
         if not np.array_equal(here, np.arange(len(targets))):
             matrices = matrices[here]
+        pairs = self.pair_adjusted(
+            query,
+            [targets[k] for k in here.tolist()],
+            matrices,
+            (gap_open, gap_extend),
+            unmasked_query,
+            [unmasked_targets[k] for k in here.tolist()],
+            extremes,
+            forbids=False,
+        )
+        return _in_order([self._trace(pairs, scores[here], progress)], [here], len(targets))
+
+    def pair_adjusted(
+        self,
+        query: NDArray[np.integer],
+        targets: Sequence[bytes],
+        matrices: NDArray[np.signedinteger],
+        gap_penalties: tuple[int, int],
+        unmasked_query: bytes,
+        unmasked_targets: Sequence[bytes],
+        extremes: tuple[int, int] | None = None,
+        *,
+        forbids: bool = True,
+    ) -> Pairs:
+        """Return a query with targets in descending length that have a matrix each.
+
+        Parameters
+        ----------
+        query, targets, matrices, unmasked_query, unmasked_targets, extremes
+            As for `trace_adjusted`.
+        gap_penalties
+            `gap_open` and `gap_extend`, in the units of the matrices.
+        forbids
+            Whether they are for `trace_around`.
+        """
+        block, unmasked_block = make_block(targets), make_block(unmasked_targets)
         widths = score_widths_per_target(
-            query, block.residues, matrices, *gap_penalties, register_bytes(), extremes
+            query,
+            block.residues,
+            matrices,
+            *gap_penalties,
+            register_bytes(),
+            extremes,
+            forbids=forbids,
         )
         letters = np.frombuffer(unmasked_query, np.uint8)
         rows = query.astype(np.int64)
-        pairs = _Pairs(rows, block, widths, gap_penalties, letters, unmasked_block)
-        return _in_order([self._trace(pairs, scores[here], progress)], [here], len(targets))
+        return Pairs(rows, block, widths, gap_penalties, letters, unmasked_block)
 
-    def _trace(self, pairs: _Pairs, scores: NDArray[np.int64], progress: Progress) -> Tracebacks:
-        """Return the alignments of a query with targets in descending length."""
-        query, targets = pairs.query, pairs.targets
+    def trace_around(
+        self,
+        pairs: Pairs,
+        chosen: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        around: Around,
+        progress: Progress,
+    ) -> tuple[NDArray[np.int64], Tracebacks]:
+        """Return the best alignments around rectangles, and their scores.
+
+        Parameters
+        ----------
+        pairs
+            What `pair` or `pair_adjusted` returned.
+        chosen
+            Some of its targets, in ascending order.
+        bounds
+            (targets,) what the scores do not exceed.
+        around
+            The rectangles, and the smallest scores, of all targets.
+        progress
+            Called with 0 now and then; may raise to stop the work.
+
+        Returns
+        -------
+        (chosen,) scores, 0 where none reaches the smallest; and the alignments, there empty.
+        """
+        scores = np.zeros(len(pairs.targets.lengths), np.int64)
+        scores[chosen] = bounds[chosen]
+        traced = self._trace(pairs, scores, progress, around)
+        return scores[chosen], traced.take(chosen)
+
+    def _trace(
+        self,
+        pairs: Pairs,
+        scores: NDArray[np.int64],
+        progress: Progress,
+        around: Around | None = None,
+    ) -> Tracebacks:
+        """Return the alignments of a query with targets in descending length.
+
+        Parameters
+        ----------
+        pairs
+            Query and targets.
+        scores
+            (targets,) the scores; where one is 0 the alignment is empty. With `around`, what they
+            do not exceed: receives the scores.
+        progress
+            Called with 0 now and then; may raise to stop the work.
+        around
+            Where the alignments are looked for, unless it is everywhere.
+        """
+        rows, targets = len(pairs.query), pairs.targets
         found = _Found.allocate(len(scores))
-        left = np.ones(len(scores), bool)
+        left = scores > 0
         for score_width in pairs.widths:
+            if around is not None and not score_width.forbids:
+                continue
             fits = left & (scores <= score_width.limit - score_width.zero)
             left &= ~fits
             chosen = np.flatnonzero(fits)
             if not len(chosen):
                 continue
-            alone = self._count_alone(len(query), targets.lengths[chosen], score_width)
+            alone = self._count_alone(rows, targets.lengths[chosen], score_width, around)
             each, chosen = chosen[:alone], chosen[alone:]
-            if len(chosen):
-                packed = pack(targets, chosen, score_width.lanes, long_targets=False)
-                sparse = find_sparse(packed, score_width.bits, len(query))
-                tables = score_width.target_tables(chosen)
+            # The edges of the rectangles of a batch are looked through for each group of columns.
+            size = len(chosen) if around is None else score_width.lanes
+            for first in range(0, len(chosen), max(size, 1)):
+                some = chosen[first : first + size]
+                packed = pack(targets, some, score_width.lanes, long_targets=around is not None)
+                sparse = np.zeros(len(packed.batch_starts) - 1, bool)
+                if around is None:
+                    sparse = find_sparse(packed, score_width.bits, rows)
+                tables = score_width.target_tables(some)
                 for batch in np.flatnonzero(~sparse).tolist():
                     progress(0)
                     self._trace_batch(
-                        pairs, packed, batch, chosen, scores, score_width, tables, found
+                        pairs, packed, batch, some, scores, score_width, tables, found, around
                     )
                 in_batches = np.repeat(sparse, np.diff(packed.event_starts))
-                each = np.concatenate((each, chosen[packed.event_targets[in_batches]]))
-            self._trace_each(pairs, each, scores, score_width, found, progress)
+                each = np.concatenate((each, some[packed.event_targets[in_batches]]))
+            if around is None:
+                self._trace_each(pairs, each, scores, score_width, found, progress)
+            else:
+                left[each] = True
         for k in np.flatnonzero(left).tolist():
-            _trace_long(pairs, k, int(scores[k]), found, progress)
-        for k, operations in enumerate(found.runs):
+            _trace_long(pairs, k, scores, found, progress, around)
+        for k in np.flatnonzero(scores).tolist():
             here = pairs.unmasked_query[found.numbers[0, k] :]
             there = _residues(pairs.unmasked_targets, k)[found.numbers[2, k] :]
-            found.numbers[4:, k] = tally(here, there, operations, self._positive_pairs)
+            found.numbers[4:, k] = tally(here, there, found.runs[k], self._positive_pairs)
         return Tracebacks.of(found.numbers, found.runs)
 
-    def _count_alone(self, rows: int, lengths: NDArray[np.integer], score_width: ScoreWidth) -> int:
+    def _count_alone(
+        self,
+        rows: int,
+        lengths: NDArray[np.integer],
+        score_width: ScoreWidth,
+        around: Around | None,
+    ) -> int:
         """Return how many of the longest targets to align one by one."""
-        if score_width.is_profile_per_target:
+        if around is None and score_width.is_profile_per_target:
             return len(lengths)
-        narrow = [_find_tile(rows, n, score_width, self._grid_bytes) for n in lengths.tolist()]
-        too_large = int(np.sum(np.array(narrow) > MAX_TILE))
+        tiles = [_find_tile(rows, n, score_width, self._grid_bytes) for n in lengths.tolist()]
+        too_large = int(np.sum(np.array(tiles) > MAX_TILE))
+        if around is not None:
+            return too_large
         return max(too_large, count_alone(lengths.astype(np.int64), rows, score_width))
 
     def _trace_each(
         self,
-        pairs: _Pairs,
+        pairs: Pairs,
         chosen: NDArray[np.int64],
         scores: NDArray[np.int64],
         score_width: ScoreWidth,
@@ -273,7 +434,7 @@ class Tracer:
             row_size = len(target) * 2 * lanes
             tile, column_size = self._choose_columns(len(target), row_size, 2 * size, kind)
             if tile > MAX_TILE:
-                _trace_long(pairs, k, int(scores[k]), found, progress)
+                _trace_long(pairs, k, scores, found, progress, None)
                 continue
             kept_rows, kept_columns = self._allocate_lines(row_size, column_size, kind)
             goal = int(scores[k]) + zero
@@ -298,9 +459,8 @@ class Tracer:
                 raise _score_error(k, int(scores[k]))
             layout = Layout(1, kind.itemsize, lanes, rows, tile)
             end_row, end_column = end.tolist()
-            self._walk(
-                pairs, k, score_width, layout, kept_rows, kept_columns, end_row, end_column, found
-            )
+            lines = kept_rows, kept_columns, NOT_FORBIDDEN
+            self._walk(pairs, k, score_width, layout, *lines, end_row, end_column, found)
 
     def _choose_columns(
         self, columns: int, row_size: int, line_size: int, kind: np.dtype[np.signedinteger]
@@ -319,7 +479,7 @@ class Tracer:
 
     def _trace_batch(
         self,
-        pairs: _Pairs,
+        pairs: Pairs,
         packed: Pack,
         batch: int,
         chosen: NDArray[np.int64],
@@ -327,15 +487,20 @@ class Tracer:
         score_width: ScoreWidth,
         target_tables: NDArray[np.signedinteger],
         found: _Found,
+        around: Around | None,
     ) -> None:
         """Align the query with the targets of a batch, one in each lane."""
         query, targets, kind = pairs.query, pairs.targets, score_width.kind
         first_targets, next_targets = packed.lane_targets
         goals = scores[chosen] + score_width.zero
+        if around is not None:
+            goals[:] = score_width.zero
         numbers = (score_width.zero, score_width.first_gap, score_width.next_gap)
         lanes = score_width.lanes
-        sizes = len(query) * lanes, score_width.table_rows * GROUP_COLUMNS * lanes
+        group_size = GROUP_COLUMNS * lanes
+        sizes = len(query) * lanes, score_width.table_rows * group_size
         scratch = [allocate_aligned(size, kind) for size in (sizes[0], *sizes, lanes, lanes, lanes)]
+        covered = allocate_aligned(sizes[1] * (around is not None), kind)
         start, stop = packed.batch_starts[batch : batch + 2].tolist()
         here = slice(*packed.event_starts[batch : batch + 2].tolist())
         tile = _find_tile(len(query), (stop - start) * GROUP_COLUMNS, score_width, self._grid_bytes)
@@ -343,6 +508,7 @@ class Tracer:
         row_size = (blocks - 1) * (stop - start) * 2 * GROUP_COLUMNS * lanes
         column_size = ((stop - start) * GROUP_COLUMNS // tile) * len(query) * 2 * lanes
         kept = self._allocate_lines(row_size, column_size, kind)
+        edges = _NO_EDGES if around is None else _list_edges(packed, here, chosen, around)
         end_groups = np.full(len(chosen), -1, np.int64)
         end_rows = np.zeros((len(chosen), blocks), np.uint8)
         grid_kernel(score_width.bits, lanes, score_width.source)(
@@ -367,6 +533,10 @@ class Tracer:
             *kept,
             end_groups,
             end_rows,
+            edges,
+            np.empty(group_size, np.int64),
+            covered,
+            np.empty(group_size, np.uint8),
         )
         kept_bytes = kept[0].view(np.int8), kept[1].view(np.int8)
         space = _allocate_tile(tile, tile)
@@ -377,7 +547,14 @@ class Tracer:
             strict=True,
         ):
             k = int(chosen[number])
-            if end_groups[number] < 0:
+            forbidden = NOT_FORBIDDEN
+            score = int(goals[number]) - score_width.zero
+            if around is not None:
+                scores[k] = score if score >= around.min_scores[k] else 0
+                if scores[k] == 0:
+                    continue
+                forbidden = around.forbidden[k]
+            if end_groups[number] < 0 or score != scores[k]:
                 raise _score_error(k, int(scores[k]))
             target = _residues(targets, k)
             first_group = last_group + 1 + len(target) // -GROUP_COLUMNS
@@ -393,22 +570,25 @@ class Tracer:
                 int(goals[number]),
                 layout,
                 *kept_bytes,
+                forbidden,
                 int(end_groups[number]),
                 end_rows[number],
                 *space,
             )
             if end_row < 0:
                 raise _score_error(k, int(scores[k]))
-            self._walk(pairs, k, score_width, layout, *kept, end_row, end_column, found)
+            lines = *kept, forbidden
+            self._walk(pairs, k, score_width, layout, *lines, end_row, end_column, found)
 
     def _walk(
         self,
-        pairs: _Pairs,
+        pairs: Pairs,
         k: int,
         score_width: ScoreWidth,
         layout: Layout,
         kept_rows: NDArray[np.signedinteger],
         kept_columns: NDArray[np.signedinteger],
+        forbidden: NDArray[np.int64],
         end_row: int,
         end_column: int,
         found: _Found,
@@ -424,6 +604,7 @@ class Tracer:
             layout,
             kept_rows.view(np.int8),
             kept_columns.view(np.int8),
+            forbidden,
             end_row,
             end_column,
             *_allocate_tile(layout.tile_rows, layout.tile_columns),
@@ -445,8 +626,33 @@ class Tracer:
         return lines[:row_size], lines[row_size:]
 
 
-def _by_length(targets: Sequence[bytes], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indices of some targets by descending length."""
+def _list_edges(
+    packed: Pack, events: slice, chosen: NDArray[np.int64], around: Around
+) -> NDArray[np.int64]:
+    """Return the edges of the rectangles of a batch: see `fill_grid`."""
+    edges = []
+    for number, lane, last_group in zip(
+        packed.event_targets[events].tolist(),
+        packed.event_lanes[events].tolist(),
+        packed.event_groups[events].tolist(),
+        strict=True,
+    ):
+        length = int(packed.lengths[number])
+        column = (last_group + 1 + length // -GROUP_COLUMNS) * GROUP_COLUMNS
+        for top, bottom, left, right in around.forbidden[chosen[number]].tolist():
+            edges.append((top, lane, column + left, column + right, 1))
+            edges.append((bottom, lane, column + left, column + right, -1))
+    return np.array(sorted(edges), np.int64).reshape(-1, 5)
+
+
+def sort_by_length(targets: Sequence[bytes], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indices of some targets by descending length.
+
+    Parameters
+    ----------
+    targets, chosen
+        Residue codes, and which of them.
+    """
     lengths = np.array([len(targets[k]) for k in chosen.tolist()], np.int64)
     return chosen[np.argsort(-lengths, kind="stable")]
 
@@ -463,13 +669,27 @@ def _in_order(parts: list[Tracebacks], indices: list[NDArray[np.int64]], count: 
     return Tracebacks.concatenate(parts).take(order)
 
 
-def _trace_long(pairs: _Pairs, k: int, score: int, found: _Found, progress: Progress) -> None:
+def _trace_long(
+    pairs: Pairs,
+    k: int,
+    scores: NDArray[np.int64],
+    found: _Found,
+    progress: Progress,
+    around: Around | None,
+) -> None:
     """Align the query with one target that is too large for the lanes."""
     table = pairs.widths[-1].table_of(k)
-    walk = Walk(pairs.query, _residues(pairs.targets, k), table, *pairs.gap_penalties, progress)
+    forbidden = NOT_FORBIDDEN if around is None else around.forbidden[k]
+    score = int(scores[k] if around is None else around.min_scores[k])
+    target = _residues(pairs.targets, k)
+    walk = Walk(pairs.query, target, table, *pairs.gap_penalties, progress, forbidden)
     query_end, target_end = walk.walk_best(score)
-    if query_end == 0:
+    if query_end == 0 and around is not None:
+        scores[k] = 0
+        return
+    if query_end == 0 or (around is None and walk.score != score):
         raise _score_error(k, score)
+    scores[k] = walk.score
     found.numbers[:4, k] = walk.row + 1, query_end, walk.column + 1, target_end
     found.runs[k] = walk.runs[: walk.count][::-1].copy()
 

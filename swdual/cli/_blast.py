@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-_ONE_HIT = "swdual reports one hit per target"
 _EXACT = "an exact search has no word hits to look for or to extend"
 _MASK_NAME = "a mask has the name of its method; swdual makedb --mask METHOD computes it"
 _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
@@ -53,9 +52,10 @@ class Refused(NamedTuple):
 ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "soft-masking": Switch("--soft-masking"),
     # Asks for what is done anyway.
-    "max-hsps": Accepted(_ONE_HIT, ("1",)),
-    "subject-besthit": Accepted(_ONE_HIT),
-    "sorthsps": Accepted(_ONE_HIT, ("0", "1", "2", "3", "4")),
+    "subject-besthit": Accepted(
+        "one alignment of each target is reported, unless --max-hsps asks for more"
+    ),
+    "sorthsps": Accepted("alignments of a hit are ordered by score", ("0", "1"), "sort the table"),
     "sorthits": Accepted(
         "hits are ordered by score", ("1", "2"), "sort the table, or the results in Python"
     ),

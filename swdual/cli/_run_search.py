@@ -84,7 +84,10 @@ def find_alignments(
             f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "
             'choose other fields, such as -f "6 qseqid sseqid score evalue".'
         )
-    return chosen.needs_alignment or align == "all"
+    several = options.get("max_hsps", 1) != 1
+    if several and align == "none":
+        raise click.UsageError("--max-hsps needs alignments, but --align none finds none.")
+    return chosen.needs_alignment or align == "all" or several
 
 
 class ExtraOutput(Protocol):

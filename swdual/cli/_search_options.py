@@ -25,6 +25,18 @@ outfmt_option = option(
 )
 """The format of hits."""
 
+max_hsps_option = option(
+    "--max-hsps",
+    blast="-max-hsps",
+    type=Count(min=0),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Largest number of alignments of a hit, each around the rectangles of those before; 0 for "
+    "all that pass the filters.",
+)
+"""How many alignments of a hit are reported."""
+
 best_options = combine(
     option(
         "-k",
@@ -42,8 +54,9 @@ best_options = combine(
         help="Report only hits whose raw score is at most PERCENT below the best score of the "
         "query, and all hits of equal score.",
     ),
+    max_hsps_option,
 )
-"""How many of the best hits of a query are reported."""
+"""How many of the best hits of a query are reported, and how many alignments of each."""
 
 alignment_filter_options = combine(
     option(

@@ -12,15 +12,18 @@ import click
 from swdual.cli import logging_options, on_invalid_option
 from swdual.cli._complete import complete_format
 from swdual.cli._options import Command, limit_threads, option, output_options, scheme_options
+from swdual.cli._search_options import max_hsps_option
 
 GROUPS = {
     "Output": "out outfmt header force",
+    "Filters": "max_hsps",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand dbtype stats on_invalid",
     "Speed": "threads",
 }
 
 EXAMPLES = """
 swdual align MKVLAWGGHE PPMKVAWGGHEK
+swdual align --max-hsps 3 MKVLAWGGHE MKVLAWPPMKVLAWDDWGGHE
 swdual align one.fasta many.fasta -f "6 std cigar"
 swdual align a.fasta b.fasta --matrix BLOSUM80 -o alignments.txt
 """
@@ -45,6 +48,7 @@ swdual align a.fasta b.fasta --matrix BLOSUM80 -o alignments.txt
     "output file, else 0]",
 )
 @output_options
+@max_hsps_option
 @scheme_options
 @option(
     "--stats",
@@ -65,7 +69,7 @@ def command(
     progress: bool,
     **options: Any,
 ) -> None:
-    """Show the best local alignment of A with B.
+    """Show the best local alignment of A with B, or several.
 
     A and B are sequences, or files of sequences. In files, every sequence of A is aligned with
     every sequence of B, and the best alignment comes first. Scores are not adjusted for
@@ -87,7 +91,7 @@ def command(
             SearchOptions(
                 max_target_seqs=0,
                 evalue=None if options["stats"] == "none" else math.inf,
-                align=chosen.needs_alignment,
+                align=chosen.needs_alignment or options["max_hsps"] != 1,
                 comp_based_stats=0,
                 progress=progress,
                 **options,

@@ -52,7 +52,8 @@ GROUPS = {
     "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
     "Output": "out outfmt each_round header force",
     "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
-    "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
+    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
+    "min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
@@ -227,7 +228,10 @@ def command(
     queries = inputs.find_queries({**options, **weighing})
     rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)
     settings = SearchOptions(
-        journal=resumption.journal, resume=resume, align=chosen.needs_alignment, **options
+        journal=resumption.journal,
+        resume=resume,
+        align=chosen.needs_alignment or options["max_hsps"] != 1,
+        **options,
     )
     written = {**saved.identity, "each-round": "yes" if each_round else "no"}
     if resumption.is_complete(

@@ -44,7 +44,8 @@ GROUPS = {
     "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
     "soft_masking db_hard_mask db_soft_mask",
     "Output": "out outfmt header force",
-    "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
+    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
+    "min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",

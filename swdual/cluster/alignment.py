@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.cluster.dispatcher import Dispatcher, RemoteTask
-from swdual.cluster.remote import AlignmentRequest, Alignments, align
+from swdual.cluster.remote import (
+    AlignmentRequest,
+    Alignments,
+    FurtherFound,
+    align,
+    align_further,
+)
 from swdual.database.database import Database
 from swdual.hits.query_result import QueryResult
-from swdual.master.alignment import Traced
+from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.merge import split_hits
 
 REMOTE_TASK_CELLS = 500_000_000
@@ -63,7 +69,7 @@ class AlignmentStage:
         max_range_cost: int,
         priority: int,
         take: Callable[[int, Traced], None],
-        note: Callable[[int, Alignments], None],
+        note: Callable[[int, Alignments | FurtherFound], None],
     ) -> None:
         self._database = database
         self._dispatcher = dispatcher
@@ -117,13 +123,52 @@ class AlignmentStage:
                 if bundle.cells >= REMOTE_TASK_CELLS:
                     self._send(self._bundles.pop(key))
 
+    def add_further(
+        self, query: int, result: QueryResult, take: Callable[[TracedFurther], None]
+    ) -> None:
+        """Submit tasks that find the further alignments of the hits of a query, on any node.
+
+        The residues of the targets are part of the message.
+
+        Parameters
+        ----------
+        query
+            The query, counted from the first of the batch.
+        result
+            The hits that are reported, with their best alignments.
+        take
+            Called with the further alignments of some of its hits.
+        """
+
+        def take_result(found: FurtherFound) -> None:
+            self._note(query, found)
+            take(found.traced)
+
+        for hits in split_hits(result, self._max_range_cost):
+            cells = int(result.target_lengths[hits].sum()) * len(result.query.codes)
+            self._dispatcher.add(
+                RemoteTask(
+                    align_further,
+                    (result.subset(hits), hits),
+                    take_result,
+                    "align",
+                    frozenset(),
+                    self._priority,
+                    cells * CELL_SECONDS,
+                )
+            )
+
     def flush(self) -> None:
         """Submit everything that was added, also tasks that are not full."""
         while self._bundles:
             self._send(self._bundles.popitem()[1])
 
     def supplied(self, query: int) -> dict[int, bytes] | None:
-        """Remove and return the residue codes of a query's targets, if nodes have sent them."""
+        """Return the residue codes of a query's targets, if nodes have sent them."""
+        return self._supplied.get(query)
+
+    def pop_supplied(self, query: int) -> dict[int, bytes] | None:
+        """Remove what `supplied` returns, and return it."""
         return self._supplied.pop(query, None)
 
     def _send(self, bundle: _Bundle) -> None:

@@ -22,7 +22,7 @@ from swdual.cluster.alignment import AlignmentStage
 from swdual.cluster.dispatcher import Dispatcher, RemoteTask
 from swdual.cluster.membership import Node, Nodes
 from swdual.cluster.partition import ClusterPartition, partition_search
-from swdual.cluster.remote import Alignments, Scores, SearchSpec, score
+from swdual.cluster.remote import Alignments, FurtherFound, Scores, SearchSpec, score
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
 from swdual.master.context import SearchContext
@@ -255,6 +255,15 @@ class DaskBatch(BatchExecution):
         with self._nodes.explain_lost_scheduler():
             self._alignments.add(query, result, traced=traced)
 
+    def align_further(self, query: int, result: QueryResult) -> None:
+        """Add the hits to the tasks of further alignments. See `BatchExecution.align_further`."""
+        supplied = self._alignments.supplied(query)
+        if supplied is not None:
+            result = replace(result, targets=SuppliedTargets(result.targets, supplied))
+        take = partial(self._listener.add_further, query)
+        with self._nodes.explain_lost_scheduler():
+            self._alignments.add_further(query, result, take)
+
     def wait(self) -> None:
         """Handle the next event of the cluster. See `BatchExecution.wait`."""
         if not self._shares_left:
@@ -263,7 +272,7 @@ class DaskBatch(BatchExecution):
 
     def supply_targets(self, query: int, result: QueryResult) -> QueryResult:
         """Add the residues that nodes have sent. See `BatchExecution.supply_targets`."""
-        supplied = self._alignments.supplied(query)
+        supplied = self._alignments.pop_supplied(query)
         if supplied is None:
             return result
         return replace(result, targets=SuppliedTargets(result.targets, supplied))
@@ -307,7 +316,7 @@ class DaskBatch(BatchExecution):
             scored = deserialize(record, len(context.database), fitted=fitted)
             self._listener.add_scores(query, target_range, scored)
 
-    def _log_alignments(self, query: int, result: Alignments) -> None:
+    def _log_alignments(self, query: int, result: Alignments | FurtherFound) -> None:
         self._log("align", self._numbers[query], (-1, -1, -1), result)
 
     def _log(
@@ -315,7 +324,7 @@ class DaskBatch(BatchExecution):
         activity: str,
         query: int,
         bounds: tuple[int, int, int],
-        result: Scores | Alignments,
+        result: Scores | Alignments | FurtherFound,
         cells: int = 0,
         predicted: float = math.nan,
     ) -> None:

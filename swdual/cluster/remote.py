@@ -20,8 +20,14 @@ from numpy.typing import NDArray
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
+from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
-from swdual.master.alignment import Traced, align_candidates
+from swdual.master.alignment import (
+    Traced,
+    TracedFurther,
+    align_candidates,
+    align_further_hits,
+)
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, CostModel
@@ -136,6 +142,14 @@ class Alignments(NamedTuple):
     seconds: float
     traced: list[Traced]
     codes: list[list[bytes]] | None
+
+
+class FurtherFound(NamedTuple):
+    """Further alignments of some hits, with the address and the seconds of the node."""
+
+    address: str
+    seconds: float
+    traced: TracedFurther
 
 
 class BlockMissing(NamedTuple):
@@ -361,6 +375,28 @@ def align(
             codes.append([*map(raise_case, chosen)] if state.context.has_segments else chosen)
     seconds = time.perf_counter() - started
     return Alignments(worker.address, seconds, traced, codes if with_codes else None)
+
+
+@_name_host_in_errors
+def align_further(
+    remote_search: RemoteSearch, result: QueryResult, hit_indices: NDArray[np.int64]
+) -> FurtherFound:
+    """Find the further alignments of hits, in one thread of a node.
+
+    Parameters
+    ----------
+    remote_search
+        The search, as the node has it.
+    result
+        Some hits of a query, with their targets and their best alignments.
+    hit_indices
+        Their indices in the result of the query.
+    """
+    started = time.perf_counter()
+    worker = get_worker()
+    context = remote_search.state.context
+    traced = align_further_hits(result, hit_indices, context, _make_cancel_check(worker))
+    return FurtherFound(worker.address, time.perf_counter() - started, traced)
 
 
 @_name_host_in_errors

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.alignment.tracer import Tracer
+from swdual.alignment.tracer import Pairs, Tracer
 from swdual.backend import Progress
 from swdual.composition.adjust import LETTERS, MAX_X_SCORE, PYL, STOP, X, adjust
 from swdual.composition.bounds import CEILINGS, bound_scores, bound_targets
@@ -337,11 +337,42 @@ class Adjuster:
         positions
             As for `adjust`.
         """
-        masked = mask_targets(targets)
-        for k in np.flatnonzero(adjustments & UNMASKED).tolist():
-            masked[k] = targets[k]
+        masked = _mask_again(targets, adjustments)
         adjusted = self._adjust(query.codes, masked, positions, lambda cells: None)
         return self.trace(query, targets, adjusted, positions=positions)
+
+    def pair(
+        self,
+        query: Query,
+        targets: Sequence[bytes],
+        adjustments: NDArray[np.int8],
+        positions: PositionTables | None,
+        progress: Progress,
+    ) -> Pairs:
+        """Return a query with hits in descending length, for `Tracer.trace_around`.
+
+        Parameters
+        ----------
+        query, targets, adjustments, positions
+            As for `align`; of a profile at most `PositionTables.targets_at_once` targets.
+        progress
+            Called with 0 now and then; may raise to stop the work.
+        """
+        masked = _mask_again(targets, adjustments)
+        rows: NDArray[np.integer]
+        if positions is None:
+            rows = prepare_query(query.codes)
+            matrices, _, _ = adjust(query.codes, masked, self._tables, self._mode)
+            extremes = None
+        else:
+            rows = positions.rows
+            extremes = self._find_extremes(positions)
+            matrices = adjust_positions(positions, masked, extremes[0]).tables
+        progress(0)
+        gap_penalties = self._tables.gap_open, self._tables.gap_extend
+        return self._tracer.pair_adjusted(
+            rows, masked, matrices, gap_penalties, query.unmasked, targets, extremes
+        )
 
     def _score(
         self,
@@ -428,3 +459,11 @@ def _sort_by_length(targets: Sequence[bytes]) -> NDArray[np.int64]:
 def _cut(order: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
     """Return parts of at most so many numbers."""
     return [order[first : first + size] for first in range(0, len(order), size)]
+
+
+def _mask_again(targets: Sequence[bytes], adjustments: NDArray[np.int8]) -> list[bytes]:
+    """Return targets as they were masked when they were adjusted."""
+    masked = mask_targets(targets)
+    for k in np.flatnonzero(adjustments & UNMASKED).tolist():
+        masked[k] = targets[k]
+    return masked

@@ -94,9 +94,9 @@ def write(
     for result in results:
         text.write(_comments(result, fields))
         for piece in result.pieces():
+            rows = columns(piece.per_alignment(), fields)
             texts = [
-                print_column(field, column)
-                for field, column in zip(fields, columns(piece, fields), strict=True)
+                print_column(field, column) for field, column in zip(fields, rows, strict=True)
             ]
             text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
         queries += 1
@@ -118,7 +118,7 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
         f"{iteration}"
         f"# Query: {sanitize(result.query.title)}\n"
         f"# Database: {sanitize(result.targets.name)}\n"
-        f"{method}{names}# {len(result)} hits found\n"
+        f"{method}{names}# {len(result) + len(result.further.scores)} hits found\n"
     )
 
 

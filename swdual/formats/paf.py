@@ -1,4 +1,4 @@
-"""PAF, minimap2's table of mappings: twelve columns, then SAM's optional fields.
+"""PAF, minimap2's table of mappings: twelve columns an alignment, then SAM's optional fields.
 
 Places are 0-based and half-open, on the sequences as given; '-' where the query's other strand
 aligns. The CIGAR (cg) runs along the target. A hit with score 0 has no alignment and no line.
@@ -24,7 +24,7 @@ def write(
     """Write the hits of all queries: see `Format.write`. The columns are fixed."""
     text = Utf8(stream)
     for result in results:
-        for hit in result.iter_hits():
+        for hit in result.iter_alignments():
             text.write(_line(hit))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from swdual.alignment.alignment import Alignment
 from swdual.composition.adjust import OPTIMIZED, SCALED
 from swdual.composition.adjuster import UNMASKED
 from swdual.format import print_bits, print_evalue
@@ -123,20 +124,25 @@ def _evalue(evalue: float) -> str:
 
 
 def _hit(hit: Hit) -> str:
-    alignment = hit.alignment
+    """Return the title of a hit, and its alignments."""
+    head = f"\n\n>{_wrapped(sanitize(hit.title))}\nLength={hit.target_length}\n"
+    return head + "\n".join(_alignment(hit, alignment) for alignment in hit.alignments)
+
+
+def _alignment(hit: Hit, alignment: Alignment) -> str:
+    """Return one alignment of a hit, with its numbers."""
     bases = bool(hit.result.targets.alphabet.complements)
-    score = f"{hit.score}" if hit.bits is None else f"{print_bits(hit.bits)} bits ({hit.score})"
-    chance = "" if hit.evalue is None else f",  Expect = {_evalue(hit.evalue)}"
+    score, bits, evalue = alignment.score, alignment.bits, alignment.evalue
+    worth = f"{score}" if bits is None else f"{print_bits(bits)} bits ({score})"
+    chance = "" if evalue is None else f",  Expect = {_evalue(evalue)}"
     kind = int(hit.result.adjustments[hit.place]) & ~UNMASKED
     method = f", Method: {METHODS[kind]}" if kind in METHODS else ""
     counts = [("Identities", alignment.identities), ("Gaps", alignment.gaps)]
     if not bases:
         counts.insert(1, ("Positives", alignment.positives))
     lines = [
-        f"\n\n>{_wrapped(sanitize(hit.title))}",
-        f"Length={hit.target_length}",
         "",
-        f" Score = {score}{chance}{method}",
+        f" Score = {worth}{chance}{method}",
         " " + ", ".join(f"{name} = {_share(n, alignment.length)}" for name, n in counts),
     ]
     if bases:

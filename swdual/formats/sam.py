@@ -1,9 +1,10 @@
 """SAM (sequence alignment/map): queries are the reads, targets the references.
 
 Each query has one primary line: its best hit, or a line that says it is unmapped. It shows the
-whole query, soft-clipped. The other hits are secondary lines, which as SAM recommends do not repeat
-the sequence. On the other strand a line shows the query's reverse complement, and the CIGAR runs
-along the target as it is in the database. A hit with score 0 has no alignment and no line.
+whole query, soft-clipped. The other hits, and the other alignments of hits, are secondary lines,
+which as SAM recommends do not repeat the sequence. On the other strand a line shows the query's
+reverse complement, and the CIGAR runs along the target as it is in the database. A hit with score 0
+has no alignment and no line.
 
 Every target of the database has an @SQ line, the first of those that share an identifier.
 Characters that SAM's names cannot hold become '?', and stops (``*``) in proteins X.
@@ -51,7 +52,7 @@ def write(
     for result in results:
         name = _NO_QUERY_NAME.sub("?", result.query.id)[:MAX_QUERY_NAME_LENGTH] or "?"
         secondary = 0
-        for hit in result.iter_hits():
+        for hit in result.iter_alignments():
             alignment = hit.alignment
             if alignment.length:
                 text.write(_line(name, hit, alignment, secondary))

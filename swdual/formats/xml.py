@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
+from swdual.alignment.alignment import Alignment
 from swdual.formats._header import format_number, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import ORDINAL_PREFIX, QueryResult
@@ -162,21 +163,23 @@ def _hit(hit: Hit, name: str, title: str) -> str:
         "accession": name.removeprefix(ORDINAL_PREFIX),
         "len": hit.target_length,
     }
-    return f"<Hit>\n{_elements('Hit', values, 2)}  <Hit_hsps>\n{_hsp(hit)}  </Hit_hsps>\n</Hit>\n"
+    bases = bool(hit.result.targets.alphabet.complements)
+    hsps = "".join(_hsp(each, k, bases) for k, each in enumerate(hit.alignments, start=1))
+    return f"<Hit>\n{_elements('Hit', values, 2)}  <Hit_hsps>\n{hsps}  </Hit_hsps>\n</Hit>\n"
 
 
-def _hsp(hit: Hit) -> str:
-    alignment = hit.alignment
+def _hsp(alignment: Alignment, number: int, bases: bool) -> str:
+    """Return an alignment, with its number among those of the hit."""
     if not alignment.length:
         return ""
     query, middle, target = alignment.rows
-    frame = int(bool(hit.result.targets.alphabet.complements))
+    frame = int(bases)
     places = (alignment.target_start + 1, alignment.target_end)[:: alignment.strand]
     values: dict[str, object] = {
-        "num": 1,
-        "bit-score": format_number(hit.bits),
-        "score": hit.score,
-        "evalue": format_number(hit.evalue),
+        "num": number,
+        "bit-score": format_number(alignment.bits),
+        "score": alignment.score,
+        "evalue": format_number(alignment.evalue),
         "query-from": alignment.query_start + 1,
         "query-to": alignment.query_end,
         "hit-from": places[0],

@@ -10,6 +10,8 @@
     The hits of one query, as columns.
 ``hit``
     One of them.
+``further``
+    The alignments of hits besides the best.
 ``inclusion``
     How targets came into the profile of an iterated search.
 ``self_scores``, ``fields``

@@ -57,6 +57,24 @@ def _span(traced: Tracebacks, side: str) -> NDArray[np.int64]:
     return traced.column(f"{side}_ends") - traced.column(f"{side}_starts")
 
 
+def _count_covered(result: QueryResult) -> NDArray[np.int64]:
+    """Return how many residues of the query are in any alignment of each hit that is reported."""
+    rows = result.per_alignment()
+    if rows.row_hits is None:
+        return _span(rows.tracebacks, "query")
+    starts, ends = (rows.tracebacks.column(f"query_{edge}") for edge in ("starts", "ends"))
+    _, hits = np.unique(rows.row_hits, return_inverse=True)
+    covered = np.zeros(hits.max(initial=-1) + 1, np.int64)
+    order = np.lexsort((starts, hits))
+    last, end = -1, 0
+    for row in order.tolist():
+        if hits[row] != last:
+            last, end = hits[row], 0
+        covered[last] += max(0, int(ends[row]) - max(int(starts[row]), end))
+        end = max(end, int(ends[row]))
+    return covered[hits] if rows is result else covered
+
+
 def _target_bound(edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
     """Return where the alignment begins (ends) in the target, read along the query."""
 
@@ -176,7 +194,12 @@ FIELDS: dict[str, Field] = {
     ),
     "slen": Field("whole", "residues of the target", lambda result: result.target_lengths),
     "qcovhsp": _COVERAGE,
-    "qcovs": _COVERAGE,
+    "qcovs": Field(
+        "real",
+        "percentage of the query in all alignments with the target",
+        lambda result: _percent(_count_covered(result), len(result.query.codes)),
+        traced=True,
+    ),
     "scovhsp": Field(
         "real",
         "percentage of the target in the alignment",
@@ -236,7 +259,7 @@ FIELDS: dict[str, Field] = {
     "rank": Field(
         "whole",
         "rank among the hits of the query, from 1",
-        lambda result: result.before + np.arange(1, len(result) + 1),
+        lambda result: result.ranks,
     ),
     "adjustment": Field("text", "how the matrix was adjusted for composition", _name_adjustments),
     "lambda_ratio": Field(

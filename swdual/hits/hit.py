@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from swdual.alignment.alignment import Alignment
+from swdual.alignment.tracebacks import Tracebacks
 from swdual.hits.inclusion import Inclusion
 from swdual.sequences.sequence import Sequence, first_word
 
@@ -45,7 +48,7 @@ class Hit:
     @property
     def rank(self) -> int:
         """The rank among the hits of the query, from 1."""
-        return self.result.before + self.place + 1
+        return int(self.result.ranks[self.place])
 
     @property
     def ordinal(self) -> int:
@@ -109,16 +112,53 @@ class Hit:
 
     @property
     def alignment(self) -> Alignment:
-        """The alignment of query and target."""
-        return Alignment.of(
-            self.query,
-            self.target,
-            self.result.params.scheme,
+        """The best alignment of query and target."""
+        return self._align(
             self.score,
             self.strand,
+            float(self.result.bits[self.place]),
+            float(self.result.evalues[self.place]),
             self.result.tracebacks,
             self.place,
         )
+
+    @property
+    def alignments(self) -> list[Alignment]:
+        """The alignments of query and target that are reported, best first.
+
+        There are several only if the search has another `max_hsps` than 1.
+        """
+        further = self.result.further
+        first, last = np.searchsorted(further.hit_indices, [self.place, self.place + 1]).tolist()
+        return [
+            self.alignment,
+            *(
+                self._align(
+                    int(further.scores[k]),
+                    int(further.strands[k]),
+                    float(further.bits[k]),
+                    float(np.exp(further.log_evalues[k])),
+                    further.tracebacks,
+                    k,
+                )
+                for k in range(first, last)
+            ),
+        ]
+
+    def _align(
+        self,
+        score: int,
+        strand: int,
+        bits: float,
+        evalue: float,
+        tracebacks: Tracebacks,
+        k: int,
+    ) -> Alignment:
+        """Return alignment k of some that were traced; numbers that are not known are NaN."""
+        scheme = self.result.params.scheme
+        found = Alignment.of(self.query, self.target, scheme, score, strand, tracebacks, k)
+        known = not math.isnan(bits)
+        return replace(found, bits=bits if known else None, evalue=evalue if known else None)
 
     @property
     def query_start(self) -> int:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.alignment import Alignment
+from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.lookup import find_index
 from swdual.errors import InputError
@@ -88,6 +90,12 @@ class QueryResult(SequenceOf[Hit]):
         The round of an iterated search, from 1; 0 in other searches.
     history
         What the rounds before included; None in other searches.
+    traced_further
+        The alignments of hits besides the best, or None: then they are computed when they are first
+        used.
+    row_hits
+        Where each row is an alignment (see `per_alignment`), (rows,) the index of its hit; else
+        None.
     """
 
     query: Sequence
@@ -109,6 +117,8 @@ class QueryResult(SequenceOf[Hit]):
     adjustment_counts: AdjustmentCounts = NO_ADJUSTMENT
     round: int = 0
     history: InclusionHistory | None = None
+    traced_further: FurtherAlignments | None = None
+    row_hits: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -136,8 +146,9 @@ class QueryResult(SequenceOf[Hit]):
         """Return the names that users need, without those that only writers of results use."""
         return [
             *("adjustment_counts", "bits", "count", "device", "evalues", "filter"),
-            *("inclusions", "index", "log_evalues", "number"),
-            *("ordinals", "params", "query", "round", "scores", "statistics", "strands"),
+            *("further", "inclusions", "index", "log_evalues", "number"),
+            *("ordinals", "params", "per_alignment", "query", "ranks", "round", "scores"),
+            *("statistics", "strands"),
             "target_ids",
             *("target_lengths", "targets", "titles", "to_searchio", "top", "within"),
         ]
@@ -179,6 +190,7 @@ class QueryResult(SequenceOf[Hit]):
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         values["targets"] = StoredTargets.of(self.targets, self.ordinals.tolist())
         values["traced"] = self.__dict__.get("tracebacks", self.traced)
+        values["traced_further"] = self.__dict__.get("further", self.traced_further)
         return type(self), tuple(values.values())
 
     @cached_property
@@ -221,6 +233,71 @@ class QueryResult(SequenceOf[Hit]):
             unmasked_targets=unmasked_targets,
             profile=find_scores(self.query),
         )
+
+    @cached_property
+    def further(self) -> FurtherAlignments:
+        """The alignments of hits besides the best, as columns; none if `max_hsps` is 1."""
+        if self.traced_further is not None:
+            return self.traced_further
+        if self.params.max_hsps == 1:
+            return FurtherAlignments.none()
+        from swdual.alignment.tracer import Tracer
+        from swdual.composition.adjuster import Adjuster
+        from swdual.hits.further import align_further
+
+        scheme, mode = self.params.scheme, self.params.comp_based_stats
+        adjuster = Adjuster(scheme, mode, LATE_GRID_BYTES) if self.params.adjusts else None
+        tracer = Tracer(scheme, LATE_GRID_BYTES)
+        parts, indices, first = [], [], 0
+        for piece in self.pieces():
+            parts.append(align_further(piece, tracer, adjuster))
+            indices.append(np.arange(first, first + len(piece)))
+            first += len(piece)
+        return FurtherAlignments.concatenate(parts, indices)
+
+    def per_alignment(self) -> QueryResult:
+        """Return a result with a row for each alignment instead of each hit.
+
+        The alignments of a hit follow each other, best first; the hit's rank is that of all of
+        them. If `max_hsps` is 1, this is the result itself.
+        """
+        if self.params.max_hsps == 1 or self.row_hits is not None:
+            return self
+        further = self.further
+        hits = np.concatenate([np.arange(len(self)), further.hit_indices])
+        order = np.argsort(hits, kind="stable")
+        own = {name: getattr(further, name, None) for name in HIT_COLUMNS}
+        columns: dict[str, Any] = {
+            name: np.concatenate(
+                [
+                    getattr(self, name),
+                    getattr(self, name)[further.hit_indices] if column is None else column,
+                ]
+            )[order]
+            for name, column in own.items()
+        }
+        rows = replace(
+            self,
+            **columns,
+            traced=Tracebacks.concatenate([self.tracebacks, further.tracebacks]).take(order),
+            traced_further=FurtherAlignments.none(),
+            row_hits=hits[order],
+        )
+        for name in ("titles", "target_codes"):
+            if name in self.__dict__:
+                rows.__dict__[name] = [self.__dict__[name][k] for k in hits[order].tolist()]
+        return rows
+
+    def iter_alignments(self) -> Iterator[Hit]:
+        """Yield the rows of `per_alignment`, as `iter_hits` yields hits."""
+        for piece in self.pieces():
+            yield from piece.per_alignment()
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """(hits,) the rank of each among the hits of the query, from 1."""
+        hits = np.arange(len(self)) if self.row_hits is None else self.row_hits
+        return self.before + 1 + hits
 
     @cached_property
     def inclusions(self) -> dict[int, Inclusion]:
@@ -267,13 +344,23 @@ class QueryResult(SequenceOf[Hit]):
         """Return the same result with these alignments."""
         return replace(self, traced=traced)
 
+    def with_further(self, further: FurtherAlignments) -> QueryResult:
+        """Return the same result with these alignments besides the best."""
+        result = replace(self, traced_further=further)
+        kept = ("titles", "tracebacks")
+        result.__dict__.update({k: self.__dict__[k] for k in kept if k in self.__dict__})
+        return result
+
     def subset(self, indices: NDArray[np.int64]) -> QueryResult:
         """Return a result with some of the hits, in the order of `indices`."""
         traced = self.__dict__.get("tracebacks", self.traced)
+        further = self.__dict__.get("further", self.traced_further)
         smaller = replace(
             self,
             **{name: getattr(self, name)[indices] for name in HIT_COLUMNS},
             traced=None if traced is None else traced.take(indices),
+            traced_further=None if further is None else further.take(indices),
+            row_hits=None if self.row_hits is None else self.row_hits[indices],
         )
         if "titles" in self.__dict__:
             smaller.__dict__["titles"] = [self.titles[k] for k in indices.tolist()]
@@ -336,6 +423,8 @@ class QueryResult(SequenceOf[Hit]):
     ) -> QueryResult:
         """Return a result with the hits that pass all of the given limits.
 
+        The best alignment decides about a hit. Its other alignments stay if they pass, too.
+
         Parameters
         ----------
         evalue
@@ -362,15 +451,20 @@ class QueryResult(SequenceOf[Hit]):
         )
         if self.statistics is None and (evalue is not None or min_score is not None):
             raise InputError("there are no E-values and bit scores: the search had stats='none'")
-        passing = np.ones(len(self), bool)
+        rows = self.per_alignment()
+        passing = np.ones(len(rows), bool)
         if evalue is not None:
-            passing &= self.log_evalues <= (np.log(evalue) if evalue > 0 else -np.inf)
+            passing &= rows.log_evalues <= (np.log(evalue) if evalue > 0 else -np.inf)
         if min_score is not None:
-            passing &= self.bits >= min_score
+            passing &= rows.bits >= min_score
         if min_raw_score is not None:
-            passing &= self.scores >= min_raw_score
-        passing &= self._passing(min_identity, min_query_cover, min_target_cover)
-        return self.subset(np.flatnonzero(passing))
+            passing &= rows.scores >= min_raw_score
+        passing &= rows._passing(min_identity, min_query_cover, min_target_cover)
+        if rows is self:
+            return self.subset(np.flatnonzero(passing))
+        is_best = np.diff(rows.ranks, prepend=0) > 0
+        further = self.further.select(np.flatnonzero(passing[~is_best]))
+        return self.with_further(further).subset(np.flatnonzero(passing[is_best]))
 
     def select_hits(self) -> QueryResult:
         """Return a result with the hits that pass the search's filters on alignments.
@@ -421,26 +515,35 @@ class QueryResult(SequenceOf[Hit]):
 
 def _to_searchio(hit: Hit, name: str, title: str) -> Bio.SearchIO.Hit:
     """Return Biopython's object for a hit, under a name that no other hit of the query has."""
-    from Bio.SearchIO import HSP, HSPFragment
     from Bio.SearchIO import Hit as BioHit
 
-    alignment = hit.alignment
+    result = BioHit([_to_hsp(hit, each, name) for each in hit.alignments])
+    result.seq_len, result.description = hit.target_length, title
+    return result
+
+
+def _to_hsp(hit: Hit, alignment: Alignment, name: str) -> Bio.SearchIO.HSP:
+    """Return Biopython's object for an alignment of a hit."""
+    from Bio.SearchIO import HSP, HSPFragment
+
     query, middle, target = alignment.rows
     bases = bool(hit.result.targets.alphabet.complements)
     fragment = HSPFragment(name, hit.query.id, hit=target, query=query)
     fragment.query_start, fragment.query_end = alignment.query_start, alignment.query_end
     fragment.hit_start, fragment.hit_end = alignment.target_start, alignment.target_end
     fragment.molecule_type = "DNA" if bases else "protein"
-    fragment.query_strand, fragment.hit_strand = int(bases), int(bases) * hit.strand
+    fragment.query_strand, fragment.hit_strand = int(bases), int(bases) * alignment.strand
     fragment.aln_span = alignment.length
     fragment.aln_annotation = {"similarity": middle}
     pair = HSP([fragment])
-    pair.evalue, pair.bitscore, pair.bitscore_raw = hit.evalue, hit.bits, hit.score
+    pair.evalue, pair.bitscore, pair.bitscore_raw = (
+        alignment.evalue,
+        alignment.bits,
+        alignment.score,
+    )
     pair.ident_num, pair.pos_num = alignment.identities, alignment.positives
     pair.gap_num = alignment.gaps
-    result = BioHit([pair])
-    result.seq_len, result.description = hit.target_length, title
-    return result
+    return pair
 
 
 def score_cutoff(best: int, percent: float) -> int:

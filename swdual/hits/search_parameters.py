@@ -48,6 +48,8 @@ class SearchParameters:
         Smallest percentage of equal letters in the alignment, and of the query that it covers.
     top
         A hit may score at most this percentage below its query's best; None sets no limit.
+    max_hsps
+        Maximum number of alignments of a hit; 0 sets no limit.
     comp_based_stats
         The mode of composition-based statistics, from 0 (none) to 3.
     adjust
@@ -79,6 +81,7 @@ class SearchParameters:
     min_identity: float = 0.0
     min_query_cover: float = 0.0
     top: float | None = None
+    max_hsps: int = 1
     comp_based_stats: int = 0
     adjust: str = "candidates"
     mask: str = "none"

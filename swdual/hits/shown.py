@@ -14,6 +14,7 @@ from swdual.io.notebook import (
     Markup,
     cut,
     extent,
+    facts,
     faint,
     join,
     paragraph,
@@ -109,14 +110,21 @@ def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
 
 
 def hit_page(hit: Hit) -> Markup:
-    """Return what a notebook shows of one hit: names, numbers and the alignment."""
+    """Return what a notebook shows of one hit: names, numbers and the alignments."""
     worth: dict[str, object] = {}
     if hit.evalue is not None:
         log_evalue = float(hit.result.log_evalues[hit.place])
         worth = {"E-value": format_evalue(log_evalue), "bits": f"{hit.bits:.1f}"}
     if hit.result.params.adjusts:
         worth["matrix"] = describe_adjustment(int(hit.result.adjustments[hit.place]))
-    return hit.alignment.page("query", f"hit {hit.rank}", worth)
+    best, *others = hit.alignments
+    pages = [best.page("query", f"hit {hit.rank}", worth)]
+    for number, each in enumerate(others, start=2):
+        worth = {"alignment": number}
+        if each.evalue is not None:
+            worth |= {"E-value": f"{each.evalue:.2g}", "bits": f"{each.bits:.1f}"}
+        pages.append(join((facts(worth | each.facts()), each.colour_rows())))
+    return join(pages)
 
 
 def format_evalue(log_evalue: float) -> str:

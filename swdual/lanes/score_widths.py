@@ -113,6 +113,11 @@ class ScoreWidth:
         return table
 
     @property
+    def forbids(self) -> bool:
+        """Whether kernels can forbid a pair: they give it `floor`, or the score of `PAD`."""
+        return self.source != PROFILE or self.floor >= -MAX_MATRIX_SCORE
+
+    @property
     def floor(self) -> int:
         """The smallest score that a number can hold: `zero` less it is the lowest number."""
         return -(1 << (self.bits - 1)) - self.zero
@@ -134,7 +139,11 @@ def number_rows(query: bytes, profile: NDArray[np.int32] | None = None) -> NDArr
 
 
 def score_widths(
-    scheme: ScoringScheme, lanes: int, profile: NDArray[np.int32] | None = None
+    scheme: ScoringScheme,
+    lanes: int,
+    profile: NDArray[np.int32] | None = None,
+    *,
+    forbids: bool = False,
 ) -> list[ScoreWidth]:
     """Return the score widths that can hold at least some scores, narrowest first.
 
@@ -146,6 +155,8 @@ def score_widths(
         8-bit numbers in a vector.
     profile
         (positions, 32) scores of each position of a query with each code, instead of the matrix.
+    forbids
+        Whether `ScoreWidth.floor` must forbid a pair: it is then less than two gaps of a residue.
     """
     # A cost or a negative score that a width cannot hold forbids the gap or the pair. It is cut to
     # `forbidding`: H <= limit = highest - largest, so H - forbidding is at most zero: no gain.
@@ -165,8 +176,9 @@ def score_widths(
         forbidding = -(-(highest - lowest - largest) // 2)
         first_gap = min(scheme.gap_open + scheme.gap_extend, forbidding)
         next_gap = min(scheme.gap_extend, first_gap)
-        table = np.maximum(matrix, -min(forbidding, 2 * first_gap + 1))
-        zero = lowest + max(first_gap, -int(table.min()), 1)
+        worst = min(forbidding, 2 * first_gap + 1)
+        table = np.maximum(matrix, -worst)
+        zero = lowest + max(first_gap, worst if forbids else -int(table.min()), 1)
         limit = highest - largest
         if largest > highest or limit - zero < largest:
             continue
@@ -184,6 +196,8 @@ def score_widths_per_target(
     gap_extend: int,
     lanes: int,
     extremes: tuple[int, int] | None = None,
+    *,
+    forbids: bool = False,
 ) -> list[ScoreWidth]:
     """Return the widths of 16 and 32 bits, where scores are per target.
 
@@ -200,6 +214,8 @@ def score_widths_per_target(
     extremes
         Bounds of all scores in `matrices`, if they are known: the smallest, of codes and rows that
         no sequence has, too; and the largest.
+    forbids
+        As for `score_widths`.
     """
     # As in `score_widths`. Scores of codes that neither sequence has do not count, nor does `PAD`:
     # it costs `floor`, or the smallest score, so that no cell with it exceeds its neighbours.
@@ -215,7 +231,8 @@ def score_widths_per_target(
         lowest, highest = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
         forbidding = -(-(highest - lowest - largest) // 2)
         first_gap = min(gap_open + gap_extend, forbidding)
-        zero = lowest + max(first_gap, min(-smallest, forbidding))
+        worst = max(-smallest, 2 * first_gap + 1) if forbids else -smallest
+        zero = lowest + max(first_gap, min(worst, forbidding))
         limit = min(highest - largest, zero + (1 << 31) - 1)  # scores are returned in 32 bits
         if limit - zero < largest:
             continue

@@ -1,4 +1,7 @@
-"""The work of an alignment task: scores candidates again, if asked for, and aligns the hits."""
+"""The work of an alignment task: scores candidates again, if asked for, and aligns the hits.
+
+A further task finds more alignments of the hits that are reported (`max_hsps`).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TOO_LARGE
 from swdual.backends.simd import score_targets
@@ -15,6 +19,8 @@ from swdual.composition.adjust import SCALING
 from swdual.composition.adjuster import AdjustedScores, Adjuster
 from swdual.composition.targets import mask_targets
 from swdual.errors import EngineError
+from swdual.hits.further import align_further
+from swdual.hits.query_result import QueryResult
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import number_rows, score_widths
 from swdual.master.context import SearchContext, evaluate_scores, take_log
@@ -51,6 +57,45 @@ class Traced(NamedTuple):
             None if self.tracebacks is None else self.tracebacks.take(indices),
             None if self.rescored is None else self.rescored.take(indices),
         )
+
+
+class TracedFurther(NamedTuple):
+    """What a task found besides the best alignments of some hits of one query.
+
+    Parameters
+    ----------
+    hit_indices
+        (hits,) indices of the hits in the result of the query.
+    found
+        Their further alignments; hits are counted within the task.
+    """
+
+    hit_indices: NDArray[np.int64]
+    found: FurtherAlignments
+
+
+def align_further_hits(
+    result: QueryResult,
+    hit_indices: NDArray[np.int64],
+    context: SearchContext,
+    progress: Callable[[int], None],
+) -> TracedFurther:
+    """Find the further alignments of some hits of a query, after all hits have been chosen.
+
+    Parameters
+    ----------
+    result
+        These hits, with their best alignments.
+    hit_indices
+        Their indices in the result of the query.
+    context
+        What all queries share.
+    progress
+        Called with 0 now and then; may raise an exception to stop the work.
+    """
+    assert context.tracer is not None
+    found = align_further(result, context.tracer, context.adjuster, progress)
+    return TracedFurther(hit_indices, found)
 
 
 def align_candidates(

@@ -15,6 +15,8 @@ machine, `swdual.cluster.executor.DaskExecutor` on the nodes of a Dask cluster.
         listener.add_scores(...)      <-
       execution.align(hits)      ->   takes the alignment tasks; may collect some first
         listener.add_alignments(...)  <-
+      execution.align_further(hits) -> takes the tasks of further alignments, if wanted
+        listener.add_further(...)     <-
     close()                      ->   workers or nodes are free again
 
 The thread of the search calls all methods, of executors and of listeners.
@@ -28,7 +30,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from swdual.hits.query_result import QueryResult
-from swdual.master.alignment import Traced
+from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import Scored
 from swdual.master.context import SearchContext
 from swdual.master.inputs import SearchInputs
@@ -65,6 +67,17 @@ class BatchListener(Protocol):
             Alignments of some of its hits.
         """
 
+    def add_further(self, query: int, traced: TracedFurther) -> None:
+        """Add alignments besides the best of each hit.
+
+        Parameters
+        ----------
+        query
+            The query.
+        traced
+            Those of some of its hits.
+        """
+
 
 class BatchExecution(ABC):
     """One batch of queries on an executor.
@@ -93,6 +106,18 @@ class BatchExecution(ABC):
             The query.
         result
             Its hits, all of which are aligned.
+        """
+
+    @abstractmethod
+    def align_further(self, query: int, result: QueryResult) -> None:
+        """Take the hits that are reported of a query, to find their further alignments.
+
+        Parameters
+        ----------
+        query
+            The query.
+        result
+            Its hits, with their best alignments.
         """
 
     @abstractmethod

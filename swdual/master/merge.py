@@ -10,13 +10,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
 from swdual.composition.adjuster import AdjustedScores
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.query_result import QueryResult
-from swdual.master.alignment import Traced
+from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.master.ranges import Range, TaskId
@@ -43,10 +44,11 @@ _NO_HITS = np.empty(0, np.int64)
 class HitMerger:
     """The reduce step of one batch of queries; only the thread of the search calls it.
 
-    A query goes through three states. First its ranges are scored: `add_scores` collects their
+    A query goes through some states. First its ranges are scored: `add_scores` collects their
     candidates. With the last range the best of them are chosen: `add_scores` returns these, if they
     are to be scored again (soft masks, composition-based statistics), or aligned now. With the last
-    of these tasks it is complete: `pop_result`.
+    of these tasks the hits are known: `add_alignments` returns them, if there are several
+    alignments a hit (`max_hsps`). With the last further ones it is complete: `pop_result`.
 
     Parameters
     ----------
@@ -75,6 +77,8 @@ class HitMerger:
         self._hits_left: dict[int, int] = {}
         self._traced: dict[int, list[Traced]] = {}
         self._candidates: dict[int, int] = {}
+        self._selected: dict[int, QueryResult] = {}
+        self._further: dict[int, list[TracedFurther]] = {}
         self.ranges: list[Range] | None = None
         self.done: dict[TaskId, int] = {}
         checkpoint = context.checkpoint
@@ -148,7 +152,7 @@ class HitMerger:
         self._hits_left[number] = len(result) if aligned else 0
         return result if aligned else None
 
-    def add_alignments(self, number: int, traced: Traced) -> None:
+    def add_alignments(self, number: int, traced: Traced) -> QueryResult | None:
         """Add alignments.
 
         Parameters
@@ -157,9 +161,35 @@ class HitMerger:
             The query's number in the batch.
         traced
             Alignments of some of its hits.
+
+        Returns
+        -------
+        QueryResult or None
+            The hits, if these were the last alignments and further ones are to be found now.
         """
         self._hits_left[number] -= traced.examined
         self._traced[number].append(traced)
+        if self._hits_left[number] > 0 or self._context.params.max_hsps == 1:
+            return None
+        result = self._selected[number] = self._select_hits(number)
+        if result.traced is None or not len(result):
+            return None
+        self._hits_left[number] = len(result)
+        self._further[number] = []
+        return result
+
+    def add_further(self, number: int, traced: TracedFurther) -> None:
+        """Add alignments besides the best.
+
+        Parameters
+        ----------
+        number
+            The query's number in the batch.
+        traced
+            Those of some of its hits.
+        """
+        self._hits_left[number] -= len(traced.hit_indices)
+        self._further[number].append(traced)
 
     def is_complete(self, number: int) -> bool:
         """Return whether all scores and alignments of a query are there."""
@@ -167,6 +197,19 @@ class HitMerger:
 
     def pop_result(self, number: int) -> QueryResult:
         """Remove and return the result of a complete query, with its alignments."""
+        result = self._selected.pop(number, None)
+        if result is None:
+            result = self._select_hits(number)
+        further = self._further.pop(number, None)
+        if further is not None:
+            found, indices = [part.found for part in further], [part[0] for part in further]
+            result = result.with_further(FurtherAlignments.concatenate(found, indices))
+        if len(result) <= self._context.memory.max_completed:
+            _ = result.titles  # read now, so that tables outlive the database
+        return result
+
+    def _select_hits(self, number: int) -> QueryResult:
+        """Return the hits of a query that pass all filters, with their best alignments."""
         result, parts = self._settled.pop(number), self._traced.pop(number)
         context = self._context
         if result.params.rescores:
@@ -176,8 +219,6 @@ class HitMerger:
             result = result.with_tracebacks(_join_tracebacks(parts).take(order))
         if result.params.filters_alignments:
             result = result.select_hits()
-        if len(result) <= context.memory.max_completed:
-            _ = result.titles  # read now, so that tables outlive the database
         return result
 
     def _rescore(self, number: int, candidates: QueryResult, parts: list[Traced]) -> QueryResult:

@@ -7,7 +7,8 @@
 4. Merge: `HitMerger` collects the candidates of each query, and keeps its best hits. The journal
    gets the result of each task.
 5. Align: the hits of a query become tasks, too, as soon as all its scores are there. With
-   composition-based statistics these tasks adjust the scores of candidates first.
+   composition-based statistics these tasks adjust the scores of candidates first. With several
+   alignments a hit, more tasks find those besides the best.
 6. Yield: results leave in the order of the queries.
 
 The executor runs tasks on threads of this machine or on the nodes of a cluster: see `executor`.
@@ -22,7 +23,7 @@ from typing import Protocol
 
 from swdual.hits.query_result import QueryResult
 from swdual.io.text import pluralize
-from swdual.master.alignment import Traced
+from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import Scored
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.context import SearchContext
@@ -139,8 +140,17 @@ class QueryBatch:
             self._execution.align(query, result)
 
     def add_alignments(self, query: int, traced: Traced) -> None:
-        """Merge alignments. See `BatchListener.add_alignments`."""
-        self._merger.add_alignments(query, traced)
+        """Merge alignments, and find further ones if the query has all of these now.
+
+        See `BatchListener.add_alignments`.
+        """
+        result = self._merger.add_alignments(query, traced)
+        if result is not None:
+            self._execution.align_further(query, result)
+
+    def add_further(self, query: int, traced: TracedFurther) -> None:
+        """Merge further alignments. See `BatchListener.add_further`."""
+        self._merger.add_further(query, traced)
 
     def results(self) -> Iterator[QueryResult]:
         """Yield the results in the order of the queries."""

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from swdual.backend import ReleasingScorer
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
-from swdual.master.alignment import Traced, align_candidates
+from swdual.master.alignment import (
+    Traced,
+    TracedFurther,
+    align_candidates,
+    align_further_hits,
+)
 from swdual.master.candidates import Scored
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
@@ -128,6 +133,12 @@ class ThreadBatch(BatchExecution):
             run = partial(align_hits, result, hit_indices, self._context)
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
 
+    def align_further(self, query: int, result: QueryResult) -> None:
+        """Add background tasks of further alignments. See `BatchExecution.align_further`."""
+        for hit_indices in split_hits(result, self._context.memory.max_alignment_cost):
+            run = partial(_align_further, result, hit_indices, self._context)
+            self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
+
     def wait(self) -> None:
         """Pass on the next report of a worker thread. See `BatchExecution.wait`."""
         report = self._stage.next_report(self._report_cells)
@@ -137,6 +148,8 @@ class ThreadBatch(BatchExecution):
         if isinstance(report.value, Scored):
             assert task.target_range is not None
             self._listener.add_scores(task.query, task.target_range, report.value)
+        elif isinstance(report.value, TracedFurther):
+            self._listener.add_further(task.query, report.value)
         else:
             self._listener.add_alignments(task.query, report.value)
 
@@ -193,3 +206,14 @@ def align_hits(
         context,
         progress,
     )
+
+
+def _align_further(
+    result: QueryResult,
+    hit_indices: NDArray[np.int64],
+    context: SearchContext,
+    worker: Worker,
+    progress: Progress,
+) -> TracedFurther:
+    """Find the further alignments of some hits; the work of a task, as that of `align_hits`."""
+    return align_further_hits(result.subset(hit_indices), hit_indices, context, progress)

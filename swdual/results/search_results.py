@@ -250,7 +250,7 @@ class SearchResults:
             chosen.format.write(self, stream, chosen.fields, header=chosen.header)
 
     def to_arrow(self, fields: str | SequenceOf[str] | None = None) -> pyarrow.Table:
-        """Return an Arrow table with one row a hit (needs pyarrow).
+        """Return an Arrow table with one row an alignment (needs pyarrow).
 
         Parameters
         ----------
@@ -281,11 +281,11 @@ class SearchResults:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self, fields: str | SequenceOf[str] | None = None) -> pandas.DataFrame:
-        """Return a data frame with one row a hit (needs pandas): see `to_arrow`."""
+        """Return a data frame with one row an alignment (needs pandas): see `to_arrow`."""
         import pandas as pd
 
         chosen = self._fields(fields)
-        chunks = [columns(query, chosen) for query in self]
+        chunks = [columns(query.per_alignment(), chosen) for query in self]
         parts = zip(*chunks, strict=True) if chunks else [[] for _ in chosen]
         kinds = {"text": "object", "whole": "int64", "real": "float64"}
         return pd.DataFrame(
@@ -298,7 +298,7 @@ class SearchResults:
         )
 
     def to_polars(self, fields: str | SequenceOf[str] | None = None) -> polars.DataFrame:
-        """Return a polars data frame with one row a hit (needs polars): see `to_arrow`."""
+        """Return a polars data frame, one row an alignment (needs polars): see `to_arrow`."""
         import polars
 
         return polars.DataFrame(self.to_arrow(fields))

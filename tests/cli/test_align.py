@@ -13,6 +13,14 @@ def test_two_sequences_are_aligned(run):
     assert (outcome.code, outcome.out) == (0, "query\ttarget\t42\t1\t10\t3\t11\t3M1I6M\n")
 
 
+def test_several_alignments_of_two_sequences_are_shown(run):
+    """The best one first; all of them with 0."""
+    words = ["align", "MKVLAWGGHE", "MKVLAWPPMKVLAWDDWGGHE", "-f", "6 score qstart sstart"]
+    assert run(*words, "--max-hsps", "2").out == "44\t1\t9\n33\t1\t1\n"
+    assert run(*words, "--max-hsps", "0").out == "44\t1\t9\n33\t1\t1\n1\t10\t2\n"
+    assert run(*words).out == "44\t1\t9\n"
+
+
 def test_all_of_one_file_are_aligned_with_all_of_the_other(run):
     """However bad an alignment is, it is shown; the best of each query first."""
     rows = [line.split("\t")[:3] for line in run("align", "q.fa", "t.fa", *TABLE).out.splitlines()]

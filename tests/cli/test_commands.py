@@ -557,7 +557,7 @@ def test_hits_are_utf_8_in_any_locale(spawn, here):
 
 
 def test_blasts_options_that_ask_for_what_is_done_anyway_are_taken(run):
-    """One hit a target, no masking, adjusted scores; `makedb` takes makeblastdb's too."""
+    """One alignment a target, no masking, adjusted scores; `makedb` takes makeblastdb's too."""
     usual = run("search", "q.fa", "t.fa")
     blast = ["-max_hsps", "1", "-seg", "no", "-comp_based_stats", "2", "-task", "blastp"]
     assert run("search", "-query", "q.fa", "-subject", "t.fa", *blast).out == usual.out
@@ -569,7 +569,12 @@ def test_blasts_options_that_ask_for_what_is_done_anyway_are_taken(run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-max_hsps", "3"], "-max_hsps 3 is not supported: swdual reports one hit per target"),
+        (["-max_hsps", "-1"], "Invalid value for '-max_hsps': -1 is not in the range x>=0"),
+        (["-max_hsps", "two"], "Invalid value for '-max_hsps': 'two' is not a valid whole number"),
+        (
+            ["--max-hsps", "2", "--align", "none", "-f", "6 score"],
+            "--max-hsps needs alignments, but --align none finds none.",
+        ),
         (["-word_size", "3"], "-word_size is not supported: an exact search has no word hits"),
         (["-header"], "No such option -header. Did you mean --header?"),
         (["-max_target_seq", "5"], "No such option -max_target_seq. Did you mean"),

@@ -229,6 +229,7 @@ def test_a_plain_search_is_known_to_be_complete(place, run, here):
         (["-e", "0.01"], "evalue 10.0, not 0.01"),
         (["-k", "3", "--top", "20"], "max-target-seqs 500, not 3; top none, not 20.0"),
         (["--min-identity", "30"], "min-identity 0.0, not 30.0"),
+        (["--max-hsps", "3"], "max-hsps 1, not 3"),
         (["--mask", "seg"], "mask none, not seg:12,2.2,2.5"),
         (["--lcase-masking"], "lcase-masking False, not True"),
         (["--soft-masking"], "soft-masking False, not True"),

@@ -49,12 +49,17 @@ PROTEINS = {
     ],
     "targets": ["--db-hard-mask", "tantan:0.01", "-f", "6 std qseq sseq", "-e", "1e6"],
     "targets, soft": ["--db-soft-mask", "tantan:0.01", "-f", "6 std sseq full_sseq", "-e", "1e6"],
+    "several alignments": ["--max-hsps", "4", "-e", "1e6", "-f", "6 std qcovs cigar"],
+    "several, plain": ["--max-hsps", "0", "--comp-based-stats", "0", "-e", "100", "-f", "0"],
+    "several, fitted": ["--max-hsps", "3", "--stats", "fit", "-e", "100", "-f", "5"],
+    "several, late": ["--max-hsps", "3", "--min-query-cover", "5", "-e", "1e6", *SCORES],
     "top of filtered": ["--top", "40", "--min-identity", "25", "-e", "1e6"],
 }
 
 NUCLEOTIDES = {
     "both": ["--dbtype", "nucl"],
     "minus": ["--strand", "minus"],
+    "several alignments": ["--max-hsps", "4", "-f", "sam"],
     "fit": ["--stats", "fit", "-k", "0"],
     "sam": ["-f", "sam"],
 }

@@ -40,6 +40,7 @@ BLASTN = [*COMMON, *words("sstrand qframe sframe qcovhsp btop")]
 ADJUSTED = words(
     "qseqid sseqid score bitscore evalue nident positive length qstart qend sstart send"
 )
+REPEATED = [*ADJUSTED, "qcovs", "qcovhsp"]
 SSEARCH = words("qseqid sseqid score qstart qend sstart send strand pident length cigar")
 
 PROTEIN_SCORINGS = [
@@ -214,6 +215,21 @@ class Recorder:
             rows += [[mode, *row] for row in tabular(self.run(command, hidden, []))]
         command = [*shown, "-comp_based_stats", "MODE"]
         self.write(name, "blastp", command, [note], ["mode", *ADJUSTED], rows)
+
+    def repeated(self, name: str, queries: Path, targets: Path, note: str) -> None:
+        """Record several alignments a target, with and without composition-based statistics."""
+        shown = [
+            *words("blastp -use_sw_tback -seg no -evalue 10 -max_hsps 5 -max_target_seqs 5000"),
+            *words("-query QUERIES -db TARGETS -outfmt"),
+            "6 " + " ".join(REPEATED),
+        ]
+        hidden = {"QUERIES": queries, "TARGETS": self.blast_database(targets, "prot")}
+        rows = []
+        for mode in "02":
+            command = [*shown, "-comp_based_stats", mode]
+            rows += [[mode, *row] for row in tabular(self.run(command, hidden, []))]
+        command = [*shown, "-comp_based_stats", "MODE"]
+        self.write(name, "blastp", command, [note], ["mode", *REPEATED], rows)
 
     def default(self, name: str, queries: Path, targets: Path, note: str) -> None:
         """Record blastp with no option but the columns."""
@@ -458,6 +474,10 @@ def tables(recorder: Recorder) -> Iterator[tuple[str, Callable[[str], None]]]:
     yield "masked_blastp.tsv.gz", lambda name: recorder.masked(name, *biased, note)
     yield "masked_adjusted.tsv.gz", lambda name: recorder.masked_adjusted(name, *biased, note)
     yield "softly_masked_blastp.tsv.gz", lambda name: recorder.masked(name, *biased, note, True)
+
+    note = "QUERIES is repeated_queries.fasta and TARGETS repeated_targets.fasta, beside this table"
+    repeated = [HERE / "repeated_queries.fasta", HERE / "repeated_targets.fasta"]
+    yield "repeated_blastp.tsv.gz", lambda name: recorder.repeated(name, *repeated, note)
 
     for kind, program, command, values in (
         ("proteins", "segmasker", "-window FIRST -locut SECOND -hicut THIRD -in QUERIES", SEG),
