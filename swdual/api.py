@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
 from swdual.master.search import Search
@@ -166,6 +167,11 @@ def prepare_iteration(
         chosen = replace(options, align=aligns)
         run = _make_search(source, opened, chosen, rules=rules.identity, after=after)
         require_profiles(run.params.scheme)
+        if run.params.translates:
+            raise InputError(
+                "the queries look like nucleotides, but an iterated search compares proteins; "
+                "translate them first, or use `dbtype='prot'` if they are proteins"
+            )
         run.prepare()
         return run
 

@@ -30,7 +30,9 @@ from swdual.lanes.score_widths import (
     score_widths_per_target,
 )
 from swdual.sequences.alphabet import ALIGNMENT
+from swdual.sequences.frames import TranslatedSequence, read_frame
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence as Query
 
 MIN_TILE, MAX_TILE = 32, 512
 """Rows and columns between the lines that are kept."""
@@ -95,12 +97,11 @@ class Tracer:
 
     def __call__(
         self,
-        query: bytes,
+        query: Query,
         targets: Sequence[bytes],
         scores: NDArray[np.int64],
-        strands: NDArray[np.int8],
+        frames: NDArray[np.int8],
         progress: Progress = lambda cells: None,
-        unmasked: bytes | None = None,
         unmasked_targets: Sequence[bytes] | None = None,
         profile: NDArray[np.int32] | None = None,
     ) -> Tracebacks:
@@ -109,16 +110,17 @@ class Tracer:
         Parameters
         ----------
         query, targets
-            Residue codes.
+            The query, and residue codes. Equal letters and positive scores are counted in the
+            letters of the query as written.
         scores
             (targets,) their Smith-Waterman scores; where one is 0 the alignment is empty.
-        strands
-            (targets,) 1, or -1 where it is the query's other strand that has the score.
+        frames
+            (targets,) the frame of the query that has the score.
         progress
             Called with 0 now and then; may raise to stop the work.
-        unmasked, unmasked_targets
-            The residue codes of query and targets in which equal letters and positive scores are
-            counted; by default `query` and `targets`.
+        unmasked_targets
+            The residue codes of targets in which equal letters and positive scores are counted; by
+            default `targets`.
         profile
             (residues, 32) scores of each position of the query, instead of the matrix. Positive
             scores are counted by the matrix, as PSI-BLAST does.
@@ -128,25 +130,27 @@ class Tracer:
         EngineError
             If the best alignment of a target has another score than given.
         """
-        scheme, unmasked = self._scheme, query if unmasked is None else unmasked
+        scheme = self._scheme
         gap_penalties = scheme.gap_open, scheme.gap_extend
         widths = self._score_widths
         if profile is not None:
             widths = score_widths(scheme, register_bytes(), profile)
         parts, indices = [], []
-        for strand in (1, -1):
-            here = _by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
-            if not len(here):
-                continue
+        for frame in np.unique(frames[scores > 0]).tolist():
+            here = _by_length(targets, np.flatnonzero((frames == frame) & (scores > 0)))
             block = unmasked_block = make_block([targets[k] for k in here.tolist()])
             if unmasked_targets is not None:
                 unmasked_block = make_block([unmasked_targets[k] for k in here.tolist()])
-            turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
-            rows = number_rows(turn(query), profile)
-            unmasked_letters = np.frombuffer(turn(unmasked), np.uint8)
+            read = read_frame(query, frame)
+            rows = number_rows(read.codes, profile)
+            unmasked_letters = np.frombuffer(read.unmasked, np.uint8)
             pairs = _Pairs(rows, block, widths, gap_penalties, unmasked_letters, unmasked_block)
             traced = self._trace(pairs, scores[here], progress)
-            parts.append(traced.reverse_strand(len(query)) if strand < 0 else traced)
+            if isinstance(query, TranslatedSequence):
+                traced = traced.place_in_query(frame, len(query))
+            elif frame < 0:
+                traced = traced.reverse_strand(len(query))
+            parts.append(traced)
             indices.append(here)
         return _in_order(parts, indices, len(targets))
 

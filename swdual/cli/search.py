@@ -19,6 +19,7 @@ from swdual.cli._options import (
     Count,
     composition_options,
     evalue_option,
+    gencode_options,
     limit_threads,
     mask_options,
     option,
@@ -56,8 +57,8 @@ GROUPS = {
     "soft_masking db_hard_mask db_soft_mask",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top min_identity min_query_cover min_score min_raw_score",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
-    "dbsize",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
+    "stats comp_based_stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "align adjust adjust_sample planner replan verify backend trace gantt",
 }
@@ -86,6 +87,7 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
 @evalue_option
 @hit_options
 @scheme_options
+@gencode_options
 @statistics_options
 @composition_options
 @option(
@@ -158,6 +160,7 @@ def command(
     inputs = Inputs.take(files, options)
 
     from swdual.api import identify_search, prepare_search
+    from swdual.format import check_translated
     from swdual.hits.search_parameters import ALIGNMENT_FILTERS
     from swdual.io.output import replace_file
     from swdual.options import SearchOptions
@@ -215,6 +218,7 @@ def command(
                 progress=progress, journal=journal, resume=resume, cluster=cluster, **options
             ),
         )
+        check_translated(chosen.name, search.params)
         journal_kept.enter_context(search.keep_journal(resumption.left))
         started = time.perf_counter()
         results = _CountedResults(search.results())
@@ -260,7 +264,7 @@ def _log_summary(
         "%s of %s in %s, %s%s",
         pluralize(results.hits, "hit", "hits") if results.hits else "no hits",
         queries,
-        search.database.describe_sequences(),
+        search.targets.describe_sequences(),
         f"{adjusted.describe()}, " if search.params.adjusts else "",
         duration(timing.seconds),
     )

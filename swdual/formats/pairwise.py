@@ -16,6 +16,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
+from swdual.sequences.frames import frame_length
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import TableStatistics
 from swdual.version import __version__
@@ -68,7 +69,7 @@ def write(
         text.write(_query(result) + _list(result))
         for hit in result.iter_hits():
             text.write(_hit(hit))
-        text.write(_statistics(result.statistics, len(result.query.codes)))
+        text.write(_statistics(result.statistics, frame_length(result.query)))
     text.write(_footer(first))
 
 
@@ -124,7 +125,7 @@ def _evalue(evalue: float) -> str:
 
 def _hit(hit: Hit) -> str:
     alignment = hit.alignment
-    bases = bool(hit.result.targets.alphabet.complements)
+    bases = bool(hit.result.params.scheme.matrix.alphabet.complements)
     score = f"{hit.score}" if hit.bits is None else f"{print_bits(hit.bits)} bits ({hit.score})"
     chance = "" if hit.evalue is None else f",  Expect = {_evalue(hit.evalue)}"
     kind = int(hit.result.adjustments[hit.place]) & ~UNMASKED
@@ -141,6 +142,9 @@ def _hit(hit: Hit) -> str:
     ]
     if bases:
         lines.append(f" Strand=Plus/{'Plus' if alignment.strand > 0 else 'Minus'}")
+    if hit.result.params.translates:
+        frames = [f"{frame:+}" for frame in (hit.query_frame, hit.target_frame) if frame]
+        lines.append(f" Frame = {'/'.join(frames)}")
     if alignment.length:
         lines += ["", str(alignment)]
     return "\n".join(lines) + "\n"

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from swdual.alignment.alignment import Alignment
+from swdual.format import check_translated
 from swdual.formats._header import format_tags, format_target_cigar, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
@@ -38,6 +39,8 @@ def write(
     """Write the hits of all queries: see `Format.write`. The columns are fixed."""
     text = Utf8(stream)
     first, results = peek(results)
+    if first is not None:
+        check_translated("sam", first.params)
     text.write("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
     listed: set[str] = set()
     for title, length in [] if first is None else first.targets.sizes():

@@ -1,7 +1,8 @@
 """BLAST's XML (NCBI_BlastOutput.dtd), its format 5.
 
-The program is called blastp or blastn, because readers tell by that name what the sequences are;
-the version says swdual. A target's identifier is its own, as with ``makeblastdb -parse_seqids``.
+The program is called blastp, blastn and so on, because readers tell by that name what the sequences
+are; the version says swdual. A target's identifier is its own, as with ``makeblastdb
+-parse_seqids``.
 Where that would be no key, because it is missing or a better hit of the query has the same, the
 target's place in the database stands for it and its whole header line follows, as without that
 option. A value that does not exist, such as an E-value without statistics, is NaN. A hit with
@@ -19,6 +20,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.query_result import ORDINAL_PREFIX, QueryResult
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
+from swdual.sequences.frames import frame_length
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.table import TableStatistics
 from swdual.version import __version__
@@ -61,7 +63,7 @@ def _elements(prefix: str, values: dict[str, object], indent: int) -> str:
 
 def _preamble(first: QueryResult) -> str:
     program = {
-        "program": "blastn" if first.targets.alphabet.complements else "blastp",
+        "program": first.params.program,
         "version": f"swdual {__version__}",
         "reference": REFERENCE,
         "db": first.targets.name,
@@ -141,7 +143,7 @@ def _iteration_tail(result: QueryResult) -> str:
 def _statistics(result: QueryResult) -> dict[str, object]:
     statistics = result.statistics
     facts = {} if statistics is None else statistics.facts()
-    length = len(result.query.codes)
+    length = frame_length(result.query)
     tabled = statistics if isinstance(statistics, TableStatistics) else None
     return {
         "db-num": len(result.targets),
@@ -170,8 +172,16 @@ def _hsp(hit: Hit) -> str:
     if not alignment.length:
         return ""
     query, middle, target = alignment.rows
-    frame = int(bool(hit.result.targets.alphabet.complements))
-    places = (alignment.target_start + 1, alignment.target_end)[:: alignment.strand]
+    translates, places = (
+        hit.result.params.translates,
+        (alignment.target_start + 1, alignment.target_end),
+    )
+    frames = (0, 0)
+    if translates:  # places rise, whatever the frame
+        frames = hit.query_frame, hit.target_frame
+    else:
+        bases = int(bool(hit.result.targets.alphabet.complements))
+        frames, places = (bases, bases * alignment.strand), places[:: alignment.strand]
     values: dict[str, object] = {
         "num": 1,
         "bit-score": format_number(hit.bits),
@@ -181,8 +191,8 @@ def _hsp(hit: Hit) -> str:
         "query-to": alignment.query_end,
         "hit-from": places[0],
         "hit-to": places[1],
-        "query-frame": frame,
-        "hit-frame": frame * alignment.strand,
+        "query-frame": frames[0],
+        "hit-frame": frames[1],
         "identity": alignment.identities,
         "positive": alignment.positives,
         "gaps": alignment.gaps,

@@ -6,8 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from swdual.alignment.alignment import Alignment
 from swdual.hits.inclusion import Inclusion
+from swdual.sequences.frames import TranslatedSequence
 from swdual.sequences.sequence import Sequence, first_word
 
 if TYPE_CHECKING:
@@ -67,6 +70,9 @@ class Hit:
         """The target."""
         codes = self.result.target_codes[self.place]
         alphabet, params = self.result.targets.alphabet, self.result.params
+        if params.db_gencode is not None:
+            code = params.db_gencode
+            return TranslatedSequence(self.title, codes, alphabet, genetic_code=code)
         if params.db_mask is None:
             return Sequence(self.title, codes, alphabet)
         soft = params.db_hard_mask == "none"
@@ -105,7 +111,18 @@ class Hit:
     @property
     def strand(self) -> int:
         """1, or -1 if the query hits with its other strand."""
-        return int(self.result.strands[self.place])
+        ours, theirs = self.result.frames[self.place], self.result.target_frames[self.place]
+        return int(np.sign(ours) * np.sign(theirs))
+
+    @property
+    def query_frame(self) -> int:
+        """The frame of the query, as BLAST tells it: 0 of a protein beside translated targets."""
+        return int(self.result.shown_frames[0][self.place])
+
+    @property
+    def target_frame(self) -> int:
+        """The frame of the target, as BLAST tells it: 0 of a protein beside a translated query."""
+        return int(self.result.shown_frames[1][self.place])
 
     @property
     def alignment(self) -> Alignment:
@@ -115,7 +132,7 @@ class Hit:
             self.target,
             self.result.params.scheme,
             self.score,
-            self.strand,
+            (self.query_frame, self.target_frame),
             self.result.tracebacks,
             self.place,
         )

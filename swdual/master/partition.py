@@ -54,15 +54,15 @@ class PartitionInput:
     Parameters
     ----------
     lengths
-        Residues of each query.
+        Residues of each query; of the longest frame, if it has several.
     database
         The targets.
     kinds, rates
         Of each worker or node: "cpu" or "gpu", and what tasks cost it.
     planner
         Name of the planner.
-    strand_count
-        Strands to compare.
+    frame_count
+        Frames of each query that are compared.
     """
 
     lengths: Sequence[int]
@@ -70,7 +70,7 @@ class PartitionInput:
     kinds: Sequence[str]
     rates: Sequence[CostModel]
     planner: str
-    strand_count: int = 1
+    frame_count: int = 1
 
     @property
     def width(self) -> int:
@@ -221,7 +221,7 @@ def _plan_ranges(
     given: PartitionInput, ranges: list[Range], done: Collection[TaskId] = ()
 ) -> Partition:
     """Return the partition into every query against each of these ranges, without what is done."""
-    lengths, kinds, strand_count = given.lengths, given.kinds, given.strand_count
+    lengths, kinds, frame_count = given.lengths, given.kinds, given.frame_count
     task_ids = [task_id for task_id in list_task_ids(lengths, ranges) if task_id not in done]
     queries, range_numbers = (
         np.array(column, np.int64).reshape(-1) for column in _columns(task_ids)
@@ -229,7 +229,7 @@ def _plan_ranges(
     residues = np.array([each.residues for each in ranges])
     query_lengths = np.asarray(lengths, np.int64)[queries]
     distinct = {id(each): each for each in given.rates}
-    share = min(1.0, len(distinct) / max(1, len(lengths) * strand_count))
+    share = min(1.0, len(distinct) / max(1, len(lengths) * frame_count))
     unlike, which = np.unique(query_lengths, return_inverse=True)
     rows, overheads = {}, {}
     for key, model in distinct.items():
@@ -239,11 +239,11 @@ def _plan_ranges(
         here = interpolate_columns(unlike, np.array(columns).reshape(-1, len(KNOTS)))[
             which, range_numbers
         ]
-        overheads[key] = strand_count * model.overhead(residues[range_numbers], share)
-        rows[key] = overheads[key] + strand_count * model.cells_time(query_lengths, here)
+        overheads[key] = frame_count * model.overhead(residues[range_numbers], share)
+        rows[key] = overheads[key] + frame_count * model.cells_time(query_lengths, here)
     seconds = np.array([rows[id(each)] for each in given.rates])
     overhead = np.array([overheads[id(each)] for each in given.rates])
-    cells = query_lengths * residues[range_numbers] * strand_count
+    cells = query_lengths * residues[range_numbers] * frame_count
     if len(kinds) == 1 and given.planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
         return Partition(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)
