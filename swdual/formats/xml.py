@@ -172,16 +172,12 @@ def _hsp(hit: Hit) -> str:
     if not alignment.length:
         return ""
     query, middle, target = alignment.rows
-    translates, places = (
-        hit.result.params.translates,
-        (alignment.target_start + 1, alignment.target_end),
-    )
-    frames = (0, 0)
-    if translates:  # places rise, whatever the frame
-        frames = hit.query_frame, hit.target_frame
-    else:
+    places = alignment.target_start + 1, alignment.target_end
+    frames = hit.query_frame, hit.target_frame
+    if not hit.result.params.translates:  # else places rise, whatever the frame
         bases = int(bool(hit.result.targets.alphabet.complements))
-        frames, places = (bases, bases * alignment.strand), places[:: alignment.strand]
+        frames = bases, bases * alignment.strand
+        places = places if alignment.strand > 0 else places[::-1]
     values: dict[str, object] = {
         "num": 1,
         "bit-score": format_number(hit.bits),

@@ -141,6 +141,8 @@ def translate_query(
 ) -> TranslatedSequence:
     """Return a query with the proteins of its frames, and their masked letters.
 
+    Shorter frames come first: of equal scores they have the smaller E-value, and win.
+
     Parameters
     ----------
     query
@@ -160,9 +162,11 @@ def translate_query(
             f"query {query.id!r} has {len(query.codes)} bases, fewer than a codon; leave it out"
         )
     reads = ((frame, _read_frame(query, genetic_code, frame, mask)) for frame in frames)
-    found = tuple((frame, read) for frame, read in reads if len(read))
+    found = sorted(
+        ((frame, read) for frame, read in reads if len(read)), key=lambda pair: len(pair[1])
+    )
     return TranslatedSequence(
-        query.title, query.codes, NUCLEOTIDE, genetic_code=genetic_code, frames=found
+        query.title, query.codes, NUCLEOTIDE, genetic_code=genetic_code, frames=tuple(found)
     )
 
 
