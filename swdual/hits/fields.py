@@ -224,13 +224,12 @@ FIELDS: dict[str, Field] = {
     ),
     "qframe": Field(
         "whole",
-        "frame of the query: 1, 2, 3, -1, -2 or -3 if it is translated, else 1, or 0 beside "
-        "translated targets",
+        "frame of the query",
         lambda result: result.shown_frames[0],
     ),
     "sframe": Field(
         "whole",
-        "frame of the target: likewise, or -1 on the other strand of nucleotides",
+        "frame of the target; -1 on the other strand",
         lambda result: result.shown_frames[1],
     ),
     "frames": Field(
