@@ -28,11 +28,12 @@ CODONS = [a + b + c for a in "TCAG" for b in "TCAG" for c in "TCAG"]
 COMPLEMENT = str.maketrans("ACGTRYN", "TGCAYRN")
 GENES, IN_CODE_4 = 30, 6
 
-COLUMNS = (
-    "qseqid sseqid score bitscore evalue qframe sframe qstart qend sstart send length nident "
-    "positive gaps qlen slen qcovs"
-).split()
-COMMON = "-comp_based_stats 0 -max_hsps 1 -max_target_seqs 500".split()
+COLUMNS = [
+    *("qseqid", "sseqid", "score", "bitscore", "evalue", "qframe", "sframe"),
+    *("qstart", "qend", "sstart", "send", "length", "nident", "positive", "gaps"),
+    *("qlen", "slen", "qcovs"),
+]
+COMMON = ["-comp_based_stats", "0", "-max_hsps", "1", "-max_target_seqs", "500"]
 CASES = {
     "blastx": ["blastx", "-word_size", "2", *COMMON, "-seg", "no", "-sum_stats", "false"],
     "blastx-seg": ["blastx", "-word_size", "2", *COMMON, "-seg", "yes", "-sum_stats", "false"],
@@ -87,7 +88,7 @@ def make_genes() -> str:
     lines = []
     for number in range(GENES + IN_CODE_4):
         code = STANDARD if number < GENES else MOLD
-        name, protein = rng.choice(proteins)
+        _, protein = rng.choice(proteins)
         lines.append(f">gene{number}\n{make_gene(rng, protein, code)}\n")
     return "".join(lines)
 
@@ -102,7 +103,9 @@ def main() -> None:
     """Write the genes and the table."""
     genes = make_genes()
     write(HERE / "translated_genes.fasta.gz", genes)
-    lines = [subprocess.run(["blastx", "-version"], capture_output=True, text=True).stdout]
+    lines = [
+        subprocess.run(["blastx", "-version"], check=True, capture_output=True, text=True).stdout
+    ]
     lines = [f"# {lines[0].splitlines()[0]}"]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
