@@ -111,6 +111,8 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
     names = f"# Fields: {', '.join(NAMES[field] for field in fields)}\n" if len(result) else ""
     composition = result.params.composition
     method = f"# Composition-based statistics: {composition}\n" if composition else ""
+    translated = result.params.translation
+    method += f"# Translation: {translated}\n" if translated else ""
     iteration = f"# Iteration: {result.round}\n" if result.round else ""
     return (
         f"# {program} swdual-{__version__}\n"

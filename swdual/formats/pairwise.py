@@ -199,11 +199,13 @@ def _numbers(values: Iterable[str | int | float]) -> str:
 def _footer(first: QueryResult) -> str:
     targets, scheme, composition = first.targets, first.params.scheme, first.params.composition
     method = f"Composition-based statistics: {composition}\n" if composition else ""
+    translated = first.params.translation
+    translation = f"Translation: {translated}\n" if translated else ""
     return (
         f"\n\n  Database: {sanitize(targets.name)}\n"
         f"  Number of letters in database: {targets.residues:,}\n"
         f"  Number of sequences in database:  {len(targets):,}\n\n\n\n"
         f"Matrix: {sanitize(scheme.matrix.name)}\n"
         f"Gap Penalties: Existence: {scheme.gap_open}, Extension: {scheme.gap_extend}\n"
-        f"{method}"
+        f"{method}{translation}"
     )

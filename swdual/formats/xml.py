@@ -2,12 +2,11 @@
 
 The program is called blastp, blastn and so on, because readers tell by that name what the sequences
 are; the version says swdual. A target's identifier is its own, as with ``makeblastdb
--parse_seqids``.
-Where that would be no key, because it is missing or a better hit of the query has the same, the
-target's place in the database stands for it and its whole header line follows, as without that
-option. A value that does not exist, such as an E-value without statistics, is NaN. A hit with
-score 0 has no alignment, and so no Hsp. The DTD has no element for composition-based statistics; a
-comment tells of them.
+-parse_seqids``. Where that would be no key, because it is missing or a better hit of the query has
+the same, the target's place in the database stands for it and its whole header line follows, as
+without that option. A value that does not exist, such as an E-value without statistics, is NaN. A
+hit with score 0 has no alignment, and so no Hsp. The DTD has no element for composition-based
+statistics and translation; comments tell of them.
 """
 
 from __future__ import annotations
@@ -71,6 +70,8 @@ def _preamble(first: QueryResult) -> str:
     }
     composition = first.params.composition
     method = f"      <!-- composition-based statistics: {composition} -->\n" if composition else ""
+    translated = first.params.translation
+    method += f"      <!-- translation: {translated} -->\n" if translated else ""
     return (
         '<?xml version="1.0"?>\n'
         '<!DOCTYPE BlastOutput PUBLIC "-//NCBI//NCBI BlastOutput/EN" '

@@ -148,6 +148,17 @@ class SearchParameters:
         return f"mode {self.comp_based_stats}, {adjusted} adjusted"
 
     @property
+    def translation(self) -> str:
+        """What is translated, as the headers of outputs say it; else "".
+
+        >>> SearchParameters(scheme=None, query_gencode=11).translation
+        'queries by genetic code 11; E-values without sum statistics'
+        """
+        codes = {"queries": self.query_gencode, "targets": self.db_gencode}
+        parts = [f"{side} by genetic code {n}" for side, n in codes.items() if n is not None]
+        return f"{', '.join(parts)}; E-values without sum statistics" if parts else ""
+
+    @property
     def db_mask(self) -> str | None:
         """The mask of targets, hard or soft, or None."""
         mask = self.db_soft_mask if self.db_hard_mask == "none" else self.db_hard_mask
