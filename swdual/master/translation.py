@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from itertools import islice
@@ -23,6 +24,8 @@ from swdual.sequences.records import as_sequences, is_record
 from swdual.sequences.scoring import find_task
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.translation import CODON, translate
+
+logger = logging.getLogger("swdual")
 
 SAMPLED_RECORDS = 100
 """Records in memory whose letters tell their type."""
@@ -91,6 +94,12 @@ def choose_translation(
             f"`db_gencode={db_gencode}` translates the database, but {database.name} {kind}; leave "
             "it out" + (", or use `task='tblastn'` or `task='tblastx'`" if bases else "")
         )
+    if task is None and queries:
+        logger.info(
+            "the queries look like nucleotides and are translated; for proteins use `dbtype='prot'`"
+        )
+    if task is None and targets:
+        logger.info("the queries look like proteins, so the database is translated")
     return Translation(
         (query_gencode or STANDARD) if queries else None,
         (db_gencode or STANDARD) if targets else None,
