@@ -20,6 +20,7 @@ from swdual.formats._header import format_tags, format_target_cigar, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
+from swdual.sequences.frames import read_frame
 from swdual.sequences.sequence import first_word
 from swdual.version import __version__
 
@@ -65,9 +66,7 @@ def write(
 
 
 def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
-    codes = hit.query.unmasked
-    if alignment.strand < 0:
-        codes = hit.result.targets.alphabet.reverse_complement(codes)
+    codes = read_frame(hit.query, alignment.strand).unmasked
     values = [
         name,
         str(secondary | (REVERSE if alignment.strand < 0 else 0)),
