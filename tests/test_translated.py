@@ -11,6 +11,7 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from swdual.api import search
+from swdual.format import print_evalue
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.frames import TranslatedSequence, read_part
 
@@ -98,3 +99,24 @@ def test_rows_are_blasts(case, tmp_path):
             assert is_optimal(row, hit)
     assert equal >= 0.9 * len(rows)
     assert same_places >= 0.9 * equal
+
+
+def test_sum_statistics_divide_the_evalue_of_a_single_alignment():
+    """By 0.9, in blastx's default; E-values of several alignments of a target are joined there."""
+    rows = {}
+    for row in read_rows()["blastx-sum"]:
+        rows.setdefault((row["qseqid"], row["sseqid"]), []).append(row)
+    hits = {
+        (hit.query.id, hit.id): hit
+        for result in search(*queries_of("blastx"), max_target_seqs=0, align=False)
+        for hit in result
+    }
+    compared = 0
+    for pair, (row, *others) in rows.items():
+        hit = hits.get(pair)
+        if hit is None or others or hit.score != int(row["score"]):
+            continue
+        if hit.query_frame == int(row["qframe"]):
+            compared += 1
+            assert print_evalue(hit.evalue / 0.9) == row["evalue"]
+    assert compared > 300

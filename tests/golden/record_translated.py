@@ -37,6 +37,10 @@ COMMON = ["-comp_based_stats", "0", "-max_hsps", "1", "-max_target_seqs", "500"]
 CASES = {
     "blastx": ["blastx", "-word_size", "2", *COMMON, "-seg", "no", "-sum_stats", "false"],
     "blastx-seg": ["blastx", "-word_size", "2", *COMMON, "-seg", "yes", "-sum_stats", "false"],
+    "blastx-sum": [
+        *("blastx", "-word_size", "2", "-comp_based_stats", "0", "-max_target_seqs", "500"),
+        *("-seg", "no"),
+    ],
     "blastx-4": [
         *("blastx", "-word_size", "2", *COMMON, "-seg", "no", "-sum_stats", "false"),
         *("-query_gencode", "4", "-strand", "minus"),
