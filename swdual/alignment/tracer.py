@@ -136,7 +136,7 @@ class Tracer:
         if profile is not None:
             widths = score_widths(scheme, register_bytes(), profile)
         parts, indices = [], []
-        for frame in np.unique(frames[scores > 0]).tolist():
+        for frame in sorted(set(frames[scores > 0].tolist())):
             here = _by_length(targets, np.flatnonzero((frames == frame) & (scores > 0)))
             block = unmasked_block = make_block([targets[k] for k in here.tolist()])
             if unmasked_targets is not None:

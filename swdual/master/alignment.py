@@ -175,7 +175,7 @@ def _score_again(
     profile = find_scores(query)
     widths = score_widths(scheme, register_bytes(), profile)
     scores = np.zeros(len(targets), np.int64)
-    for frame in np.unique(frames).tolist():
+    for frame in sorted(set(frames.tolist())):
         here = np.flatnonzero(frames == frame)
         chosen = [targets[k] for k in here.tolist()]
         rows = number_rows(read_frame(query, frame).codes, profile)

@@ -87,7 +87,7 @@ class TableStatistics:
             raw = raw - raw % 2 if p.even_scores else raw
             log_space = np.empty(raw.shape)
             lengths = np.broadcast_to(query_length, raw.shape)
-            for length in np.unique(lengths).tolist():
+            for length in sorted(set(lengths.tolist())):
                 log_space[lengths == length] = math.log(self.search_space(length))
         return Evaluation(bits, log_space + (log_k - p.lambda_ * raw))
 
