@@ -27,7 +27,7 @@ from swdual.backends import simd
 from swdual.sequences import matrices, synthesis
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences
-from swdual.sequences.sequence import batch_of
+from swdual.sequences.sequence import Sequence, batch_of
 
 OUTPUTS = {
     "swdual, 12 columns": ["-f", "6 std"],
@@ -95,7 +95,7 @@ def _pairs(count: int) -> Callable[[], float]:
 
     def measure() -> float:
         started = time.perf_counter()
-        tracer(query.tobytes(), codes, found.astype(np.int64), strands)
+        tracer(Sequence("query", query.tobytes()), codes, found.astype(np.int64), strands)
         return count / (time.perf_counter() - started)
 
     measure()

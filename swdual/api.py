@@ -297,6 +297,11 @@ def prepare_iteration(
         chosen = replace(options, align=aligns)
         run = _make_search(source, opened, chosen, rules=rules.identity, after=after)
         require_profiles(run.params.scheme)
+        if run.params.translates:
+            raise InputError(
+                "the queries look like nucleotides, but an iterated search compares proteins; "
+                "translate them first, or use `dbtype='prot'` if they are proteins"
+            )
         run.prepare()
         return run
 

@@ -20,6 +20,7 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, Kind, columns, needs_alignment, parse_fields
 from swdual.hits.query_result import QueryResult
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.output import Output
 from swdual.io.text import sanitize
 
@@ -27,6 +28,9 @@ Column = Sequence[Any] | NDArray[Any]
 
 NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv", "17": "sam"}
 """BLAST's numbers of the formats."""
+
+UNTRANSLATED = ("sam", "paf")
+"""Formats whose operations run along both sequences as given."""
 
 NOTHING = "NA"
 """What a table of text shows where there is no value."""
@@ -119,6 +123,28 @@ class ChosenFormat(NamedTuple):
     def needs_alignment(self) -> bool:
         """Whether alignments must be known."""
         return not self.fields or needs_alignment(self.fields)
+
+
+def check_translated(name: str, params: SearchParameters) -> None:
+    """Check that a format holds the alignments of a search.
+
+    Parameters
+    ----------
+    name
+        The name of the format.
+    params
+        What was searched.
+
+    Raises
+    ------
+    InputError
+        If it has no place for proteins of translated nucleotides.
+    """
+    if name in UNTRANSLATED and params.translates:
+        raise InputError(
+            f"{name} has no place for alignments of translated sequences ({params.program}); write "
+            "a table with the fields cigar, qframe and sframe, or another format"
+        )
 
 
 def is_format(name: str) -> bool:

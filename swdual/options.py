@@ -23,6 +23,7 @@ from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences import matrices
+from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.parameters import default_stats
@@ -94,6 +95,8 @@ class SearchKeywords(TypedDict, total=False):
     adjust: str
     dbsize: int | None
     strand: str | None
+    query_gencode: int | None
+    db_gencode: int | None
     mask: str
     lcase_masking: bool
     soft_masking: bool
@@ -125,7 +128,9 @@ class SearchOptions:
     ----------
     task
         BLAST's default scores: "blastp", "blastp-short" (PAM30, 9 and 1), "blastn" (2, -3, 5 and
-        2) or "blastn-short" (1, -3, 5 and 2); what is given otherwise replaces them.
+        2) or "blastn-short" (1, -3, 5 and 2); what is given otherwise replaces them. "blastx"
+        translates the queries, "tblastn" the database, "tblastx" both. By default the types of
+        queries and database decide: "blastp", "blastn", "blastx" or "tblastn".
     matrix
         "BLOSUM62" or another built-in one (`swdual.sequences.matrices.names`), a matrix file, or a
         `SubstitutionMatrix`; nucleotides are scored by `reward` and `penalty` unless a matrix is
@@ -162,9 +167,9 @@ class SearchOptions:
         Composition-based statistics of proteins, as BLAST's option of this name: 0 is none, 1
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
         always adjusts it. Low-complexity regions of targets are masked. By default 2, as BLAST's;
-        0 for nucleotides, for other `stats` than "table", for matrices that are not NCBI's, and if
-        targets are masked. Profiles have 1 where this says 2 or 3, and 0 by default if they have no
-        frequencies.
+        0 for nucleotides, for translated searches, for other `stats` than "table", for matrices
+        that are not NCBI's, and if targets are masked. Profiles have 1 where this says 2 or 3, and
+        0 by default if they have no frequencies.
     adjust
         With composition-based statistics, the targets whose scores are adjusted: "candidates", or
         "all", which takes far longer.
@@ -172,7 +177,11 @@ class SearchOptions:
         Residues to compute E-values with, instead of the database's own.
     strand
         "both", "plus" or "minus": which strand of a nucleotide query is compared. Of both, the
-        better is kept for each target, plus where they are equal.
+        better is kept for each target, plus where they are equal. Each strand of a query that is
+        translated has three frames, of which likewise the best is kept.
+    query_gencode, db_gencode
+        NCBI's numbers of the genetic codes by which queries and database are translated; by
+        default 1, the standard code.
     mask
         What finds regions of low complexity or repeats in the queries: "seg" (proteins), "dust"
         (nucleotides) or "tantan", alone or with numbers, as in "seg:12,2.2,2.5"; or "none".
@@ -257,6 +266,8 @@ class SearchOptions:
     adjust: str = "candidates"
     dbsize: int | None = None
     strand: str | None = None
+    query_gencode: int | None = None
+    db_gencode: int | None = None
     mask: str = "none"
     lcase_masking: bool = False
     soft_masking: bool = False
@@ -293,6 +304,9 @@ class SearchOptions:
             raise InputError(
                 f"`stats` is {self.stats!r}, but it must be {', '.join(STATS[:2])} or none"
             )
+        for name in ("query_gencode", "db_gencode"):
+            if getattr(self, name) is not None:
+                check_genetic_code(getattr(self, name), name)
         self._check_composition()
         if not isinstance(self.mask, str):
             raise InputError(
@@ -350,7 +364,11 @@ class SearchOptions:
         return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
 
     def parameters(
-        self, scheme: ScoringScheme, strand: str, profiles: Sequence[PositionScores] = ()
+        self,
+        scheme: ScoringScheme,
+        strand: str,
+        profiles: Sequence[PositionScores] = (),
+        gencodes: tuple[int | None, int | None] = (None, None),
     ) -> SearchParameters:
         """Return what decides about hits, with the defaults that follow from other options.
 
@@ -365,6 +383,8 @@ class SearchOptions:
         profiles
             The queries, if they are profiles. Modes 2 and 3 of composition-based statistics become
             mode 1 for them, as in PSI-BLAST; without frequencies there is no default but 0.
+        gencodes
+            The genetic codes by which queries and targets are translated; None where they are not.
         """
         max_target_seqs, evalue = self.max_target_seqs, self.evalue
         if max_target_seqs is None:
@@ -377,12 +397,15 @@ class SearchOptions:
             masked = (self.db_hard_mask, self.db_soft_mask) != ("none", "none")
             known = all(profile.frequencies is not None for profile in profiles)
             adjusts = stats == "table" and known and not masked and is_adjustable(scheme)
+            adjusts = adjusts and gencodes == (None, None)
             mode = COMPOSITION_MODE if adjusts else 0
         if profiles:
             mode = min(mode, PROFILE_COMPOSITION_MODE)
         own: dict[str, Any] = {
             "scheme": scheme,
             "strand": strand,
+            "query_gencode": gencodes[0],
+            "db_gencode": gencodes[1],
             "profile": bool(profiles),
             "all_pairs": False,
             "stats": stats,

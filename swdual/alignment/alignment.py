@@ -21,8 +21,10 @@ from swdual.alignment.tracebacks import (
 )
 from swdual.io import notebook
 from swdual.io.text import pluralize
+from swdual.sequences.frames import TranslatedSequence, find_residues, read_frame, read_part
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description
+from swdual.sequences.translation import CODON
 
 if TYPE_CHECKING:
     import Bio.Align
@@ -66,11 +68,12 @@ class Alignment:
         Raw score.
     query_start, query_end, target_start, target_end
         The aligned parts, 0-based and half-open, on the sequences as given.
-    strand
-        1, or -1 if the query aligns with the target's other strand: the target's part is then read
-        backwards, complemented.
+    query_frame, target_frame
+        Which frames are aligned, as BLAST tells it. Proteins have frame 1, and 0 beside nucleotides
+        that are translated. Nucleotides that are not have frame 1; the target has -1 if the query
+        aligns with its other strand, which is then read backwards, complemented.
     length
-        Columns of the alignment.
+        Columns of the alignment. These, and what follows, count residues, not the bases of codons.
     identities, positives
         Columns of equal letters, and columns of equal letters or a positive score.
     gap_openings, gaps
@@ -89,7 +92,8 @@ class Alignment:
     query_end: int
     target_start: int
     target_end: int
-    strand: int
+    query_frame: int
+    target_frame: int
     length: int
     identities: int
     positives: int
@@ -106,7 +110,7 @@ class Alignment:
         target: Sequence,
         scheme: ScoringScheme,
         score: int,
-        strand: int,
+        frames: tuple[int, int],
         tracebacks: Tracebacks,
         k: int,
     ) -> Alignment:
@@ -120,15 +124,26 @@ class Alignment:
             Substitution matrix and gap penalties.
         score
             Raw score of this alignment.
-        strand
-            1, or -1 for the query's other strand.
+        frames
+            `query_frame` and `target_frame`.
         tracebacks, k
             The alignments of the query as columns, and which of them.
         """
         columns = dict(zip(COLUMNS, tracebacks.numbers[:, k].tolist(), strict=True))
         numbers = {name: columns[column] for name, column in _NUMBERS.items()}
         runs = tuple(tracebacks.runs_of(k).tolist())
-        return cls(query, target, scheme, score, strand=strand, runs=runs, **numbers)
+        places = dict(zip(("query_frame", "target_frame"), frames, strict=True))
+        return cls(query, target, scheme, score, runs=runs, **places, **numbers)
+
+    @property
+    def strand(self) -> int:
+        """1, or -1 if the query aligns with the target's other strand."""
+        return 1 if (self.query_frame or 1) * (self.target_frame or 1) > 0 else -1
+
+    @property
+    def translates(self) -> bool:
+        """Whether query or target are nucleotides that are translated."""
+        return any(isinstance(each, TranslatedSequence) for each in (self.query, self.target))
 
     @property
     def operations(self) -> list[tuple[str, int]]:
@@ -150,16 +165,14 @@ class Alignment:
         """
         alphabet = self.scheme.matrix.alphabet
         bases = bool(alphabet.complements)
-        part = slice(self.query_start, self.query_end)
-        query, query_letters = self.query.unmasked[part], self.query.letters[part]
-        part = slice(self.target_start, self.target_end)
-        target, target_letters = self.target.unmasked[part], self.target.letters[part]
-        if self.strand < 0:
-            target = alphabet.reverse_complement(target)
-            cased = alphabet.cased
-            target_letters = cased.decode(cased.reverse_complement(cased.encode(target_letters)))
+        query, query_letters = read_part(
+            self.query, self.query_start, self.query_end, self.query_frame
+        )
+        target, target_letters = read_part(
+            self.target, self.target_start, self.target_end, self.target_frame
+        )
         positive_pairs = find_positives(self.scheme.matrix)
-        if self.strand < 0:  # scored as the other strand of both
+        if bases and self.strand < 0:  # scored as the other strand of both
             other = list(alphabet.reverse_complement(bytes(range(len(alphabet.letters))))[::-1])
             positive_pairs = positive_pairs[np.ix_(other, other)]
         tops, middles, bottoms = [], [], []
@@ -236,18 +249,21 @@ class Alignment:
         """Return the rows cut into lines.
 
         Each comes with BLAST's coordinates, from 1: first and last query residue around it, then
-        the three rows, then first and last target residue, falling on the other strand. A line
-        without residues of a sequence shows the one before it.
+        the three rows, then first and last target residue, falling on the other strand. A residue
+        of a translated sequence takes three. A line without residues of a sequence shows the one
+        before it.
         """
         query, middle, target = self.rows
-        i, step = self.query_start, self.strand
+        turn, step = _step(self.query, self.query_frame), _step(self.target, self.target_frame)
+        i = self.query_start if turn > 0 else self.query_end + 1
         j = self.target_start if step > 0 else self.target_end + 1
         for start in range(0, len(query), width):
             cut = slice(start, start + width)
             here = len(query[cut]) - query[cut].count("-")
             there = len(target[cut]) - target[cut].count("-")
-            first_i, first_j = i + (here > 0), j + step * (there > 0)
-            i += here
+            first_i = i + (here > 0) * (1 if turn > 0 else -1)
+            first_j = j + (there > 0) * (1 if step > 0 else -1)
+            i += turn * here
             j += step * there
             yield first_i, i, query[cut], middle[cut], target[cut], first_j, j
 
@@ -283,6 +299,10 @@ class Alignment:
             facts["target covered"] = f"{100 * self.target_coverage:.0f} %"
         if self.scheme.matrix.alphabet.complements:
             facts["strand"] = "plus" if self.strand > 0 else "minus"
+        if self.query_frame and self.translates:
+            facts["query frame"] = f"{self.query_frame:+}"
+        if self.target_frame and self.translates:
+            facts["target frame"] = f"{self.target_frame:+}"
         return facts
 
     def _repr_html_(self) -> str:
@@ -339,30 +359,43 @@ class Alignment:
         legend = (notebook.shade(f" {name} ", _SHADES[kind]) for kind, name in _KINDS.items())
         return notebook.columns([*text, notebook.join(legend, " ")])
 
+    def _read_translated(
+        self, sequence: Sequence, start: int, end: int, frame: int
+    ) -> tuple[Sequence, int, int]:
+        """Return a sequence, or its frame if it is translated, and where its aligned part is."""
+        if not isinstance(sequence, TranslatedSequence):
+            return sequence, start, end
+        return read_frame(sequence, frame), *find_residues(start, end, frame, len(sequence))
+
     def to_biopython(self) -> Bio.Align.Alignment:
         """Return a Biopython alignment: the target first, coordinates 0-based (needs Biopython).
 
-        On the other strand the query's coordinates fall, as is Biopython's custom. `score` is set,
-        and `annotations` holds what was counted.
+        On the other strand the query's coordinates fall, as is Biopython's custom. Of nucleotides
+        that are translated, the protein of the frame is given. `score` is set, and `annotations`
+        holds what was counted.
         """
         from Bio.Align import Alignment as BioAlignment
         from Bio.Seq import Seq
         from Bio.SeqRecord import SeqRecord
 
-        target, query = (
-            SeqRecord(Seq(x.letters), id=x.id, description=x.title)
-            for x in (self.target, self.query)
+        (target, target_start, target_end), (query, query_start, _) = (
+            self._read_translated(*each)
+            for each in (
+                (self.target, self.target_start, self.target_end, self.target_frame),
+                (self.query, self.query_start, self.query_end, self.query_frame),
+            )
         )
+        records = [SeqRecord(Seq(x.letters), id=x.id, description=x.title) for x in (target, query)]
         path = [(0, 0)]
         for letter, count in self.operations:
             i, j = path[-1]
             path.append((i + count * (letter != "D"), j + count * (letter != "I")))
         i, j = np.array(path).T
-        if self.strand > 0:
-            coordinates = np.array([self.target_start + j, self.query_start + i])
+        if self.strand > 0 or self.translates:
+            coordinates = np.array([target_start + j, query_start + i])
         else:
-            coordinates = np.array([self.target_end - j, self.query_start + i])[:, ::-1]
-        alignment = BioAlignment([target, query], coordinates)
+            coordinates = np.array([target_end - j, query_start + i])[:, ::-1]
+        alignment = BioAlignment(records, coordinates)
         alignment.score = self.score
         alignment.annotations = {
             "identities": self.identities,
@@ -371,6 +404,12 @@ class Alignment:
             "gap_openings": self.gap_openings,
         }
         return alignment
+
+
+def _step(sequence: Sequence, frame: int) -> int:
+    """Return how many places further a residue of a frame is than the one before."""
+    step = CODON if isinstance(sequence, TranslatedSequence) else 1
+    return -step if frame < 0 else step
 
 
 def _colour_row(row: str, kinds: list[str]) -> notebook.Markup:

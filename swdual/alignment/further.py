@@ -29,8 +29,8 @@ class FurtherAlignments(NamedTuple):
     ----------
     hit_indices
         (alignments,) the index of the hit, ascending.
-    strands
-        (alignments,) 1, or -1 if the query aligns with its other strand.
+    frames
+        (alignments,) the frame of the query: 1, or -1 if it aligns with its other strand.
     scores
         (alignments,) raw scores.
     bits, log_evalues
@@ -41,7 +41,7 @@ class FurtherAlignments(NamedTuple):
     """
 
     hit_indices: NDArray[np.int64]
-    strands: NDArray[np.int8]
+    frames: NDArray[np.int8]
     scores: NDArray[np.int64]
     bits: NDArray[np.float64]
     log_evalues: NDArray[np.float64]
@@ -65,7 +65,7 @@ class FurtherAlignments(NamedTuple):
         ]
         whole = cls(
             np.concatenate([part.hit_indices for part in every]),
-            np.concatenate([part.strands for part in every]),
+            np.concatenate([part.frames for part in every]),
             np.concatenate([part.scores for part in every]),
             np.concatenate([part.bits for part in every]),
             np.concatenate([part.log_evalues for part in every]),
@@ -83,7 +83,7 @@ class FurtherAlignments(NamedTuple):
         """Return some of the alignments, given by their indices, such that hits ascend."""
         return type(self)(
             self.hit_indices[chosen],
-            self.strands[chosen],
+            self.frames[chosen],
             self.scores[chosen],
             self.bits[chosen],
             self.log_evalues[chosen],
@@ -211,7 +211,7 @@ def find_further(
     query_length: int,
     target_lengths: NDArray[np.int64],
     scores: NDArray[np.int64],
-    strands: NDArray[np.int8],
+    frames: NDArray[np.int8],
     first: Tracebacks,
     min_scores: NDArray[np.int64],
     max_count: int,
@@ -228,7 +228,7 @@ def find_further(
         Finds alignments, and returns the pairs that it aligns.
     query_length, target_lengths
         Residues.
-    scores, strands, first
+    scores, frames, first
         The best alignments. Scores are in the units of the pairs.
     min_scores
         (hits,) the smallest score of a further alignment, at least 1.
@@ -251,7 +251,7 @@ def find_further(
         )
 
     search = _Search(tracer, make_pairs, target_lengths, query_length, min_scores, progress)
-    lists = search.find(scores, strands, first, both, keeps, max_count)
+    lists = search.find(scores, frames, first, both, keeps, max_count)
     found = [each for some in lists for each in some]
     unknown = np.full(len(found), np.nan)
     numbers = np.empty((len(COLUMNS), len(found)), np.int64)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.sequences.frames import find_places
 from swdual.sequences.matrices import SubstitutionMatrix
 
 PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
@@ -99,6 +100,34 @@ class Tracebacks(NamedTuple):
         shifts = np.repeat(self.run_starts[indices] - starts[:-1], counts)
         runs = self.runs[np.arange(len(shifts)) + shifts]
         return type(self)(self.numbers[:, indices], starts, runs)
+
+    def place_in_query(self, frame: int, bases: int) -> Tracebacks:
+        """Return the same alignments with their places in the nucleotides of a translated query.
+
+        Parameters
+        ----------
+        frame, bases
+            The frame of the query, and the length of the query.
+        """
+        numbers = self.numbers.copy()
+        starts, ends = self.numbers[:2]
+        numbers[:2] = find_places(starts, ends, frame, bases)
+        return self._replace(numbers=numbers)
+
+    def place_in_targets(self, frames: NDArray[np.int8], bases: NDArray[np.int64]) -> Tracebacks:
+        """Return the same alignments with their places in the nucleotides of translated targets.
+
+        Parameters
+        ----------
+        frames, bases
+            (alignments,) the frame of each target, and its length.
+        """
+        numbers = self.numbers.copy()
+        for frame in np.unique(frames).tolist():
+            here = frames == frame
+            starts, ends = self.numbers[2:4, here]
+            numbers[2:4, here] = find_places(starts, ends, frame, bases[here])
+        return self._replace(numbers=numbers)
 
     def reverse_strand(self, query_length: int) -> Tracebacks:
         """Return the same alignments along the other strand of the query."""

@@ -30,7 +30,9 @@ from swdual.lanes.score_widths import (
     score_widths_per_target,
 )
 from swdual.sequences.alphabet import ALIGNMENT
+from swdual.sequences.frames import TranslatedSequence, read_frame
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence as Query
 
 MIN_TILE, MAX_TILE = 32, 512
 """Rows and columns between the lines that are kept."""
@@ -112,12 +114,11 @@ class Tracer:
 
     def __call__(
         self,
-        query: bytes,
+        query: Query,
         targets: Sequence[bytes],
         scores: NDArray[np.int64],
-        strands: NDArray[np.int8],
+        frames: NDArray[np.int8],
         progress: Progress = lambda cells: None,
-        unmasked: bytes | None = None,
         unmasked_targets: Sequence[bytes] | None = None,
         profile: NDArray[np.int32] | None = None,
     ) -> Tracebacks:
@@ -126,16 +127,17 @@ class Tracer:
         Parameters
         ----------
         query, targets
-            Residue codes.
+            The query, and residue codes. Equal letters and positive scores are counted in the
+            letters of the query as written.
         scores
             (targets,) their Smith-Waterman scores; where one is 0 the alignment is empty.
-        strands
-            (targets,) 1, or -1 where it is the query's other strand that has the score.
+        frames
+            (targets,) the frame of the query that has the score.
         progress
             Called with 0 now and then; may raise to stop the work.
-        unmasked, unmasked_targets
-            The residue codes of query and targets in which equal letters and positive scores are
-            counted; by default `query` and `targets`.
+        unmasked_targets
+            The residue codes of targets in which equal letters and positive scores are counted; by
+            default `targets`.
         profile
             (residues, 32) scores of each position of the query, instead of the matrix. Positive
             scores are counted by the matrix, as PSI-BLAST does.
@@ -145,30 +147,30 @@ class Tracer:
         EngineError
             If the best alignment of a target has another score than given.
         """
-        unmasked = query if unmasked is None else unmasked
         unmasked_targets = targets if unmasked_targets is None else unmasked_targets
         widths = self._score_widths
         if profile is not None:
             widths = score_widths(self._scheme, register_bytes(), profile)
         parts, indices = [], []
-        for strand in (1, -1):
-            here = sort_by_length(targets, np.flatnonzero((strands == strand) & (scores > 0)))
-            if not len(here):
-                continue
+        for frame in sorted(set(frames[scores > 0].tolist())):
+            here = sort_by_length(targets, np.flatnonzero((frames == frame) & (scores > 0)))
             sequences = targets, unmasked_targets
             some, unmasked_some = ([each[k] for k in here.tolist()] for each in sequences)
-            pairs = self._pair(query, some, strand, widths, unmasked, unmasked_some, profile)
+            pairs = self._pair(query, some, frame, widths, unmasked_some, profile)
             traced = self._trace(pairs, scores[here], progress)
-            parts.append(traced.reverse_strand(len(query)) if strand < 0 else traced)
+            if isinstance(query, TranslatedSequence):
+                traced = traced.place_in_query(frame, len(query))
+            elif frame < 0:
+                traced = traced.reverse_strand(len(query))
+            parts.append(traced)
             indices.append(here)
         return _in_order(parts, indices, len(targets))
 
     def pair(
         self,
-        query: bytes,
+        query: Query,
         targets: Sequence[bytes],
-        strand: int,
-        unmasked: bytes,
+        frame: int,
         unmasked_targets: Sequence[bytes],
         profile: NDArray[np.int32] | None = None,
     ) -> Pairs:
@@ -176,21 +178,20 @@ class Tracer:
 
         Parameters
         ----------
-        query, targets, unmasked, unmasked_targets, profile
+        query, targets, unmasked_targets, profile
             As for `Tracer`.
-        strand
-            1, or -1 for the query's other strand.
+        frame
+            The frame of the query.
         """
         widths = score_widths(self._scheme, register_bytes(), profile, forbids=True)
-        return self._pair(query, targets, strand, widths, unmasked, unmasked_targets, profile)
+        return self._pair(query, targets, frame, widths, unmasked_targets, profile)
 
     def _pair(
         self,
-        query: bytes,
+        query: Query,
         targets: Sequence[bytes],
-        strand: int,
+        frame: int,
         widths: list[ScoreWidth],
-        unmasked: bytes,
         unmasked_targets: Sequence[bytes],
         profile: NDArray[np.int32] | None,
     ) -> Pairs:
@@ -199,9 +200,9 @@ class Tracer:
         block = unmasked_block = make_block(targets)
         if unmasked_targets is not targets:
             unmasked_block = make_block(unmasked_targets)
-        turn = scheme.matrix.alphabet.reverse_complement if strand < 0 else bytes
-        rows = number_rows(turn(query), profile)
-        letters = np.frombuffer(turn(unmasked), np.uint8)
+        read = read_frame(query, frame)
+        rows = number_rows(read.codes, profile)
+        letters = np.frombuffer(read.unmasked, np.uint8)
         return Pairs(
             rows, block, widths, (scheme.gap_open, scheme.gap_extend), letters, unmasked_block
         )
@@ -427,7 +428,7 @@ class Tracer:
         scratch = [allocate_aligned(length, kind) for length in (size, size, lanes)]
         numbers = zero, score_width.first_gap, score_width.next_gap
         fill = target_kernel(score_width.bits, lanes, striped.source, 1)
-        first, score, end = np.zeros(1, np.int64), np.empty(1, np.int32), np.empty(2, np.int64)
+        first, score, end = np.zeros(1, np.int64), np.empty(1, np.int32), np.empty(3, np.int64)
         for k in chosen.tolist():
             progress(0)
             target = _residues(targets, k)
@@ -455,10 +456,10 @@ class Tracer:
                 kept_columns,
                 end,
             )
-            if score[0] >= 0:
+            end_row, end_column, found_number = end.tolist()
+            if score[0] >= 0 or found_number != goal:
                 raise _score_error(k, int(scores[k]))
             layout = Layout(1, kind.itemsize, lanes, rows, tile)
-            end_row, end_column = end.tolist()
             lines = kept_rows, kept_columns, NOT_FORBIDDEN
             self._walk(pairs, k, score_width, layout, *lines, end_row, end_column, found)
 

@@ -203,8 +203,8 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
             Columns between column lines, and the lines: see `swdual.alignment.lines`. Those of the
             last target remain. Not used unless lines are kept.
         end
-            Receives row and column of the first cell above the limit: in the first column that has
-            one, the first row. Not used unless lines are kept.
+            Receives row and column of the first cell above the limit (in the first column that has
+            one, the first row), and its number. Not used unless lines are kept.
         """
         zero_number, gx_number, ge_number, limit = scales
         size = len(H)
@@ -295,6 +295,7 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
                         while H[end[0] % rows * LANES + end[0] // rows] <= limit:
                             end[0] += 1
                         end[1] = column
+                        end[2] = H[end[0] % rows * LANES + end[0] // rows]
                     break
                 if keep:
                     column += 1

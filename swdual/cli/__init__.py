@@ -55,8 +55,9 @@ ELSEWHERE = {
     "segmasker": "'swdual mask' masks proteins and nucleotides",
     "dustmasker": "'swdual mask' masks proteins and nucleotides",
     "tantan": "'swdual mask --method tantan' masks proteins and nucleotides",
-    "blastx": "swdual does not translate; translate the queries, then use 'swdual search'",
-    "tblastn": "swdual does not translate; translate the database, then use 'swdual search'",
+    "blastx": "'swdual search --task blastx' translates queries, and takes blastx's options",
+    "tblastn": "'swdual search --task tblastn' translates the database",
+    "tblastx": "'swdual search --task tblastx' translates queries and database",
 }
 """Other programs, and what stands for them here."""
 

@@ -10,7 +10,6 @@ _MASK_NAME = "a mask has the name of its method; swdual makedb --mask METHOD com
 _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "a search compares all sequences of the database; build one of those that you want"
 _NO_TAXONOMY = "a swdual database has no taxonomy; build one of the sequences that you want"
-_NO_TRANSLATION = "swdual does not translate; translate the sequences first"
 _CUT_FIRST = "whole sequences are compared; cut the part that you want out of the file first"
 
 
@@ -123,10 +122,7 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "negative-taxidlist": Refused(_NO_TAXONOMY),
     "taxid": Refused(_NO_TAXONOMY),
     "taxid-map": Refused(_NO_TAXONOMY),
-    # Translates.
-    "query-gencode": Refused(_NO_TRANSLATION),
-    "db-gencode": Refused(_NO_TRANSLATION),
-    "max-intron-length": Refused(_NO_TRANSLATION),
+    "max-intron-length": Refused("alignments are not linked across introns"),
 }
 """BLAST's options, with dashes for underscores, that no option of swdual's stands for."""
 

@@ -420,6 +420,33 @@ strand_option = option(
     help="Strand of a nucleotide query to compare. The better of both counts.  [default: both]",
 )
 
+gencode_options = combine(
+    option(
+        "--query-gencode",
+        blast="-query-gencode",
+        type=Count(min=1),
+        metavar="N",
+        help="NCBI's number of the genetic code that translates queries.  [default: 1]",
+    ),
+    option(
+        "--db-gencode",
+        blast="-db-gencode",
+        type=Count(min=1),
+        metavar="N",
+        help="NCBI's number of the genetic code that translates the database.  [default: 1]",
+    ),
+)
+"""How nucleotides are translated."""
+
+task_option = option(
+    "--task",
+    blast="-task",
+    metavar="NAME",
+    help="Set of default parameters: blastp, blastp-short (up to 30 residues), blastn, "
+    "blastn-short (up to 50 bases), blastx, tblastn or tblastx. These three translate queries, the "
+    "database, or both.  [default: by the types of queries and database]",
+)
+
 evalue_option = option(
     "-e",
     "--evalue",
@@ -476,13 +503,7 @@ mask_options = combine(
 """What is masked in queries."""
 
 scheme_options = combine(
-    option(
-        "--task",
-        blast="-task",
-        metavar="NAME",
-        help="Set of default parameters: blastp, blastp-short (up to 30 residues), blastn or "
-        "blastn-short (up to 50 bases).  [default: blastp or blastn]",
-    ),
+    task_option,
     option(
         "--matrix",
         blast="-matrix",

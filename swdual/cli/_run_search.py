@@ -193,6 +193,7 @@ def run_search(
     def keep_record(descriptor: int) -> None:
         resumption.keep_record(descriptor, search.identity)
 
+    from swdual.format import check_translated
     from swdual.io.output import replace_file
 
     with ExitStack() as journal_kept, ExitStack() as opened:
@@ -214,6 +215,7 @@ def run_search(
         ]
         resumption.begin()
         search = prepare()
+        check_translated(chosen.name, search.params)
         journal_kept.enter_context(search.keep_journal(resumption.left))
         started = time.perf_counter()
         results = _CountedResults(search.results())
@@ -258,7 +260,7 @@ def _log_summary(
         "%s of %s%s, %s%s",
         pluralize(results.hits, *words) if results.hits else f"no {words[1]}",
         searched,
-        search.database.describe_sequences(),
+        search.targets.describe_sequences(),
         f"{adjusted.describe()}, " if search.params.adjusts else "",
         duration(timing.seconds),
     )

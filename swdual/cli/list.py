@@ -151,6 +151,9 @@ def _tasks() -> Iterator[str]:
         else:
             scores, gaps = f"{task.reward}/{task.penalty}", (task.gap_open, task.gap_extend)
         kind = ALPHABETS[task.dbtype].plural
+        sides = {"queries": task.translates_queries, "database": task.translates_targets}
+        if any(sides.values()):
+            kind += f" ({' and '.join(side for side in sides if sides[side])} translated)"
         yield f"{name:<{COLUMN}}{kind}: {scores}, gap opening {gaps[0]}, gap extension {gaps[1]}"
 
 

@@ -16,10 +16,12 @@ from swdual.cli._options import (
     composition_options,
     dbtype_option,
     evalue_option,
+    gencode_options,
     mask_options,
     option,
     read_mask,
     strand_option,
+    task_option,
 )
 from swdual.io.progress import progress_bar
 from swdual.io.text import sanitize
@@ -32,7 +34,8 @@ Sources = tuple[ProfileSource | str, ...]
 """Queries and database."""
 
 GROUPS = {
-    "Input": "pssm msa master ignore_master dbtype on_invalid strand mask lcase_masking",
+    "Input": "pssm msa master ignore_master dbtype on_invalid task strand query_gencode db_gencode "
+    "mask lcase_masking",
     "Hits": "max_target_seqs evalue comp_based_stats adjust",
     "Machine": "cpus gpus rates nodes times",
     "Plan": "planner gantt force as_json",
@@ -101,7 +104,9 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 @option("--gantt", type=click.Path(), help="Draw the plan: an SVG, PNG or PDF file.")
 @option("--force", is_flag=True, help="Replace the drawing if it exists.")
 @dbtype_option
+@task_option
 @strand_option
+@gencode_options
 @option(
     "-k",
     "--max-target-seqs",

@@ -13,6 +13,7 @@ from swdual.cli._options import (
     Count,
     composition_options,
     evalue_option,
+    gencode_options,
     limit_threads,
     mask_options,
     option,
@@ -46,8 +47,8 @@ GROUPS = {
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
     "min_raw_score",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
-    "dbsize",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
+    "stats comp_based_stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "align adjust adjust_sample planner replan verify backend trace gantt",
 }
@@ -76,6 +77,7 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
 @evalue_option
 @hit_options
 @scheme_options
+@gencode_options
 @statistics_options
 @composition_options
 @option(

@@ -96,7 +96,7 @@ class AlignmentStage:
         """
         anywhere = self._dispatcher.anywhere
         for hits in split_hits(result, self._max_range_cost):
-            blocks, within = self._database.locate(result.ordinals[hits])
+            blocks, within = self._database.locate(result.records[hits])
             group = np.zeros(len(hits), np.int64) if anywhere else blocks
             for key in np.unique(group).tolist():
                 here = np.flatnonzero(group == key)
@@ -111,7 +111,7 @@ class AlignmentStage:
                     chosen,
                     [*positions],
                     result.scores[chosen],
-                    result.strands[chosen],
+                    result.frames[chosen],
                     traced,
                 )
                 bundle = self._bundles.setdefault(key, _Bundle())

@@ -37,6 +37,7 @@ from swdual.master.setup import MAX_BATCH_CANDIDATES, estimate_needs, make_conte
 from swdual.options import SearchOptions
 from swdual.planning.timeline import Span
 from swdual.runtime.memory import find_allowance
+from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
 
 logger = logging.getLogger("swdual")
@@ -83,7 +84,7 @@ class DaskExecutor(Executor):
         Threads, devices and memory of the options are those of each node.
         """
         database, params = inputs.database, inputs.params
-        lengths = [len(query.codes) for query in inputs.queries]
+        lengths = [frame_length(query) for query in inputs.queries]
         is_file = database.held_bytes == 0
         spec = SearchSpec(
             uuid.uuid4().hex[:8] + "0",
@@ -114,6 +115,7 @@ class DaskExecutor(Executor):
             workers=[],
             device=kinds.pop() if len(kinds) == 1 else "hybrid",
             sample=make_sample(database, len(lengths), options),
+            targets=inputs.targets,
         )
 
     def begin(
@@ -133,12 +135,12 @@ class DaskExecutor(Executor):
         while not (active := nodes.active):
             nodes.poll()
         given = PartitionInput(
-            [len(query.codes) for query in queries],
+            [frame_length(query) for query in queries],
             context.database,
             [node.kind for node in active],
             [node.rates for node in active],
             context.planner,
-            context.params.strand_count,
+            context.params.frame_count,
             None if context.later is None else context.later.select(numbers),
         )
         partition = partition_search(given, ranges=ranges, done=done)

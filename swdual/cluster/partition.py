@@ -138,7 +138,7 @@ class _Costs:
 
     def __init__(self, given: PartitionInput) -> None:
         self.lengths = np.asarray(given.lengths, np.int64)
-        self.strand_count = given.strand_count
+        self.frame_count = given.frame_count
         self.rates = given.rates
         only = getattr(registry.load(PACKAGE, given.planner), "KIND", None)
         self._able = [only not in given.kinds or kind == only for kind in given.kinds]
@@ -151,7 +151,7 @@ class _Costs:
     def shares_worth(self, residues: float) -> float:
         """Return how many shares so many residues should be: neither too short nor too long."""
         node_seconds = [
-            self.strand_count * residues * float(self._column[id(rates)].sum())
+            self.frame_count * residues * float(self._column[id(rates)].sum())
             for rates, able in zip(self.rates, self._able, strict=True)
             if able
         ]
@@ -192,10 +192,10 @@ class _Costs:
             group, range_number = numbers.T
             rows[key] = (
                 SHARE_SECONDS
-                + self.strand_count * counts[group] * rates.startup
+                + self.frame_count * counts[group] * rates.startup
                 + parts
                 * columns[rates.width][range_number]
-                * (rates.layout + self.strand_count * cells[group])
+                * (rates.layout + self.frame_count * cells[group])
             )
         never = np.full(len(shares), np.inf)
         return [
@@ -232,7 +232,7 @@ def _plan_shares(
             np.int64,
         )
     seconds = costs.of_shares(given.database, ranges, groups, shares, cells / whole)
-    cells = costs.strand_count * cells
+    cells = costs.frame_count * cells
     instance = instance_of(seconds, kinds)
     plan = plan_instance(instance, given.planner)
     # The planner numbers CPUs before GPUs.

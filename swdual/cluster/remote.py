@@ -120,7 +120,7 @@ class AlignmentRequest(NamedTuple):
     """Hits of one query that a node is to adjust and align.
 
     The query; (targets,) the indices of the hits in its result; the targets, of each block
-    in turn their places in it; (targets,) their scores and strands as the search found them; and
+    in turn their places in it; (targets,) their scores and frames as the search found them; and
     whether their alignments are wanted now.
     """
 
@@ -128,7 +128,7 @@ class AlignmentRequest(NamedTuple):
     hit_indices: NDArray[np.int64]
     positions: list[tuple[int, NDArray[np.int64]]]
     scores: NDArray[np.int64]
-    strands: NDArray[np.int8]
+    frames: NDArray[np.int8]
     traced: bool
 
 
@@ -210,7 +210,7 @@ class WorkerState:
             if options.device in ("auto", "hybrid"):
                 return "cpu"
             raise DeviceError(f'declares no GPU; start it with --resources "{GPU}=1"')
-        cells = int(spec.lengths.sum()) * self.database.residues * spec.params.strand_count
+        cells = int(spec.lengths.sum()) * self.database.residues * spec.params.frame_count
         devices = resolve_devices(options, cells)
         gpus = [device for device in devices if device.kind == "gpu"][:declared]
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
@@ -363,7 +363,7 @@ def align(
             targets,
             request.hit_indices,
             request.scores,
-            request.strands,
+            request.frames,
             request.traced,
             state.context,
             check,

@@ -427,8 +427,9 @@ class Adjuster:
             dense = find_dense(query, unmasked, floor, scheme, lambda_, profile)
             asked = asked[dense]
         chosen = [targets[k] for k in asked.tolist()]
-        strands = np.ones(len(asked), np.int8)
-        traced = self._tracer(query, chosen, scores[asked], strands, progress, profile=profile)
+        frames = np.ones(len(asked), np.int8)
+        whole = Query("", query)
+        traced = self._tracer(whole, chosen, scores[asked], frames, progress, profile=profile)
         rows, max_drop = number_rows(query, profile), find_max_drop(lambda_)
         plain = (scheme.matrix.scores if profile is None else profile).astype(np.int64)
         bounds = np.zeros(4, np.int64)

@@ -16,6 +16,8 @@
     Checks before a file is used; the kernel that checks residues.
 ``database``
     The database as an object.
+``translation``
+    The frames of a database of nucleotides, as a database of proteins.
 ``lookup``, ``_find``
     Finds records by their identifiers; its kernel.
 """

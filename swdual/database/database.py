@@ -563,6 +563,15 @@ class Database:
             raise self._contradiction_error(f"block {number}")
         return lengths
 
+    def find_lengths(self, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the residues of some records of the input."""
+        numbers, indices = self.locate(ordinals.tolist())
+        found = np.zeros(len(ordinals), np.int64)
+        for number in np.unique(numbers).tolist():
+            here = numbers == number
+            found[here] = self.lengths(number)[indices[here]]
+        return found
+
     def blocks(self) -> Iterator[Block]:
         """Return all blocks in order."""
         for number in range(len(self.manifest.blocks)):

@@ -49,6 +49,10 @@ MERGED_BYTES = 80 * MIB
 """Memory for the next records of the sorted runs that are merged."""
 
 
+FILE_REMEDY = "a database that 'swdual makedb' wrote takes less"
+"""What to do where a database in memory does not fit."""
+
+
 @dataclass(frozen=True)
 class BuildMemoryPlan:
     """Memory that the building of a database takes.
@@ -133,7 +137,9 @@ def search_bytes(size: int) -> int:
     return max(index_bytes(size), size + SEARCH_BYTES)
 
 
-def limit_batches(batches: Iterable[Batch], allowed: Allowance) -> Iterator[Batch]:
+def limit_batches(
+    batches: Iterable[Batch], allowed: Allowance, remedy: str = FILE_REMEDY
+) -> Iterator[Batch]:
     """Yield records as long as a database of them can be built in memory.
 
     Parameters
@@ -142,6 +148,8 @@ def limit_batches(batches: Iterable[Batch], allowed: Allowance) -> Iterator[Batc
         The records.
     allowed
         The memory that may be used.
+    remedy
+        What to do if there is too little, for the message.
 
     Raises
     ------
@@ -155,5 +163,4 @@ def limit_batches(batches: Iterable[Batch], allowed: Allowance) -> Iterator[Batc
         if size <= READ_ANYWAY or search_bytes(size) <= allowed.bytes:
             yield batch
     if size > READ_ANYWAY:
-        remedy = "a database that 'swdual makedb' wrote takes less"
         refuse_below(search_bytes(size), allowed, remedy)

@@ -68,6 +68,8 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
         "matrix": scheme.matrix.name,
         "gap_open": scheme.gap_open,
         "gap_extend": scheme.gap_extend,
+        "query_gencode": result.params.query_gencode,
+        "db_gencode": result.params.db_gencode,
         "comp_based_stats": result.params.comp_based_stats,
         "adjust": result.params.adjust,
         "database": targets.name,

@@ -107,11 +107,13 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
     # Bio.Align takes a first line without the name of a BLAST program for one of FASTA's, and
     # Bio.SearchIO's index ends a file at "# BLAST processed". So the program is named by what
     # it compares; the version, which readers hand on as it is, says which program it was.
-    program = "BLASTN" if result.targets.alphabet.complements else "BLASTP"
+    program = result.params.program.upper()
     # BLAST names no fields where there are no rows, and Bio.SearchIO relies on that.
     names = f"# Fields: {', '.join(NAMES[field] for field in fields)}\n" if len(result) else ""
     composition = result.params.composition
     method = f"# Composition-based statistics: {composition}\n" if composition else ""
+    translated = result.params.translation
+    method += f"# Translation: {translated}\n" if translated else ""
     iteration = f"# Iteration: {result.round}\n" if result.round else ""
     return (
         f"# {program} swdual-{__version__}\n"

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from swdual.formats._header import format_tags, format_target_cigar
+from swdual.format import check_translated
+from swdual.formats._header import format_tags, format_target_cigar, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -23,6 +24,9 @@ def write(
 ) -> None:
     """Write the hits of all queries: see `Format.write`. The columns are fixed."""
     text = Utf8(stream)
+    first, results = peek(results)
+    if first is not None:
+        check_translated("paf", first.params)
     for result in results:
         for hit in result.iter_alignments():
             text.write(_line(hit))

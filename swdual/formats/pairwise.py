@@ -17,6 +17,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
+from swdual.sequences.frames import frame_length
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import TableStatistics
 from swdual.version import __version__
@@ -69,7 +70,7 @@ def write(
         text.write(_query(result) + _list(result))
         for hit in result.iter_hits():
             text.write(_hit(hit))
-        text.write(_statistics(result.statistics, len(result.query.codes)))
+        text.write(_statistics(result.statistics, frame_length(result.query)))
     text.write(_footer(first))
 
 
@@ -131,7 +132,7 @@ def _hit(hit: Hit) -> str:
 
 def _alignment(hit: Hit, alignment: Alignment) -> str:
     """Return one alignment of a hit, with its numbers."""
-    bases = bool(hit.result.targets.alphabet.complements)
+    bases = bool(hit.result.params.scheme.matrix.alphabet.complements)
     score, bits, evalue = alignment.score, alignment.bits, alignment.evalue
     worth = f"{score}" if bits is None else f"{print_bits(bits)} bits ({score})"
     chance = "" if evalue is None else f",  Expect = {_evalue(evalue)}"
@@ -147,6 +148,9 @@ def _alignment(hit: Hit, alignment: Alignment) -> str:
     ]
     if bases:
         lines.append(f" Strand=Plus/{'Plus' if alignment.strand > 0 else 'Minus'}")
+    if hit.result.params.translates:
+        frames = [f"{frame:+}" for frame in (hit.query_frame, hit.target_frame) if frame]
+        lines.append(f" Frame = {'/'.join(frames)}")
     if alignment.length:
         lines += ["", str(alignment)]
     return "\n".join(lines) + "\n"
@@ -201,11 +205,13 @@ def _numbers(values: Iterable[str | int | float]) -> str:
 def _footer(first: QueryResult) -> str:
     targets, scheme, composition = first.targets, first.params.scheme, first.params.composition
     method = f"Composition-based statistics: {composition}\n" if composition else ""
+    translated = first.params.translation
+    translation = f"Translation: {translated}\n" if translated else ""
     return (
         f"\n\n  Database: {sanitize(targets.name)}\n"
         f"  Number of letters in database: {targets.residues:,}\n"
         f"  Number of sequences in database:  {len(targets):,}\n\n\n\n"
         f"Matrix: {sanitize(scheme.matrix.name)}\n"
         f"Gap Penalties: Existence: {scheme.gap_open}, Extension: {scheme.gap_extend}\n"
-        f"{method}"
+        f"{method}{translation}"
     )

@@ -16,10 +16,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from swdual.alignment.alignment import Alignment
+from swdual.format import check_translated
 from swdual.formats._header import format_tags, format_target_cigar, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
+from swdual.sequences.frames import read_frame
 from swdual.sequences.sequence import first_word
 from swdual.version import __version__
 
@@ -39,6 +41,8 @@ def write(
     """Write the hits of all queries: see `Format.write`. The columns are fixed."""
     text = Utf8(stream)
     first, results = peek(results)
+    if first is not None:
+        check_translated("sam", first.params)
     text.write("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
     listed: set[str] = set()
     for title, length in [] if first is None else first.targets.sizes():
@@ -63,9 +67,7 @@ def write(
 
 
 def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
-    codes = hit.query.unmasked
-    if alignment.strand < 0:
-        codes = hit.result.targets.alphabet.reverse_complement(codes)
+    codes = read_frame(hit.query, alignment.strand).unmasked
     values = [
         name,
         str(secondary | (REVERSE if alignment.strand < 0 else 0)),

@@ -1,12 +1,12 @@
 """BLAST's XML (NCBI_BlastOutput.dtd), its format 5.
 
-The program is called blastp or blastn, because readers tell by that name what the sequences are;
-the version says swdual. A target's identifier is its own, as with ``makeblastdb -parse_seqids``.
-Where that would be no key, because it is missing or a better hit of the query has the same, the
-target's place in the database stands for it and its whole header line follows, as without that
-option. A value that does not exist, such as an E-value without statistics, is NaN. A hit with
-score 0 has no alignment, and so no Hsp. The DTD has no element for composition-based statistics; a
-comment tells of them.
+The program is called blastp, blastn and so on, because readers tell by that name what the sequences
+are; the version says swdual. A target's identifier is its own, as with ``makeblastdb
+-parse_seqids``. Where that would be no key, because it is missing or a better hit of the query has
+the same, the target's place in the database stands for it and its whole header line follows, as
+without that option. A value that does not exist, such as an E-value without statistics, is NaN. A
+hit with score 0 has no alignment, and so no Hsp. The DTD has no element for composition-based
+statistics and translation; comments tell of them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.query_result import ORDINAL_PREFIX, QueryResult
 from swdual.io.output import Output, Utf8
 from swdual.io.text import sanitize
+from swdual.sequences.frames import frame_length
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.table import TableStatistics
 from swdual.version import __version__
@@ -62,7 +63,7 @@ def _elements(prefix: str, values: dict[str, object], indent: int) -> str:
 
 def _preamble(first: QueryResult) -> str:
     program = {
-        "program": "blastn" if first.targets.alphabet.complements else "blastp",
+        "program": first.params.program,
         "version": f"swdual {__version__}",
         "reference": REFERENCE,
         "db": first.targets.name,
@@ -70,6 +71,8 @@ def _preamble(first: QueryResult) -> str:
     }
     composition = first.params.composition
     method = f"      <!-- composition-based statistics: {composition} -->\n" if composition else ""
+    translated = first.params.translation
+    method += f"      <!-- translation: {translated} -->\n" if translated else ""
     return (
         '<?xml version="1.0"?>\n'
         '<!DOCTYPE BlastOutput PUBLIC "-//NCBI//NCBI BlastOutput/EN" '
@@ -142,7 +145,7 @@ def _iteration_tail(result: QueryResult) -> str:
 def _statistics(result: QueryResult) -> dict[str, object]:
     statistics = result.statistics
     facts = {} if statistics is None else statistics.facts()
-    length = len(result.query.codes)
+    length = frame_length(result.query)
     tabled = statistics if isinstance(statistics, TableStatistics) else None
     return {
         "db-num": len(result.targets),
@@ -173,8 +176,11 @@ def _hsp(alignment: Alignment, number: int, bases: bool) -> str:
     if not alignment.length:
         return ""
     query, middle, target = alignment.rows
-    frame = int(bases)
-    places = (alignment.target_start + 1, alignment.target_end)[:: alignment.strand]
+    places = alignment.target_start + 1, alignment.target_end
+    frames = alignment.query_frame, alignment.target_frame
+    if not alignment.translates:  # else places rise, whatever the frame
+        frames = int(bases), int(bases) * alignment.strand
+        places = places if alignment.strand > 0 else places[::-1]
     values: dict[str, object] = {
         "num": number,
         "bit-score": format_number(alignment.bits),
@@ -184,8 +190,8 @@ def _hsp(alignment: Alignment, number: int, bases: bool) -> str:
         "query-to": alignment.query_end,
         "hit-from": places[0],
         "hit-to": places[1],
-        "query-frame": frame,
-        "hit-frame": frame * alignment.strand,
+        "query-frame": frames[0],
+        "hit-frame": frames[1],
         "identity": alignment.identities,
         "positive": alignment.positives,
         "gaps": alignment.gaps,

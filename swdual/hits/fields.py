@@ -75,15 +75,24 @@ def _count_covered(result: QueryResult) -> NDArray[np.int64]:
     return covered[hits] if rows is result else covered
 
 
-def _target_bound(edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
-    """Return where the alignment begins (ends) in the target, read along the query."""
+def _bound(side: str, edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
+    """Return where the alignment begins or ends in a sequence, read along its frame.
+
+    Parameters
+    ----------
+    side
+        "query" or "target".
+    edge, other
+        Which end of the aligned part it is: "first" or "last", and on a minus strand.
+    """
 
     def positions(result: QueryResult) -> NDArray[np.int64]:
         choices = {
-            "first": result.tracebacks.column("target_starts") + 1,
-            "last": result.tracebacks.column("target_ends"),
+            "first": result.tracebacks.column(f"{side}_starts") + 1,
+            "last": result.tracebacks.column(f"{side}_ends"),
         }
-        return np.where(result.strands > 0, choices[edge], choices[other])
+        frames = result.shown_frames[side == "target"]
+        return np.where(frames >= 0, choices[edge], choices[other])
 
     return positions
 
@@ -113,6 +122,10 @@ def _rows(row: int) -> Callable[[QueryResult], list[str]]:
 def _repeat(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list[Any]]:
     """Return a column that has the same value for all hits of a query."""
     return lambda result: [value(result)] * len(result)
+
+
+def _compares_nucleotides(result: QueryResult) -> bool:
+    return bool(result.params.scheme.matrix.alphabet.complements)
 
 
 def _decode(result: QueryResult, codes: bytes) -> str:
@@ -179,15 +192,23 @@ FIELDS: dict[str, Field] = {
     "qstart": Field(
         "whole",
         "first aligned residue of the query",
-        lambda result: result.tracebacks.column("query_starts") + 1,
+        _bound("query", "first", "last"),
         traced=True,
     ),
-    "qend": Field("whole", "last aligned residue of the query", _column("query_ends"), traced=True),
+    "qend": Field(
+        "whole", "last aligned residue of the query", _bound("query", "last", "first"), traced=True
+    ),
     "sstart": Field(
-        "whole", "first aligned residue of the target", _target_bound("first", "last"), traced=True
+        "whole",
+        "first aligned residue of the target",
+        _bound("target", "first", "last"),
+        traced=True,
     ),
     "send": Field(
-        "whole", "last aligned residue of the target", _target_bound("last", "first"), traced=True
+        "whole",
+        "last aligned residue of the target",
+        _bound("target", "last", "first"),
+        traced=True,
     ),
     "qlen": Field(
         "whole", "residues of the query", _repeat(lambda result: len(result.query.codes))
@@ -228,21 +249,30 @@ FIELDS: dict[str, Field] = {
         "the whole target",
         lambda result: [_decode(result, codes) for codes in result.target_codes],
     ),
-    "qframe": Field("whole", "always 1", _repeat(lambda result: 1)),
+    "qframe": Field(
+        "whole",
+        "frame of the query",
+        lambda result: result.shown_frames[0],
+    ),
     "sframe": Field(
-        "whole", "1, or -1 on the other strand", lambda result: result.strands.astype(np.int64)
+        "whole",
+        "frame of the target; -1 on the other strand",
+        lambda result: result.shown_frames[1],
     ),
     "frames": Field(
         "text",
         "qframe/sframe",
-        lambda result: [f"1/{strand}" for strand in result.strands.tolist()],
+        lambda result: [
+            f"{ours}/{theirs}"
+            for ours, theirs in zip(*(x.tolist() for x in result.shown_frames), strict=True)
+        ],
     ),
     "sstrand": Field(
         "text",
         "plus or minus (N/A for proteins)",
         lambda result: [
-            ("plus" if strand > 0 else "minus") if result.targets.alphabet.complements else "N/A"
-            for strand in result.strands.tolist()
+            ("plus" if frame > 0 else "minus") if _compares_nucleotides(result) else "N/A"
+            for frame in result.shown_frames[1].tolist()
         ],
     ),
     "qtitle": Field("text", "header line of the query", _repeat(lambda result: result.query.title)),

@@ -58,10 +58,10 @@ def _align(
     codes = result.target_codes
     scored, written = (codes, codes) if adjuster is not None else params.read_targets(codes)
 
-    def make_pairs(chosen: list[int], strand: int) -> Pairs:
+    def make_pairs(chosen: list[int], frame: int) -> Pairs:
         targets, unmasked = ([each[k] for k in chosen] for each in (scored, written))
         if adjuster is None:
-            return tracer.pair(query.codes, targets, strand, query.unmasked, unmasked, profile)
+            return tracer.pair(query, targets, frame, unmasked, profile)
         return adjuster.pair(
             query, targets, result.adjustments[chosen], find_positions(query), progress
         )
@@ -75,7 +75,7 @@ def _align(
         query_length=len(query.codes),
         target_lengths=result.target_lengths,
         scores=scores,
-        strands=result.strands,
+        frames=result.frames,
         first=result.tracebacks,
         min_scores=_find_min_scores(result, scores, unit),
         max_count=max(params.max_hsps - 1, 0),

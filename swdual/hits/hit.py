@@ -11,6 +11,7 @@ import numpy as np
 from swdual.alignment.alignment import Alignment
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.hits.inclusion import Inclusion
+from swdual.sequences.frames import TranslatedSequence
 from swdual.sequences.sequence import Sequence, first_word
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class Hit:
         """The target."""
         codes = self.result.target_codes[self.place]
         alphabet, params = self.result.targets.alphabet, self.result.params
+        if params.db_gencode is not None:
+            code = params.db_gencode
+            return TranslatedSequence(self.title, codes, alphabet, genetic_code=code)
         if params.db_mask is None:
             return Sequence(self.title, codes, alphabet)
         soft = params.db_hard_mask == "none"
@@ -108,14 +112,25 @@ class Hit:
     @property
     def strand(self) -> int:
         """1, or -1 if the query hits with its other strand."""
-        return int(self.result.strands[self.place])
+        ours, theirs = self.result.frames[self.place], self.result.target_frames[self.place]
+        return int(np.sign(ours) * np.sign(theirs))
+
+    @property
+    def query_frame(self) -> int:
+        """The frame of the query, as BLAST tells it: 0 of a protein beside translated targets."""
+        return int(self.result.shown_frames[0][self.place])
+
+    @property
+    def target_frame(self) -> int:
+        """The frame of the target, as BLAST tells it: 0 of a protein beside a translated query."""
+        return int(self.result.shown_frames[1][self.place])
 
     @property
     def alignment(self) -> Alignment:
         """The best alignment of query and target."""
         return self._align(
             self.score,
-            self.strand,
+            (self.query_frame, self.target_frame),
             float(self.result.bits[self.place]),
             float(self.result.evalues[self.place]),
             self.result.tracebacks,
@@ -135,7 +150,7 @@ class Hit:
             *(
                 self._align(
                     int(further.scores[k]),
-                    int(further.strands[k]),
+                    (self.query_frame, int(further.frames[k])),
                     float(further.bits[k]),
                     float(np.exp(further.log_evalues[k])),
                     further.tracebacks,
@@ -148,7 +163,7 @@ class Hit:
     def _align(
         self,
         score: int,
-        strand: int,
+        frames: tuple[int, int],
         bits: float,
         evalue: float,
         tracebacks: Tracebacks,
@@ -156,7 +171,7 @@ class Hit:
     ) -> Alignment:
         """Return alignment k of some that were traced; numbers that are not known are NaN."""
         scheme = self.result.params.scheme
-        found = Alignment.of(self.query, self.target, scheme, score, strand, tracebacks, k)
+        found = Alignment.of(self.query, self.target, scheme, score, frames, tracebacks, k)
         known = not math.isnan(bits)
         return replace(found, bits=bits if known else None, evalue=evalue if known else None)
 

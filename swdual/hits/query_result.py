@@ -16,6 +16,7 @@ from swdual.alignment.alignment import Alignment
 from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.lookup import find_index
+from swdual.database.translation import number_frames
 from swdual.errors import InputError
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.hit import Hit
@@ -25,7 +26,9 @@ from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
 from swdual.runtime.keywords import require_numbers, suggest_names
+from swdual.sequences.frames import count_residues
 from swdual.sequences.sequence import Sequence, description, first_word
+from swdual.sequences.translation import translate
 from swdual.statistics.model import Statistics
 from swdual.version import __version__
 
@@ -46,7 +49,8 @@ SHOWN_HITS = 20
 """Hits of a query that a notebook shows."""
 
 HIT_COLUMNS = (
-    *("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues"),
+    *("scores", "ordinals", "target_lengths", "bits", "log_evalues"),
+    *("frames", "target_frames"),
     *("adjustments", "lambda_ratios"),
 )
 
@@ -65,8 +69,10 @@ class QueryResult(SequenceOf[Hit]):
         Its number among the queries, from 0.
     scores, ordinals, target_lengths
         (hits,) raw score; the target's number in the database's input, from 0; its residues.
-    strands
-        (hits,) 1, or -1 if the query hits with its other strand.
+    frames, target_frames
+        (hits,) the frame of the query that was compared, and of the target: see
+        `swdual.sequences.frames`. A query of nucleotides that is not translated has frame -1 if it
+        hits with its reverse complement.
     bits, log_evalues
         (hits,) bit scores, and natural logarithms of the E-values; not-a-number without statistics.
     adjustments, lambda_ratios
@@ -103,7 +109,8 @@ class QueryResult(SequenceOf[Hit]):
     scores: NDArray[np.int64]
     ordinals: NDArray[np.int64]
     target_lengths: NDArray[np.int64]
-    strands: NDArray[np.int8]
+    frames: NDArray[np.int8]
+    target_frames: NDArray[np.int8]
     bits: NDArray[np.float64]
     log_evalues: NDArray[np.float64]
     adjustments: NDArray[np.int8]
@@ -146,9 +153,9 @@ class QueryResult(SequenceOf[Hit]):
         """Return the names that users need, without those that only writers of results use."""
         return [
             *("adjustment_counts", "bits", "count", "device", "evalues", "filter"),
-            *("further", "inclusions", "index", "log_evalues", "number"),
+            *("frames", "further", "inclusions", "index", "log_evalues", "number"),
             *("ordinals", "params", "per_alignment", "query", "ranks", "round", "scores"),
-            *("statistics", "strands"),
+            *("statistics", "target_frames"),
             "target_ids",
             *("target_lengths", "targets", "titles", "to_searchio", "top", "within"),
         ]
@@ -223,15 +230,60 @@ class QueryResult(SequenceOf[Hit]):
         from swdual.alignment.tracer import Tracer
 
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
-        targets, unmasked_targets = self.params.read_targets(self.target_codes)
-        return tracer(
-            self.query.codes,
+        targets, unmasked_targets = self.params.read_targets(self._compared_codes)
+        traced = tracer(
+            self.query,
             targets,
             self.scores,
-            self.strands,
-            unmasked=self.query.unmasked,
+            self.frames,
             unmasked_targets=unmasked_targets,
             profile=find_scores(self.query),
+        )
+        return self._place_in_targets(traced)
+
+    @property
+    def _compared_codes(self) -> list[bytes]:
+        """Residue codes of the frames of the targets that were compared."""
+        code = self.params.db_gencode
+        if code is None:
+            return self.target_codes
+        pairs = zip(self.target_codes, self.target_frames.tolist(), strict=True)
+        return [translate(codes, frame, code) for codes, frame in pairs]
+
+    def _place_in_targets(self, traced: Tracebacks) -> Tracebacks:
+        """Return alignments with their places in the targets as given."""
+        if self.params.db_gencode is None:
+            return traced
+        return traced.place_in_targets(self.target_frames, self.target_lengths)
+
+    @property
+    def records(self) -> NDArray[np.int64]:
+        """Numbers of what was compared: targets, or the frames of translated targets."""
+        if self.params.db_gencode is None:
+            return self.ordinals
+        return number_frames(self.ordinals, self.target_frames)
+
+    @property
+    def compared_lengths(self) -> NDArray[np.int64]:
+        """Residues of what was compared of each target."""
+        if self.params.db_gencode is None:
+            return self.target_lengths
+        return count_residues(self.target_lengths, self.target_frames)
+
+    @property
+    def shown_frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The frames of query and target as BLAST tells them, (hits,) each.
+
+        What is compared with the reverse complement of a query is told as the target's. A protein
+        beside nucleotides that are translated has frame 0.
+        """
+        ours, theirs = self.frames.astype(np.int64), self.target_frames.astype(np.int64)
+        if not self.params.translates:
+            return np.ones_like(ours), ours
+        none = np.zeros_like(ours)
+        return (
+            none if self.params.query_gencode is None else ours,
+            none if self.params.db_gencode is None else theirs,
         )
 
     @cached_property
@@ -341,8 +393,8 @@ class QueryResult(SequenceOf[Hit]):
         return result
 
     def with_tracebacks(self, traced: Tracebacks) -> QueryResult:
-        """Return the same result with these alignments."""
-        return replace(self, traced=traced)
+        """Return the same result with these alignments, whose places are those compared."""
+        return replace(self, traced=self._place_in_targets(traced))
 
     def with_further(self, further: FurtherAlignments) -> QueryResult:
         """Return the same result with these alignments besides the best."""
@@ -527,12 +579,16 @@ def _to_hsp(hit: Hit, alignment: Alignment, name: str) -> Bio.SearchIO.HSP:
     from Bio.SearchIO import HSP, HSPFragment
 
     query, middle, target = alignment.rows
-    bases = bool(hit.result.targets.alphabet.complements)
+    bases = bool(hit.result.params.scheme.matrix.alphabet.complements)
     fragment = HSPFragment(name, hit.query.id, hit=target, query=query)
     fragment.query_start, fragment.query_end = alignment.query_start, alignment.query_end
     fragment.hit_start, fragment.hit_end = alignment.target_start, alignment.target_end
     fragment.molecule_type = "DNA" if bases else "protein"
     fragment.query_strand, fragment.hit_strand = int(bases), int(bases) * alignment.strand
+    if alignment.translates:
+        fragment.query_frame, fragment.hit_frame = alignment.query_frame, alignment.target_frame
+        fragment.query_strand = int(np.sign(alignment.query_frame))
+        fragment.hit_strand = int(np.sign(alignment.target_frame))
     fragment.aln_span = alignment.length
     fragment.aln_annotation = {"similarity": middle}
     pair = HSP([fragment])

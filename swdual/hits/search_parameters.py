@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from swdual.sequences.alphabet import raise_case
+from swdual.sequences.frames import READING_FRAMES, select_frames
 from swdual.sequences.scoring import ScoringScheme
 
 ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
@@ -41,7 +42,9 @@ class SearchParameters:
     dbsize
         Residues that E-values refer to; None takes the database's.
     strand
-        The strands that are compared: "plus", "minus" or "both".
+        The strands of queries that are compared: "plus", "minus" or "both".
+    query_gencode, db_gencode
+        The genetic codes by which queries and targets are translated; None where they are not.
     profile
         Whether the queries are profiles, whose scores take the place of the matrix.
     min_identity, min_query_cover
@@ -77,6 +80,8 @@ class SearchParameters:
     stats: str = "table"
     dbsize: int | None = None
     strand: str = "plus"
+    query_gencode: int | None = None
+    db_gencode: int | None = None
     profile: bool = False
     min_identity: float = 0.0
     min_query_cover: float = 0.0
@@ -92,9 +97,39 @@ class SearchParameters:
     all_pairs: bool = False
 
     @property
-    def strand_count(self) -> int:
-        """The number of strands of each query that are compared: 1 or 2."""
-        return 2 if self.strand == "both" else 1
+    def frames(self) -> tuple[int, ...]:
+        """The frames of each query that are compared; of equal scores, the first wins."""
+        return select_frames(self.strand, translated=self.query_gencode is not None)
+
+    @property
+    def frame_count(self) -> int:
+        """The number of frames of each query that are compared."""
+        return len(self.frames)
+
+    @property
+    def target_frame_count(self) -> int:
+        """The number of frames of each target that are compared: 6 if targets are translated."""
+        return 1 if self.db_gencode is None else len(READING_FRAMES)
+
+    @property
+    def translates(self) -> bool:
+        """Whether queries or targets are translated."""
+        return self.query_gencode is not None or self.db_gencode is not None
+
+    @property
+    def program(self) -> str:
+        """The program of BLAST that compares such sequences.
+
+        >>> from swdual.sequences.matrices import load
+        >>> SearchParameters(ScoringScheme(load("BLOSUM62")), query_gencode=1).program
+        'blastx'
+        """
+        if self.translates:
+            query, targets = self.query_gencode is not None, self.db_gencode is not None
+            return {(True, False): "blastx", (False, True): "tblastn"}.get(
+                (query, targets), "tblastx"
+            )
+        return "blastn" if self.scheme.matrix.alphabet.complements else "blastp"
 
     @property
     def filters_alignments(self) -> bool:
@@ -117,6 +152,17 @@ class SearchParameters:
             return ""
         adjusted = "all targets" if self.adjust == "all" else "candidates"
         return f"mode {self.comp_based_stats}, {adjusted} adjusted"
+
+    @property
+    def translation(self) -> str:
+        """What is translated, as the headers of outputs say it; else "".
+
+        >>> SearchParameters(scheme=None, query_gencode=11).translation
+        'queries by genetic code 11; E-values without sum statistics'
+        """
+        codes = {"queries": self.query_gencode, "targets": self.db_gencode}
+        parts = [f"{side} by genetic code {n}" for side, n in codes.items() if n is not None]
+        return f"{', '.join(parts)}; E-values without sum statistics" if parts else ""
 
     @property
     def db_mask(self) -> str | None:

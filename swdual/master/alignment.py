@@ -26,6 +26,7 @@ from swdual.lanes.score_widths import number_rows, score_widths
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.profiles.query import find_positions, find_scores
 from swdual.sequences.alphabet import PROTEIN, raise_case
+from swdual.sequences.frames import measure_frames, read_frame
 from swdual.sequences.sequence import Sequence as Query
 
 
@@ -103,7 +104,7 @@ def align_candidates(
     targets: Sequence[bytes],
     hit_indices: NDArray[np.int64],
     scores: NDArray[np.int64],
-    strands: NDArray[np.int8],
+    frames: NDArray[np.int8],
     traced: bool,
     context: SearchContext,
     progress: Callable[[int], None],
@@ -122,8 +123,8 @@ def align_candidates(
         `SearchContext.candidate_targets`.
     hit_indices
         (targets,) indices of the candidates in the result of the query.
-    scores, strands
-        (targets,) plain scores, and 1 or -1: see `Tracer`.
+    scores, frames
+        (targets,) plain scores, and the frames of the query that have them.
     traced
         Whether alignments are found now.
     context
@@ -135,15 +136,14 @@ def align_candidates(
     read = _read_targets(targets, context)
     if not params.rescores:
         assert tracer is not None
-        pair = query.unmasked, read.written
         found = tracer(
-            query.codes, read.scored, scores, strands, progress, *pair, find_scores(query)
+            query, read.scored, scores, frames, progress, read.written, find_scores(query)
         )
         return Traced(len(targets), hit_indices, found, None)
     if params.soft_masking:
         query = query.soften()
     if params.masks_softly:
-        scores = _score_again(query, read.scored, strands, context, progress)
+        scores = _score_again(query, read.scored, frames, context, progress)
     adjusted, count = None, len(targets)
     positions = find_positions(query)
     if adjuster is None:
@@ -157,7 +157,8 @@ def align_candidates(
             query.codes, read.scored, scores, progress, read.segmented, positions
         )
         rescored = adjusted.scores
-    passing = _find_hits(query, read.lengths, rescored, context)
+    query_lengths = measure_frames(query, frames)
+    passing = _find_hits(query, query_lengths, read.lengths, rescored, context)
     hits = read.take(passing)
     tracebacks = None
     if traced and adjuster is not None and adjusted is not None:
@@ -165,10 +166,9 @@ def align_candidates(
         tracebacks = adjuster.trace(query, hits.scored, adjusted, progress, positions)
     elif traced:
         assert tracer is not None
-        pair = query.unmasked, hits.written
-        best = scores[passing], strands[passing]
+        best = scores[passing], frames[passing]
         profile = find_scores(query)
-        tracebacks = tracer(query.codes, hits.scored, *best, progress, *pair, profile)
+        tracebacks = tracer(query, hits.scored, *best, progress, hits.written, profile)
     return Traced(count, hit_indices[passing], tracebacks, rescored.take(passing))
 
 
@@ -211,24 +211,20 @@ def _read_targets(cased: Sequence[bytes], context: SearchContext) -> _Targets:
 def _score_again(
     query: Query,
     targets: Sequence[bytes],
-    strands: NDArray[np.int8],
+    frames: NDArray[np.int8],
     context: SearchContext,
     progress: Callable[[int], None],
 ) -> NDArray[np.int64]:
-    """Return the plain scores of a query with targets, each on the strand of the candidate."""
+    """Return the plain scores of a query with targets, each in the frame of the candidate."""
     scheme = context.params.scheme
     profile = find_scores(query)
     widths = score_widths(scheme, register_bytes(), profile)
     scores = np.zeros(len(targets), np.int64)
-    for strand in (1, -1):
-        here = np.flatnonzero(strands == strand)
-        if len(here):
-            codes = query.codes
-            if strand < 0:
-                codes = scheme.matrix.alphabet.reverse_complement(codes)
-            chosen = [targets[k] for k in here.tolist()]
-            rows = number_rows(codes, profile)
-            scores[here] = score_targets(rows, chosen, widths, progress)
+    for frame in sorted(set(frames.tolist())):
+        here = np.flatnonzero(frames == frame)
+        chosen = [targets[k] for k in here.tolist()]
+        rows = number_rows(read_frame(query, frame).codes, profile)
+        scores[here] = score_targets(rows, chosen, widths, progress)
     if scores.min(initial=0) < 0:
         raise EngineError(TOO_LARGE)
     return scores
@@ -248,21 +244,26 @@ def _find_possible(
     )
     possible = np.isinf(bounds)
     known = np.flatnonzero(~possible)
-    possible[known] = _pass_limits(query, read.lengths[known], bounds[known], context)
+    possible[known] = _pass_limits(query, len(query), read.lengths[known], bounds[known], context)
     return np.flatnonzero(possible)
 
 
 def _find_hits(
-    query: Query, lengths: NDArray[np.int64], rescored: AdjustedScores, context: SearchContext
+    query: Query,
+    query_lengths: int | NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    rescored: AdjustedScores,
+    context: SearchContext,
 ) -> NDArray[np.int64]:
     """Return the indices of the candidates whose final scores pass the filters."""
     passing = rescored.raw >= context.params.min_raw_score
-    passing &= _pass_limits(query, lengths, rescored.unrounded, context)
+    passing &= _pass_limits(query, query_lengths, lengths, rescored.unrounded, context)
     return np.flatnonzero(passing)
 
 
 def _pass_limits(
     query: Query,
+    query_lengths: int | NDArray[np.int64],
     lengths: NDArray[np.int64],
     unrounded: NDArray[np.float64],
     context: SearchContext,
@@ -274,5 +275,5 @@ def _pass_limits(
     statistics = context.statistics_of(query)
     if statistics is None:
         return np.ones(len(unrounded), bool)
-    _, log_evalues = evaluate_scores(statistics, unrounded, len(query), lengths)
+    _, log_evalues = evaluate_scores(statistics, unrounded, query_lengths, lengths)
     return log_evalues <= take_log(context.params.evalue)

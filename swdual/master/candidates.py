@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 class Candidates(NamedTuple):
     """Targets of one query, equally long columns.
 
-    Score, position in the input, length, and the strand of the query that scored so: 1 or -1.
+    Score, position in the input, length, and the frame of the query that scored so. Of targets
+    that are translated, each frame has a position and a length of its own.
     """
 
     scores: NDArray[Any]
     ordinals: NDArray[Any]
     lengths: NDArray[Any]
-    strands: NDArray[Any]
+    frames: NDArray[Any]
 
 
 NO_CANDIDATES = Candidates(*(np.empty(0, np.int64) for _ in Candidates._fields))
@@ -31,8 +32,12 @@ class Scored(NamedTuple):
     histogram: NDArray[np.int64] | None
 
 
-def select_best(candidates: Candidates, limit: int, min_raw_score: int) -> Candidates:
+def select_best(
+    candidates: Candidates, limit: int, min_raw_score: int, target_frames: int = 1
+) -> Candidates:
     """Return the best targets in order: score descending, then position in the input ascending.
+
+    Of a target that is translated, the best frame is returned; of equal ones the first.
 
     Parameters
     ----------
@@ -42,11 +47,15 @@ def select_best(candidates: Candidates, limit: int, min_raw_score: int) -> Candi
         Number of targets to keep; 0 keeps all.
     min_raw_score
         Targets below it are left out.
+    target_frames
+        Consecutive positions in the input that are frames of one target.
 
     >>> columns = Candidates(*(np.array(x) for x in ([5, 7, 7], [2, 1, 0], [9, 9, 9], [1, 1, 1])))
     >>> select_best(columns, 2, 0).ordinals.tolist()
     [0, 1]
     """
+    if target_frames > 1:
+        candidates = _select_frames(candidates, target_frames)
     scores = candidates.scores
     if limit and len(scores) > limit:
         cutoff = max(int(np.partition(scores, -limit)[-limit]), min_raw_score)
@@ -58,7 +67,16 @@ def select_best(candidates: Candidates, limit: int, min_raw_score: int) -> Candi
     return Candidates(*(column[chosen].astype(np.int64) for column in candidates))
 
 
-def merge_candidates(parts: Sequence[Candidates], limit: int) -> Candidates:
+def _select_frames(candidates: Candidates, target_frames: int) -> Candidates:
+    """Return the best frame of each target."""
+    scores, ordinals = (column.astype(np.int64) for column in candidates[:2])
+    targets = ordinals // target_frames
+    order = np.lexsort((ordinals, -scores, targets))
+    best = order[np.unique(targets[order], return_index=True)[1]]
+    return Candidates(*(column[best] for column in candidates))
+
+
+def merge_candidates(parts: Sequence[Candidates], limit: int, target_frames: int = 1) -> Candidates:
     """Return the best targets of several ranges.
 
     Parameters
@@ -67,6 +85,8 @@ def merge_candidates(parts: Sequence[Candidates], limit: int) -> Candidates:
         The candidates of each range, as `select_best` returned them.
     limit
         Number of targets to keep; 0 keeps all.
+    target_frames
+        See `select_best`.
     """
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return select_best(Candidates(*columns), limit, 0)
+    return select_best(Candidates(*columns), limit, 0, target_frames)

@@ -26,6 +26,7 @@ from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import Worker
 from swdual.profiles.query import ProfileQuery, find_scores
+from swdual.sequences.frames import list_frames, measure_frames, shortest_frame_length
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.model import Statistics
@@ -53,8 +54,12 @@ class SearchContext:
 
     Parameters
     ----------
-    database, workers
-        The targets, and the workers: no workers for the client of a cluster.
+    database
+        What is scored: the targets, or the frames of targets that are translated.
+    targets
+        The targets as given, which hits refer to.
+    workers
+        The workers; none for the client of a cluster.
     params
         What decides about hits.
     statistics
@@ -94,6 +99,7 @@ class SearchContext:
     """
 
     database: Database
+    targets: Database
     workers: list[Worker]
     params: SearchParameters
     statistics: TableStatistics | None
@@ -135,14 +141,6 @@ class SearchContext:
         Those of very many hits are found when they are first used.
         """
         return self.tracer is not None and hits <= self.memory.max_completed
-
-    def list_strands(self, codes: bytes) -> list[tuple[int, bytes]]:
-        """Return the strands of a query to compare: 1 or -1, and the residue codes of each."""
-        strand = self.params.strand
-        strands = [] if strand == "minus" else [(1, codes)]
-        if strand != "plus":
-            strands.append((-1, self.database.alphabet.reverse_complement(codes)))
-        return strands
 
     def find_bounds(self, number: int, target_range: Range) -> TaskBounds:
         """Return which targets of a range are scored, and with which the query is compared.
@@ -213,25 +211,25 @@ class SearchContext:
         bounds = self.find_bounds(number, target_range)
         scored_range = target_range._replace(first=bounds.scored)
         if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
-            scores, strands, positions = self._score_best(
+            scores, frames, positions = self._score_best(
                 scorer, query, scored_range, cutoff, progress
             )
         else:
-            scores, strands = self._score_all(scorer, query, scored_range, progress)
+            scores, frames = self._score_all(scorer, query, scored_range, progress)
             positions = np.arange(bounds.scored, bounds.last)
         if bounds.first > bounds.scored:
             compared = positions >= bounds.first
-            scores, strands, positions = scores[compared], strands[compared], positions[compared]
+            scores, frames, positions = scores[compared], frames[compared], positions[compared]
         # The block is checked when it is looked up. Looked up after scoring, a file that changed
         # meanwhile is noticed before its scores are used.
         block = self.database.block(target_range.block)
         if self.verification is not None:
-            strand_codes = [codes for _, codes in self.list_strands(query.codes)]
+            frame_codes = [codes for _, codes in list_frames(query, self.params.frames)]
             self.verification.check(
                 worker,
                 query,
                 number,
-                strand_codes,
+                frame_codes,
                 target_range._replace(first=bounds.first),
                 (scores, positions),
                 cutoff,
@@ -242,17 +240,17 @@ class SearchContext:
 
             counts = histogram(scores, block.lengths[target_range.first : target_range.last])
         passing = np.flatnonzero(scores >= cutoff)
-        scores, strands, positions = scores[passing], strands[passing], positions[passing]
-        candidates = Candidates(
-            scores, block.ordinals[positions], block.lengths[positions], strands
-        )
+        scores, frames, positions = scores[passing], frames[passing], positions[passing]
+        candidates = Candidates(scores, block.ordinals[positions], block.lengths[positions], frames)
         if statistics is not None and math.isfinite(self.params.candidate_evalue):
-            candidates = self._select_significant(candidates, len(query), statistics)
+            candidates = self._select_significant(candidates, query, statistics)
         cutoff = max(cutoff, self._top_cutoff(candidates))
-        return Scored(select_best(candidates, self.params.max_candidates, cutoff), counts)
+        params = self.params
+        best = select_best(candidates, params.max_candidates, cutoff, params.target_frame_count)
+        return Scored(best, counts)
 
     def _select_significant(
-        self, candidates: Candidates, query_length: int, statistics: Statistics
+        self, candidates: Candidates, query: Sequence, statistics: Statistics
     ) -> Candidates:
         """Return the candidates that reach the E-value limit.
 
@@ -261,7 +259,8 @@ class SearchContext:
         """
         scores = candidates.scores.astype(np.int64)
         lengths = candidates.lengths.astype(np.int64)
-        _, log_evalues = evaluate_scores(statistics, scores, query_length, lengths)
+        query_lengths = measure_frames(query, candidates.frames)
+        _, log_evalues = evaluate_scores(statistics, scores, query_lengths, lengths)
         passing = log_evalues <= take_log(self.params.candidate_evalue)
         return Candidates(*(column[passing] for column in candidates))
 
@@ -283,7 +282,7 @@ class SearchContext:
         cutoff = self.params.candidate_raw_score
         if statistics is None or not math.isfinite(self.params.candidate_evalue):
             return cutoff
-        key = len(query), statistics
+        key = shortest_frame_length(query), statistics
         if key not in self.cutoffs:
             self.cutoffs[key] = self._find_cutoff(*key)
         return max(cutoff, self.cutoffs[key])
@@ -321,16 +320,16 @@ class SearchContext:
     def _score_all(
         self, scorer: Scorer, query: Sequence, target_range: Range, progress: Progress
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
-        """Return (targets,) scores of the better strand, and (targets,) which it is: 1 or -1."""
-        (first, codes), *other = self.list_strands(query.codes)
+        """Return (targets,) scores of the best frame of the query, and (targets,) which it is."""
+        (first, codes), *other = list_frames(query, self.params.frames)
         bounds = target_range.block, target_range.first, target_range.last
         scores = scorer(codes, *bounds, progress, find_scores(query))
-        strands = np.full(len(scores), first, np.int8)
-        for strand, codes in other:
+        frames = np.full(len(scores), first, np.int8)
+        for frame, codes in other:
             other_scores = scorer(codes, *bounds, progress)
             better = other_scores > scores
-            scores[better], strands[better] = other_scores[better], strand
-        return scores, strands
+            scores[better], frames[better] = other_scores[better], frame
+        return scores, frames
 
     def _score_best(
         self,
@@ -340,23 +339,23 @@ class SearchContext:
         cutoff: int,
         progress: Progress,
     ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
-        """Return scores from the cutoff on, the better strand of each, and positions in the block.
+        """Return scores from the cutoff on, the best frame of each, and positions in the block.
 
         All three have one entry a target; targets below the cutoff are left out.
         """
         bounds = target_range.block, target_range.first, target_range.last
         parts = [
-            (strand, *scorer.best(codes, *bounds, cutoff, progress, find_scores(query)))
-            for strand, codes in self.list_strands(query.codes)
+            (frame, *scorer.best(codes, *bounds, cutoff, progress, find_scores(query)))
+            for frame, codes in list_frames(query, self.params.frames)
         ]
-        strands = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in parts])
+        frames = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in parts])
         scores = np.concatenate([scores for _, scores, _ in parts])
         positions = np.concatenate([positions for _, _, positions in parts])
-        # Sort by position, then by falling score. The sort is stable, so of equal scores the plus
-        # strand comes first; `unique` keeps the first entry of each position.
+        # Sort by position, then by falling score. The sort is stable, so of equal scores the first
+        # frame comes first; `unique` keeps the first entry of each position.
         order = np.lexsort((-scores.astype(np.int64), positions))
         best = order[np.unique(positions[order], return_index=True)[1]]
-        return scores[best], strands[best], positions[best]
+        return scores[best], frames[best], positions[best]
 
     def statistics_of(
         self, query: Sequence, counts: NDArray[np.int64] | None = None
@@ -400,7 +399,7 @@ class SearchContext:
 def evaluate_scores(
     statistics: Statistics,
     scores: NDArray[np.int64] | NDArray[np.float64],
-    query_length: int,
+    query_lengths: int | NDArray[np.int64],
     lengths: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (targets,) bit scores and (targets,) natural logarithms of E-values.
@@ -412,13 +411,14 @@ def evaluate_scores(
     scores, lengths
         (targets,) raw scores, and residues of the targets. They are evaluated part by part, so that
         the numbers needed on the way take little memory.
-    query_length
-        Residues of the query.
+    query_lengths
+        Residues of the query, or (targets,) of the frame that has the score.
     """
     bits, log_evalues = np.empty(len(scores)), np.empty(len(scores))
     for first in range(0, len(scores), EVALUATED_AT_ONCE):
         here = slice(first, first + EVALUATED_AT_ONCE)
-        evaluation = statistics.evaluate(scores[here], query_length, lengths[here])
+        own = query_lengths if isinstance(query_lengths, int) else query_lengths[here]
+        evaluation = statistics.evaluate(scores[here], own, lengths[here])
         bits[here], log_evalues[here] = evaluation
     return bits, log_evalues
 

@@ -13,6 +13,7 @@ import numpy as np
 from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
+from swdual.database.translation import translate_database
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
@@ -20,6 +21,15 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
+from swdual.master.translation import (
+    NO_TRANSLATION,
+    Translation,
+    check_translated_search,
+    check_translated_statistics,
+    choose_translation,
+    refuse_translation,
+    translate_query,
+)
 from swdual.options import SearchOptions
 from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.query import ProfileQuery, list_profiles
@@ -27,17 +37,17 @@ from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.fasta import looks_like_nucleotides
+from swdual.sequences.frames import STRANDS, frame_length, is_masked, select_frames
 from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
 from swdual.sequences.sequence import Sequence, batch_of
+from swdual.sequences.translation import CODON
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
 
 logger = logging.getLogger("swdual")
 
 NO_MASK = Mask("none")
-
-STRANDS = ("plus", "minus", "both")
 
 
 class SearchInputs(NamedTuple):
@@ -46,7 +56,9 @@ class SearchInputs(NamedTuple):
     Parameters
     ----------
     database, queries
-        The targets, and the queries.
+        What is compared: targets, or the frames of targets that are translated; and the queries.
+    targets
+        The targets as given.
     params
         What decides about hits, with all defaults filled in.
     cells
@@ -57,6 +69,7 @@ class SearchInputs(NamedTuple):
 
     database: Database
     queries: list[Sequence]
+    targets: Database
     params: SearchParameters
     cells: list[int]
     later: LaterTargets | None = None
@@ -82,11 +95,25 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     dbtype, on_invalid, limit = options.dbtype, options.on_invalid, options.memory_limit
     profiles = list_profiles(query_source)
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
-        database = open_database(database_source, on_invalid, dbtype, limit)
-        strand = choose_strand(database, options.strand)
+        targets = open_database(database_source, on_invalid, dbtype, limit)
+        translation = NO_TRANSLATION
         if profiles:
-            check_profiles(profiles, database, options)
+            check_profiles(profiles, targets, options)
+        elif all_pairs:
+            refuse_translation(options)
         else:
+            translation = choose_translation(
+                query_source,
+                targets,
+                options.task,
+                dbtype,
+                options.query_gencode,
+                options.db_gencode,
+            )
+            check_translated_search(translation, options)
+        strand = choose_strand(targets, options.strand, translation)
+        database = translate_targets(targets, translation, limit)
+        if not profiles:
             queries = read_queries(
                 database if all_pairs else query_source,
                 database,
@@ -95,6 +122,8 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
                 limit,
                 parse_mask(options.mask, "mask"),
                 options.lcase_masking,
+                translation.query_gencode,
+                strand,
             )
     matrix = options.matrix
     if profiles and matrix is None and options.task is None:
@@ -110,7 +139,10 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     )
     if options.stats != "none":
         require_negative_mean(scheme.matrix)
-    params = options.parameters(scheme, strand, profiles)
+    params = options.parameters(scheme, strand, profiles, translation)
+    check_translated_statistics(params)
+    if translation.db_gencode is not None:
+        params = replace(params, dbsize=max(1, (params.dbsize or targets.residues) // CODON))
     logger.debug(
         "scheme: %s, gap open %d, gap extend %d; E-values: %s",
         scheme.matrix.name,
@@ -143,12 +175,13 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     compared = [database.residues] * len(queries)
     if later is not None:
         compared = later.count_all_residues(database).tolist()
-    strand_count = params.strand_count
+    if translation.db_gencode is None:
+        targets = database
     cells = [
-        len(query.codes) * residues * strand_count
+        frame_length(query) * residues * params.frame_count
         for query, residues in zip(queries, compared, strict=True)
     ]
-    return SearchInputs(database, queries, params, cells, later)
+    return SearchInputs(database, queries, targets, params, cells, later)
 
 
 def _find_target_mask(database: Database, text: str, option: str) -> str:
@@ -259,7 +292,32 @@ def _log_database(database: Database) -> Database:
     return database
 
 
-def choose_strand(database: Database, strand: str | None) -> str:
+def translate_targets(
+    database: Database, translation: Translation, memory_limit: int | None = None
+) -> Database:
+    """Return what is compared of a database: its frames, if it is translated.
+
+    Parameters
+    ----------
+    database, translation
+        The targets as given, and what is translated.
+    memory_limit
+        As the option of `swdual.search`.
+
+    Raises
+    ------
+    MemoryLimitError
+        If the frames do not fit into memory.
+    """
+    if translation.db_gencode is None:
+        return database
+    logger.debug("database: translated by genetic code %d", translation.db_gencode)
+    return translate_database(database, translation.db_gencode, memory_limit)
+
+
+def choose_strand(
+    database: Database, strand: str | None, translation: Translation = NO_TRANSLATION
+) -> str:
     """Return the strand to compare.
 
     Parameters
@@ -268,17 +326,22 @@ def choose_strand(database: Database, strand: str | None) -> str:
         What is searched.
     strand
         As the option of `swdual.search`. None: both of nucleotides, "plus" of proteins.
+    translation
+        What is translated.
 
     Raises
     ------
     InputError
-        If there is no such strand, or the database holds proteins.
+        If there is no such strand, or the queries are proteins.
     """
-    bases = database.alphabet is NUCLEOTIDE
+    bases = database.alphabet is NUCLEOTIDE and translation.db_gencode is None
+    bases |= translation.query_gencode is not None
     if strand is None:
         return "both" if bases else "plus"
     if strand not in STRANDS:
-        raise InputError(f"`strand` is {strand!r}, but it must be {', '.join(STRANDS[:2])} or both")
+        raise InputError(f"`strand` is {strand!r}, but it must be plus, minus or both")
+    if translation.db_gencode is not None and not bases:
+        raise InputError("`strand` is for queries of nucleotides, but these are proteins")
     if not bases:
         raise InputError(f"`strand` is for nucleotides, but {database.name} holds proteins")
     return strand
@@ -292,6 +355,8 @@ def read_queries(
     memory_limit: int | None = None,
     mask: Mask = NO_MASK,
     lcase_masking: bool = False,
+    query_gencode: int | None = None,
+    strand: str = "plus",
 ) -> list[Sequence]:
     """Return the queries, in their order, with their masked letters.
 
@@ -300,11 +365,13 @@ def read_queries(
     source
         As the queries of `swdual.search`; the database itself for its own sequences.
     database
-        What is searched; the queries are read in its alphabet.
+        What is searched; the queries are read in its alphabet unless they are translated.
     dbtype, on_invalid, memory_limit
         As the options of `swdual.search`; with "prot", queries that look like nucleotides pass.
     mask, lcase_masking
         What is masked.
+    query_gencode, strand
+        The genetic code by which queries of nucleotides are translated, or None; and the strand.
 
     Raises
     ------
@@ -318,15 +385,20 @@ def read_queries(
     mask.require(alphabet, "mask")
     masks = lcase_masking or mask.name != "none"
     read_as = alphabet.cased if lcase_masking else alphabet
+    if query_gencode is not None:
+        read_as = NUCLEOTIDE
     found: Iterator[Sequence]
     if source is database:
         found = (Sequence(each.title, each.unmasked, alphabet) for each in database)
     else:
         found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
-    if masks:
+    if query_gencode is not None:
+        frames = select_frames(strand, translated=True)
+        found = (translate_query(query, query_gencode, frames, mask) for query in found)
+    elif masks:
         found = (_mask_letters(query, mask, alphabet) for query in found)
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
-    if dbtype != "prot" and source is not database:
+    if dbtype != "prot" and query_gencode is None and source is not database:
         _refuse_other_type(queries, database, source)
     residues = sum(len(query.codes) for query in queries)
     logger.debug(
@@ -338,7 +410,7 @@ def read_queries(
         logger.debug(
             "masked by %s: letters of %s",
             " and ".join([str(mask)] * (mask.name != "none") + ["lower case"] * lcase_masking),
-            pluralize(sum(bool(query.shown) for query in queries), "query", "queries"),
+            pluralize(sum(map(is_masked, queries)), "query", "queries"),
         )
     return queries
 
@@ -423,9 +495,9 @@ def _refuse_other_type(queries: list[Sequence], database: Database, source: Any)
     unmasked = (Sequence(query.title, query.unmasked) for query in queries)
     if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(unmasked)):
         raise InputError(
-            f"the queries look like nucleotides, but {database.name} holds proteins; swdual does "
-            "not translate (as blastx does): translate the queries first, search a database of "
-            "nucleotides, or use `dbtype='prot'` if they are proteins",
+            f"the queries look like nucleotides, but they are compared with the proteins of "
+            f"{database.name}; use `task='blastx'`, which translates them, or `dbtype='prot'` if "
+            "they are proteins",
             file=source if isinstance(source, os.PathLike) else None,
         )
 

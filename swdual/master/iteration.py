@@ -25,6 +25,7 @@ from swdual.options import SearchOptions
 from swdual.profiles.profile import Profile
 from swdual.results.search_results import SearchResults
 from swdual.runtime.keywords import require_numbers
+from swdual.sequences.scoring import find_task
 from swdual.sequences.sequence import first_word
 
 logger = logging.getLogger("swdual")
@@ -107,6 +108,13 @@ class RoundOptions:
                 "`stats='none'` computes no E-values, but they decide which hits are included; "
                 "leave it out"
             )
+        if options.task is not None:
+            task = find_task(options.task)
+            if task.translates_queries or task.translates_targets:
+                raise InputError(
+                    f"`task={options.task!r}` translates, but an iterated search compares "
+                    "proteins; translate the sequences first"
+                )
         database = open_database(source, options.on_invalid, options.dbtype, options.memory_limit)
         require_profile_search(database, options)
         return database

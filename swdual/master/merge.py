@@ -14,6 +14,7 @@ from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
 from swdual.composition.adjuster import AdjustedScores
+from swdual.database.translation import find_frames
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.query_result import QueryResult
@@ -21,6 +22,7 @@ from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.master.ranges import Range, TaskId
+from swdual.sequences.frames import frame_length, measure_frames
 from swdual.sequences.sequence import Sequence
 
 logger = logging.getLogger("swdual")
@@ -98,9 +100,9 @@ class HitMerger:
         for number in np.flatnonzero(self._ranges_left == 0).tolist():
             self._settle(number, NO_CANDIDATES)
         residues = [int(compared[task_id]) for task_id in self.done]
-        lengths = [len(self._queries[task_id.query].codes) for task_id in self.done]
-        strand_count = context.params.strand_count
-        return strand_count * sum(m * n for m, n in zip(residues, lengths, strict=True))
+        lengths = [frame_length(self._queries[task_id.query]) for task_id in self.done]
+        frame_count = context.params.frame_count
+        return frame_count * sum(m * n for m, n in zip(residues, lengths, strict=True))
 
     def restore_known(self) -> Iterator[tuple[int, QueryResult]]:
         """Add the tasks that the earlier search has finished; yield queries to be aligned now."""
@@ -131,9 +133,10 @@ class HitMerger:
         parts = self._parts[number]
         parts.append(scored.candidates)
         self._ranges_left[number] -= 1
-        limit = self._context.params.max_candidates
+        params = self._context.params
+        limit = params.max_candidates
         if self._ranges_left[number] == 0 or (limit and len(parts) == MAX_PARTS):
-            parts[:] = [merge_candidates(parts, limit)]
+            parts[:] = [merge_candidates(parts, limit, params.target_frame_count)]
         if self._ranges_left[number] > 0:
             return None
         return self._settle(number, parts.pop())
@@ -251,13 +254,13 @@ class HitMerger:
         rescored = AdjustedScores.concatenate(
             [part.rescored for part in parts if part.rescored is not None]
         )
-        raw, lengths = rescored.raw, result.target_lengths
-        query_length = len(result.query.codes)
+        raw, lengths = rescored.raw, result.compared_lengths
+        query_lengths = measure_frames(result.query, result.frames)
         bits = log_evalues = np.full(len(raw), math.nan)
         if statistics is not None:
-            bits, _ = evaluate_scores(statistics, raw, query_length, lengths)
+            bits, _ = evaluate_scores(statistics, raw, query_lengths, lengths)
             unrounded = rescored.unrounded
-            _, log_evalues = evaluate_scores(statistics, unrounded, query_length, lengths)
+            _, log_evalues = evaluate_scores(statistics, unrounded, query_lengths, lengths)
         result = replace(
             result,
             query=result.query.soften() if params.soft_masking else result.query,
@@ -286,7 +289,7 @@ class HitMerger:
     def _evaluate(self, number: int, candidates: Candidates) -> QueryResult:
         """Return the hits of a query that pass every filter that needs no alignment."""
         context, query = self._context, self._queries[number]
-        scores, ordinals, lengths, strands = candidates
+        scores, ordinals, lengths, frames = candidates
         try:
             statistics = context.statistics_of(query, self._counts.pop(number, None))
         except StatisticsUnavailable as error:
@@ -294,21 +297,27 @@ class HitMerger:
             statistics = None
         bits = log_evalues = np.full(len(scores), math.nan)
         if statistics is not None:
-            bits, log_evalues = evaluate_scores(statistics, scores, len(query.codes), lengths)
+            query_lengths = measure_frames(query, frames)
+            bits, log_evalues = evaluate_scores(statistics, scores, query_lengths, lengths)
+        target_frames = np.ones(len(scores), np.int8)
+        if context.params.db_gencode is not None:
+            ordinals, target_frames = find_frames(ordinals)
+            lengths = context.targets.find_lengths(ordinals)
         result = QueryResult(
             query,
             self._first_number + number,
             scores,
             ordinals,
             lengths,
-            strands.astype(np.int8),
+            frames.astype(np.int8),
+            target_frames,
             bits,
             log_evalues,
             np.zeros(len(scores), np.int8),
             np.ones(len(scores)),
             statistics,
             context.params,
-            context.database,
+            context.targets,
             device=context.device,
         )
         params = context.params
@@ -347,9 +356,10 @@ def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int6
     list of arrays
         The indices of the hits of each part.
     """
-    order = np.argsort(-result.target_lengths, kind="stable")
-    residues = np.cumsum(result.target_lengths[order])
-    cells, task_cells = residues * len(result.query.codes), TRACE_CELLS
+    lengths = result.compared_lengths
+    order = np.argsort(-lengths, kind="stable")
+    residues = np.cumsum(lengths[order])
+    cells, task_cells = residues * frame_length(result.query), TRACE_CELLS
     if result.params.adjusts:
         cells += ADJUST_CELLS * np.arange(1, len(order) + 1)
         task_cells = RESCORE_CELLS

@@ -55,15 +55,15 @@ class PartitionInput:
     Parameters
     ----------
     lengths
-        Residues of each query.
+        Residues of each query; of the longest frame, if it has several.
     database
         The targets.
     kinds, rates
         Of each worker or node: "cpu" or "gpu", and what tasks cost it.
     planner
         Name of the planner.
-    strand_count
-        Strands to compare.
+    frame_count
+        Frames of each query that are compared.
     later
         The targets that each query is compared with, if not all.
     """
@@ -73,7 +73,7 @@ class PartitionInput:
     kinds: Sequence[str]
     rates: Sequence[CostModel]
     planner: str
-    strand_count: int = 1
+    frame_count: int = 1
     later: LaterTargets | None = None
 
     @property
@@ -233,7 +233,7 @@ def _plan_ranges(
     Where a query is compared with a part of a range, its time is taken to be that part of the
     whole range's.
     """
-    lengths, kinds, strand_count = given.lengths, given.kinds, given.strand_count
+    lengths, kinds, frame_count = given.lengths, given.kinds, given.frame_count
     compared = given.count_residues(ranges)
     task_ids = [
         task_id
@@ -248,7 +248,7 @@ def _plan_ranges(
     parts = task_residues / residues[range_numbers]
     query_lengths = np.asarray(lengths, np.int64)[queries]
     distinct = {id(each): each for each in given.rates}
-    share = min(1.0, len(distinct) / max(1, len(lengths) * strand_count))
+    share = min(1.0, len(distinct) / max(1, len(lengths) * frame_count))
     unlike, which = np.unique(query_lengths, return_inverse=True)
     rows, overheads = {}, {}
     for key, model in distinct.items():
@@ -261,11 +261,11 @@ def _plan_ranges(
                 which, range_numbers
             ]
         )
-        overheads[key] = strand_count * model.overhead(task_residues, share)
-        rows[key] = overheads[key] + strand_count * model.cells_time(query_lengths, here)
+        overheads[key] = frame_count * model.overhead(task_residues, share)
+        rows[key] = overheads[key] + frame_count * model.cells_time(query_lengths, here)
     seconds = np.array([rows[id(each)] for each in given.rates])
     overhead = np.array([overheads[id(each)] for each in given.rates])
-    cells = query_lengths * task_residues * strand_count
+    cells = query_lengths * task_residues * frame_count
     if len(kinds) == 1 and given.planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
         return Partition(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from swdual.backend import ScoringTask
+from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
@@ -20,6 +21,7 @@ from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker_pool import AttemptReport, WorkerPool
 from swdual.profiles.query import find_scores
+from swdual.sequences.frames import list_frames
 from swdual.sequences.sequence import Sequence as Query
 
 logger = logging.getLogger("swdual")
@@ -70,7 +72,7 @@ class ScoringStage:
             [worker.device.kind for worker in workers],
             [worker.rates for worker in workers],
             context.planner,
-            context.params.strand_count,
+            context.params.frame_count,
             None if context.later is None else context.later.select(numbers),
         )
         self.partition: Partition = partition_tasks(
@@ -116,8 +118,8 @@ class ScoringStage:
             int(partition.cells[number]),
             partition.seconds[:, number],
             tuple(
-                ScoringTask(strand, *scored, profile)
-                for _, strand in context.list_strands(sequence.codes)
+                ScoringTask(codes, *scored, profile)
+                for _, codes in list_frames(sequence, context.params.frames)
             ),
             partition.overhead[:, number],
         )
@@ -202,11 +204,13 @@ def score_range(
                 left -= 1
     context.execution_log.learn(context.workers)
     context.execution_log.forget()
-    return [_merge_parts(part, context.params.max_candidates) for part in parts]
+    return [_merge_parts(part, context.params) for part in parts]
 
 
-def _merge_parts(parts: Sequence[Scored], limit: int) -> Scored:
+def _merge_parts(parts: Sequence[Scored], params: SearchParameters) -> Scored:
     """Return the result of several ranges as if they were one."""
-    candidates: Candidates = merge_candidates([part.candidates for part in parts], limit)
+    candidates: Candidates = merge_candidates(
+        [part.candidates for part in parts], params.max_candidates, params.target_frame_count
+    )
     counts = [part.histogram for part in parts if part.histogram is not None]
     return Scored(candidates, np.sum(counts, axis=0) if counts else None)

@@ -92,8 +92,13 @@ class Search:
 
     @property
     def database(self) -> Database:
-        """The targets."""
+        """What is compared: the targets, or the frames of targets that are translated."""
         return self._inputs.database
+
+    @property
+    def targets(self) -> Database:
+        """The targets as given."""
+        return self._inputs.targets
 
     @property
     def queries(self) -> list[Sequence]:

@@ -14,7 +14,7 @@ TASK = b"T"
 HEAD = struct.Struct("<cIIIIII")
 """Kind, query, block, first and last target, hits, and filled cells of the histogram, plus 1."""
 
-HIT = np.dtype([("score", "<i4"), ("ordinal", "<u8"), ("length", "<u4"), ("strand", "i1")])
+HIT = np.dtype([("score", "<i4"), ("ordinal", "<u8"), ("length", "<u4"), ("frame", "i1")])
 CELL = np.dtype([("cell", "<u4"), ("count", "<u8")])
 
 
@@ -75,7 +75,7 @@ def deserialize(record: bytes, targets: int, *, fitted: bool) -> Scored:
     rows = np.frombuffer(record, HIT, hits, HEAD.size)
     candidates = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
     known = (rows["ordinal"] < targets) & (rows["length"] > 0)
-    if not (known & (rows["score"] >= 0) & (abs(rows["strand"]) == 1)).all():
+    if not (known & (rows["score"] >= 0) & (rows["frame"] != 0) & (abs(rows["frame"]) <= 3)).all():
         raise ValueError("hits that cannot be")
     if (cells > 0) != fitted:
         raise ValueError("a histogram too few or too many")

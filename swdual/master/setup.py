@@ -73,6 +73,7 @@ def build_context(
     options: SearchOptions,
     held: int = 0,
     book: CalibrationCache | None = None,
+    targets: Database | None = None,
 ) -> SearchContext:
     """Return what all queries of a search on this machine share, with its workers ready.
 
@@ -88,6 +89,8 @@ def build_context(
         Bytes of memory that are taken already.
     book
         What devices cost, if it has been opened already.
+    targets
+        The targets as given, if `database` holds their frames.
 
     Raises
     ------
@@ -96,7 +99,7 @@ def build_context(
     MemoryLimitError
         If there is too little memory; says what would be enough.
     """
-    cells = sum(lengths) * database.residues * params.strand_count
+    cells = sum(lengths) * database.residues * params.frame_count
     devices = resolve_devices(options, cells)
     if cells < SMALL_CELLS:
         book = None
@@ -131,6 +134,7 @@ def build_context(
         device=describe_devices([worker.device for worker in workers]),
         verification=verification,
         sample=make_sample(database, len(lengths), options),
+        targets=targets,
     )
 
 
@@ -145,6 +149,7 @@ def make_context(
     device: str,
     verification: Verification | None = None,
     sample: UnadjustedSample | None = None,
+    targets: Database | None = None,
 ) -> SearchContext:
     """Return what all queries of a search share, once its workers and its memory are known.
 
@@ -164,6 +169,8 @@ def make_context(
         Compares a sample of the scores; None without ``--verify``.
     sample
         Draws targets that are not candidates; None without ``--adjust-sample``.
+    targets
+        The targets as given, if `database` holds their frames.
     """
     shuffled = None
     if params.stats == "fit":
@@ -175,6 +182,7 @@ def make_context(
             shuffled = copies, scorer
     return SearchContext(
         database,
+        database if targets is None else targets,
         workers,
         params,
         make_statistics(database, params),
@@ -281,7 +289,8 @@ def make_statistics(database: Database, params: SearchParameters) -> TableStatis
     """
     if params.stats != "table":
         return None
-    return TableStatistics(params.scheme, params.dbsize or database.residues, len(database))
+    sequences = len(database) // params.target_frame_count
+    return TableStatistics(params.scheme, params.dbsize or database.residues, sequences)
 
 
 def compute_max_batch_queries(kept: int, *, fitted: bool = False) -> int:

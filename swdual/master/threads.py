@@ -31,6 +31,7 @@ from swdual.master.setup import build_context, resolve_devices
 from swdual.master.task import Progress, Task
 from swdual.master.worker import Worker
 from swdual.options import SearchOptions
+from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
 
 
@@ -62,9 +63,11 @@ class ThreadExecutor(Executor):
                 database.block(block)  # raises: a missing file must not end the search hours later
         if self._compiles_first and options.backend == "simd":
             compile_kernels(adjusts=inputs.params.adjusts, shown=shown)
-        lengths = [len(query.codes) for query in inputs.queries]
+        lengths = [frame_length(query) for query in inputs.queries]
         with progress_bar("measuring the workers", "", 1, shown=shown):
-            context = build_context(database, lengths, inputs.params, options, held_bytes)
+            context = build_context(
+                database, lengths, inputs.params, options, held_bytes, targets=inputs.targets
+            )
         self._context = context
         return context
 
@@ -195,13 +198,13 @@ def align_hits(
     progress
         Called now and then; raises an exception to stop the work.
     """
-    targets = context.candidate_targets.codes(result.ordinals[hit_indices])
+    targets = context.candidate_targets.codes(result.records[hit_indices])
     return align_candidates(
         result.query,
         targets,
         hit_indices,
         result.scores[hit_indices],
-        result.strands[hit_indices],
+        result.frames[hit_indices],
         context.aligns_now(len(result)),
         context,
         progress,

@@ -67,8 +67,9 @@ class UnadjustedSample:
         columns = {
             "scores": np.full(drawn, UNSCORED),
             "ordinals": ordinals,
-            "target_lengths": self._find_lengths(ordinals),
-            "strands": np.ones(drawn, np.int8),
+            "target_lengths": self.database.find_lengths(ordinals),
+            "frames": np.ones(drawn, np.int8),
+            "target_frames": np.ones(drawn, np.int8),
             "bits": np.full(drawn, np.nan),
             "log_evalues": np.full(drawn, np.nan),
             "adjustments": np.zeros(drawn, np.int8),
@@ -78,15 +79,6 @@ class UnadjustedSample:
             name: np.concatenate([getattr(candidates, name), columns[name]]) for name in HIT_COLUMNS
         }
         return replace(candidates, **together)
-
-    def _find_lengths(self, ordinals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the residues of some targets."""
-        blocks, places = self.database.locate(ordinals.tolist())
-        lengths = np.zeros(len(ordinals), np.int64)
-        for block in np.unique(blocks).tolist():
-            here = blocks == block
-            lengths[here] = self.database.lengths(block)[places[here]]
-        return lengths
 
 
 def skip_ordinals(ranks: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -52,7 +52,7 @@ class Verification:
         worker: Worker,
         query: Sequence,
         number: int,
-        strands: list[bytes],
+        frames: list[bytes],
         target_range: Range,
         claim: tuple[NDArray[np.int32], NDArray[np.int64]],
         cutoff: int,
@@ -66,8 +66,8 @@ class Verification:
             The worker that computed.
         query, number
             What was compared, and its number among all queries.
-        strands
-            The codes of the strands that were compared.
+        frames
+            The codes of the frames that were compared.
         target_range
             With which targets.
         claim
@@ -90,7 +90,7 @@ class Verification:
             bounds = target_range.block, target, target + 1
             right = max(
                 int(self.definition(codes, *bounds, lambda cells: progress(0), profile)[0])
-                for codes in strands
+                for codes in frames
             )
             claimed = scores[positions == target].tolist()
             if claimed != [right] and (claimed or right >= cutoff):

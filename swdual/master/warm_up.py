@@ -54,8 +54,9 @@ def compile_alignments() -> None:
     query = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
     targets = [PROTEIN.encode(query[:residues]) for residues in (len(query) // 10, len(query))]
     scores = [int(matrix.scores[[*codes], [*codes]].sum()) for codes in targets]
-    strands = np.ones(len(targets), np.int8)
-    Tracer(ScoringScheme(matrix))(targets[-1], targets, np.array(scores), strands)
+    frames = np.ones(len(targets), np.int8)
+    whole = Sequence("query", targets[-1])
+    Tracer(ScoringScheme(matrix))(whole, targets, np.array(scores), frames)
     find_low_complexity(targets[-1])
 
 

@@ -14,6 +14,7 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 from swdual.profiles.query import find_scores
 from swdual.sequences.alphabet import CODES, PROTEIN
+from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.model import Statistics
 
@@ -106,8 +107,8 @@ def find_low_complexity(
     """Return the identifiers of queries that are mostly of low complexity.
 
     These are queries of which BLAST's masks, SEG or DUST, mask at least `LOW_COMPLEXITY`. There are
-    none where queries are masked or profiles, scores are adjusted, or E-values are not those of the
-    table.
+    none where queries are masked or profiles, queries or targets are translated, scores are
+    adjusted, or E-values are not those of the table.
     Queries behind the first `CHECKED_RESIDUES` residues are not looked at.
 
     Parameters
@@ -116,7 +117,13 @@ def find_low_complexity(
         The search.
     """
     is_masked = params.mask != "none" or params.lcase_masking or params.db_mask is not None
-    if is_masked or params.adjusts or params.profile or params.stats != "table":
+    if (
+        is_masked
+        or params.adjusts
+        or params.profile
+        or params.translates
+        or params.stats != "table"
+    ):
         return []
     mask = parse_mask(DEFAULT_METHODS[database.alphabet.name], "mask")
     found = []
@@ -163,13 +170,14 @@ def find_weak_queries(
     for query in queries:
         profile = find_scores(query)
         if profile is None:
-            letters = np.bincount(np.frombuffer(query.codes, np.uint8), minlength=CODES)
-            score = int(HIT_SHARE * (letters[:CODES] @ best))
+            frames = [codes for _, codes in list_frames(query, (1,))]
+            letters = (np.bincount(np.frombuffer(x, np.uint8), minlength=CODES) for x in frames)
+            score = max(int(HIT_SHARE * (counts[:CODES] @ best)) for counts in letters)
         else:
             score = int(HIT_SHARE * np.maximum(profile.max(axis=1).astype(np.int64), 0).sum())
         if score >= SURE_SCORE:
             continue
-        key = score, len(query.codes)
+        key = score, frame_length(query)
         if key not in known:
             known[key] = not _is_significant(*key, database, params.evalue, statistics)
         if known[key]:

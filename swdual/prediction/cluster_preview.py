@@ -15,7 +15,7 @@ from swdual.cluster.partition import ClusterPartition, combine_rates, partition_
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.cost import CalibrationCache, CostModel
-from swdual.master.inputs import open_database
+from swdual.master.inputs import open_database, translate_targets
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import PartitionInput
 from swdual.master.serialization import HEAD, HIT
@@ -93,9 +93,18 @@ class ClusterPreview:
             if described is None
             else open_database({"described": "A"}, dbtype=described.alphabet.name)
         )
-        self.database: Database | SyntheticDatabase = described or known
-        params = options.parameters(queries, known)
-        self.strand_count = params.strand_count
+        self.database: Database | SyntheticDatabase
+        translation = options.translation(queries, known)
+        if described and translation.db_gencode is not None:
+            raise InputError(
+                "describes a database of nucleotides, but proteins are searched in it; describe "
+                "its six frames as proteins",
+                file=self.cluster.path,
+            )
+        params = options.parameters(queries, known, translation)
+        known = translate_targets(known, translation)
+        self.database = described or known
+        self.frame_count = params.frame_count
         sequences = options.read_queries(queries, known, params)
         self.adjustment = forecast_adjustment(sequences, self.database, params)
         self.lengths = [len(query.codes) for query in sequences]
@@ -133,7 +142,7 @@ class ClusterPreview:
     @property
     def cells(self) -> int:
         """Cells of all queries against all targets."""
-        return sum(self.lengths) * self.database.residues * self.strand_count
+        return sum(self.lengths) * self.database.residues * self.frame_count
 
     def forecast(self, planner: str) -> Forecast:
         """Return the plan for the cluster and its replay."""
@@ -147,9 +156,7 @@ class ClusterPreview:
             )
             kinds += [kind.kind] * kind.count
             rates += [node] * kind.count
-        given = PartitionInput(
-            self.lengths, self.database, kinds, rates, planner, self.strand_count
-        )
+        given = PartitionInput(self.lengths, self.database, kinds, rates, planner, self.frame_count)
         partition = partition_search(given)
         return Forecast(self.cluster, partition, self._sizes, self._max_returned(partition))
 

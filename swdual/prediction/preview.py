@@ -25,15 +25,24 @@ from swdual.master.inputs import (
     open_database,
     read_queries,
     require_composition,
+    translate_targets,
 )
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.setup import compute_max_batch_queries
+from swdual.master.translation import (
+    NO_TRANSLATION,
+    Translation,
+    check_translated_search,
+    choose_translation,
+)
 from swdual.master.worker import bind
 from swdual.options import SearchOptions
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
 from swdual.prediction.adjustment import forecast_adjustment
 from swdual.profiles.query import ProfileQuery, list_profiles
+from swdual.sequences import matrices
+from swdual.sequences.frames import frame_length
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import OnInvalid
@@ -85,7 +94,10 @@ def plan(
 class PreviewOptions:
     """The options of `swdual.search` that a prediction depends on: see there."""
 
+    task: str | None = None
     strand: str | None = None
+    query_gencode: int | None = None
+    db_gencode: int | None = None
     dbtype: str = "auto"
     on_invalid: OnInvalid = "error"
     max_target_seqs: int = 500
@@ -104,7 +116,17 @@ class PreviewOptions:
         InputError
             If a value is out of range (see `SearchOptions`).
         """
-        names = ("max_target_seqs", "evalue", "comp_based_stats", "adjust", "mask", "lcase_masking")
+        names = (
+            "task",
+            "query_gencode",
+            "db_gencode",
+            "max_target_seqs",
+            "evalue",
+            "comp_based_stats",
+            "adjust",
+            "mask",
+            "lcase_masking",
+        )
         return SearchOptions(**{name: getattr(self, name) for name in names})
 
     def read_queries(
@@ -131,9 +153,35 @@ class PreviewOptions:
             self.on_invalid,
             mask=mask,
             lcase_masking=self.lcase_masking,
+            query_gencode=params.query_gencode,
+            strand=params.strand,
         )
 
-    def parameters(self, source: Any, database: Database) -> SearchParameters:
+    def translation(self, source: Any, database: Database) -> Translation:
+        """Return what is translated.
+
+        Parameters
+        ----------
+        source
+            As the queries of `swdual.search`.
+        database
+            What is searched, as given.
+
+        Raises
+        ------
+        InputError
+            As `choose_translation` and `check_translated_search` do.
+        """
+        if list_profiles(source):
+            return NO_TRANSLATION
+        own = self.task, self.dbtype, self.query_gencode, self.db_gencode
+        translation = choose_translation(source, database, *own)
+        check_translated_search(translation, self.of_search)
+        return translation
+
+    def parameters(
+        self, source: Any, database: Database, translation: Translation = NO_TRANSLATION
+    ) -> SearchParameters:
         """Return the options that decide about hits, with their defaults.
 
         Parameters
@@ -141,7 +189,9 @@ class PreviewOptions:
         source
             As the queries of `swdual.search`.
         database
-            What is searched.
+            What is searched, as given.
+        translation
+            What is translated.
 
         Raises
         ------
@@ -149,9 +199,9 @@ class PreviewOptions:
             If a value is out of range (see `SearchOptions`), or composition-based statistics are
             asked for, but the database holds nucleotides.
         """
-        strand = choose_strand(database, self.strand)
-        scheme = make_default_scheme(database)
-        params = self.of_search.parameters(scheme, strand, list_profiles(source))
+        strand = choose_strand(database, self.strand, translation)
+        scheme = make_default_scheme(database, translation)
+        params = self.of_search.parameters(scheme, strand, list_profiles(source), translation)
         if params.adjusts:
             require_composition(database, params)
         return params
@@ -173,12 +223,14 @@ class Preview:
         rates: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         options: PreviewOptions = DEFAULT_OPTIONS,
     ) -> None:
-        self.database = open_database(database, options.on_invalid, options.dbtype)
-        params = options.parameters(queries, self.database)
-        self.strand_count = params.strand_count
+        targets = open_database(database, options.on_invalid, options.dbtype)
+        translation = options.translation(queries, targets)
+        params = options.parameters(queries, targets, translation)
+        self.database = translate_targets(targets, translation)
+        self.frame_count = params.frame_count
         sequences = options.read_queries(queries, self.database, params)
         self.adjustment = forecast_adjustment(sequences, self.database, params)
-        self.lengths = [len(query.codes) for query in sequences]
+        self.lengths = [frame_length(query) for query in sequences]
         self._kept = min(params.max_candidates or len(self.database), len(self.database))
         self._adjusts = params.adjusts
         self._counts = _count_workers(cpus, gpus)
@@ -198,7 +250,7 @@ class Preview:
     @property
     def cells(self) -> int:
         """Cells of all queries against all targets."""
-        return sum(self.lengths) * self.database.residues * self.strand_count
+        return sum(self.lengths) * self.database.residues * self.frame_count
 
     def partition(self, planner: str) -> Partition:
         """Return the tasks and the plan."""
@@ -206,7 +258,7 @@ class Preview:
         rates = [self.rates[kind] for kind in self.kinds]
         return partition_tasks(
             PartitionInput(
-                self.lengths, self.database, self.kinds, rates, planner, self.strand_count
+                self.lengths, self.database, self.kinds, rates, planner, self.frame_count
             )
         )
 
@@ -244,8 +296,12 @@ class Preview:
         return self.database.residues if self._counts["gpu"] else 0
 
 
-def make_default_scheme(database: Database) -> ScoringScheme:
+def make_default_scheme(
+    database: Database, translation: Translation = NO_TRANSLATION
+) -> ScoringScheme:
     """Return a scheme for calibrations; rates do not depend on it."""
+    if translation.db_gencode is not None:
+        return ScoringScheme(matrices.load("BLOSUM62"))
     return make_scoring_scheme(database, None, None, None, None, None)
 
 

@@ -226,6 +226,8 @@ def place_hits(result: QueryHits, inclusion: float) -> NDArray[np.uint8]:
     smallest E-value first, of equal ones the highest score, then the last target of the database.
     E-values below 1e-180 count as equal.
     """
+    if result.params.translates:
+        raise InputError("a profile needs hits of proteins, not of translated nucleotides")
     if result.params.scheme.matrix.alphabet is not PROTEIN:
         raise InputError("a profile needs hits of proteins, not of nucleotides")
     log_evalues = np.asarray(result.log_evalues)

@@ -10,6 +10,8 @@
     Sequences from the objects that users have.
 ``sequence``
     One sequence, and batches of them.
+``genetic_codes``, ``translation``, ``frames``
+    Codons and their amino acids; the proteins of a frame; how a sequence is read to be compared.
 ``interval_file``
     Files with the masked intervals of sequences, read and written.
 ``matrices``, ``scoring``

@@ -45,6 +45,8 @@ class BlastTask(NamedTuple):
         Scores of equal and of different bases.
     gap_open, gap_extend
         Gap penalties of bases; those of proteins are the matrix's.
+    translates_queries, translates_targets
+        Whether nucleotides are translated into the proteins that are compared.
     """
 
     dbtype: str
@@ -53,12 +55,19 @@ class BlastTask(NamedTuple):
     penalty: int = -3
     gap_open: int = 5
     gap_extend: int = 2
+    translates_queries: bool = False
+    translates_targets: bool = False
 
 
 TASKS = {
     "blastp": BlastTask("prot"),
     "blastp-fast": BlastTask("prot"),
     "blastp-short": BlastTask("prot", matrix="PAM30"),
+    "blastx": BlastTask("prot", translates_queries=True),
+    "blastx-fast": BlastTask("prot", translates_queries=True),
+    "tblastn": BlastTask("prot", translates_targets=True),
+    "tblastn-fast": BlastTask("prot", translates_targets=True),
+    "tblastx": BlastTask("prot", translates_queries=True, translates_targets=True),
     "blastn": BlastTask("nucl"),
     "dc-megablast": BlastTask("nucl"),
     "blastn-short": BlastTask("nucl", reward=1),

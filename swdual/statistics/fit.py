@@ -95,7 +95,7 @@ class Fit:
     def evaluate(
         self,
         scores: NDArray[np.int64] | NDArray[np.float64],
-        query_length: int,
+        query_length: int | NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> Evaluation:
         """Return bit scores and E-values of the targets of the query that was fitted.

@@ -34,7 +34,7 @@ class Statistics(Protocol):
     def evaluate(
         self,
         scores: NDArray[np.int64] | NDArray[np.float64],
-        query_length: int,
+        query_length: int | NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> Evaluation:
         """Return the bit score and the E-value of each target of one query.
@@ -44,7 +44,7 @@ class Statistics(Protocol):
         scores
             (targets,) raw scores; adjusted ones need not be whole.
         query_length
-            In residues.
+            In residues; (targets,) if frames of different lengths have the scores.
         target_lengths
             (targets,) in residues, at least 1.
         """

@@ -70,7 +70,7 @@ class TableStatistics:
     def evaluate(
         self,
         scores: NDArray[np.int64] | NDArray[np.float64],
-        query_length: int,
+        query_length: int | NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> Evaluation:
         """Return bit scores and E-values of the targets of one query. See `Statistics.evaluate`."""
@@ -85,7 +85,10 @@ class TableStatistics:
             log_space = log_area + math.log(self.residues) - np.log(lengths)
         else:
             raw = raw - raw % 2 if p.even_scores else raw
-            log_space = np.full(raw.shape, math.log(self.search_space(query_length)))
+            log_space = np.empty(raw.shape)
+            lengths = np.broadcast_to(query_length, raw.shape)
+            for length in sorted(set(lengths.tolist())):
+                log_space[lengths == length] = math.log(self.search_space(length))
         return Evaluation(bits, log_space + (log_k - p.lambda_ * raw))
 
     def adjustment(self, query_length: int) -> int:
@@ -164,7 +167,7 @@ def _log_area(
     size: FiniteSize,
     lambda_: float,
     scores: NDArray[np.float64],
-    query_length: int,
+    query_length: int | NDArray[np.int64],
     lengths: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the logarithm of the area in which an alignment of each score fits two sequences.

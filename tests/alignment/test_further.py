@@ -19,6 +19,7 @@ from swdual.lanes.score_widths import score_widths
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST, ScoringScheme
+from swdual.sequences.sequence import Sequence
 
 pytestmark = pytest.mark.sample("values")
 
@@ -66,15 +67,16 @@ def listed(found):
 def trace(query, targets, scheme, count, *, grid_bytes=None, profile=None, min_score=1):
     """Return the alignments of each target, at most `count`, by the tracer."""
     alphabet = scheme.matrix.alphabet
-    codes, others = alphabet.encode(query), [alphabet.encode(target) for target in targets]
+    read = Sequence("query", alphabet.encode(query), alphabet)
+    others = [alphabet.encode(target) for target in targets]
     own = Tracer(scheme, grid_bytes)
     best = np.array([next(oracle(query, target, scheme, profile), (0,))[0] for target in targets])
     plus = np.ones(len(targets), np.int8)
-    first = own(codes, others, best, plus, profile=profile)
+    first = own(read, others, best, plus, profile=profile)
 
-    def make_pairs(chosen, strand):
+    def make_pairs(chosen, frame):
         some = [others[k] for k in chosen]
-        return own.pair(codes, some, strand, codes, some, profile)
+        return own.pair(read, some, frame, some, profile)
 
     further = find_further(
         own,
@@ -82,7 +84,7 @@ def trace(query, targets, scheme, count, *, grid_bytes=None, profile=None, min_s
         query_length=len(query),
         target_lengths=np.array([*map(len, targets)]),
         scores=best,
-        strands=plus,
+        frames=plus,
         first=first,
         min_scores=np.full(len(targets), min_score),
         max_count=count - 1,
@@ -251,9 +253,12 @@ def test_segments_of_a_row_cover_it_once():
 def test_a_score_above_the_known_one_is_an_error():
     """The search and the alignment contradict each other then."""
     scheme = ScoringScheme(MATRICES["BLOSUM62"])
-    query = PROTEIN.encode("MKVLAWGGHE")
-    with pytest.raises(EngineError, match="does not have the score 20"):
-        Tracer(scheme)(query, [query], np.array([20]), np.ones(1, np.int8))
+    query = Sequence("query", PROTEIN.encode("MKVLAWGGHE"))
+    targets = [query.codes] * 70
+    for count in (1, 70):
+        scores = np.array([20] * count)
+        with pytest.raises(EngineError, match="does not have the score 20"):
+            Tracer(scheme)(query, targets[:count], scores, np.ones(count, np.int8))
 
 
 def test_parts_are_put_together_by_hit():
@@ -262,7 +267,7 @@ def test_parts_are_put_together_by_hit():
     assert len(FurtherAlignments.concatenate([], []).scores) == 0
     whole = none._replace(
         hit_indices=np.array([0, 0, 2, 3]),
-        strands=np.ones(4, np.int8),
+        frames=np.ones(4, np.int8),
         scores=np.array([9, 8, 7, 6]),
         bits=np.arange(4.0),
         log_evalues=-np.arange(4.0),

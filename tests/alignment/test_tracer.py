@@ -25,6 +25,7 @@ from swdual.lanes.score_widths import score_widths
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST, ScoringScheme
+from swdual.sequences.sequence import Sequence
 
 pytestmark = pytest.mark.sample("values")
 
@@ -76,7 +77,9 @@ def agree(query, targets, scheme, strands=None):
     pairs = zip(targets, strands.tolist(), strict=True)
     expected = [oracle(query, target, scheme, strand) for target, strand in pairs]
     scores = np.array([score for score, _, _ in expected])
-    found = Tracer(scheme)(query, targets, scores, strands)
+    found = Tracer(scheme)(
+        Sequence("query", query, scheme.matrix.alphabet), targets, scores, strands
+    )
     for k, (_, numbers, operations) in enumerate(expected):
         assert (found.numbers[:, k].tolist(), operations_of(found, k)) == (numbers, operations), k
     return scores
@@ -191,7 +194,12 @@ def test_the_same_target_has_the_same_alignment_wherever_it_stands():
     targets = [x for other in others for x in (target, other)]
     scores = np.array([oracle(query, other, HARD)[0] for other in others])
     scores = np.column_stack([np.full(len(others), one[0]), scores]).ravel()
-    found = Tracer(HARD)(query, targets, scores, np.ones(len(targets), np.int8))
+    found = Tracer(HARD)(
+        Sequence("query", query, HARD.matrix.alphabet),
+        targets,
+        scores,
+        np.ones(len(targets), np.int8),
+    )
     for k in range(0, len(targets), 2):
         assert (found.numbers[:, k].tolist(), operations_of(found, k)) == one[1:]
 
@@ -336,7 +344,7 @@ def agree_with_profile(seed, length, gap_penalties, size=5, factor=1):
     scores = np.array([score for score, _, _ in expected])
     assert scores.max() > 0
     found = Tracer(ScoringScheme(matrix, *gap_penalties))(
-        codes, targets, scores, np.ones(len(targets), np.int8), profile=profile
+        Sequence("query", codes), targets, scores, np.ones(len(targets), np.int8), profile=profile
     )
     for k, (_, numbers, operations) in enumerate(expected):
         assert (found.numbers[:, k].tolist(), operations_of(found, k)) == (numbers, operations), k
@@ -394,7 +402,9 @@ def test_a_pair_goes_before_a_gap_in_the_query_and_that_before_one_in_the_target
     scheme = ScoringScheme(uniform(5, -10), 0, 1)
     encode = PROTEIN.encode
     agree(encode("AAAA"), [encode("AACA"), encode("AAAAA"), encode("ACAAA")], scheme)
-    found = Tracer(scheme)(encode("ARC"), [encode("ANC")], np.array([8]), np.ones(1, np.int8))
+    found = Tracer(scheme)(
+        Sequence("query", encode("ARC")), [encode("ANC")], np.array([8]), np.ones(1, np.int8)
+    )
     assert operations_of(found, 0) == [("M", 1), ("I", 1), ("D", 1), ("M", 1)]
 
 
@@ -404,13 +414,20 @@ def test_score_0_is_the_empty_alignment():
     targets = [PROTEIN.encode(text) for text in ("PPP", "WW", "P", "AW", "G")]
     scores = agree(query, targets, ScoringScheme(MATRICES["BLOSUM62"]))
     assert scores.tolist() == [0, 22, 0, 11, 0]
-    found = Tracer(HARD)(query, targets[:1], np.zeros(1, np.int64), np.ones(1, np.int8))
+    found = Tracer(HARD)(
+        Sequence("query", query, HARD.matrix.alphabet),
+        targets[:1],
+        np.zeros(1, np.int64),
+        np.ones(1, np.int8),
+    )
     assert (found.numbers.ravel().tolist(), found.runs.tolist()) == ([0] * len(COLUMNS), [])
 
 
 def test_no_targets_have_no_alignments():
     """An empty call is answered with empty columns."""
-    found = Tracer(HARD)(b"\x00", [], np.empty(0, np.int64), np.empty(0, np.int8))
+    found = Tracer(HARD)(
+        Sequence("query", b"\x00"), [], np.empty(0, np.int64), np.empty(0, np.int8)
+    )
     assert found.numbers.shape == (len(COLUMNS), 0)
     assert found.run_starts.tolist() == [0]
 
@@ -427,7 +444,9 @@ def test_a_score_above_the_optimum_is_an_error(bits, excess, only_bits, monkeypa
     scores = np.array([oracle(query, target, HARD)[0] for target in targets])
     scores[2] += excess
     with pytest.raises(EngineError, match=f"score {scores[2]}"):
-        Tracer(HARD)(query, targets, scores, np.ones(4, np.int8))
+        Tracer(HARD)(
+            Sequence("query", query, HARD.matrix.alphabet), targets, scores, np.ones(4, np.int8)
+        )
 
 
 @pytest.mark.parametrize(
@@ -447,7 +466,12 @@ def test_a_score_below_the_optimum_is_an_error_or_that_of_the_alignment(way, mis
     optimum, said = oracle(query, target, scheme)[0], 59 - missing
     assert optimum == 59
     try:
-        found = Tracer(scheme)(query, [target], np.array([said]), np.ones(1, np.int8))
+        found = Tracer(scheme)(
+            Sequence("query", query, scheme.matrix.alphabet),
+            [target],
+            np.array([said]),
+            np.ones(1, np.int8),
+        )
     except EngineError:
         return
     start, _, place, _ = found.numbers[:4, 0].tolist()
@@ -465,7 +489,8 @@ def test_threads_may_share_a_tracer():
     def trace(k):
         query, targets = problems[k]
         scores = np.array([score for score, _, _ in expected[k]])
-        return shared(query, targets, scores, np.ones(len(targets), np.int8))
+        named = Sequence("query", query)
+        return shared(named, targets, scores, np.ones(len(targets), np.int8))
 
     with ThreadPoolExecutor(4) as pool:
         for _ in range(3):
@@ -483,6 +508,7 @@ from swdual.alignment.tracer import Tracer
 from swdual.sequences import matrices
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.sequence import Sequence
 
 def peak():
     # What getrusage says counts the process that began this one, too.
@@ -493,9 +519,9 @@ def peak():
 
 tracer = Tracer(ScoringScheme(matrices.load("BLOSUM62")))
 tiny = bytes(range(20))
-tracer(tiny, [tiny], np.array([116]), np.ones(1, np.int8))
+tracer(Sequence("tiny", tiny), [tiny], np.array([116]), np.ones(1, np.int8))
 titin = next(iter(read_sequences(sys.argv[1]))).codes
-found = tracer(titin, [titin], np.array([178965]), np.ones(1, np.int8))
+found = tracer(Sequence("titin", titin), [titin], np.array([178965]), np.ones(1, np.int8))
 print(json.dumps([found.numbers.ravel().tolist(), found.runs.tolist(), peak()]))
 """
 
@@ -526,7 +552,9 @@ def test_the_oracle_writes_runs_as_the_tracer_does():
     """Operations are runs: neighbours differ, and none is empty."""
     query, targets = problem(30, 40, [40, 39, 38, 60, 61])
     scores = np.array([oracle(query, target, HARD)[0] for target in targets])
-    found = Tracer(HARD)(query, targets, scores, np.ones(5, np.int8))
+    found = Tracer(HARD)(
+        Sequence("query", query, HARD.matrix.alphabet), targets, scores, np.ones(5, np.int8)
+    )
     for k in range(5):
         text = "".join(letter * count for letter, count in operations_of(found, k))
         assert runs(text) == operations_of(found, k)

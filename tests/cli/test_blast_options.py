@@ -237,7 +237,7 @@ def test_blasts_help_and_version_are_given(run):
     [
         ("blastp", "'swdual search' compares proteins"),
         ("makeblastdb", "'swdual makedb'"),
-        ("tblastn", "swdual does not translate"),
+        ("tblastn", "'swdual search --task tblastn' translates"),
         ("serch", "Did you mean 'search'?"),
         ("frobnicate", "No such command 'frobnicate'. Commands: align,"),
     ],

@@ -146,20 +146,35 @@ def test_a_second_file_of_nucleotides_is_refused_too(refuses, here):
 
 
 @pytest.mark.case(number=8)
-def test_nucleotide_queries_are_refused_by_a_protein_database(refuses, here):
-    """Exit code 1, and the message names the database."""
+def test_nucleotide_queries_are_no_proteins(refuses, run, here):
+    """They are translated, and the message says how to have them read as proteins.
+
+    Where the task compares proteins, they are refused: exit code 1, and the message names the
+    database.
+    """
     (here / "n.fa").write_text(NUCLEOTIDES)
-    words = ["nucleotides", "t.fa", "proteins", "does not translate", "--dbtype prot"]
-    refuses(1, words, "search", "n.fa", "t.fa", "-o", "hits.tsv")
+    outcome = run("search", "n.fa", "t.fa")
+    assert outcome.code == 0
+    assert "are translated; for proteins use --dbtype prot\n" in outcome.err
+    words = ["nucleotides", "t.fa", "proteins", "--task blastx", "--dbtype prot"]
+    refuses(1, words, "search", "n.fa", "t.fa", "-o", "hits.tsv", "--task", "blastp")
 
 
 @pytest.mark.case(number=8)
 @pytest.mark.parametrize("options", [(), ("--on-invalid", "replace"), ("--on-invalid", "skip")])
-def test_protein_queries_are_refused_by_a_nucleotide_database(refuses, run, here, options):
-    """Exit code 1, also when invalid letters would be replaced or left out."""
+def test_protein_queries_are_no_nucleotides(refuses, run, here, options):
+    """The database is translated, and a message says so.
+
+    Where the task compares nucleotides, they are refused: exit code 1, also when invalid letters
+    would be replaced or left out.
+    """
     (here / "n.fa").write_text(NUCLEOTIDES)
     assert run("makedb", "n.fa", "n.db", "--dbtype", "nucl").code == 0
-    refuses(1, ["q.fa", "nucleotide"], "search", "q.fa", "n.db", "-o", "hits.tsv", *options)
+    outcome = run("search", "q.fa", "n.db", *options)
+    assert outcome.code == 0
+    assert "the database is translated\n" in outcome.err
+    given = ("search", "q.fa", "n.db", "-o", "hits.tsv", "--task", "blastn", *options)
+    refuses(1, ["q.fa", "nucleotide"], *given)
 
 
 @pytest.mark.case(number=8)

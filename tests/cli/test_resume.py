@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from cli.crash_search import OPTIONS
 from fuzz.kills import left_over, torment
+from support.genes import random_genes, random_proteins
 
 from swdual.io.journal import Journal
 from swdual.master import checkpoint, ranges
@@ -664,3 +665,38 @@ def test_kills_of_rounds_at_random_moments_lose_nothing(here):
     options = ("--out-pssm", "p.asn", "--iterations", "3", "--each-round")
     tally = torment(here / "long.fa", here / "wide.fa", 6, 1, options, "iterate")
     assert sum(tally.kills.values()) >= 6
+
+
+@pytest.mark.parametrize("task", ["blastx", "tblastn"])
+def test_a_translated_search_goes_on(run, here, monkeypatch, task):
+    """The frames of what was done are kept, and the output is that of one search."""
+    proteins = random_proteins(5, 6)
+    genes = random_genes(6, proteins)
+    for name, records in (("p.fa", proteins), ("g.fa", genes)):
+        (here / name).write_text("".join(f">{k}\n{x}\n" for k, x in records.items()))
+    files = ("g.fa", "p.fa") if task == "blastx" else ("p.fa", "g.fa")
+    types = ("--dbtype", "prot" if task == "blastx" else "nucl")
+    words = ("search", *files, "--task", task, *types, "-e", "1e6", "-f", "6 std frames qseq sseq")
+    whole = run(*words)
+    assert whole.out.count("\n") > 10
+    keep, count = Checkpoint.keep, iter(range(3))
+
+    def kept(self, *arguments):
+        keep(self, *arguments)
+        if next(count) == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "keep", kept)
+        assert run(*words, "-o", "hits.tsv").code == 130
+    assert run(*words, "-o", "hits.tsv", "--resume").code == 0
+    assert (here / "hits.tsv").read_text() == whole.out
+    other = run(
+        *words,
+        "-o",
+        "hits.tsv",
+        "--query-gencode" if task == "blastx" else "--db-gencode",
+        "4",
+        "--resume",
+    )
+    assert "gencode" in other.err

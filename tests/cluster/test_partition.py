@@ -51,12 +51,12 @@ def kinds(nodes):
     return ["gpu" if rates is MIXED else "cpu" for rates in nodes]
 
 
-def shared(lengths, database, nodes, planner="dual", strand_count=1, **options):
-    given = PartitionInput(lengths, database, kinds(nodes), nodes, planner, strand_count)
+def shared(lengths, database, nodes, planner="dual", frame_count=1, **options):
+    given = PartitionInput(lengths, database, kinds(nodes), nodes, planner, frame_count)
     return partition_search(given, **options)
 
 
-def check(found, lengths, database, nodes, done=(), strand_count=1):
+def check(found, lengths, database, nodes, done=(), frame_count=1):
     """Every query meets every target once, on a node that exists, in the time that it needs."""
     counts = [np.zeros((len(lengths), block.sequences), int) for block in database.manifest.blocks]
     for group, place in found.shares:
@@ -67,7 +67,7 @@ def check(found, lengths, database, nodes, done=(), strand_count=1):
         counts[block][query, first:last] += 1
     assert all((count == 1).all() for count in counts)
     skipped = sum(lengths[query] * found.ranges[place].residues for query, place in done)
-    assert found.cells.sum() == strand_count * (sum(lengths) * database.residues - skipped)
+    assert found.cells.sum() == frame_count * (sum(lengths) * database.residues - skipped)
     assert sorted(np.concatenate(found.plan.queues).tolist()) == [*range(len(found.shares))]
     assert found.plan.kinds == tuple(kinds(nodes))
     for node, queue in enumerate(found.plan.queues):
@@ -100,8 +100,8 @@ def test_everything_is_done_once_by_any_planner(small, planner, nodes):
         with pytest.raises(InputError, match=planner):
             shared(lengths, small, nodes, planner)
         return
-    found = shared(lengths, small, nodes, planner, strand_count=2)
-    check(found, lengths, small, nodes, strand_count=2)
+    found = shared(lengths, small, nodes, planner, frame_count=2)
+    check(found, lengths, small, nodes, frame_count=2)
     if needed:
         assert all(kinds(nodes)[node] == needed for node in found.plan.workers)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.genes import random_genes, random_proteins
 
 import swdual
 from swdual.cluster import partition
@@ -180,6 +181,27 @@ def test_nucleotides_are_found_as_on_one_machine(both, data, pair, options):
     # The first line of SAM's header that tells the program has the command in it.
     lines = [[each for each in text.splitlines() if b"@PG" not in each] for text in (local, there)]
     assert lines[0] == lines[1]
+
+
+@pytest.mark.smoke(1)
+@pytest.mark.parametrize("task", ["blastx", "tblastn", "tblastx"])
+def test_frames_are_found_as_on_one_machine(pair, task):
+    """Queries travel with their frames, and the frames of targets as blocks."""
+    proteins = random_proteins(5, 6)
+    genes = random_genes(6, proteins)
+    queries = proteins if task == "tblastn" else genes
+    targets = proteins if task == "blastx" else genes
+    options = {"task": task, "evalue": 1e6, "dbtype": "prot" if task == "blastx" else "nucl"}
+    here, there = (
+        [
+            (hit.id, hit.score, hit.evalue, hit.query_frame, hit.target_frame, str(hit.alignment))
+            for result in swdual.search(queries, targets, cluster=cluster, **options)
+            for hit in result
+        ]
+        for cluster in (None, pair.address)
+    )
+    assert len(here) > 10
+    assert there == here
 
 
 @pytest.mark.parametrize("stats", ["table", "fit"])

@@ -138,7 +138,7 @@ def wrong_hits(found, scores, strands, options):
         same = (
             np.array_equal(ordinals, right)
             and np.array_equal(hits.scores, row[right])
-            and np.array_equal(hits.strands, sides[right])
+            and np.array_equal(hits.frames, sides[right])
         )
         if not same:
             wrong.append(

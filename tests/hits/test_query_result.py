@@ -19,7 +19,7 @@ from swdual.hits.targets import StoredTargets
 from swdual.results.search_results import SearchResults
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 
-NAMES = ("scores", "ordinals", "target_lengths", "strands", "bits", "log_evalues", "evalues")
+NAMES = ("scores", "ordinals", "target_lengths", "frames", "bits", "log_evalues", "evalues")
 
 
 def sequences(letters, seed=3):

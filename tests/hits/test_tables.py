@@ -165,6 +165,8 @@ def test_arrow_tells_where_it_comes_from(cases):
         "matrix": "BLOSUM62",
         "gap_open": 11,
         "gap_extend": 1,
+        "query_gencode": None,
+        "db_gencode": None,
         "database": "sequences in memory",
         "sequences": 12,
         "residues": 720,

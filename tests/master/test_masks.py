@@ -203,7 +203,13 @@ def test_seg_is_refused_for_nucleotides():
 def test_queries_that_look_like_nucleotides_are_refused_though_masked():
     """X at masked letters must not hide what they are."""
     with pytest.raises(InputError, match="the queries look like nucleotides"):
-        swdual.search("GATTACA" * 3 + "a" * 60, {"t": AMINO_ACIDS}, mask="seg", lcase_masking=True)
+        swdual.search(
+            "GATTACA" * 3 + "a" * 60,
+            {"t": AMINO_ACIDS},
+            task="blastp",
+            mask="seg",
+            lcase_masking=True,
+        )
 
 
 LOW, PLAIN = "Q" * 60 + "MKVLWDEFGHIK", "MKVLWDEFGHIKNQRSTVWYCDEFHGPLNAIMRTWSVDEKQYHAGF"

@@ -60,19 +60,19 @@ def kinds(pool):
     return ["gpu" if rates is GPU else "cpu" for rates in pool]
 
 
-def divided(lengths, database, pool, planner="dual", strand_count=1, failed_workers=()):
-    given = PartitionInput(lengths, database, kinds(pool), pool, planner, strand_count)
+def divided(lengths, database, pool, planner="dual", frame_count=1, failed_workers=()):
+    given = PartitionInput(lengths, database, kinds(pool), pool, planner, frame_count)
     return partition_tasks(given, failed_workers=failed_workers)
 
 
-def check(found, lengths, database, pool, strand_count=1, only=None):
+def check(found, lengths, database, pool, frame_count=1, only=None):
     """Every query meets every target once, on a worker that exists, in the time that it needs."""
     counts = [np.zeros((len(lengths), block.sequences), int) for block in database.manifest.blocks]
     for query, place in found.task_ids:
         block, first, last, *_ = found.ranges[place]
         counts[block][query, first:last] += 1
     assert all((count == 1).all() for count in counts)
-    assert found.cells.sum() == sum(lengths) * database.residues * strand_count
+    assert found.cells.sum() == sum(lengths) * database.residues * frame_count
     assert found.seconds.shape == (len(pool), len(found.task_ids))
     able = np.array([only in (None, kind) for kind in kinds(pool)])
     assert (np.isfinite(found.seconds[able]) & (found.seconds[able] > 0)).all()
@@ -113,7 +113,7 @@ def test_everything_is_done_once_by_any_planner(monkeypatch, small, planner, poo
 def test_both_strands_are_twice_the_work(small):
     """In cells, and but for the layout in seconds."""
     one, both = (
-        divided([300, 400], small, [CPU], strand_count=strand_count) for strand_count in (1, 2)
+        divided([300, 400], small, [CPU], frame_count=frame_count) for frame_count in (1, 2)
     )
     check(both, [300, 400], small, [CPU], 2)
     assert (both.cells == 2 * one.cells).all()

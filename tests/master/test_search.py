@@ -352,7 +352,7 @@ def test_searches_may_run_at_once(database, table):
         ({"gap_extend": -1}, "`gap_extend` is -1"),
         ({"gap_open": 2**28 + 1}, "`gap_open` is 268435457"),
         ({"evalue": "x"}, "`evalue` is 'x', but it must be a number"),
-        ({"task": "blastx"}, "`task` is 'blastx', but it must be one of blastp"),
+        ({"task": "blasty"}, "`task` is 'blasty', but it must be one of blastp"),
         ({"task": "megablast"}, "task 'megablast' is not supported: its gap extension"),
         ({"task": "blastn"}, "`task='blastn'` compares nucleotides, but test holds proteins"),
         ({"backend": "smid"}, "did you mean simd"),
@@ -395,9 +395,10 @@ def test_a_sequence_of_codes_is_checked_like_text(database, codes):
 
 
 def test_nucleotides_are_not_searched_in_proteins(database):
-    """Sixty bases as a query of a protein database are refused."""
+    """Sixty bases as a query of a protein database are translated, and refused as proteins."""
+    assert search("ACGT" * 15, database)[0].params.program == "blastx"
     with pytest.raises(InputError, match="look like nucleotides"):
-        search("ACGT" * 15, database)
+        search("ACGT" * 15, database, task="blastp")
 
 
 def test_a_search_loads_no_masked_arrays():

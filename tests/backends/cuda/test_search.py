@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from backends.cuda.emulated import Emulated
 from backends.cuda.standin import StandIn
+from support.genes import random_genes, random_proteins
 
 from kernels import emulator
 from swdual.backends import cuda
@@ -53,6 +54,23 @@ def test_proteins_are_found_on_gpus_as_on_the_cpu(run, cards, files, options):
         outcome = run(*arguments, "--device", device)
         assert outcome.code == 0, outcome.err
         assert outcome.out == expected.out
+    assert all(card.launches for card in cards)
+
+
+@pytest.mark.parametrize("task", ["blastx", "tblastn"])
+def test_frames_are_found_on_gpus_as_on_the_cpu(run, here, cards, task):
+    """The six frames of a query, and those of targets."""
+    proteins = random_proteins(7, 8)
+    for name, records in (("p.fa", proteins), ("g.fa", random_genes(8, proteins))):
+        (here / name).write_text("".join(f">{k}\n{x}\n" for k, x in records.items()))
+    files = ("g.fa", "p.fa", "--dbtype", "prot")
+    if task == "tblastn":
+        files = ("p.fa", "g.fa", "--dbtype", "nucl")
+    arguments = ("search", *files, "--task", task, "-e", "1e6", "-f", "6 std frames")
+    expected = run(*arguments, "--device", "cpu")
+    assert expected.out.count("\n") > 20
+    for device in DEVICES:
+        assert run(*arguments, "--device", device, "--threads", "2").out == expected.out
     assert all(card.launches for card in cards)
 
 

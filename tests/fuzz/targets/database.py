@@ -91,7 +91,9 @@ def _search(database):
         ordinals = block.ordinals.astype(np.int64)
         targets = database.codes(ordinals.tolist())
         strands = np.ones(count, np.int8)
-        Tracer(scheme)(query, targets, one.astype(np.int64), strands)
+        Tracer(scheme)(
+            Sequence("query", query, scheme.matrix.alphabet), targets, one.astype(np.int64), strands
+        )
 
 
 @cache

@@ -1,0 +1,237 @@
+"""Decides what is translated: by the task, or by the types of queries and database."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swdual.database.database import Database
+from swdual.errors import InputError
+from swdual.hits.search_parameters import SearchParameters
+from swdual.masking.mask import Mask
+from swdual.options import SearchOptions
+from swdual.sequences.alphabet import LOWER, NUCLEOTIDE, PAD, PROTEIN
+from swdual.sequences.detection import are_nucleotides, are_proteins
+from swdual.sequences.fasta import read_batches
+from swdual.sequences.frames import TranslatedSequence
+from swdual.sequences.genetic_codes import STANDARD
+from swdual.sequences.records import as_sequences, is_record
+from swdual.sequences.scoring import find_task
+from swdual.sequences.sequence import Sequence
+from swdual.sequences.translation import CODON, translate
+
+logger = logging.getLogger("swdual")
+
+SAMPLED_RECORDS = 100
+"""Records in memory whose letters tell their type."""
+
+
+class Translation(NamedTuple):
+    """The genetic codes by which queries and targets are translated; None where they are not."""
+
+    query_gencode: int | None = None
+    db_gencode: int | None = None
+
+
+NO_TRANSLATION = Translation()
+
+
+def choose_translation(
+    source: Any,
+    database: Database,
+    task: str | None,
+    dbtype: str,
+    query_gencode: int | None,
+    db_gencode: int | None,
+) -> Translation:
+    """Return what is translated.
+
+    Without a task, nucleotides are translated that are searched in proteins, and nucleotides in
+    which proteins are searched.
+
+    Parameters
+    ----------
+    source
+        As the queries of `swdual.search`; no profiles.
+    database
+        What is searched.
+    task, dbtype, query_gencode, db_gencode
+        As the options of `swdual.search`.
+
+    Raises
+    ------
+    InputError
+        If the task, or a genetic code, does not fit queries and database.
+    """
+    bases = database.alphabet is NUCLEOTIDE
+    letters = b"" if task is not None else _sample_letters(source)
+    if task is not None:
+        queries, targets = find_task(task).translates_queries, find_task(task).translates_targets
+        if (queries or targets) and targets != bases:
+            raise InputError(
+                f"`task={task!r}` searches {'nucleotides' if targets else 'proteins'}, but "
+                f"{database.name} holds {database.alphabet.plural}"
+            )
+    elif bases:
+        queries, targets = False, are_proteins(letters)
+    else:
+        given = query_gencode is not None and not are_proteins(letters)
+        queries, targets = given or (are_nucleotides(letters) and dbtype != "prot"), False
+    if query_gencode is not None and not queries:
+        kind = "proteins" if targets or not bases else "compared as nucleotides"
+        raise InputError(
+            f"`query_gencode={query_gencode}` translates queries, but these are {kind}; leave it "
+            "out" + ("" if targets or not bases else ", or use `task='tblastx'`")
+        )
+    if db_gencode is not None and not targets:
+        kind = "is compared as nucleotides" if bases else "holds proteins"
+        raise InputError(
+            f"`db_gencode={db_gencode}` translates the database, but {database.name} {kind}; leave "
+            "it out" + (", or use `task='tblastn'` or `task='tblastx'`" if bases else "")
+        )
+    if task is None and queries:
+        logger.info(
+            "the queries look like nucleotides and are translated; for proteins use `dbtype='prot'`"
+        )
+    if task is None and targets:
+        logger.info("the queries look like proteins, so the database is translated")
+    return Translation(
+        (query_gencode or STANDARD) if queries else None,
+        (db_gencode or STANDARD) if targets else None,
+    )
+
+
+def check_translated_search(translation: Translation, options: SearchOptions) -> None:
+    """Check that the options are for a translated search, if it is one.
+
+    Raises
+    ------
+    InputError
+        If one is not; names it.
+    """
+    if translation == NO_TRANSLATION:
+        return
+    if options.comp_based_stats:
+        raise InputError(
+            f"`comp_based_stats={options.comp_based_stats}` is not for translated searches; use 0, "
+            "their default"
+        )
+    if options.max_hsps != 1:
+        raise InputError(
+            f"`max_hsps={options.max_hsps}` is not for translated searches, which report the best "
+            "alignment of each target; leave it out"
+        )
+    if options.lcase_masking:
+        raise InputError(
+            "`lcase_masking` is not for translated searches; `mask` masks the frames of queries"
+        )
+    masked = [name for name in ("db_hard_mask", "db_soft_mask") if getattr(options, name) != "none"]
+    if masked and translation.db_gencode is not None:
+        raise InputError(f"`{masked[0]}` is not for databases that are translated; leave it out")
+
+
+def refuse_translation(options: SearchOptions) -> None:
+    """Check that the options ask for no translation, where sequences are compared as they are.
+
+    Raises
+    ------
+    InputError
+        If one does; names it.
+    """
+    for name in ("query_gencode", "db_gencode"):
+        if getattr(options, name) is not None:
+            raise InputError(
+                f"`{name}={getattr(options, name)}` translates nucleotides, but all pairs of "
+                "sequences are compared as they are; leave it out"
+            )
+    task = None if options.task is None else find_task(options.task)
+    if task is not None and (task.translates_queries or task.translates_targets):
+        raise InputError(
+            f"`task={options.task!r}` translates nucleotides, but all pairs of sequences are "
+            "compared as they are; leave it out"
+        )
+
+
+def check_translated_statistics(params: SearchParameters) -> None:
+    """Check that the E-values are those of the table, or none, if the search is translated.
+
+    Raises
+    ------
+    InputError
+        If they are to be fitted.
+    """
+    if params.translates and params.stats == "fit":
+        raise InputError(
+            f"scores of translated searches are not fitted, and {params.scheme.matrix.name} has no "
+            "table of statistics; use `stats='none'`, or another matrix with `stats='table'`"
+        )
+
+
+def translate_query(
+    query: Sequence, genetic_code: int, frames: tuple[int, ...], mask: Mask
+) -> TranslatedSequence:
+    """Return a query with the proteins of its frames, and their masked letters.
+
+    Shorter frames come first: of equal scores they have the smaller E-value, and win.
+
+    Parameters
+    ----------
+    query
+        Nucleotides.
+    genetic_code, frames
+        By which code, and what is compared.
+    mask
+        What masks the frames.
+
+    Raises
+    ------
+    InputError
+        If it is shorter than a codon.
+    """
+    if len(query.codes) < CODON:
+        raise InputError(
+            f"query {query.id!r} has {len(query.codes)} bases, fewer than a codon; leave it out"
+        )
+    reads = ((frame, _read_frame(query, genetic_code, frame, mask)) for frame in frames)
+    found = sorted(
+        ((frame, read) for frame, read in reads if len(read)), key=lambda pair: len(pair[1])
+    )
+    return TranslatedSequence(
+        query.title, query.codes, NUCLEOTIDE, genetic_code=genetic_code, frames=tuple(found)
+    )
+
+
+def _read_frame(query: Sequence, genetic_code: int, frame: int, mask: Mask) -> Sequence:
+    """Return the protein of a frame; letters that are shown and not scored are masked."""
+    scored = translate(query.codes, frame, genetic_code)
+    shown = translate(query.codes, frame, genetic_code, shows_mixed=True)
+    cased, masked = np.frombuffer(shown, np.uint8).copy(), np.frombuffer(scored, np.uint8).copy()
+    for start, end in mask.find(scored, PROTEIN).tolist():
+        cased[start:end] |= LOWER
+        masked[start:end] = PROTEIN.letters.index(PROTEIN.wildcard)
+    if np.array_equal(cased, masked):
+        return Sequence(query.title, scored, PROTEIN)
+    letters = PROTEIN.cased.decode(cased.tobytes())
+    return Sequence(query.title, masked.tobytes(), PROTEIN, letters)
+
+
+def _sample_letters(source: Any) -> bytes:
+    """Return the first letters of queries; nothing if they can be read only once."""
+    path = isinstance(source, os.PathLike) or (
+        isinstance(source, str) and source != "-" and os.path.isfile(source)
+    )
+    if path:
+        batches = read_batches(source, PROTEIN, on_invalid="replace")
+        batch = next(batches, None)
+        codes = b"" if batch is None else batch.codes[batch.codes != PAD].tobytes()
+    elif source != "-" and (isinstance(source, (str, list, tuple, Mapping)) or is_record(source)):
+        records = as_sequences(source, PROTEIN, on_invalid="replace", unnamed="query")
+        codes = b"".join(record.codes for record in islice(records, SAMPLED_RECORDS))
+    else:
+        return b""
+    return codes.translate(PROTEIN.decoding)
