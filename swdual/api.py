@@ -104,7 +104,7 @@ def allpairs(database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
 
     >>> result = allpairs({"a": "MKVLAW", "b": "MKVLAWGGHERWCDEF", "c": "MKVLA"}, evalue=1e3)
     >>> [(hit.result.query.id, hit.id, hit.score) for query in result for hit in query]
-    [('a', 'c', 20), ('b', 'a', 29), ('b', 'c', 20)]
+    [('a', 'c', 21), ('b', 'a', 29), ('b', 'c', 22)]
     """
     refuse_unknown("allpairs", options, SearchKeywords.__annotations__)
     return _collect_results(prepare_pairs(database, SearchOptions(**options)))

@@ -5,7 +5,9 @@
 ``further``
     Finds the next best alignments of pairs, around those that were found.
 ``grid``, ``long``
-    Several targets at once: keep some lines, then walk from tile to tile; the same for a long one.
+    Several targets at once, and a long one: keep some lines of the matrices.
+``lines``
+    Walks back from the end of an alignment, from tile to tile between these lines.
 ``tile``
     Fills a rectangle of the matrices, and walks back through it.
 ``tracebacks``

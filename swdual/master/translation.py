@@ -222,14 +222,15 @@ def _read_frame(query: Sequence, genetic_code: int, frame: int, mask: Mask) -> S
 
 def _sample_letters(source: Any) -> bytes:
     """Return the first letters of queries; nothing if they can be read only once."""
-    path = isinstance(source, os.PathLike) or (
-        isinstance(source, str) and source != "-" and os.path.isfile(source)
-    )
-    if path:
+    if isinstance(source, str) and source == "-":
+        return b""
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and os.path.exists(source)):
+        if not os.path.isfile(source):  # a pipe
+            return b""
         batches = read_batches(source, PROTEIN, on_invalid="replace")
         batch = next(batches, None)
         codes = b"" if batch is None else batch.codes[batch.codes != PAD].tobytes()
-    elif source != "-" and (isinstance(source, (str, list, tuple, Mapping)) or is_record(source)):
+    elif isinstance(source, (str, list, tuple, Mapping)) or is_record(source):
         records = as_sequences(source, PROTEIN, on_invalid="replace", unnamed="query")
         codes = b"".join(record.codes for record in islice(records, SAMPLED_RECORDS))
     else:

@@ -714,10 +714,11 @@ def test_proteins_have_no_strands(refuses, rates, strand):
     refuses(1, words, "plan", "q.fa", "t.fa", *CLUSTER, "--strand", strand)
 
 
-def test_nucleotide_queries_are_refused_by_a_protein_database(refuses, here, rates):
+def test_an_unknown_genetic_code_is_refused(refuses, here, rates):
     """What a search refuses cannot be planned."""
     (here / "n.fa").write_text(">n\n" + "ACGTTGCA" * 10 + "\n")
-    refuses(1, ["nucleotides", "t.fa", "proteins"], "plan", "n.fa", "t.fa", *CLUSTER)
+    words = "plan", "n.fa", "t.fa", *CLUSTER, "--query-gencode", "7"
+    refuses(1, ["--query-gencode is 7", "1-6, 9-16, 21-31 and 33"], *words)
 
 
 # Profiles.
