@@ -15,6 +15,7 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.prediction.preview import plan
+from swdual.runtime.memory import resident_bytes
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.frames import read_part
@@ -132,7 +133,6 @@ def test_alignments_tell_the_letters_of_their_places(program, expected):
         {"threads": 3, "planner": "self_scheduling"},
         {"align": False},
         {"verify": 5},
-        {"memory_limit": 1 << 30},
     ],
     ids=str,
 )
@@ -140,6 +140,13 @@ def test_alignments_tell_the_letters_of_their_places(program, expected):
 def test_nothing_changes_the_hits(program, options, expected):
     """Also alignments that are found when they are looked at."""
     assert facts(run(program, **options)) == expected[program]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_memory_limit_changes_nothing(program, expected):
+    """It is one beyond what this process has already."""
+    limit = resident_bytes() + (512 << 20)
+    assert facts(run(program, memory_limit=limit)) == expected[program]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
