@@ -4,6 +4,10 @@
     Finds the alignments of a query with its targets.
 ``further``
     Finds the next best alignments of pairs, around those that were found.
+``pairs``
+    A query with the targets that it is aligned with.
+``fill``
+    Chooses how the matrices of each target are filled, and walks back in them.
 ``grid``, ``long``
     Several targets at once, and a long one: keep some lines of the matrices.
 ``lines``

@@ -14,8 +14,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.pairs import Around, Pairs
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks
-from swdual.alignment.tracer import Around, Pairs, Tracer
+from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 
 PairMaker = Callable[[list[int], int], Pairs]

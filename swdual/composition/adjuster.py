@@ -8,8 +8,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.pairs import Pairs
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.alignment.tracer import Pairs, Tracer
+from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjust import LETTERS, MAX_X_SCORE, PYL, STOP, X, adjust
 from swdual.composition.bounds import CEILINGS, bound_scores, bound_targets

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.further import FurtherAlignments, find_further
-from swdual.alignment.tracer import Pairs, Tracer
+from swdual.alignment.pairs import Pairs
+from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE

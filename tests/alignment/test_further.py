@@ -10,7 +10,7 @@ import pytest
 from oracles.further import alignments
 from support.traced import score_in
 
-from swdual.alignment import long, tracer
+from swdual.alignment import fill, long, tracer
 from swdual.alignment.further import FurtherAlignments, find_further
 from swdual.alignment.tile import find_segment
 from swdual.alignment.tracer import Tracer
@@ -119,7 +119,7 @@ def oracle(query, target, scheme, profile=None):
 def test_the_first_five_alignments_are_those_of_the_oracle(name, gap_penalties, way, monkeypatch):
     """Scores, places and operations; in all 2,016 pairs."""
     if way == "small tiles":
-        monkeypatch.setattr(tracer, "MIN_TILE", 4)
+        monkeypatch.setattr(fill, "MIN_TILE", 4)
     if way.startswith("long"):
         monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     if way == "long, in parts":

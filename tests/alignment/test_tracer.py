@@ -17,7 +17,7 @@ from oracles.alignment import best_alignment, gapped, rescore, runs, statistics_
 from support.properties import examples
 from support.traced import oracle, score_in
 
-from swdual.alignment import long, tracer
+from swdual.alignment import fill, long, tracer
 from swdual.alignment.tracebacks import COLUMNS
 from swdual.alignment.tracer import Tracer
 from swdual.errors import EngineError
@@ -208,7 +208,7 @@ def test_the_same_target_has_the_same_alignment_wherever_it_stands():
 @pytest.mark.parametrize("gap_penalties", [(2, 1), (0, 0), (11, 1)], ids=str)
 def test_tiles_of_any_size_give_the_same(tile, gap_penalties, monkeypatch):
     """Alignments that cross many lines, at and beside them: lengths around multiples of a tile."""
-    monkeypatch.setattr(tracer, "MIN_TILE", tile)
+    monkeypatch.setattr(fill, "MIN_TILE", tile)
     scheme = ScoringScheme(uniform(3, -2), *gap_penalties)
     for length in (tile - 1, tile, tile + 1, 50):
         lengths = [tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 2, 1, 70, 5, 6, 7]
@@ -226,14 +226,14 @@ def test_tiles_grow_where_memory_is_short(monkeypatch):
     """Rooms of some kilobytes make tiles of up to 512: the alignments are the same."""
     query, targets = problem(12, 90, [120, 100, 64, 20, 3])
     sizes = set()
-    tile = tracer._find_tile
+    tile = fill._find_tile
 
     def seen(*given):
         sizes.add(size := tile(*given))
         return size
 
-    monkeypatch.setattr(tracer, "_find_tile", seen)
-    monkeypatch.setattr(tracer, "count_alone", lambda *given: 0)
+    monkeypatch.setattr(fill, "_find_tile", seen)
+    monkeypatch.setattr(fill, "count_alone", lambda *given: 0)
     for room in (1 << 20, 1 << 16, 1 << 14):
         monkeypatch.setattr(tracer, "GRID_BYTES", room)
         agree(query, targets, HARD)
@@ -245,9 +245,9 @@ def test_tiles_grow_where_memory_is_short(monkeypatch):
 def test_targets_one_by_one_give_the_same(bits, tile, only_bits, monkeypatch):
     """The query's rows are spread over the lanes; lines are kept between them, as in batches."""
     only_bits(bits)
-    monkeypatch.setattr(tracer, "count_alone", lambda lengths, *given: len(lengths))
-    monkeypatch.setattr(tracer, "grid_kernel", None)
-    monkeypatch.setattr(tracer, "MIN_TILE", tile)
+    monkeypatch.setattr(fill, "count_alone", lambda lengths, *given: len(lengths))
+    monkeypatch.setattr(fill, "grid_kernel", None)
+    monkeypatch.setattr(fill, "MIN_TILE", tile)
     for gap_penalties in ((2, 1), (0, 0), (11, 1)):
         scheme = ScoringScheme(uniform(3, -2), *gap_penalties)
         for length in (1, 31, 64, 65, 150):
@@ -263,7 +263,7 @@ def test_giants_are_aligned_alike(parts, cells, gap_penalties, monkeypatch):
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", parts)
     monkeypatch.setattr(long, "SMALL_CELLS", cells)
-    monkeypatch.setattr(tracer, "target_kernel", lambda *given: None)
+    monkeypatch.setattr(fill, "target_kernel", lambda *given: None)
     for scheme in (
         ScoringScheme(uniform(3, -2), *gap_penalties),
         ScoringScheme(asymmetric(4), *gap_penalties),
@@ -277,7 +277,7 @@ def test_giants_have_other_strands_and_huge_prices_too(monkeypatch):
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", 3)
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
-    monkeypatch.setattr(tracer, "target_kernel", lambda *given: None)
+    monkeypatch.setattr(fill, "target_kernel", lambda *given: None)
     query, targets = problem(6, 30, [30, 20, 41, 7, 9, 28])
     for gap_penalties in ((5, 2), (0, 0), (MAX_GAP_COST, MAX_GAP_COST)):
         agree(
@@ -290,16 +290,16 @@ def test_giants_and_others_stand_in_their_places(monkeypatch):
     """In one call some pairs are giants and some are not."""
     query, targets = problem(14, 60, [9, 90, 3, 60, 200, 12, 150, 33])
     long_targets = []
-    giant = tracer._trace_long
+    giant = fill._trace_long
 
     def seen(pairs, k, *others):
         long_targets.append(int(pairs.targets.lengths[k]))
         return giant(pairs, k, *others)
 
-    monkeypatch.setattr(tracer, "_trace_long", seen)
+    monkeypatch.setattr(fill, "_trace_long", seen)
     score_width = score_widths(HARD, tracer.register_bytes())[0]
     monkeypatch.setattr(tracer, "GRID_BYTES", 2 * 140 * score_width.lanes)
-    monkeypatch.setattr(tracer, "count_alone", lambda lengths, *given: len(lengths))
+    monkeypatch.setattr(fill, "count_alone", lambda lengths, *given: len(lengths))
     agree(query, targets, HARD)
     assert long_targets == [200, 150]
 
@@ -369,7 +369,7 @@ def test_a_profile_of_more_than_255_positions_is_aligned():
 def test_lines_far_apart_give_the_same_alignments_of_a_profile(monkeypatch):
     """Tiles of 64 and 128 rows, which hold several chunks of positions."""
     for tile in (64, 128):
-        monkeypatch.setattr(tracer, "MIN_TILE", tile)
+        monkeypatch.setattr(fill, "MIN_TILE", tile)
         agree_with_profile(tile, 150, (3, 1))
 
 
@@ -377,7 +377,7 @@ def test_giants_are_aligned_with_a_profile(monkeypatch):
     monkeypatch.setattr(tracer, "GRID_BYTES", 1)
     monkeypatch.setattr(long, "PARTS", 3)
     monkeypatch.setattr(long, "SMALL_CELLS", 20)
-    monkeypatch.setattr(tracer, "target_kernel", lambda *given: None)
+    monkeypatch.setattr(fill, "target_kernel", lambda *given: None)
     for length, gap_penalties in ((40, (3, 1)), (300, (11, 1))):
         agree_with_profile(length, length, gap_penalties)
 

@@ -11,7 +11,7 @@ from support.compositions import USUAL, draw, relative
 from support.properties import examples, seeds
 from support.traced import score_in
 
-from swdual.alignment import tracer
+from swdual.alignment import fill
 from swdual.alignment.long import Walk
 from swdual.alignment.tracer import Tracer
 from swdual.composition.adjust import adjust
@@ -70,11 +70,13 @@ def agree(query, targets, unmasked, matrices, scheme):
     return int((scores > 0).sum())
 
 
-@pytest.fixture(params=["lanes", "long"], autouse=True)
+@pytest.fixture(params=["lanes", "one by one", "long"], autouse=True)
 def way(request, monkeypatch):
-    """Every test runs with targets side by side, and with the method for long pairs."""
+    """Every test runs with targets side by side, one by one, and as long pairs."""
+    if request.param == "one by one":
+        monkeypatch.setattr(fill, "count_alone", lambda lengths, *given: len(lengths))
     if request.param == "long":
-        monkeypatch.setattr(tracer, "MAX_TILE", 0)
+        monkeypatch.setattr(fill, "MAX_TILE", 0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""A query with the targets that it is aligned with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.database.database import Block
+from swdual.lanes.score_widths import ScoreWidth
+from swdual.sequences.alphabet import ALIGNMENT
+
+
+class Pairs(NamedTuple):
+    """A query with some targets, in descending length.
+
+    Parameters
+    ----------
+    query, targets
+        Rows of the score tables, and residue codes, that are aligned.
+    widths
+        The score widths, narrowest first.
+    gap_penalties
+        A gap of k residues costs the first number plus k times the second.
+    unmasked_query, unmasked_targets
+        Residue codes in which equal letters and positive scores are counted.
+    """
+
+    query: NDArray[np.int64]
+    targets: Block
+    widths: list[ScoreWidth]
+    gap_penalties: tuple[int, int]
+    unmasked_query: NDArray[np.uint8]
+    unmasked_targets: Block
+
+
+class Around(NamedTuple):
+    """Rectangles around which alignments are looked for, because earlier alignments are in them.
+
+    Parameters
+    ----------
+    forbidden
+        For each target (rectangles, 4) the rows and columns without pairs: see `find_segment`.
+    min_scores
+        (targets,) the smallest score that is looked for, at least 1.
+    """
+
+    forbidden: Sequence[NDArray[np.int64]]
+    min_scores: NDArray[np.int64]
+
+
+def find_residues(targets: Block, k: int) -> NDArray[np.uint8]:
+    """Return the residue codes of one target."""
+    start = int(targets.starts[k]) * ALIGNMENT
+    return targets.residues[start : start + int(targets.lengths[k])]
