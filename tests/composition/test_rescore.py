@@ -184,12 +184,12 @@ def test_scores_of_pairs_beyond_16_bits_are_computed_in_32(largest, scored):
 
 @pytest.mark.parametrize("rows", [300, 3000])
 def test_the_longest_targets_are_scored_one_by_one(rows):
-    """Only where most lanes would idle beside them."""
+    """Only where most lanes would idle beside them; the short ones fill all lanes."""
     letters = np.zeros(rows, np.uint8)
     width = score_widths_per_target(
         letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64
     )[0]
-    long_ones, short_ones = [30_000, 29_000], [400] * 400
+    long_ones, short_ones = [30_000, 29_000], [400] * (12 * width.lanes)
     assert simd.count_alone(np.array(long_ones + short_ones), rows, width) == 2
     assert simd.count_alone(np.array(short_ones), rows, width) == 0
 
