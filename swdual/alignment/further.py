@@ -18,9 +18,14 @@ from swdual.alignment.pairs import Around, Pairs
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
+from swdual.sequences.frames import TranslatedSequence, find_residues
+from swdual.sequences.sequence import Sequence as Query
 
-PairMaker = Callable[[list[int], int], Pairs]
-"""Returns some of the targets, in this order, with the query or its other strand (1, -1)."""
+Frames = tuple[int, int]
+"""The frame of the query, and that of the targets."""
+
+PairMaker = Callable[[list[int], Frames], Pairs]
+"""Returns the query with some of the targets, in this order, all in their frames."""
 
 
 class FurtherAlignments(NamedTuple):
@@ -30,8 +35,8 @@ class FurtherAlignments(NamedTuple):
     ----------
     hit_indices
         (alignments,) the index of the hit, ascending.
-    frames
-        (alignments,) the frame of the query: 1, or -1 if it aligns with its other strand.
+    frames, target_frames
+        (alignments,) the frames of query and target: see `QueryResult`.
     scores
         (alignments,) raw scores.
     bits, log_evalues
@@ -43,6 +48,7 @@ class FurtherAlignments(NamedTuple):
 
     hit_indices: NDArray[np.int64]
     frames: NDArray[np.int8]
+    target_frames: NDArray[np.int8]
     scores: NDArray[np.int64]
     bits: NDArray[np.float64]
     log_evalues: NDArray[np.float64]
@@ -67,6 +73,7 @@ class FurtherAlignments(NamedTuple):
         whole = cls(
             np.concatenate([part.hit_indices for part in every]),
             np.concatenate([part.frames for part in every]),
+            np.concatenate([part.target_frames for part in every]),
             np.concatenate([part.scores for part in every]),
             np.concatenate([part.bits for part in every]),
             np.concatenate([part.log_evalues for part in every]),
@@ -77,14 +84,15 @@ class FurtherAlignments(NamedTuple):
     @classmethod
     def none(cls) -> Self:
         """Return no alignments."""
-        whole, real = np.empty(0, np.int64), np.empty(0)
-        return cls(whole, np.empty(0, np.int8), whole, real, real, Tracebacks.concatenate([]))
+        whole, frames, real = np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0)
+        return cls(whole, frames, frames, whole, real, real, Tracebacks.concatenate([]))
 
     def select(self, chosen: NDArray[np.int64]) -> Self:
         """Return some of the alignments, given by their indices, such that hits ascend."""
         return type(self)(
             self.hit_indices[chosen],
             self.frames[chosen],
+            self.target_frames[chosen],
             self.scores[chosen],
             self.bits[chosen],
             self.log_evalues[chosen],
@@ -101,122 +109,174 @@ class FurtherAlignments(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """An alignment: its strand, its score, its numbers (`COLUMNS`) and its operations."""
+    """An alignment: its frames, its score, its numbers (`COLUMNS`) and its operations."""
 
-    strand: int
+    frames: Frames
     score: int
     numbers: NDArray[np.int64]
     runs: NDArray[np.uint32]
 
 
+class Readings(NamedTuple):
+    """In which frames a query is compared with targets.
+
+    Parameters
+    ----------
+    query
+        The query.
+    target_lengths
+        (targets,) their length as given.
+    frames
+        The frames of query and target that are compared; of equal scores, the first wins.
+    translates_targets
+        Whether targets are translated.
+    """
+
+    query: Query
+    target_lengths: NDArray[np.int64]
+    frames: Sequence[Frames]
+    translates_targets: bool
+
+    def find_rectangle(self, k: int, frames: Frames, bounds: NDArray[np.int64]) -> list[int]:
+        """Return the rows and columns of an alignment of a target in the frames it is found in.
+
+        Parameters
+        ----------
+        k, frames
+            The target, and the frames.
+        bounds
+            The alignment's places on the sequences as given.
+        """
+        top, bottom, left, right = bounds.tolist()
+        length = len(self.query)
+        if isinstance(self.query, TranslatedSequence):
+            top, bottom = find_residues(top, bottom, frames[0], length)
+        elif frames[0] < 0:
+            top, bottom = length - bottom, length - top
+        if self.translates_targets:
+            left, right = find_residues(left, right, frames[1], int(self.target_lengths[k]))
+        return [top, bottom, left, right]
+
+    def place(self, traced: Tracebacks, targets: NDArray[np.int64], frames: Frames) -> Tracebacks:
+        """Return alignments with their places on the sequences as given.
+
+        Parameters
+        ----------
+        traced, targets
+            The alignments, and (alignments,) their targets.
+        frames
+            The frames that they were found in.
+        """
+        traced = traced.place_in_query(self.query, frames[0])
+        if not self.translates_targets:
+            return traced
+        theirs = np.full(len(targets), frames[1], np.int8)
+        return traced.place_in_targets(theirs, self.target_lengths[targets])
+
+
 class _Search:
     """The further alignments of pairs, found in rounds: one of each pair in a round.
 
-    For each strand that counts, `_pending` has the best alignment of a pair around those that were
-    reported. The better one is reported next; of equal ones that of the plus strand.
+    For all frames that count, `_pending` has the best alignment of a pair around those that were
+    reported. The best one is reported next; of equal ones the first in the order of the frames.
     """
 
     def __init__(
         self,
         tracer: Tracer,
         make_pairs: PairMaker,
+        readings: Readings,
         lengths: NDArray[np.int64],
-        query_length: int,
         min_scores: NDArray[np.int64],
         progress: Progress,
     ) -> None:
         self._tracer, self._make_pairs = tracer, make_pairs
+        self._readings = readings
         self._order = np.argsort(-lengths, kind="stable")
-        self._query_length = query_length
         self._min_scores = min_scores
         self._progress = progress
-        self._pairs: dict[int, tuple[NDArray[np.int64], Pairs]] = {}
-        self._pending: dict[tuple[int, int], _Found] = {}
-        self._forbidden: dict[tuple[int, int], list[list[int]]] = {}
+        self._pairs: dict[Frames, tuple[NDArray[np.int64], Pairs]] = {}
+        self._pending: dict[tuple[int, Frames], _Found] = {}
+        self._forbidden: dict[tuple[int, Frames], list[list[int]]] = {}
 
     def find(
         self,
         scores: NDArray[np.int64],
-        strands: NDArray[np.int8],
+        own: Sequence[Frames],
         first: Tracebacks,
-        both: bool,
         keeps: Callable[[int, _Found], bool],
         max_count: int,
     ) -> list[list[_Found]]:
         """Return the further alignments of each pair: see `find_further`."""
-        count = len(scores)
-        found: list[list[_Found]] = [[] for _ in range(count)]
-        wanted: list[tuple[int, int]] = []
+        every = self._readings.frames
+        found: list[list[_Found]] = [[] for _ in range(len(scores))]
+        wanted: list[tuple[int, Frames]] = []
         for k in np.flatnonzero(scores > 0).tolist():
-            own = int(strands[k])
-            self._forbid(k, own, first.numbers[:4, k])
-            wanted += [(k, strand) for strand in ((1, -1) if both else (own,))]
+            self._forbid(k, own[k], first.numbers[:4, k])
+            wanted += [(k, frames) for frames in every]
         bounds = scores.copy()
         while wanted:
             self._align(wanted, bounds)
             wanted = []
             for k in sorted({k for k, _ in self._pending}):
-                options = [self._pending.get((k, strand)) for strand in (1, -1)]
+                options = [self._pending.get((k, frames)) for frames in every]
                 best = max((x for x in options if x is not None), key=lambda x: x.score)
-                del self._pending[k, best.strand]
+                del self._pending[k, best.frames]
                 if keeps(k, best):
                     found[k].append(best)
                 if max_count and len(found[k]) == max_count:
-                    self._pending.pop((k, -best.strand), None)
+                    for frames in every:
+                        self._pending.pop((k, frames), None)
                     continue
                 bounds[k] = best.score
-                self._forbid(k, best.strand, best.numbers[:4])
-                wanted.append((k, best.strand))
+                self._forbid(k, best.frames, best.numbers[:4])
+                wanted.append((k, best.frames))
         return found
 
-    def _forbid(self, k: int, strand: int, bounds: NDArray[np.int64]) -> None:
-        """Forbid the rectangle of an alignment, in the rows of its strand of the query."""
-        top, bottom, left, right = bounds.tolist()
-        if strand < 0:
-            top, bottom = self._query_length - bottom, self._query_length - top
-        self._forbidden.setdefault((k, strand), []).append([top, bottom, left, right])
+    def _forbid(self, k: int, frames: Frames, bounds: NDArray[np.int64]) -> None:
+        """Forbid the rectangle of an alignment, in the rows and columns of its frames."""
+        rectangle = self._readings.find_rectangle(k, frames, bounds)
+        self._forbidden.setdefault((k, frames), []).append(rectangle)
 
-    def _align(self, wanted: list[tuple[int, int]], bounds: NDArray[np.int64]) -> None:
-        """Find the best alignments of some pairs and strands around their rectangles."""
-        for strand in (1, -1):
-            own = {k for k, other in wanted if other == strand}
+    def _align(self, wanted: list[tuple[int, Frames]], bounds: NDArray[np.int64]) -> None:
+        """Find the best alignments of some pairs and frames around their rectangles."""
+        for number, frames in enumerate(self._readings.frames):
+            own = {k for k, other in wanted if other == frames}
             if not own:
                 continue
-            if strand not in self._pairs:  # all that will ever be wanted are wanted first
+            if frames not in self._pairs:  # all that will ever be wanted are wanted first
                 order = self._order[np.isin(self._order, [*own])]
-                self._pairs[strand] = order, self._make_pairs(order.tolist(), strand)
-            order, pairs = self._pairs[strand]
+                self._pairs[frames] = order, self._make_pairs(order.tolist(), frames)
+            order, pairs = self._pairs[frames]
             chosen = np.flatnonzero(np.isin(order, [*own]))
             rectangles = [
-                np.array(self._forbidden.get((k, strand), []), np.int64).reshape(-1, 4)
+                np.array(self._forbidden.get((k, frames), []), np.int64).reshape(-1, 4)
                 for k in order.tolist()
             ]
-            around = Around(rectangles, self._min_scores[order])
+            around = Around(rectangles, self._min_scores[number, order])
             scores, traced = self._tracer.trace_around(
                 pairs, chosen, bounds[order], around, self._progress
             )
-            if strand < 0:
-                traced = traced.reverse_strand(self._query_length)
+            traced = self._readings.place(traced, order[chosen], frames)
             for place, (k, score) in enumerate(
                 zip(order[chosen].tolist(), scores.tolist(), strict=True)
             ):
                 if score:
                     numbers, runs = traced.numbers[:, place], traced.runs_of(place)
-                    self._pending[k, strand] = _Found(strand, score, numbers, runs)
+                    self._pending[k, frames] = _Found(frames, score, numbers, runs)
 
 
 def find_further(
     tracer: Tracer,
     make_pairs: PairMaker,
+    readings: Readings,
     *,
-    query_length: int,
-    target_lengths: NDArray[np.int64],
+    compared_lengths: NDArray[np.int64],
     scores: NDArray[np.int64],
-    frames: NDArray[np.int8],
+    frames: Sequence[Frames],
     first: Tracebacks,
     min_scores: NDArray[np.int64],
     max_count: int,
-    both: bool,
     min_identity: float,
     min_query_cover: float,
     progress: Progress,
@@ -227,21 +287,23 @@ def find_further(
     ----------
     tracer, make_pairs
         Finds alignments, and returns the pairs that it aligns.
-    query_length, target_lengths
-        Residues.
+    readings
+        What is compared.
+    compared_lengths
+        (hits,) residues of the targets, in any of their frames.
     scores, frames, first
-        The best alignments. Scores are in the units of the pairs.
+        The best alignments, and their frames. Scores are in the units of the pairs.
     min_scores
-        (hits,) the smallest score of a further alignment, at least 1.
+        (frames, hits) the smallest score of a further alignment in each of the frames of
+        `readings`, at least 1.
     max_count
         Maximum number of further alignments of a hit; 0 sets no limit.
-    both
-        Whether both strands of the query are compared.
     min_identity, min_query_cover
         Alignments with smaller percentages are left out, and do not count.
     progress
         Called with 0 now and then; may raise to stop the work.
     """
+    query_length = len(readings.query)
 
     def keeps(k: int, found: _Found) -> bool:
         columns = dict(zip(COLUMNS, found.numbers.tolist(), strict=True))
@@ -251,8 +313,8 @@ def find_further(
             and 100 * covered >= min_query_cover * query_length
         )
 
-    search = _Search(tracer, make_pairs, target_lengths, query_length, min_scores, progress)
-    lists = search.find(scores, frames, first, both, keeps, max_count)
+    search = _Search(tracer, make_pairs, readings, compared_lengths, min_scores, progress)
+    lists = search.find(scores, frames, first, keeps, max_count)
     found = [each for some in lists for each in some]
     unknown = np.full(len(found), np.nan)
     numbers = np.empty((len(COLUMNS), len(found)), np.int64)
@@ -260,7 +322,8 @@ def find_further(
         numbers[:, k] = each.numbers
     return FurtherAlignments(
         np.repeat(np.arange(len(lists)), [len(some) for some in lists]),
-        np.array([each.strand for each in found], np.int8),
+        np.array([each.frames[0] for each in found], np.int8),
+        np.array([each.frames[1] for each in found], np.int8),
         np.array([each.score for each in found], np.int64),
         unknown,
         unknown,

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.sequences.frames import find_places
+from swdual.sequences.frames import TranslatedSequence, find_places
 from swdual.sequences.matrices import SubstitutionMatrix
+from swdual.sequences.sequence import Sequence as Query
 
 PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
 """Operations as SAM numbers them: M, I (query residues at a gap), D (target residues at a gap)."""
@@ -101,17 +102,19 @@ class Tracebacks(NamedTuple):
         runs = self.runs[np.arange(len(shifts)) + shifts]
         return type(self)(self.numbers[:, indices], starts, runs)
 
-    def place_in_query(self, frame: int, bases: int) -> Tracebacks:
-        """Return the same alignments with their places in the nucleotides of a translated query.
+    def place_in_query(self, query: Query, frame: int) -> Tracebacks:
+        """Return the same alignments with their places in the query as given.
 
         Parameters
         ----------
-        frame, bases
-            The frame of the query, and the length of the query.
+        query, frame
+            The query, and its frame.
         """
+        if not isinstance(query, TranslatedSequence):
+            return self if frame > 0 else self.reverse_strand(len(query))
         numbers = self.numbers.copy()
         starts, ends = self.numbers[:2]
-        numbers[:2] = find_places(starts, ends, frame, bases)
+        numbers[:2] = find_places(starts, ends, frame, len(query))
         return self._replace(numbers=numbers)
 
     def place_in_targets(self, frames: NDArray[np.int8], bases: NDArray[np.int64]) -> Tracebacks:

@@ -20,7 +20,7 @@ from swdual.lanes.score_widths import (
     score_widths,
     score_widths_per_target,
 )
-from swdual.sequences.frames import TranslatedSequence, read_frame
+from swdual.sequences.frames import read_frame
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
 
@@ -92,11 +92,7 @@ class Tracer:
             some, unmasked_some = ([each[k] for k in here.tolist()] for each in sequences)
             pairs = self._pair(query, some, frame, widths, unmasked_some, profile)
             traced = self._trace(pairs, scores[here], progress)
-            if isinstance(query, TranslatedSequence):
-                traced = traced.place_in_query(frame, len(query))
-            elif frame < 0:
-                traced = traced.reverse_strand(len(query))
-            parts.append(traced)
+            parts.append(traced.place_in_query(query, frame))
             indices.append(here)
         return _in_order(parts, indices, len(targets))
 

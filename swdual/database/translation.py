@@ -13,15 +13,13 @@ from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.frames import READING_FRAMES
 from swdual.sequences.sequence import Batch, Sequence, batch_of, first_word
-from swdual.sequences.translation import translate
+from swdual.sequences.translation import translate_target
 
 BATCH_RESIDUES = 4 << 20
 """Residues of a batch of frames."""
 
 _FRAMES = np.array(READING_FRAMES, np.int8)
 _REMEDY = "the frames of a database are held in memory; search it in parts"
-_NO_CODON = PROTEIN.encode("X")
-"""A record may not be empty; this one scores 0 with everything, as an empty one does."""
 
 
 def translate_database(
@@ -57,7 +55,7 @@ def _translate(database: Database, genetic_code: int) -> Iterator[Batch]:
     for record in database:
         name = first_word(record.title)
         for frame in READING_FRAMES:
-            codes = translate(record.codes, frame, genetic_code) or _NO_CODON
+            codes = translate_target(record.codes, frame, genetic_code)
             frames.append(Sequence(f"{name}:{frame:+}", codes))
         residues += 2 * len(record)
         if residues >= BATCH_RESIDUES:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.further import FurtherAlignments, find_further
+from swdual.alignment.further import Frames, FurtherAlignments, Readings, find_further
 from swdual.alignment.pairs import Pairs
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE
 from swdual.profiles.query import find_positions, find_scores
+from swdual.sequences.frames import READING_FRAMES, count_residues, list_frames, measure_frames
+from swdual.sequences.translation import translate_target
 
 if TYPE_CHECKING:
     from swdual.hits.query_result import QueryResult
@@ -57,12 +60,15 @@ def _align(
     """Return the further alignments of hits whose tables are in memory together."""
     query, params, profile = result.query, result.params, find_scores(result.query)
     codes = result.target_codes
-    scored, written = (codes, codes) if adjuster is not None else params.read_targets(codes)
+    readings = _list_readings(result)
 
-    def make_pairs(chosen: list[int], frame: int) -> Pairs:
-        targets, unmasked = ([each[k] for k in chosen] for each in (scored, written))
+    def make_pairs(chosen: list[int], frames: Frames) -> Pairs:
+        targets = [codes[k] for k in chosen]
+        if params.db_gencode is not None:
+            targets = [translate_target(each, frames[1], params.db_gencode) for each in targets]
         if adjuster is None:
-            return tracer.pair(query, targets, frame, unmasked, profile)
+            scored, written = params.read_targets(targets)
+            return tracer.pair(query, scored, frames[0], written, profile)
         return adjuster.pair(
             query, targets, result.adjustments[chosen], find_positions(query), progress
         )
@@ -70,25 +76,34 @@ def _align(
     # A score in `unit`s is at most half a raw score above that which was rounded from it.
     unit = 1 if adjuster is None else SCALE
     scores = result.scores * unit + unit // 2 * (result.scores > 0)
+    min_scores = [_find_min_scores(result, scores, unit, frames) for frames in readings.frames]
     found = find_further(
         tracer,
         make_pairs,
-        query_length=len(query.codes),
-        target_lengths=result.target_lengths,
+        readings,
+        compared_lengths=result.compared_lengths,
         scores=scores,
-        frames=result.frames,
+        frames=[*zip(result.frames.tolist(), result.target_frames.tolist(), strict=True)],
         first=result.tracebacks,
-        min_scores=_find_min_scores(result, scores, unit),
+        min_scores=np.stack(min_scores),
         max_count=max(params.max_hsps - 1, 0),
-        both=params.strand == "both",
         min_identity=params.min_identity,
         min_query_cover=params.min_query_cover,
         progress=progress,
     )
-    lengths = result.target_lengths[found.hit_indices]
-    bits, log_evalues = _evaluate(result, found.scores, lengths, unit)
+    every = found.hit_indices, found.frames, found.target_frames
+    bits, log_evalues = _evaluate(result, found.scores, unit, *every)
     raw = _round(found.scores, unit)
     return found._replace(scores=raw, bits=bits, log_evalues=log_evalues)
+
+
+def _list_readings(result: QueryResult) -> Readings:
+    """Return in which frames the query and its targets are compared."""
+    query, params = result.query, result.params
+    own = [frame for frame, _ in list_frames(query, params.frames)]
+    theirs = (1,) if params.db_gencode is None else READING_FRAMES
+    frames = [*product(own, theirs)]
+    return Readings(query, result.target_lengths, frames, params.db_gencode is not None)
 
 
 def _round(scores: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
@@ -97,20 +112,38 @@ def _round(scores: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
 
 
 def _evaluate(
-    result: QueryResult, scores: NDArray[np.int64], lengths: NDArray[np.int64], unit: int
+    result: QueryResult,
+    scores: NDArray[np.int64],
+    unit: int,
+    hits: NDArray[np.int64],
+    frames: NDArray[np.int8],
+    target_frames: NDArray[np.int8],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bit scores, and logarithms of E-values, as those of hits are computed."""
+    """Return bit scores, and logarithms of E-values, as those of hits are computed.
+
+    Parameters
+    ----------
+    result
+        The hits.
+    scores, unit
+        (alignments,) scores, and the units of these in a raw score.
+    hits, frames, target_frames
+        (alignments,) indices of their hits, and their frames.
+    """
     if result.statistics is None:
         unknown = np.full(len(scores), np.nan)
         return unknown, unknown
-    query_length = len(result.query.codes)
-    bits, _ = result.statistics.evaluate(_round(scores, unit), query_length, lengths)
-    _, log_evalues = result.statistics.evaluate(scores / unit, query_length, lengths)
+    lengths = result.target_lengths[hits]
+    if result.params.db_gencode is not None:
+        lengths = np.maximum(count_residues(lengths, target_frames), 1)
+    query_lengths = measure_frames(result.query, frames)
+    bits, _ = result.statistics.evaluate(_round(scores, unit), query_lengths, lengths)
+    _, log_evalues = result.statistics.evaluate(scores / unit, query_lengths, lengths)
     return bits, log_evalues
 
 
 def _find_min_scores(
-    result: QueryResult, scores: NDArray[np.int64], unit: int
+    result: QueryResult, scores: NDArray[np.int64], unit: int, frames: Frames
 ) -> NDArray[np.int64]:
     """Return (hits,) the smallest score, up to that of the hit, that passes all limits.
 
@@ -122,14 +155,17 @@ def _find_min_scores(
         The hits.
     scores, unit
         (hits,) their scores, and the units of these in a raw score.
+    frames
+        The frames of query and targets.
     """
-    params, lengths = result.params, result.target_lengths
+    params, hits = result.params, np.arange(len(result))
+    own, theirs = (np.full(len(result), frame, np.int8) for frame in frames)
     log_limit = np.log(params.evalue) if params.evalue > 0 else -np.inf
 
     def passes(scores: NDArray[np.int64]) -> NDArray[np.bool_]:
         passing = _round(scores, unit) >= params.min_raw_score
         if result.statistics is not None:
-            bits, log_evalues = _evaluate(result, scores, lengths, unit)
+            bits, log_evalues = _evaluate(result, scores, unit, hits, own, theirs)
             passing &= log_evalues <= log_limit
             if params.min_score > 0:
                 passing &= bits >= params.min_score

@@ -145,12 +145,13 @@ class Hit:
         """
         further = self.result.further
         first, last = np.searchsorted(further.hit_indices, [self.place, self.place + 1]).tolist()
+        shown = self.result.show_frames(further.frames, further.target_frames)
         return [
             self.alignment,
             *(
                 self._align(
                     int(further.scores[k]),
-                    (self.query_frame, int(further.frames[k])),
+                    (int(shown[0][k]), int(shown[1][k])),
                     float(further.bits[k]),
                     float(np.exp(further.log_evalues[k])),
                     further.tracebacks,

@@ -272,12 +272,23 @@ class QueryResult(SequenceOf[Hit]):
 
     @property
     def shown_frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The frames of query and target as BLAST tells them, (hits,) each.
+        """The frames of query and target as BLAST tells them, (hits,) each."""
+        return self.show_frames(self.frames, self.target_frames)
+
+    def show_frames(
+        self, frames: NDArray[np.int8], target_frames: NDArray[np.int8]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the frames of query and target as BLAST tells them.
 
         What is compared with the reverse complement of a query is told as the target's. A protein
         beside nucleotides that are translated has frame 0.
+
+        Parameters
+        ----------
+        frames, target_frames
+            (alignments,) as in this result.
         """
-        ours, theirs = self.frames.astype(np.int64), self.target_frames.astype(np.int64)
+        ours, theirs = frames.astype(np.int64), target_frames.astype(np.int64)
         if not self.params.translates:
             return np.ones_like(ours), ours
         none = np.zeros_like(ours)

@@ -121,11 +121,6 @@ def check_translated_search(translation: Translation, options: SearchOptions) ->
             f"`comp_based_stats={options.comp_based_stats}` is not for translated searches; use 0, "
             "their default"
         )
-    if options.max_hsps != 1:
-        raise InputError(
-            f"`max_hsps={options.max_hsps}` is not for translated searches, which report the best "
-            "alignment of each target; leave it out"
-        )
     if options.lcase_masking:
         raise InputError(
             "`lcase_masking` is not for translated searches; `mask` masks the frames of queries"

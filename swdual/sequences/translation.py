@@ -25,6 +25,9 @@ _MIXED = {"DN": "B", "EQ": "Z", "IL": "J"}
 """The letters of two amino acids."""
 
 
+_NO_CODON = PROTEIN.encode("X")
+
+
 def count_codons(bases: int, frame: int) -> int:
     """Return the number of whole codons of a frame.
 
@@ -69,6 +72,19 @@ def translate(codes: bytes, frame: int, genetic_code: int, *, shows_mixed: bool 
     codons = np.frombuffer(read, np.uint8)[first : first + CODON * count_codons(len(read), frame)]
     found = _codon_table(genetic_code, shows_mixed)[tuple(codons.reshape(-1, CODON).T)]
     return found.tobytes()
+
+
+def translate_target(codes: bytes, frame: int, genetic_code: int) -> bytes:
+    """Return the residues of a frame of a target, or X where it has no codon.
+
+    A target may not be empty; X scores 0 or less with everything, as nothing does.
+
+    Parameters
+    ----------
+    codes, frame, genetic_code
+        See `translate`.
+    """
+    return translate(codes, frame, genetic_code) or _NO_CODON
 
 
 @cache

@@ -11,7 +11,7 @@ from oracles.further import alignments
 from support.traced import score_in
 
 from swdual.alignment import fill, long, tracer
-from swdual.alignment.further import FurtherAlignments, find_further
+from swdual.alignment.further import FurtherAlignments, Readings, find_further
 from swdual.alignment.tile import find_segment
 from swdual.alignment.tracer import Tracer
 from swdual.errors import EngineError
@@ -74,21 +74,21 @@ def trace(query, targets, scheme, count, *, grid_bytes=None, profile=None, min_s
     plus = np.ones(len(targets), np.int8)
     first = own(read, others, best, plus, profile=profile)
 
-    def make_pairs(chosen, frame):
+    def make_pairs(chosen, frames):
         some = [others[k] for k in chosen]
-        return own.pair(read, some, frame, some, profile)
+        return own.pair(read, some, frames[0], some, profile)
 
+    lengths = np.array([*map(len, targets)])
     further = find_further(
         own,
         make_pairs,
-        query_length=len(query),
-        target_lengths=np.array([*map(len, targets)]),
+        Readings(read, lengths, [(1, 1)], translates_targets=False),
+        compared_lengths=lengths,
         scores=best,
-        frames=plus,
+        frames=[(1, 1)] * len(targets),
         first=first,
-        min_scores=np.full(len(targets), min_score),
+        min_scores=np.full((1, len(targets)), min_score),
         max_count=count - 1,
-        both=False,
         min_identity=0.0,
         min_query_cover=0.0,
         progress=lambda cells: None,
@@ -109,7 +109,10 @@ def oracle(query, target, scheme, profile=None):
     if profile is not None:
         codes = {letter: code for code, letter in enumerate(scheme.matrix.alphabet.letters)}
         rows = range(len(query))
-        score = lambda position, letter: int(profile[position, codes[letter]])  # noqa: E731
+
+        def score(position, letter):
+            return int(profile[position, codes[letter]])
+
     return map(listed, alignments(rows, target, score, scheme.gap_open, scheme.gap_extend))
 
 
@@ -219,6 +222,77 @@ def test_both_strands_compete_for_the_next_alignment():
         assert len({strand for _, strand, *_ in own}) == 2
 
 
+def read_frames(letters):
+    """Return the protein of each frame of some bases, by the definition, with its places."""
+    from Bio.Seq import Seq
+
+    found = {}
+    for frame in (1, 2, 3, -1, -2, -3):
+        strand = letters if frame > 0 else str(Seq(letters).reverse_complement())
+        first = abs(frame) - 1
+        size = (len(strand) - first) // 3
+        starts = [first + 3 * k for k in range(size + 1)]
+        places = starts if frame > 0 else [len(letters) - x for x in starts]
+        found[frame] = str(Seq(strand[first : first + 3 * size]).translate()), places
+    return found
+
+
+def place_between(places, start, end):
+    """Return where residues `start` to `end - 1` of a frame lie, in ascending order."""
+    return tuple(sorted((places[start], places[end])))
+
+
+@pytest.mark.parametrize("task", ["blastx", "tblastn", "tblastx"])
+def test_all_frames_compete_for_the_next_alignment(task):
+    """The best of all frames comes next; each pair of frames has its own rectangles."""
+    import swdual
+
+    scheme = ScoringScheme(matrices.load("BLOSUM62"), 11, 1)
+    rng = np.random.default_rng(5)
+    bases = {x: "".join(rng.choice(list("ACGT"), n)) for x, n in (("a", 70), ("b", 61), ("c", 92))}
+    bases["b"] += bases["a"][10:50] + bases["a"][5:40]
+    bases["c"] = bases["a"][20:] + bases["c"][:20] + bases["b"][::-1]
+    proteins = {"p": read_frames(bases["a"])[2][0] + read_frames(bases["b"])[-1][0]}
+    plain = {name: {0: (text, range(len(text) + 1))} for name, text in proteins.items()}
+    frames = {name: read_frames(text) for name, text in bases.items()}
+    query_sets = {"tblastn": proteins}.get(task, bases), {"tblastn": plain}.get(task, frames)
+    target_sets = {"blastx": proteins}.get(task, bases), {"blastx": plain}.get(task, frames)
+    results = swdual.search(
+        query_sets[0],
+        target_sets[0],
+        task=task,
+        max_hsps=8,
+        stats="none",
+        mask="none",
+        min_raw_score=18,
+        dbtype={"blastx": "prot"}.get(task, "nucl"),
+    )
+    rounds = 0
+    for result, queries in zip(results, query_sets[1].values(), strict=True):
+        for hit in result:
+            expected = []
+            for ours, (query, query_places) in queries.items():
+                for theirs, (target, places) in target_sets[1][hit.id].items():
+                    stream = alignments(query, target, score_in(scheme), 11, 1)
+                    for x in itertools.takewhile(lambda x: x.score >= 18, stream):
+                        own = place_between(query_places, x.query_start, x.query_end)
+                        other = place_between(places, x.target_start, x.target_end)
+                        expected.append((x.score, ours, theirs, *own, *other, x.cigar))
+            found = [
+                (
+                    *(x.score, x.query_frame, x.target_frame, x.query_start, x.query_end),
+                    *(x.target_start, x.target_end, x.cigar),
+                )
+                for x in hit.alignments
+            ]
+            scores = sorted((each[0] for each in expected), reverse=True)
+            assert [each[0] for each in found] == scores[:8]
+            assert set(found) <= set(expected)
+            assert len(set(found)) == len(found)
+            rounds += len(found) - 1
+    assert rounds > 5
+
+
 @pytest.mark.parametrize("gap_penalties", GAP_PENALTIES)
 @pytest.mark.parametrize("name", MATRICES)
 def test_a_forbidden_pair_scores_less_than_two_gaps(name, gap_penalties):
@@ -268,6 +342,7 @@ def test_parts_are_put_together_by_hit():
     whole = none._replace(
         hit_indices=np.array([0, 0, 2, 3]),
         frames=np.ones(4, np.int8),
+        target_frames=np.ones(4, np.int8),
         scores=np.array([9, 8, 7, 6]),
         bits=np.arange(4.0),
         log_evalues=-np.arange(4.0),
