@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.grid import find_end, grid_kernel
+from swdual.alignment.grid import grid_kernel, walk_targets
 from swdual.alignment.lines import Layout, walk_lines
 from swdual.alignment.long import NOT_FORBIDDEN, Walk
 from swdual.alignment.pairs import Around, Pairs, find_residues
@@ -25,9 +25,13 @@ from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.registers import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.score_widths import ScoreWidth, allocate_aligned
+from swdual.sequences.alphabet import ALIGNMENT
 
 MIN_TILE, MAX_TILE = 32, 512
 """Rows and columns between the lines that are kept."""
+
+_WALKED_TOGETHER, _RUNS = 256, 1 << 16
+"""Targets, and their operations, for which a kernel walks back in one call."""
 
 _NO_EDGES = np.empty((0, 5), np.int64)
 
@@ -45,6 +49,28 @@ class Paths(NamedTuple):
     def allocate(cls, count: int) -> Paths:
         """Return room for some alignments, which are empty."""
         return cls(np.zeros((len(COLUMNS), count), np.int64), [np.empty(0, np.uint32)] * count)
+
+
+class _Ends(NamedTuple):
+    """Targets of a batch: where they are, and what is known of the ends of their alignments."""
+
+    targets: NDArray[np.int64]
+    lanes: NDArray[np.int64]
+    first_columns: NDArray[np.int64]
+    goals: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    rows: NDArray[np.uint8]
+
+    def part(self, part: slice) -> _Ends:
+        """Return some of them."""
+        return _Ends(
+            self.targets[part],
+            self.lanes[part],
+            self.first_columns[part],
+            self.goals[part],
+            self.groups[part],
+            self.rows[part],
+        )
 
 
 class Filler:
@@ -265,47 +291,83 @@ class Filler:
             covered,
             np.empty(group_size, np.uint8),
         )
-        kept_bytes = kept[0].view(np.int8), kept[1].view(np.int8)
-        space = _allocate_tile(tile, tile)
-        for number, lane, last_group in zip(
-            packed.event_targets[here].tolist(),
-            packed.event_lanes[here].tolist(),
-            packed.event_groups[here].tolist(),
-            strict=True,
-        ):
-            k = int(chosen[number])
-            forbidden = NOT_FORBIDDEN
-            score = int(goals[number]) - score_width.zero
+        ended = packed.event_targets[here]
+        some = chosen[ended]
+        reached = goals[ended] - score_width.zero
+        if around is not None:
+            reached[reached < around.min_scores[some]] = 0
+            scores[some] = reached
+        wrong = (reached != scores[some]) | ((reached > 0) & (end_groups[ended] < 0))
+        if wrong.any():
+            k = int(some[np.argmax(wrong)])
+            raise _score_error(k, int(scores[k]))
+        traced = np.flatnonzero(reached)
+        ended, some = ended[traced], some[traced]
+        groups = -(targets.lengths[some].astype(np.int64) // -GROUP_COLUMNS)
+        first_columns = (packed.event_groups[here][traced] + 1 - groups) * GROUP_COLUMNS
+        ends = _Ends(
+            *(some, packed.event_lanes[here][traced], first_columns),
+            *(goals[ended], end_groups[ended], end_rows[ended]),
+        )
+        layout = Layout(0, kind.itemsize, lanes, tile, tile, groups=stop - start)
+        self._walk_batch(pairs, ends, score_width, layout, *kept, around, found)
+
+    def _walk_batch(
+        self,
+        pairs: Pairs,
+        ends: _Ends,
+        score_width: ScoreWidth,
+        layout: Layout,
+        kept_rows: NDArray[np.signedinteger],
+        kept_columns: NDArray[np.signedinteger],
+        around: Around | None,
+        found: Paths,
+    ) -> None:
+        """Walk back the alignments of targets of a batch: see `walk_targets`."""
+        query, targets = pairs.query, pairs.targets
+        longest = int(targets.lengths[ends.targets].max(initial=0))
+        runs = np.empty(max(_RUNS, len(query) + longest), np.uint32)
+        scratch, directions = _allocate_tile(layout.tile_rows, layout.tile_columns)
+        first = 0
+        while first < len(ends.targets):
+            some = ends.part(slice(first, first + _WALKED_TOGETHER))
+            chosen = some.targets
+            rectangles: list[list[list[int]]] = [[] for _ in chosen]
             if around is not None:
-                scores[k] = score if score >= around.min_scores[k] else 0
-                if scores[k] == 0:
-                    continue
-                forbidden = around.forbidden[k]
-            if end_groups[number] < 0 or score != scores[k]:
-                raise _score_error(k, int(scores[k]))
-            target = find_residues(targets, k)
-            first_group = last_group + 1 + len(target) // -GROUP_COLUMNS
-            layout = Layout(
-                *(0, kind.itemsize, lanes, tile, tile),
-                *(lane, first_group * GROUP_COLUMNS, stop - start),
-            )
-            end_row, end_column = find_end(
+                rectangles = [around.rectangles_of(k).tolist() for k in chosen.tolist()]
+            near = Around.of(rectangles, np.ones(len(chosen), np.int64))
+            places = np.empty((len(chosen), 4), np.int64)
+            run_ends = np.empty(len(chosen), np.int64)
+            done = walk_targets(
                 query,
-                target,
-                score_width.table_of(k),
-                numbers,
-                int(goals[number]),
+                targets.residues,
+                targets.starts[chosen].astype(np.int64) * ALIGNMENT,
+                targets.lengths[chosen].astype(np.int64),
+                score_width.tables_of(chosen),
+                (score_width.zero, score_width.first_gap, score_width.next_gap),
                 layout,
-                *kept_bytes,
-                forbidden,
-                int(end_groups[number]),
-                end_rows[number],
-                *space,
+                some.goals,
+                some.groups,
+                some.rows,
+                some.lanes,
+                some.first_columns,
+                kept_rows.view(np.int8),
+                kept_columns.view(np.int8),
+                near.forbidden,
+                near.starts,
+                scratch,
+                directions,
+                places,
+                runs,
+                run_ends,
             )
-            if end_row < 0:
-                raise _score_error(k, int(scores[k]))
-            lines = *kept, forbidden
-            self._walk(pairs, k, score_width, layout, *lines, end_row, end_column, found)
+            if done < 0:
+                raise _score_error(int(chosen[-1 - done]), int(some.goals[-1 - done]))
+            found.numbers[:4, chosen[:done]] = places[:done].T
+            stops = run_ends[:done].tolist()
+            for k, start, stop in zip(chosen.tolist(), [0, *stops], stops, strict=False):
+                found.runs[k] = runs[start:stop].copy()
+            first += done
 
     def _walk(
         self,
@@ -366,7 +428,7 @@ def _list_edges(
     ):
         length = int(packed.lengths[number])
         column = (last_group + 1 + length // -GROUP_COLUMNS) * GROUP_COLUMNS
-        for top, bottom, left, right in around.forbidden[chosen[number]].tolist():
+        for top, bottom, left, right in around.rectangles_of(int(chosen[number])).tolist():
             edges.append((top, lane, column + left, column + right, 1))
             edges.append((bottom, lane, column + left, column + right, -1))
     return np.array(sorted(edges), np.int64).reshape(-1, 5)
@@ -382,7 +444,7 @@ def _trace_long(
 ) -> None:
     """Align the query with one target that is too large for the lanes."""
     table = pairs.widths[-1].table_of(k)
-    forbidden = NOT_FORBIDDEN if around is None else around.forbidden[k]
+    forbidden = NOT_FORBIDDEN if around is None else around.rectangles_of(k)
     score = int(scores[k] if around is None else around.min_scores[k])
     target = find_residues(pairs.targets, k)
     walk = Walk(pairs.query, target, table, *pairs.gap_penalties, progress, forbidden)

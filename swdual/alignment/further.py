@@ -175,10 +175,12 @@ class Readings(NamedTuple):
 
 
 class _Search:
-    """The further alignments of pairs, found in rounds: one of each pair in a round.
+    """The further alignments of pairs, found in rounds.
 
     For all frames that count, `_pending` has the best alignment of a pair around those that were
     reported. The best one is reported next; of equal ones the first in the order of the frames.
+    An alignment changes what is pending in its own frames only. So where all alignments are wanted,
+    a round reports one in all frames, and the alignments are sorted in the end.
     """
 
     def __init__(
@@ -214,23 +216,27 @@ class _Search:
         for k in np.flatnonzero(scores > 0).tolist():
             self._forbid(k, own[k], first.numbers[:4, k])
             wanted += [(k, frames) for frames in every]
-        bounds = scores.copy()
+        bounds = np.tile(scores, (len(every), 1))
         while wanted:
             self._align(wanted, bounds)
             wanted = []
             for k in sorted({k for k, _ in self._pending}):
-                options = [self._pending.get((k, frames)) for frames in every]
-                best = max((x for x in options if x is not None), key=lambda x: x.score)
-                del self._pending[k, best.frames]
-                if keeps(k, best):
-                    found[k].append(best)
+                options = [self._pending[k, f] for f in every if (k, f) in self._pending]
+                if max_count:
+                    options = [max(options, key=lambda x: x.score)]
+                for best in options:
+                    del self._pending[k, best.frames]
+                    if keeps(k, best):
+                        found[k].append(best)
+                    bounds[every.index(best.frames), k] = best.score
+                    self._forbid(k, best.frames, best.numbers[:4])
+                    wanted.append((k, best.frames))
                 if max_count and len(found[k]) == max_count:
+                    wanted.pop()
                     for frames in every:
                         self._pending.pop((k, frames), None)
-                    continue
-                bounds[k] = best.score
-                self._forbid(k, best.frames, best.numbers[:4])
-                wanted.append((k, best.frames))
+        for some in found:
+            some.sort(key=lambda x: (-x.score, every.index(x.frames)))
         return found
 
     def _forbid(self, k: int, frames: Frames, bounds: NDArray[np.int64]) -> None:
@@ -239,7 +245,10 @@ class _Search:
         self._forbidden.setdefault((k, frames), []).append(rectangle)
 
     def _align(self, wanted: list[tuple[int, Frames]], bounds: NDArray[np.int64]) -> None:
-        """Find the best alignments of some pairs and frames around their rectangles."""
+        """Find the best alignments of some pairs and frames around their rectangles.
+
+        No score exceeds (frames, pairs) `bounds`.
+        """
         for number, frames in enumerate(self._readings.frames):
             own = {k for k, other in wanted if other == frames}
             if not own:
@@ -250,12 +259,11 @@ class _Search:
             order, pairs = self._pairs[frames]
             chosen = np.flatnonzero(np.isin(order, [*own]))
             rectangles = [
-                np.array(self._forbidden.get((k, frames), []), np.int64).reshape(-1, 4)
-                for k in order.tolist()
+                self._forbidden.get((k, frames), []) if k in own else [] for k in order.tolist()
             ]
-            around = Around(rectangles, self._min_scores[number, order])
+            around = Around.of(rectangles, self._min_scores[number, order])
             scores, traced = self._tracer.trace_around(
-                pairs, chosen, bounds[order], around, self._progress
+                pairs, chosen, bounds[number, order], around, self._progress
             )
             traced = self._readings.place(traced, order[chosen], frames)
             for place, (k, score) in enumerate(

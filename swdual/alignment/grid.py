@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.lines import fill_from_lines
+from swdual.alignment.lines import fill_from_lines, walk_lines
 from swdual.lanes.registers import COLUMNS
 from swdual.lanes.score_widths import MATRIX, PER_TARGET, PROFILE
 from swdual.runtime.native import native, native_family
@@ -344,3 +344,104 @@ def find_end(
         if goal_row >= 0 and (end_column < 0 or left + goal_column < end_column):
             end_row, end_column = top + goal_row, left + goal_column
     return end_row, end_column
+
+
+@native
+def walk_targets(
+    query: NDArray[np.int64],
+    residues: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    tables: NDArray[np.int64],
+    numbers: tuple[int, int, int],
+    layout: tuple[int, int, int, int, int, int, int, int],
+    goals: NDArray[np.int64],
+    end_groups: NDArray[np.int64],
+    end_rows: NDArray[np.uint8],
+    lanes: NDArray[np.int64],
+    first_columns: NDArray[np.int64],
+    kept_rows: NDArray[np.int8],
+    kept_columns: NDArray[np.int8],
+    forbidden: NDArray[np.int64],
+    forbidden_starts: NDArray[np.int64],
+    scratch: NDArray[np.int64],
+    directions: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    runs: NDArray[np.uint32],
+    run_ends: NDArray[np.int64],
+) -> int:
+    """Find the alignments of some targets of a batch, until `runs` is full.
+
+    Parameters
+    ----------
+    query, numbers, layout, kept_rows, kept_columns, scratch, directions
+        See `walk_lines`; lane and first column of `layout` are not used.
+    residues, starts, lengths
+        The codes of all targets, and (targets,) where those of each begin, and how many they are.
+    tables
+        (1 or targets, rows, 32) the scores of all targets, or of each.
+    goals, end_groups, end_rows
+        (targets,) the number of each target's last cell; (targets,) and (targets, blocks) what
+        `fill_grid` found.
+    lanes, first_columns
+        (targets,) where they are in the batch.
+    forbidden, forbidden_starts
+        (rectangles, 4) and (targets + 1,): see `Around`.
+    places
+        (targets, 4) receives first row, row behind the last, first column, column behind the last.
+    runs, run_ends
+        Receives the operations, first to last, and (targets,) where those of each target end.
+
+    Returns
+    -------
+    The number of targets done. If no cell of target k has its goal, ``-1 - k``.
+    """
+    filled = 0
+    for k in range(len(starts)):
+        if filled + len(query) + lengths[k] > len(runs):
+            return k
+        target = residues[starts[k] : starts[k] + lengths[k]]
+        table = tables[min(k, len(tables) - 1)]
+        rectangles = forbidden[forbidden_starts[k] : forbidden_starts[k + 1]]
+        first = first_columns[k]
+        own = (*layout[:5], lanes[k], first, layout[7])
+        end_row, end_column = find_end(
+            query,
+            target,
+            table,
+            numbers,
+            goals[k],
+            own,
+            kept_rows,
+            kept_columns,
+            rectangles,
+            end_groups[k],
+            end_rows[k],
+            scratch,
+            directions,
+        )
+        if end_row < 0:
+            return -1 - k
+        row, column, count = walk_lines(
+            query,
+            target,
+            table,
+            numbers,
+            own,
+            kept_rows,
+            kept_columns,
+            rectangles,
+            end_row,
+            end_column,
+            scratch,
+            directions,
+            runs[filled:],
+        )
+        for n in range(count // 2):  # the walk found the last operation first
+            one, other = filled + n, filled + count - 1 - n
+            runs[one], runs[other] = runs[other], runs[one]
+        filled += count
+        run_ends[k] = filled
+        places[k, 0], places[k, 1] = row, end_row + 1
+        places[k, 2], places[k, 3] = column - first, end_column + 1 - first
+    return len(starts)

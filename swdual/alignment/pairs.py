@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,13 +42,34 @@ class Around(NamedTuple):
     Parameters
     ----------
     forbidden
-        For each target (rectangles, 4) the rows and columns without pairs: see `find_segment`.
+        (rectangles, 4) the rows and columns without pairs, target by target: see `find_segment`.
+    starts
+        (targets + 1,) where the rectangles of each target begin.
     min_scores
         (targets,) the smallest score that is looked for, at least 1.
     """
 
-    forbidden: Sequence[NDArray[np.int64]]
+    forbidden: NDArray[np.int64]
+    starts: NDArray[np.int64]
     min_scores: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rectangles: Sequence[Sequence[list[int]]], min_scores: NDArray[np.int64]) -> Self:
+        """Return the rectangles of targets, a list for each.
+
+        Parameters
+        ----------
+        rectangles, min_scores
+            For each target.
+        """
+        starts = np.zeros(len(rectangles) + 1, np.int64)
+        np.cumsum([len(some) for some in rectangles], out=starts[1:])
+        every = [each for some in rectangles for each in some]
+        return cls(np.array(every, np.int64).reshape(-1, 4), starts, min_scores)
+
+    def rectangles_of(self, k: int) -> NDArray[np.int64]:
+        """Return the rectangles of one target."""
+        return self.forbidden[self.starts[k] : self.starts[k + 1]]
 
 
 def find_residues(targets: Block, k: int) -> NDArray[np.uint8]:

@@ -200,41 +200,45 @@ def walk_tile(
 @native
 def tally(
     query: NDArray[np.uint8],
-    target: NDArray[np.uint8],
+    residues: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    run_starts: NDArray[np.int64],
     runs: NDArray[np.uint32],
     positive_pairs: NDArray[np.int64],
-) -> tuple[int, int, int, int, int]:
-    """Count what an alignment consists of.
+) -> None:
+    """Count what alignments consist of.
 
     Parameters
     ----------
-    query, target
-        Residue codes from the first aligned pair on.
-    runs
-        The operations, first to last: ``length << 4 | operation``.
+    query, residues, starts
+        Residue codes of the query, and of the targets, and (alignments,) where each target begins.
+    numbers
+        (9, alignments) `swdual.alignment.tracebacks.COLUMNS`: the places; receives the others.
+    run_starts, runs
+        (alignments + 1,) where the operations of each alignment begin; the operations, first to
+        last: ``length << 4 | operation``.
     positive_pairs
         (32, 32) 1 for each pair of letters that counts as positive, else 0.
-
-    Returns
-    -------
-    Columns, identities, positives, gap openings and gap residues.
     """
-    length = identities = positives = openings = gaps = 0
-    i = j = 0
-    for run in runs:
-        operation, count = run & 15, int(run >> 4)
-        length += count
-        if operation == PAIR:
-            for k in range(count):
-                identities += int(query[i + k] == target[j + k])
-                positives += positive_pairs[query[i + k], target[j + k]]
-            i += count
-            j += count
-        else:
-            openings += 1
-            gaps += count
-            if operation == QUERY_ONLY:
+    for n in range(len(starts)):
+        length = identities = positives = openings = gaps = 0
+        i, j = numbers[0, n], starts[n] + numbers[2, n]
+        for run in runs[run_starts[n] : run_starts[n + 1]]:
+            operation, count = run & 15, int(run >> 4)
+            length += count
+            if operation == PAIR:
+                for k in range(count):
+                    identities += int(query[i + k] == residues[j + k])
+                    positives += positive_pairs[query[i + k], residues[j + k]]
                 i += count
-            else:
                 j += count
-    return length, identities, positives, openings, gaps
+            else:
+                openings += 1
+                gaps += count
+                if operation == QUERY_ONLY:
+                    i += count
+                else:
+                    j += count
+        numbers[4, n], numbers[5, n], numbers[6, n] = length, identities, positives
+        numbers[7, n], numbers[8, n] = openings, gaps

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.fill import Filler
-from swdual.alignment.pairs import Around, Pairs, find_residues
+from swdual.alignment.pairs import Around, Pairs
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks, find_positives
 from swdual.backend import Progress
@@ -20,6 +20,7 @@ from swdual.lanes.score_widths import (
     score_widths,
     score_widths_per_target,
 )
+from swdual.sequences.alphabet import ALIGNMENT
 from swdual.sequences.frames import read_frame
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
@@ -268,12 +269,15 @@ class Tracer:
         around: Around | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets in descending length: see `Filler.find`."""
-        numbers, runs = self._filler.find(pairs, scores, progress, around)
-        for k in np.flatnonzero(scores).tolist():
-            here = pairs.unmasked_query[numbers[0, k] :]
-            there = find_residues(pairs.unmasked_targets, k)[numbers[2, k] :]
-            numbers[4:, k] = tally(here, there, runs[k], self._positive_pairs)
-        return Tracebacks.of(numbers, runs)
+        found = Tracebacks.of(*self._filler.find(pairs, scores, progress, around))
+        tally(
+            pairs.unmasked_query,
+            pairs.unmasked_targets.residues,
+            pairs.unmasked_targets.starts.astype(np.int64) * ALIGNMENT,
+            *found,
+            self._positive_pairs,
+        )
+        return found
 
 
 def sort_by_length(targets: Sequence[bytes], chosen: NDArray[np.int64]) -> NDArray[np.int64]:

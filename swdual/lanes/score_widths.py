@@ -112,6 +112,12 @@ class ScoreWidth:
         table: NDArray[np.int64] = np.maximum(self.matrices[target], self.floor).astype(np.int64)
         return table
 
+    def tables_of(self, targets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (1 or targets, rows, 32) the scores that all targets have, or each: `table_of`."""
+        if self.matrices is None:
+            return self.table[np.newaxis]
+        return np.stack([self.table_of(k) for k in targets.tolist()])
+
     @property
     def forbids(self) -> bool:
         """Whether kernels can forbid a pair: they give it `floor`, or the score of `PAD`."""
