@@ -90,6 +90,7 @@ class SearchKeywords(TypedDict, total=False):
     min_query_cover: float
     top: float | None
     max_hsps: int
+    sum_stats: bool | None
     stats: str | None
     comp_based_stats: int | None
     adjust: str
@@ -159,6 +160,11 @@ class SearchOptions:
         best alignment comes the best one in which no residue of the query and residue of the target
         are paired that are in the rows and columns of an earlier one. Each has a score and an
         E-value of its own, which pass the limits above.
+    sum_stats
+        For translated searches, as BLAST's option of this name: alignments of a hit that follow
+        each other in query and target, such as the exons of a gene, have an E-value together (see
+        `swdual.statistics.sum_statistics`), by which hits are chosen and sorted. By default true
+        where proteins are compared with translated nucleotides.
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
         scores of the query, for any scheme; "none": no E-values and bit scores. By default "table",
@@ -261,6 +267,7 @@ class SearchOptions:
     min_query_cover: float = 0.0
     top: float | None = None
     max_hsps: int = 1
+    sum_stats: bool | None = None
     stats: str | None = None
     comp_based_stats: int | None = None
     adjust: str = "candidates"
@@ -401,7 +408,9 @@ class SearchOptions:
             mode = COMPOSITION_MODE if adjusts else 0
         if profiles:
             mode = min(mode, PROFILE_COMPOSITION_MODE)
+        sums = stats == "table" and sum(code is not None for code in gencodes) == 1
         own: dict[str, Any] = {
+            "sum_stats": sums if self.sum_stats is None else self.sum_stats,
             "scheme": scheme,
             "strand": strand,
             "query_gencode": gencodes[0],

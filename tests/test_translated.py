@@ -1,8 +1,9 @@
-"""blastx and tblastn print for translated genes what we print: see golden/README.md."""
+"""What blastx and tblastn print for translated genes: see golden/README.md."""
 
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -11,13 +12,12 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from swdual.api import search
-from swdual.format import print_evalue
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.frames import TranslatedSequence, read_part
 
 ROOT = Path(__file__).parents[1]
 GOLDEN, PROTEINS = ROOT / "tests" / "golden", ROOT / "data" / "proteins.fasta"
-GENES = GOLDEN / "translated_genes.fasta.gz"
+GENES, PIECES = (GOLDEN / f"translated_{name}.fasta.gz" for name in ("genes", "pieces"))
 
 CASES = {
     "blastx": {},
@@ -33,9 +33,9 @@ PLACES = ("qstart", "qend", "sstart", "send")
 
 
 @cache
-def read_rows():
+def read_rows(table):
     """Return the rows of each case."""
-    with gzip.open(GOLDEN / "translated.tsv.gz", "rt") as stream:
+    with gzip.open(GOLDEN / f"{table}.tsv.gz", "rt") as stream:
         names, *rows = (line.rstrip("\n").split("\t") for line in stream if line[0] != "#")
     found = {}
     for row in rows:
@@ -73,7 +73,8 @@ def test_rows_are_blasts(case, tmp_path):
     Where scores are equal, E-values and bits are, letter by letter; and places and counts, or
     BLAST's place is another one as good. In nine of ten rows the places are equal.
     """
-    results = search(*queries_of(case), max_target_seqs=0, dbtype="auto", **CASES[case])
+    options = {"max_target_seqs": 0, "dbtype": "auto", "sum_stats": False, **CASES[case]}
+    results = search(*queries_of(case), **options)
     names = ("qseqid", "sseqid", *SAME, "qframe", "sframe", *PLACES, "length", "qcovs", "nident")
     results.write(tmp_path / "ours.tsv", f"6 {' '.join(names)}")
     lines = (tmp_path / "ours.tsv").read_text().splitlines()
@@ -83,7 +84,7 @@ def test_rows_are_blasts(case, tmp_path):
         (row["qseqid"], row["sseqid"]): (row, hit) for row, hit in zip(ours, hits, strict=True)
     }
     equal = same_places = 0
-    rows = read_rows()[case]
+    rows = read_rows("translated")[case]
     for row in rows:
         mine, hit = known[row["qseqid"], row["sseqid"]]
         assert isinstance(hit.query if "blastx" in case else hit.target, TranslatedSequence)
@@ -101,22 +102,75 @@ def test_rows_are_blasts(case, tmp_path):
     assert same_places >= 0.9 * equal
 
 
-def test_sum_statistics_divide_the_evalue_of_a_single_alignment():
-    """By 0.9, in blastx's default; E-values of several alignments of a target are joined there."""
-    rows = {}
-    for row in read_rows()["blastx-sum"]:
-        rows.setdefault((row["qseqid"], row["sseqid"]), []).append(row)
-    hits = {
-        (hit.query.id, hit.id): hit
-        for result in search(*queries_of("blastx"), max_target_seqs=0, align=False)
-        for hit in result
-    }
-    compared = 0
-    for pair, (row, *others) in rows.items():
-        hit = hits.get(pair)
-        if hit is None or others or hit.score != int(row["score"]):
+@pytest.mark.parametrize("case", ["blastx", "tblastn"])
+def test_linked_rows_are_blasts(case, tmp_path):
+    """With sum statistics: the E-value of each alignment of BLAST that is one of ours.
+
+    The E-values of alignments that are linked may be smaller, since all are found that can be
+    linked. They may be larger where our best alignment has a higher score than BLAST's, and takes
+    the place of pieces that would be linked. In a few rows tblastn takes the length of another
+    frame, which has a residue more or less.
+    """
+    names = ("qseqid", "sseqid", *SAME[:3], "qframe", "sframe", *PLACES)
+    queries, targets = PIECES, PROTEINS
+    if case == "tblastn":
+        queries = [(each.id, str(each)) for each in [*read_sequences(PROTEINS)][::12]]
+        targets = PIECES
+    results = search(queries, targets, task=case, max_hsps=0, max_target_seqs=0, dbtype="auto")
+    results.write(tmp_path / "ours.tsv", f"6 {' '.join(names)}")
+    ours = {}
+    for line in (tmp_path / "ours.tsv").read_text().splitlines():
+        row = dict(zip(names, line.split("\t"), strict=True))
+        ours.setdefault((row["qseqid"], row["sseqid"]), []).append(row)
+    rows = read_rows("translated_pieces")[case]
+    counts = Counter()
+    for row in rows:
+        mine = ours[row["qseqid"], row["sseqid"]]
+        assert float(mine[0]["score"]) >= float(row["score"])
+        same = [each for each in mine if all(each[x] == row[x] for x in ("score", *PLACES))]
+        if not same:
+            counts["another alignment"] += 1
             continue
-        if hit.query_frame == int(row["qframe"]):
-            compared += 1
-            assert print_evalue(hit.evalue / 0.9) == row["evalue"]
-    assert compared > 300
+        evalues = [each["evalue"] for each in mine]
+        linked = " linked" * (evalues.count(same[0]["evalue"]) > 1)
+        if same[0]["evalue"] == row["evalue"]:
+            counts[f"equal{linked}"] += 1
+        elif float(same[0]["evalue"]) < float(row["evalue"]):
+            counts[f"smaller{linked}"] += 1
+        else:
+            counts["larger"] += 1
+    assert sum(counts.values()) == len(rows)
+    assert counts["equal"] + counts["equal linked"] >= 0.85 * len(rows)
+    assert counts["equal linked"] >= 40
+    assert counts["larger"] + counts["another alignment"] <= 0.1 * len(rows)
+    assert counts["smaller"] <= 0.01 * len(rows)
+
+
+def test_evalues_do_not_depend_on_the_reported_alignments():
+    """Nor on the number of threads."""
+    genes = [(each.id, str(each)) for each in [*read_sequences(PIECES)][:4]]
+    every = search(genes, PROTEINS, task="blastx", max_hsps=0, threads=1)
+    best = search(genes, PROTEINS, task="blastx", threads=2)
+    for one, other in zip(every, best, strict=True):
+        assert [hit.id for hit in one] == [hit.id for hit in other]
+        for hit, alone in zip(one, other, strict=True):
+            assert hit.score == alone.score
+            assert hit.evalue == alone.evalue
+
+
+def test_sum_statistics_divide_the_evalue_of_a_single_alignment_by_0_9():
+    options = {"max_target_seqs": 0, "align": False, "max_hsps": 0}
+    genes = [(each.id, str(each)) for each in [*read_sequences(GENES)][:6]]
+    without, with_sums = (
+        {
+            (hit.query.id, hit.id): hit
+            for result in search(genes, PROTEINS, task="blastx", sum_stats=sums, **options)
+            for hit in result
+        }
+        for sums in (False, True)
+    )
+    alone = [pair for pair in with_sums if len(with_sums[pair].alignments) == 1]
+    assert len(alone) > 20
+    for pair in alone:
+        if with_sums[pair].score == without[pair].score:
+            assert with_sums[pair].evalue == pytest.approx(without[pair].evalue / 0.9)

@@ -61,7 +61,6 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "use-sw-tback": Accepted("alignments are those of Smith-Waterman"),
     "culling-limit": Accepted("no hit is left out for another", ("0",), "filter the table"),
     "use-index": Accepted("an exact search needs no index", ("false", "F", "f")),
-    "sum-stats": Accepted("each hit has an E-value of its own", ("false", "F", "f")),
     "line-length": Accepted("lines of alignments have 60 letters", ("60",)),
     "mt-mode": Accepted("the work is divided in the best way that is found", ("0", "1")),
     "parse-seqids": Accepted("identifiers are kept as the file has them"),
@@ -122,7 +121,7 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "negative-taxidlist": Refused(_NO_TAXONOMY),
     "taxid": Refused(_NO_TAXONOMY),
     "taxid-map": Refused(_NO_TAXONOMY),
-    "max-intron-length": Refused("alignments are not linked across introns"),
+    "max-intron-length": Refused("alignments are linked across at most 40 residues"),
 }
 """BLAST's options, with dashes for underscores, that no option of swdual's stands for."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from swdual.composition.tables import SCALE
 from swdual.profiles.query import find_positions, find_scores
 from swdual.sequences.frames import READING_FRAMES, count_residues, list_frames, measure_frames
 from swdual.sequences.translation import translate_target
+from swdual.statistics.sum_statistics import find_min_score
+from swdual.statistics.table import TableStatistics
 
 if TYPE_CHECKING:
     from swdual.hits.query_result import QueryResult
@@ -60,7 +62,7 @@ def _align(
     """Return the further alignments of hits whose tables are in memory together."""
     query, params, profile = result.query, result.params, find_scores(result.query)
     codes = result.target_codes
-    readings = _list_readings(result)
+    readings = list_readings(result)
 
     def make_pairs(chosen: list[int], frames: Frames) -> Pairs:
         targets = [codes[k] for k in chosen]
@@ -77,6 +79,13 @@ def _align(
     unit = 1 if adjuster is None else SCALE
     scores = result.scores * unit + unit // 2 * (result.scores > 0)
     min_scores = [_find_min_scores(result, scores, unit, frames) for frames in readings.frames]
+    limits: dict[str, Any] = {
+        "max_count": max(params.max_hsps - 1, 0),
+        "min_identity": params.min_identity,
+        "min_query_cover": params.min_query_cover,
+    }
+    if params.sum_stats:  # limits are those of linked alignments
+        limits = dict.fromkeys(limits, 0)
     found = find_further(
         tracer,
         make_pairs,
@@ -86,10 +95,8 @@ def _align(
         frames=[*zip(result.frames.tolist(), result.target_frames.tolist(), strict=True)],
         first=result.tracebacks,
         min_scores=np.stack(min_scores),
-        max_count=max(params.max_hsps - 1, 0),
-        min_identity=params.min_identity,
-        min_query_cover=params.min_query_cover,
         progress=progress,
+        **limits,
     )
     every = found.hit_indices, found.frames, found.target_frames
     bits, log_evalues = _evaluate(result, found.scores, unit, *every)
@@ -97,8 +104,14 @@ def _align(
     return found._replace(scores=raw, bits=bits, log_evalues=log_evalues)
 
 
-def _list_readings(result: QueryResult) -> Readings:
-    """Return in which frames the query and its targets are compared."""
+def list_readings(result: QueryResult) -> Readings:
+    """Return in which frames the query and its targets are compared.
+
+    Parameters
+    ----------
+    result
+        The hits, or their alignments.
+    """
     query, params = result.query, result.params
     own = [frame for frame, _ in list_frames(query, params.frames)]
     theirs = (1,) if params.db_gencode is None else READING_FRAMES
@@ -159,6 +172,9 @@ def _find_min_scores(
         The frames of query and targets.
     """
     params, hits = result.params, np.arange(len(result))
+    if params.sum_stats:
+        query_length = int(np.max(measure_frames(result.query, np.array(frames[:1], np.int8))))
+        return np.minimum(_find_min_link_score(result, query_length), scores + 1)
     own, theirs = (np.full(len(result), frame, np.int8) for frame in frames)
     log_limit = np.log(params.evalue) if params.evalue > 0 else -np.inf
 
@@ -179,3 +195,11 @@ def _find_min_scores(
         high = np.where((low < high) & passing, middle, high)
         low = np.where((low < high) & ~passing, middle + 1, low)
     return np.maximum(high, 1)
+
+
+def _find_min_link_score(result: QueryResult, query_length: int) -> int:
+    """Return the smallest score of an alignment that is linked with others."""
+    statistics = result.statistics
+    assert isinstance(statistics, TableStatistics)
+    mean = max(1, statistics.residues // max(1, statistics.sequences))
+    return find_min_score(statistics.for_sums(query_length), query_length, mean)

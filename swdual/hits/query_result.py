@@ -326,6 +326,10 @@ class QueryResult(SequenceOf[Hit]):
         """
         if self.params.max_hsps == 1 or self.row_hits is not None:
             return self
+        return self.list_alignments()
+
+    def list_alignments(self) -> QueryResult:
+        """Return a result with a row for each alignment that was found, as in `per_alignment`."""
         further = self.further
         hits = np.concatenate([np.arange(len(self)), further.hit_indices])
         order = np.argsort(hits, kind="stable")
@@ -350,6 +354,29 @@ class QueryResult(SequenceOf[Hit]):
             if name in self.__dict__:
                 rows.__dict__[name] = [self.__dict__[name][k] for k in hits[order].tolist()]
         return rows
+
+    def as_hits(
+        self, best: NDArray[np.int64], others: NDArray[np.int64], hits: NDArray[np.int64]
+    ) -> QueryResult:
+        """Return a result of hits, made of rows of alignments: the inverse of `list_alignments`.
+
+        Parameters
+        ----------
+        best
+            (hits,) the index of the row that is the best alignment of each hit.
+        others, hits
+            (alignments,) those of further alignments, and the indices of their hits, ascending.
+        """
+        further = FurtherAlignments(
+            hits,
+            self.frames[others],
+            self.target_frames[others],
+            self.scores[others],
+            self.bits[others],
+            self.log_evalues[others],
+            self.tracebacks.take(others),
+        )
+        return replace(self.subset(best), row_hits=None).with_further(further)
 
     def iter_alignments(self) -> Iterator[Hit]:
         """Yield the rows of `per_alignment`, as `iter_hits` yields hits."""
@@ -522,7 +549,7 @@ class QueryResult(SequenceOf[Hit]):
             passing &= rows.bits >= min_score
         if min_raw_score is not None:
             passing &= rows.scores >= min_raw_score
-        passing &= rows._passing(min_identity, min_query_cover, min_target_cover)
+        passing &= rows.is_passing(min_identity, min_query_cover, min_target_cover)
         if rows is self:
             return self.subset(np.flatnonzero(passing))
         is_best = np.diff(rows.ranks, prepend=0) > 0
@@ -540,7 +567,7 @@ class QueryResult(SequenceOf[Hit]):
         parts: list[NDArray[np.int64]] = []
         first = count = cutoff = 0
         for piece in self.pieces():
-            indices = first + np.flatnonzero(piece._passing(**limits))
+            indices = first + np.flatnonzero(piece.is_passing(**limits))
             if count == 0 < len(indices) and params.top is not None:
                 cutoff = score_cutoff(int(self.scores[indices[0]]), params.top)
             parts.append(indices)
@@ -554,7 +581,7 @@ class QueryResult(SequenceOf[Hit]):
             result = result.within(params.top)
         return result.top(params.max_target_seqs) if params.max_target_seqs else result
 
-    def _passing(
+    def is_passing(
         self,
         min_identity: float | None = None,
         min_query_cover: float | None = None,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from swdual.sequences.alphabet import raise_case
 from swdual.sequences.frames import READING_FRAMES, select_frames
 from swdual.sequences.scoring import ScoringScheme
+from swdual.statistics.sum_statistics import SUM_CANDIDATE_FACTOR
 
 ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
 """Options that keep a hit for what its alignment is; 0 keeps all. `QueryResult` applies them."""
@@ -53,6 +54,8 @@ class SearchParameters:
         A hit may score at most this percentage below its query's best; None sets no limit.
     max_hsps
         Maximum number of alignments of a hit; 0 sets no limit.
+    sum_stats
+        Whether alignments of a hit that follow each other have an E-value together.
     comp_based_stats
         The mode of composition-based statistics, from 0 (none) to 3.
     adjust
@@ -87,6 +90,7 @@ class SearchParameters:
     min_query_cover: float = 0.0
     top: float | None = None
     max_hsps: int = 1
+    sum_stats: bool = False
     comp_based_stats: int = 0
     adjust: str = "candidates"
     mask: str = "none"
@@ -137,6 +141,11 @@ class SearchParameters:
         return any(getattr(self, name) > 0 for name in ALIGNMENT_FILTERS)
 
     @property
+    def finds_further(self) -> bool:
+        """Whether more alignments of a hit are found than the best."""
+        return self.max_hsps != 1 or self.sum_stats
+
+    @property
     def adjusts(self) -> bool:
         """Whether the scores of candidates are adjusted for composition before hits are chosen."""
         return self.comp_based_stats > 0
@@ -161,8 +170,9 @@ class SearchParameters:
         'queries by genetic code 11; E-values without sum statistics'
         """
         codes = {"queries": self.query_gencode, "targets": self.db_gencode}
+        sums = "with" if self.sum_stats else "without"
         parts = [f"{side} by genetic code {n}" for side, n in codes.items() if n is not None]
-        return f"{', '.join(parts)}; E-values without sum statistics" if parts else ""
+        return f"{', '.join(parts)}; E-values {sums} sum statistics" if parts else ""
 
     @property
     def db_mask(self) -> str | None:
@@ -200,7 +210,7 @@ class SearchParameters:
     def max_candidates(self) -> int:
         """Number of a query's best targets, by first score, that can be hits; 0 sets no limit."""
         wanted = 0 if self.filters_alignments else self.max_target_seqs
-        if not self.rescores or not wanted:
+        if not (self.rescores or self.sum_stats) or not wanted:
             return wanted
         if self.adjusts and self.adjust == "all":
             return 0
@@ -210,14 +220,21 @@ class SearchParameters:
     def candidate_evalue(self) -> float:
         """Largest first E-value of a target that can be a hit.
 
-        Adjusted scores may be higher than plain ones. So the limit is wider where scores are
-        adjusted.
+        Adjusted scores may be higher than plain ones, and several alignments have smaller E-values
+        together. So the limit is wider there.
         """
+        if self.sum_stats:
+            return SUM_CANDIDATE_FACTOR * self.evalue
         if not self.adjusts:
             return self.evalue
         if self.adjust == "all":
             return math.inf
         return CANDIDATE_FACTOR * self.evalue
+
+    @property
+    def single_evalue(self) -> float:
+        """Largest E-value of the best alignment of a hit by itself."""
+        return self.candidate_evalue if self.sum_stats else self.evalue
 
     @property
     def candidate_raw_score(self) -> int:

@@ -276,4 +276,4 @@ def _pass_limits(
     if statistics is None:
         return np.ones(len(unrounded), bool)
     _, log_evalues = evaluate_scores(statistics, unrounded, query_lengths, lengths)
-    return log_evalues <= take_log(context.params.evalue)
+    return log_evalues <= take_log(context.params.single_evalue)

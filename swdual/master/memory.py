@@ -120,6 +120,8 @@ class Needs:
         Whether alignments are found.
     adjusted
         Whether scores are adjusted for composition.
+    linked
+        Whether all alignments of candidates are found before hits are chosen.
     fitted
         Whether E-values are fitted.
     profile
@@ -135,6 +137,7 @@ class Needs:
     scorers: SequenceOf[Scorer]
     traced: bool = True
     adjusted: bool = False
+    linked: bool = False
     fitted: bool = False
     profile: bool = False
     held: int = 0
@@ -304,7 +307,8 @@ def _memory(needs: Needs, part: float) -> Memory:
     if needs.adjusted:
         shares = (MIN_ADJUSTED_SHARE, MAX_ADJUSTED_SHARE)
     share = max(longest, size(*(min(weight, needs.cost) for weight in shares)))
-    max_completed = size(min(MIN_COMPLETED, needs.kept), needs.kept)
+    least_completed = needs.kept if needs.linked else min(MIN_COMPLETED, needs.kept)
+    max_completed = size(least_completed, needs.kept)
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
     late = LATE_BYTES if needs.traced and max_completed < needs.kept else 0
     max_tasks = size(MIN_TASKS, MAX_TASKS)

@@ -17,6 +17,7 @@ from swdual.composition.adjuster import AdjustedScores
 from swdual.database.translation import find_frames
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
+from swdual.hits.linking import link_hits
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored, merge_candidates
@@ -172,7 +173,7 @@ class HitMerger:
         """
         self._hits_left[number] -= traced.examined
         self._traced[number].append(traced)
-        if self._hits_left[number] > 0 or self._context.params.max_hsps == 1:
+        if self._hits_left[number] > 0 or not self._context.params.finds_further:
             return None
         result = self._selected[number] = self._select_hits(number)
         if result.traced is None or not len(result):
@@ -207,6 +208,8 @@ class HitMerger:
         if further is not None:
             found, indices = [part.found for part in further], [part[0] for part in further]
             result = result.with_further(FurtherAlignments.concatenate(found, indices))
+        if result.params.sum_stats:
+            result = link_hits(result)
         if len(result) <= self._context.memory.max_completed:
             _ = result.titles  # read now, so that tables outlive the database
         return result
@@ -220,7 +223,7 @@ class HitMerger:
         elif context.aligns_now(len(result)):
             order = np.argsort(np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)]))
             result = result.with_tracebacks(_join_tracebacks(parts).take(order))
-        if result.params.filters_alignments:
+        if result.params.filters_alignments and not result.params.sum_stats:
             result = result.select_hits()
         return result
 
@@ -275,12 +278,12 @@ class HitMerger:
             result = result.with_tracebacks(_join_tracebacks(parts))
         order = np.lexsort((result.ordinals, -rescored.scaled))
         if statistics is not None:
-            passing = log_evalues <= take_log(params.evalue)
-            if params.min_score > 0:
+            passing = log_evalues <= take_log(params.single_evalue)
+            if params.min_score > 0 and not params.sum_stats:
                 passing &= bits >= params.min_score
             order = order[passing[order]]
         result = result.subset(order)
-        if params.filters_alignments:
+        if params.filters_alignments or params.sum_stats:
             return result
         if params.top is not None:
             result = result.within(params.top)
@@ -323,10 +326,10 @@ class HitMerger:
         params = context.params
         if statistics is not None:
             passing = log_evalues <= take_log(params.candidate_evalue)
-            if params.min_score > 0 and not params.rescores:
+            if params.min_score > 0 and not (params.rescores or params.sum_stats):
                 passing &= bits >= params.min_score
             result = result if passing.all() else result.subset(np.flatnonzero(passing))
-        if params.top is None or params.filters_alignments or params.rescores:
+        if params.top is None or params.filters_alignments or params.rescores or params.sum_stats:
             return result
         return result.within(params.top)
 

@@ -187,7 +187,9 @@ def make_context(
         params,
         make_statistics(database, params),
         shuffled,
-        Tracer(params.scheme, memory.grid) if options.finds_alignments else None,
+        Tracer(params.scheme, memory.grid)
+        if options.finds_alignments or params.sum_stats
+        else None,
         Adjuster(params.scheme, params.comp_based_stats, memory.grid) if params.adjusts else None,
         options.planner,
         options.replan,
@@ -252,7 +254,8 @@ def estimate_needs(
         kept,
         together,
         scorers=[],
-        traced=options.finds_alignments or params.rescores,
+        traced=options.finds_alignments or params.rescores or params.sum_stats,
+        linked=params.sum_stats,
         adjusted=params.adjusts,
         fitted=fitted,
         profile=params.profile,
@@ -290,7 +293,14 @@ def make_statistics(database: Database, params: SearchParameters) -> TableStatis
     if params.stats != "table":
         return None
     sequences = len(database) // params.target_frame_count
-    return TableStatistics(params.scheme, params.dbsize or database.residues, sequences)
+    residues = params.dbsize or database.residues
+    return TableStatistics(
+        params.scheme,
+        residues,
+        sequences,
+        sum_stats=params.sum_stats,
+        translated_targets=params.db_gencode is not None,
+    )
 
 
 def compute_max_batch_queries(kept: int, *, fitted: bool = False) -> int:

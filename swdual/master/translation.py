@@ -30,6 +30,9 @@ logger = logging.getLogger("swdual")
 SAMPLED_RECORDS = 100
 """Records in memory whose letters tell their type."""
 
+LINKED_PROGRAMS = ("blastx", "tblastn")
+"""Programs that have sum statistics."""
+
 
 class Translation(NamedTuple):
     """The genetic codes by which queries and targets are translated; None where they are not."""
@@ -158,12 +161,17 @@ def check_translated_statistics(params: SearchParameters) -> None:
     Raises
     ------
     InputError
-        If they are to be fitted.
+        If they are to be fitted, or if there shall be sum statistics where there are none.
     """
     if params.translates and params.stats == "fit":
         raise InputError(
             f"scores of translated searches are not fitted, and {params.scheme.matrix.name} has no "
             "table of statistics; use `stats='none'`, or another matrix with `stats='table'`"
+        )
+    if params.sum_stats and (params.stats != "table" or params.program not in LINKED_PROGRAMS):
+        raise InputError(
+            "`sum_stats=True` is for proteins and translated nucleotides (blastx, tblastn) with "
+            "`stats='table'`; leave it out"
         )
 
 

@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.translation import CODON
 from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.model import Evaluation
 from swdual.statistics.normal import log_tail
 from swdual.statistics.parameters import FiniteSize, Parameters, gapped
+from swdual.statistics.sum_statistics import GAP_DECAY, SumParameters
 
 
 class TableStatistics:
@@ -29,6 +31,12 @@ class TableStatistics:
         Substitution matrix and gap penalties.
     residues, sequences
         Size of the database that E-values refer to.
+    sum_stats
+        Whether the E-value of an alignment is weighted as one of sets of any number of alignments:
+        see `swdual.statistics.sum_statistics`.
+    translated_targets
+        Whether the targets are translated nucleotides. With `sum_stats`, BLAST divides their length
+        by three twice (tblastn 2.12): so does this.
 
     Raises
     ------
@@ -42,8 +50,18 @@ class TableStatistics:
     '43.1 0.00093'
     """
 
-    def __init__(self, scheme: ScoringScheme, residues: int, sequences: int) -> None:
+    def __init__(
+        self,
+        scheme: ScoringScheme,
+        residues: int,
+        sequences: int,
+        *,
+        sum_stats: bool = False,
+        translated_targets: bool = False,
+    ) -> None:
         self.parameters = gapped(scheme)
+        self._target_unit = CODON if sum_stats and translated_targets else 1
+        self._log_weight = math.log(1 - GAP_DECAY) if sum_stats else 0.0
         self.residues = residues
         self.sequences = sequences
 
@@ -79,7 +97,7 @@ class TableStatistics:
         raw = np.asarray(scores, np.float64)
         bits = (p.lambda_ * raw - log_k) / math.log(2)
         if p.finite_size is not None:
-            lengths = np.asarray(target_lengths, np.float64)
+            lengths = self.measure_targets(target_lengths).astype(np.float64)
             log_area = _log_area(p.finite_size, p.lambda_, raw, query_length, lengths)
             # The area is that of one pair; the database holds residues / length of such targets.
             log_space = log_area + math.log(self.residues) - np.log(lengths)
@@ -89,7 +107,7 @@ class TableStatistics:
             lengths = np.broadcast_to(query_length, raw.shape)
             for length in sorted(set(lengths.tolist())):
                 log_space[lengths == length] = math.log(self.search_space(length))
-        return Evaluation(bits, log_space + (log_k - p.lambda_ * raw))
+        return Evaluation(bits, log_space + (log_k - p.lambda_ * raw) - self._log_weight)
 
     def adjustment(self, query_length: int) -> int:
         """Return the length adjustment of a query, in residues, as BLAST computes it.
@@ -97,6 +115,28 @@ class TableStatistics:
         The E-values of proteins do not depend on it; reports name it.
         """
         return length_adjustment(self.parameters, query_length, self.residues, self.sequences)
+
+    def measure_targets(self, residues: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return the lengths of targets that E-values refer to, at least 1.
+
+        Parameters
+        ----------
+        residues
+            (targets,) their residues.
+        """
+        return np.maximum(residues.astype(np.int64) // self._target_unit, 1)
+
+    def for_sums(self, query_length: int) -> SumParameters:
+        """Return what the E-values of sets of alignments depend on.
+
+        Parameters
+        ----------
+        query_length
+            Residues of the query's frame.
+        """
+        p = self.parameters
+        space = self.search_space(query_length)
+        return SumParameters(p.lambda_, math.log(p.K), self.adjustment(query_length), space)
 
     def search_space(self, query_length: int) -> int:
         """Return the effective search space in cells, as BLAST reports it.
