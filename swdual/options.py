@@ -60,6 +60,7 @@ MINIMA = {
     "min_query_cover": 0,
     "top": 0,
     "max_hsps": 0,
+    "frameshift": 0,
     "dbsize": 1,
     "threads": 1,
     "verify": 0,
@@ -91,6 +92,7 @@ class SearchKeywords(TypedDict, total=False):
     top: float | None
     max_hsps: int
     sum_stats: bool | None
+    frameshift: int
     stats: str | None
     comp_based_stats: int | None
     adjust: str
@@ -165,6 +167,9 @@ class SearchOptions:
         each other in query and target, such as the exons of a gene, have an E-value together (see
         `swdual.statistics.sum_statistics`), by which hits are chosen and sorted. By default true
         where proteins are compared with translated nucleotides.
+    frameshift
+        Penalty of a frameshift in an alignment of a translated query with a protein (blastx), as
+        DIAMOND's option of this name; 15 is usual. 0 allows none: each frame is compared by itself.
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
         scores of the query, for any scheme; "none": no E-values and bit scores. By default "table",
@@ -268,6 +273,7 @@ class SearchOptions:
     top: float | None = None
     max_hsps: int = 1
     sum_stats: bool | None = None
+    frameshift: int = 0
     stats: str | None = None
     comp_based_stats: int | None = None
     adjust: str = "candidates"
@@ -409,6 +415,7 @@ class SearchOptions:
         if profiles:
             mode = min(mode, PROFILE_COMPOSITION_MODE)
         sums = stats == "table" and sum(code is not None for code in gencodes) == 1
+        sums &= not self.frameshift
         own: dict[str, Any] = {
             "sum_stats": sums if self.sum_stats is None else self.sum_stats,
             "scheme": scheme,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swdual.alignment.tracebacks import (
+    BASE_BACK,
+    BASE_SKIPPED,
     COLUMNS,
     LETTERS,
     PAIR,
@@ -19,15 +21,24 @@ from swdual.alignment.tracebacks import (
     Tracebacks,
     find_positives,
 )
+from swdual.errors import InputError
 from swdual.io import notebook
 from swdual.io.text import pluralize
-from swdual.sequences.frames import TranslatedSequence, find_residues, read_frame, read_part
+from swdual.sequences.frames import (
+    TranslatedSequence,
+    find_residues,
+    read_frame,
+    read_part,
+    read_shifted,
+)
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description
 from swdual.sequences.translation import CODON
 
 if TYPE_CHECKING:
     import Bio.Align
+
+SKIPPED, BACK = LETTERS[BASE_SKIPPED], LETTERS[BASE_BACK]
 
 WIDTH = 60
 """Columns of an alignment in a line of text."""
@@ -159,15 +170,20 @@ class Alignment:
     def rows(self) -> tuple[str, str, str]:
         """The query's row, the row between, the target's row, with '-' where there is a gap.
 
+        Frameshifts are columns, with '\\' in the query's row where a base is skipped and '/' where
+        one is read again.
+
         The row between shows equal letters (bases as '|') and '+' for a positive score. Masked
         letters are in lower case; the row between shows them as if they were not masked, as in
         BLAST.
         """
         alphabet = self.scheme.matrix.alphabet
         bases = bool(alphabet.complements)
-        query, query_letters = read_part(
-            self.query, self.query_start, self.query_end, self.query_frame
-        )
+        place = self.query_start, self.query_end, self.query_frame
+        if isinstance(self.query, TranslatedSequence) and self.query.shifts:
+            query, query_letters = read_shifted(self.query, *place, self.operations)
+        else:
+            query, query_letters = read_part(self.query, *place)
         target, target_letters = read_part(
             self.target, self.target_start, self.target_end, self.target_frame
         )
@@ -200,6 +216,10 @@ class Alignment:
                 bottoms.append("-" * count)
                 middles.append(" " * count)
                 i += count
+            elif operation in (BASE_SKIPPED, BASE_BACK):
+                tops.append(LETTERS[operation])
+                bottoms.append("-")
+                middles.append(" ")
             else:
                 tops.append("-" * count)
                 bottoms.append(target_run)
@@ -259,11 +279,13 @@ class Alignment:
         j = self.target_start if step > 0 else self.target_end + 1
         for start in range(0, len(query), width):
             cut = slice(start, start + width)
-            here = len(query[cut]) - query[cut].count("-")
+            bases = query[cut].count(SKIPPED) - query[cut].count(BACK)
+            here = len(query[cut]) - sum(map(query[cut].count, ("-", SKIPPED, BACK)))
             there = len(target[cut]) - target[cut].count("-")
-            first_i = i + (here > 0) * (1 if turn > 0 else -1)
+            shifted = {SKIPPED: 1, BACK: -1}.get(query[start], 0)
+            first_i = i + (here > 0) * (1 + shifted if turn > 0 else -1 - shifted)
             first_j = j + (there > 0) * (1 if step > 0 else -1)
-            i += turn * here
+            i += turn * here + (bases if turn > 0 else -bases)
             j += step * there
             yield first_i, i, query[cut], middle[cut], target[cut], first_j, j
 
@@ -373,7 +395,14 @@ class Alignment:
         On the other strand the query's coordinates fall, as is Biopython's custom. Of nucleotides
         that are translated, the protein of the frame is given. `score` is set, and `annotations`
         holds what was counted.
+
+        Raises
+        ------
+        InputError
+            If frameshifts are allowed: Biopython's alignments have no place for them.
         """
+        if self.scheme.frameshift:
+            raise InputError("Biopython's alignments have no place for frameshifts; use `rows`")
         from Bio.Align import Alignment as BioAlignment
         from Bio.Seq import Seq
         from Bio.SeqRecord import SeqRecord

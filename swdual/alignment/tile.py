@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
+from swdual.alignment.tracebacks import BASE_BACK, BASE_SKIPPED, PAIR, QUERY_ONLY, TARGET_ONLY
 from swdual.runtime.native import native
 
 IN_H, IN_E, IN_F, DONE = 0, 1, 2, 3
@@ -206,6 +206,7 @@ def tally(
     run_starts: NDArray[np.int64],
     runs: NDArray[np.uint32],
     positive_pairs: NDArray[np.int64],
+    step: int,
 ) -> None:
     """Count what alignments consist of.
 
@@ -220,24 +221,34 @@ def tally(
         last: ``length << 4 | operation``.
     positive_pairs
         (32, 32) 1 for each pair of letters that counts as positive, else 0.
+    step
+        Codes of the query between two that follow each other: 3 where it is all frames of a strand.
+        Frameshifts are no columns.
     """
     for n in range(len(starts)):
         length = identities = positives = openings = gaps = 0
         i, j = numbers[0, n], starts[n] + numbers[2, n]
         for run in runs[run_starts[n] : run_starts[n + 1]]:
             operation, count = run & 15, int(run >> 4)
+            if operation == BASE_SKIPPED:
+                i += 1
+                continue
+            if operation == BASE_BACK:
+                i -= 1
+                continue
             length += count
             if operation == PAIR:
                 for k in range(count):
-                    identities += int(query[i + k] == residues[j + k])
-                    positives += positive_pairs[query[i + k], residues[j + k]]
-                i += count
+                    residue = query[i + step * k]
+                    identities += int(residue == residues[j + k])
+                    positives += positive_pairs[residue, residues[j + k]]
+                i += step * count
                 j += count
             else:
                 openings += 1
                 gaps += count
                 if operation == QUERY_ONLY:
-                    i += count
+                    i += step * count
                 else:
                     j += count
         numbers[4, n], numbers[5, n], numbers[6, n] = length, identities, positives

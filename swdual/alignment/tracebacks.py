@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 from swdual.sequences.frames import TranslatedSequence, find_places
 from swdual.sequences.matrices import SubstitutionMatrix
 from swdual.sequences.sequence import Sequence as Query
+from swdual.sequences.translation import CODON
 
 PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
 """Operations as SAM numbers them: M, I (query residues at a gap), D (target residues at a gap)."""
 
-LETTERS = "MID"
-"""SAM's letters for them."""
+BASE_SKIPPED, BASE_BACK = 3, 4
+"""Frameshifts of a translated query: a base is skipped, or the last one is read again."""
+
+LETTERS = "MID\\/"
+"""SAM's letters for them, and DIAMOND's for frameshifts."""
 
 COLUMNS = (
     *("query_starts", "query_ends", "target_starts", "target_ends"),
@@ -114,6 +118,10 @@ class Tracebacks(NamedTuple):
             return self if frame > 0 else self.reverse_strand(len(query))
         numbers = self.numbers.copy()
         starts, ends = self.numbers[:2]
+        if query.shifts:  # rows are bases; the last codon has two bases more
+            places = np.where(ends > starts, [starts, ends + CODON - 1], 0)
+            numbers[:2] = places if frame > 0 else len(query) - places[::-1]
+            return self._replace(numbers=numbers)
         numbers[:2] = find_places(starts, ends, frame, len(query))
         return self._replace(numbers=numbers)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.fill import Filler
+from swdual.alignment.frames import trace_frames
 from swdual.alignment.pairs import Around, Pairs
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks, find_positives
@@ -24,6 +25,7 @@ from swdual.sequences.alphabet import ALIGNMENT
 from swdual.sequences.frames import read_frame
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
+from swdual.sequences.translation import CODON
 
 GRID_BYTES = 128 << 20
 """Memory for the lines of one thread; where it is too small the tiles grow."""
@@ -269,13 +271,18 @@ class Tracer:
         around: Around | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets in descending length: see `Filler.find`."""
-        found = Tracebacks.of(*self._filler.find(pairs, scores, progress, around))
+        shift = self._scheme.frameshift
+        if shift:
+            found = Tracebacks.of(*trace_frames(pairs, scores, shift, progress))
+        else:
+            found = Tracebacks.of(*self._filler.find(pairs, scores, progress, around))
         tally(
             pairs.unmasked_query,
             pairs.unmasked_targets.residues,
             pairs.unmasked_targets.starts.astype(np.int64) * ALIGNMENT,
             *found,
             self._positive_pairs,
+            CODON if shift else 1,
         )
         return found
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.lanes.registers import COLUMNS
-from swdual.lanes.score_widths import MATRIX, PER_TARGET, PROFILE
+from swdual.lanes.score_widths import FRAMESHIFT, PER_TARGET, PROFILE
 from swdual.runtime.native import native_family
 
 
@@ -29,10 +29,11 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
     lanes
         Scores in a vector; their bytes are one register or two.
     source
-        Where scores come from: `MATRIX`, `PER_TARGET` or `PROFILE`.
+        Where scores come from: `MATRIX`, `PER_TARGET`, `PROFILE` or `FRAMESHIFT`.
     """
     from swdual.lanes.cell import (
         go_down,
+        go_down_frames,
         go_down_positions,
         set_profile,
         set_profile_per_target,
@@ -59,7 +60,7 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         table_rows: int,
         first_targets: NDArray[np.int64],
         next_targets: NDArray[np.int64],
-        scales: tuple[int, int, int, int],
+        scales: tuple[int, int, int, int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
         profile: NDArray[np.signedinteger],
@@ -86,18 +87,20 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             See `ScoreWidth`, and `Pack` for the order of targets in lanes. Used only if scores are
             per target.
         scales
-            What stands for score 0, the first and each further gap residue's cost, and the limit.
+            What stands for score 0, the first and each further gap residue's cost, the limit, and
+            the cost of a frameshift.
         H, E, profile, lane_best, lane_reset, lane_targets, lane_rows
-            Work space: len(query) vectors, as many, `table_rows` groups, one vector, one vector,
-            and twice a number for each lane.
+            Work space: len(query) vectors (32 more with frameshifts), len(query) vectors,
+            `table_rows` groups, one vector, one vector, and twice a number for each lane.
         out
             (targets,) receives the scores; -1 where a score is above the limit.
         """
-        zero_number, gx_number, ge_number, limit = scales
+        zero_number, gx_number, ge_number, limit, shift_number = scales
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)
         numbers = (zero, gx, ge)
+        shift = splat(shift_number, BITS, LANES)
         # A batch: every lane runs through its own targets, one column group after the other.
         #
         #             group  0     1     2     3
@@ -132,11 +135,25 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                         group * GROUP,
                         LANES,
                     )
-                elif source == MATRIX:
+                elif source != PROFILE:
                     set_profile(profile, letters, low, high, codes, group * GROUP, BITS, LANES)
                 reset = load(lane_reset, 0, LANES)
                 h = f = (zero, zero, zero, zero)
-                if source == PROFILE:
+                if source == FRAMESHIFT:
+                    best = go_down_frames(
+                        query,
+                        profile,
+                        H,
+                        E,
+                        H[len(query) * LANES :],
+                        fresh,
+                        reset,
+                        numbers,
+                        shift,
+                        best,
+                        LANES,
+                    )
+                elif source == PROFILE:
                     _, _, _, best = go_down_positions(
                         low,
                         high,

@@ -9,6 +9,11 @@ matrix, o and x the gap penalties::
 
 With a profile, S has a row for each position of the query: S[i, t[j]].
 
+With frameshifts, row i of the query is the codon that begins with base i, and x the cost of a
+frameshift. The row before it is i - 3, and::
+
+    H[i, j] = max(0, max(0, H[i-3, j-1], H[i-2, j-1] - x, H[i-4, j-1] - x) + S[q[i], t[j]], ...)
+
 The score is the largest H. O. Gotoh, J. Mol. Biol. 162 (1982) 705-708.
 """
 
@@ -22,6 +27,7 @@ from swdual.database.database import Database
 from swdual.errors import EngineError
 from swdual.sequences.alphabet import ALIGNMENT
 from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.translation import CODON
 
 
 def bind(database: Database, scheme: ScoringScheme) -> Scorer:
@@ -63,7 +69,7 @@ class ReferenceScorer:
         for k in range(last - first):
             start = int(targets.starts[k]) * ALIGNMENT
             target = targets.residues[start : start + int(targets.lengths[k])].tobytes()
-            score = gotoh(rows, target, *gap_penalties, progress)
+            score = gotoh(rows, target, *gap_penalties, progress, self._scheme.frameshift)
             if score > MAX_SCORE:
                 raise EngineError(TOO_LARGE)
             out[k] = score
@@ -76,6 +82,7 @@ def gotoh(
     gap_open: int,
     gap_extend: int,
     progress: Progress = lambda cells: None,
+    frameshift: int = 0,
 ) -> int:
     """Return the score of the best local alignment of a query and a target.
 
@@ -91,22 +98,35 @@ def gotoh(
         A gap of k residues costs ``gap_open + k * gap_extend``.
     progress
         Called with the cells of each row; may raise to stop the work.
+    frameshift
+        Cost of a frameshift, if the rows are those of all frames of a strand; else 0.
 
     >>> gotoh([[5, -4], [-4, 5], [-4, 5]], bytes([0, 1]), 1, 1)
     10
     """
     first_gap = gap_open + gap_extend
-    row = [0] * (len(target) + 1)
-    in_query_gap = [-first_gap] * (len(target) + 1)
+    step = CODON if frameshift else 1
+    # The last rows of H, the latest last, and as many of F.
+    recent = [[0] * (len(target) + 1) for _ in range(step + (frameshift > 0))]
+    in_query_gap = [[-first_gap] * (len(target) + 1) for _ in range(step)]
     best = 0
     for pair in rows:
-        diagonal = left = 0
-        e = -first_gap
+        before, above = recent[-step], in_query_gap.pop(0)
+        diagonals = before
+        if frameshift:
+            near, far = recent[-step + 1], recent[-step - 1]
+            diagonals = [
+                max(same, one - frameshift, other - frameshift)
+                for same, one, other in zip(before, near, far, strict=True)
+            ]
+        row, left, e = [0], 0, -first_gap
         for j, other in enumerate(target, start=1):
             e = max(left - first_gap, e - gap_extend)
-            f = max(row[j] - first_gap, in_query_gap[j] - gap_extend)
-            left = max(0, diagonal + pair[other], e, f)
-            diagonal, row[j], in_query_gap[j] = row[j], left, f
+            above[j] = max(before[j] - first_gap, above[j] - gap_extend)
+            left = max(0, diagonals[j - 1] + pair[other], e, above[j])
+            row.append(left)
             best = max(best, left)
+        recent = [*recent[1:], row]
+        in_query_gap.append(above)
         progress(len(target))
     return best

@@ -20,6 +20,7 @@ from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, count_columns, make_block, pack
 from swdual.lanes.registers import COLUMNS, register_bytes, register_count
 from swdual.lanes.score_widths import (
+    FRAMESHIFT,
     PER_TARGET,
     ScoreWidth,
     allocate_aligned,
@@ -28,6 +29,9 @@ from swdual.lanes.score_widths import (
 )
 from swdual.sequences.alphabet import CODES
 from swdual.sequences.scoring import ScoringScheme
+
+RECENT = 32
+"""Vectors that a kernel with frameshifts needs besides: see `swdual.lanes.cell.go_down_frames`."""
 
 CALL_CELLS = 4_000_000_000
 """Cells of one call of a kernel: progress is reported, and stops are noticed, between calls."""
@@ -179,6 +183,8 @@ class SimdScorer:
     ) -> NDArray[np.int32]:
         """Return (targets,) scores of a pack; -1 where a score does not fit the width."""
         sparse = self._sparse(packed, score_width.bits, len(query))
+        if score_width.source == FRAMESHIFT:
+            sparse[:] = False
         scores = score_pack(query, packed, score_width, sparse, progress)
         if sparse.any():
             self._database.release()
@@ -374,11 +380,13 @@ def _score_batches(
     lanes, kind = packed.lanes, score_width.kind
     rows, group = len(query) * lanes, COLUMNS * lanes
     profile = score_width.table_rows * group
-    scratch = [allocate_aligned(n, kind) for n in (rows, rows, profile, lanes, lanes)]
+    more = RECENT * lanes * (score_width.source == FRAMESHIFT)
+    scratch = [allocate_aligned(n, kind) for n in (rows + more, rows, profile, lanes, lanes)]
     order = (
         packed.lane_targets if score_width.source == PER_TARGET else (np.empty(0, np.int64),) * 2
     )
-    numbers = (score_width.zero, score_width.first_gap, score_width.next_gap, score_width.limit)
+    gaps = score_width.first_gap, score_width.next_gap
+    numbers = (score_width.zero, *gaps, score_width.limit, score_width.shift)
     used = np.flatnonzero(np.bincount(query))
     # A call takes as many whole batches as fit into `step` column groups, but at least one.
     step = max(1, CALL_CELLS // max(1, len(query) * group))

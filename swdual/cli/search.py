@@ -48,7 +48,7 @@ GROUPS = {
     "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
     "min_raw_score",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
-    "stats sum_stats comp_based_stats dbsize",
+    "frameshift stats sum_stats comp_based_stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "align adjust adjust_sample planner replan verify backend trace gantt",
 }
@@ -87,6 +87,15 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
     metavar="N",
     help="Adjust N random pairs that are not candidates, too, and say how many hits --adjust all "
     "would add. The output stays the same.",
+)
+@option(
+    "--frameshift",
+    "-F",
+    type=Count(min=0),
+    default=0,
+    metavar="COST",
+    help="Allow frameshifts within alignments of translated queries (blastx), each at this cost; "
+    "15 is usual.  [default: 0, which allows none]",
 )
 @option(
     "--sum-stats",

@@ -26,7 +26,7 @@ from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
 from swdual.runtime.keywords import require_numbers, suggest_names
-from swdual.sequences.frames import count_residues
+from swdual.sequences.frames import count_residues, find_reading_frames
 from swdual.sequences.sequence import Sequence, description, first_word
 from swdual.sequences.translation import translate
 from swdual.statistics.model import Statistics
@@ -273,7 +273,11 @@ class QueryResult(SequenceOf[Hit]):
     @property
     def shown_frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The frames of query and target as BLAST tells them, (hits,) each."""
-        return self.show_frames(self.frames, self.target_frames)
+        ours, theirs = self.show_frames(self.frames, self.target_frames)
+        if self.params.scheme.frameshift:
+            starts, ends = self.tracebacks.numbers[:2]
+            ours = find_reading_frames(starts, ends, self.frames, len(self.query))
+        return ours, theirs
 
     def show_frames(
         self, frames: NDArray[np.int8], target_frames: NDArray[np.int8]

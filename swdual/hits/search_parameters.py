@@ -103,7 +103,8 @@ class SearchParameters:
     @property
     def frames(self) -> tuple[int, ...]:
         """The frames of each query that are compared; of equal scores, the first wins."""
-        return select_frames(self.strand, translated=self.query_gencode is not None)
+        own = self.query_gencode is not None and not self.scheme.frameshift
+        return select_frames(self.strand, translated=own)
 
     @property
     def frame_count(self) -> int:
@@ -172,6 +173,8 @@ class SearchParameters:
         codes = {"queries": self.query_gencode, "targets": self.db_gencode}
         sums = "with" if self.sum_stats else "without"
         parts = [f"{side} by genetic code {n}" for side, n in codes.items() if n is not None]
+        if self.scheme.frameshift:
+            parts.append(f"frameshifts at a cost of {self.scheme.frameshift}")
         return f"{', '.join(parts)}; E-values {sums} sum statistics" if parts else ""
 
     @property

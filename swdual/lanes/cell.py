@@ -22,7 +22,16 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from swdual.lanes.registers import COLUMNS, TABLE_BYTES
-from swdual.lanes.vector import choose, larger, load, maximum, scores, store, store_columns
+from swdual.lanes.vector import (
+    choose,
+    larger,
+    load,
+    maximum,
+    scores,
+    store,
+    store_columns,
+    subtract,
+)
 from swdual.sequences.alphabet import CODES
 
 
@@ -205,6 +214,90 @@ def go_down_positions(  # type: ignore[no-untyped-def]
             i, pairs, H, E, fresh, reset, numbers, above, h, f, best, lanes
         )
     return above, h, f, maximum(best, maximum(f[1], f[3]))
+
+
+@njit(inline="always")
+def go_down_frames(  # type: ignore[no-untyped-def]
+    query, profile, H, E, recent, fresh, reset, numbers, shift, best, lanes
+):
+    """Fill all rows of a group of four columns, where rows are those of all frames of a strand.
+
+    Row i is the codon that begins with base i. The codon before it begins three bases earlier; two
+    or four bases earlier after a frameshift. Gaps stay in the frame.
+
+    Parameters
+    ----------
+    query, profile, H, E, fresh, reset, numbers, best, lanes
+        See `go_down`.
+    recent
+        Work space: 32 vectors.
+    shift
+        The cost of a frameshift.
+
+    Returns
+    -------
+    `best` after the last row, which sees all H: see `go_down`.
+    """
+    # The four last rows are kept in `recent`, row i in place i & 3: H left of the group and of its
+    # first three columns, which are diagonals of later rows, then F of the four columns.
+    #
+    #     row i - 4 \
+    #     row i - 3  >  H of the column before, less `shift` but for row i - 3;  F of row i - 3
+    #     row i - 2 /
+    #     row i - 1     not looked at
+    zero, gx, ge = numbers
+    for k in range(32):
+        store(recent, k * lanes, zero)
+    place = 8 * lanes
+    for i in range(len(query)):
+        at = query[i] * COLUMNS * lanes
+        own, same, near = (i & 3) * place, ((i + 1) & 3) * place, ((i + 2) & 3) * place
+        left = load(H, i * lanes, lanes)
+        e = load(E, i * lanes, lanes)
+        if fresh:
+            left = choose(reset, zero, left)
+            e = choose(reset, zero, e)
+        d0 = shifted(recent, own, same, near, shift, lanes)
+        d1 = shifted(recent, own + lanes, same + lanes, near + lanes, shift, lanes)
+        d2 = shifted(recent, own + 2 * lanes, same + 2 * lanes, near + 2 * lanes, shift, lanes)
+        d3 = shifted(recent, own + 3 * lanes, same + 3 * lanes, near + 3 * lanes, shift, lanes)
+        f0, f1 = load(recent, same + 4 * lanes, lanes), load(recent, same + 5 * lanes, lanes)
+        f2, f3 = load(recent, same + 6 * lanes, lanes), load(recent, same + 7 * lanes, lanes)
+        h0, e, f0, u = cell(d0, load(profile, at, lanes), e, f0, zero, gx, ge)
+        h1, e, f1, u = cell(d1, load(profile, at + lanes, lanes), e, f1, zero, gx, ge)
+        best = maximum(best, u)
+        h2, e, f2, u = cell(d2, load(profile, at + 2 * lanes, lanes), e, f2, zero, gx, ge)
+        h3, e, f3, u = cell(d3, load(profile, at + 3 * lanes, lanes), e, f3, zero, gx, ge)
+        best = maximum(best, u)
+        store(H, i * lanes, h3)
+        store(E, i * lanes, e)
+        store(recent, own, left)
+        store(recent, own + lanes, h0)
+        store(recent, own + 2 * lanes, h1)
+        store(recent, own + 3 * lanes, h2)
+        store(recent, own + 4 * lanes, f0)
+        store(recent, own + 5 * lanes, f1)
+        store(recent, own + 6 * lanes, f2)
+        store(recent, own + 7 * lanes, f3)
+    for k in range(4):  # no row below sees the H of the last three rows
+        best = maximum(best, load(recent, k * place + 5 * lanes, lanes))
+        best = maximum(best, load(recent, k * place + 7 * lanes, lanes))
+    return best
+
+
+@njit(inline="always")
+def shifted(recent, far, same, near, shift, lanes):  # type: ignore[no-untyped-def]
+    """Return the largest H that a pair follows: in its own frame, or in another one, less `shift`.
+
+    Parameters
+    ----------
+    recent, shift, lanes
+        See `go_down_frames`.
+    far, same, near
+        Where the H of the codons are that begin four, three and two bases before.
+    """
+    other = maximum(load(recent, far, lanes), load(recent, near, lanes))
+    return maximum(load(recent, same, lanes), subtract(other, shift))
 
 
 @njit(inline="always")

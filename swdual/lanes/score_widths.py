@@ -12,9 +12,10 @@ from swdual.sequences.alphabet import CODES, PAD
 from swdual.sequences.matrices import MAX_MATRIX_SCORE
 from swdual.sequences.scoring import ScoringScheme
 
-MATRIX, PER_TARGET, PROFILE = 0, 1, 2
+MATRIX, PER_TARGET, PROFILE, FRAMESHIFT = 0, 1, 2, 3
 """Where the scores of pairs come from: from one matrix, from a matrix for each target, or from the
-positions of a profile. Kernels are compiled for each."""
+positions of a profile; or from one matrix, with rows for all frames of a strand. Kernels are
+compiled for each."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class ScoreWidth:
     low, high
         Lower and upper bytes of the table, each row of 32 written twice.
     source
-        Where the scores of pairs come from: `MATRIX`, `PER_TARGET` or `PROFILE`.
+        Where the scores of pairs come from: `MATRIX`, `PER_TARGET`, `PROFILE` or `FRAMESHIFT`.
     matrices
         Where they are per target: (targets, rows, 32) scores of each row with the target's codes.
         There is a row for each code that a query may have, or for each of its positions; the
@@ -45,6 +46,8 @@ class ScoreWidth:
         are not used then.
     in_range
         Whether the numbers can hold all scores of `matrices`.
+    shift
+        Cost of a frameshift; 0 if there are none.
     """
 
     bits: int
@@ -59,6 +62,7 @@ class ScoreWidth:
     source: int = MATRIX
     matrices: NDArray[np.signedinteger] | None = None
     in_range: bool = False
+    shift: int = 0
 
     @property
     def kind(self) -> np.dtype[np.signedinteger]:
@@ -175,6 +179,8 @@ def score_widths(
     # these gaps align the same residues with nothing. So smaller scores need no more room.
     matrix = (scheme.matrix.scores if profile is None else profile).astype(np.int64)
     source = MATRIX if profile is None else PROFILE
+    if scheme.frameshift:
+        source = FRAMESHIFT
     largest = max(int(matrix.max()), 0)
     score_widths = []
     for bits in (8, 16, 32):
@@ -183,14 +189,15 @@ def score_widths(
         first_gap = min(scheme.gap_open + scheme.gap_extend, forbidding)
         next_gap = min(scheme.gap_extend, first_gap)
         worst = min(forbidding, 2 * first_gap + 1)
+        shift = min(scheme.frameshift, forbidding)
         table = np.maximum(matrix, -worst)
-        zero = lowest + max(first_gap, worst if forbids else -int(table.min()), 1)
+        zero = lowest + max(first_gap, worst if forbids else -int(table.min()), shift, 1)
         limit = highest - largest
         if largest > highest or limit - zero < largest:
             continue
         table[:, PAD] = max(lowest - zero, -MAX_MATRIX_SCORE)
         width = bits, lanes * 8 // bits, zero, first_gap, next_gap, limit
-        score_widths.append(ScoreWidth(*width, table, *_tables(table), source))
+        score_widths.append(ScoreWidth(*width, table, *_tables(table), source, shift=shift))
     return score_widths
 
 

@@ -24,6 +24,7 @@ from swdual.master.memory import limit_to_memory
 from swdual.master.translation import (
     NO_TRANSLATION,
     Translation,
+    check_frameshift,
     check_translated_search,
     check_translated_statistics,
     choose_translation,
@@ -111,6 +112,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
                 options.db_gencode,
             )
             check_translated_search(translation, options)
+        check_frameshift(translation, options)
         strand = choose_strand(targets, options.strand, translation)
         database = translate_targets(targets, translation, limit)
         if not profiles:
@@ -124,6 +126,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
                 options.lcase_masking,
                 translation.query_gencode,
                 strand,
+                shifts=options.frameshift > 0,
             )
     matrix = options.matrix
     if profiles and matrix is None and options.task is None:
@@ -137,6 +140,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         options.penalty,
         options.task,
     )
+    scheme = replace(scheme, frameshift=options.frameshift)
     if options.stats != "none":
         require_negative_mean(scheme.matrix)
     params = options.parameters(scheme, strand, profiles, translation)
@@ -357,6 +361,8 @@ def read_queries(
     lcase_masking: bool = False,
     query_gencode: int | None = None,
     strand: str = "plus",
+    *,
+    shifts: bool = False,
 ) -> list[Sequence]:
     """Return the queries, in their order, with their masked letters.
 
@@ -372,6 +378,8 @@ def read_queries(
         What is masked.
     query_gencode, strand
         The genetic code by which queries of nucleotides are translated, or None; and the strand.
+    shifts
+        Whether alignments may change the frame.
 
     Raises
     ------
@@ -394,7 +402,9 @@ def read_queries(
         found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
     if query_gencode is not None:
         frames = select_frames(strand, translated=True)
-        found = (translate_query(query, query_gencode, frames, mask) for query in found)
+        found = (
+            translate_query(query, query_gencode, frames, mask, shifts=shifts) for query in found
+        )
     elif masks:
         found = (_mask_letters(query, mask, alphabet) for query in found)
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))

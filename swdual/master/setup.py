@@ -62,7 +62,7 @@ def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
         return list(options.device)
     threads = options.threads or available_threads()
     small = options.device == "auto" and cells < GPU_CELLS
-    chosen = "cpu" if small else options.device
+    chosen = "cpu" if small or options.frameshift else options.device
     return parse_devices(chosen, threads, options.backend, options.gpu_memory_limit)
 
 

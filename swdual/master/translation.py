@@ -133,6 +133,36 @@ def check_translated_search(translation: Translation, options: SearchOptions) ->
         raise InputError(f"`{masked[0]}` is not for databases that are translated; leave it out")
 
 
+def check_frameshift(translation: Translation, options: SearchOptions) -> None:
+    """Check that the search can have frameshifts, if they are allowed.
+
+    Raises
+    ------
+    InputError
+        If it cannot; names the reason.
+    """
+    if not options.frameshift:
+        return
+    if translation.query_gencode is None or translation.db_gencode is not None:
+        raise InputError(
+            f"`frameshift={options.frameshift}` is for translated nucleotides that are searched in "
+            "proteins (blastx); leave it out"
+        )
+    if options.max_hsps != 1:
+        raise InputError(
+            f"`frameshift` finds one alignment of a target, but `max_hsps={options.max_hsps}` asks "
+            "for more; leave out one of them"
+        )
+    for name in ("sum_stats", "soft_masking"):
+        if getattr(options, name):
+            raise InputError(f"`{name}` cannot be combined with `frameshift`; leave it out")
+    if isinstance(options.device, str) and options.device not in ("auto", "cpu"):
+        raise InputError(
+            f"`device={options.device!r}` asks for GPUs, whose kernels have no frameshifts; use "
+            "`device='cpu'`"
+        )
+
+
 def refuse_translation(options: SearchOptions) -> None:
     """Check that the options ask for no translation, where sequences are compared as they are.
 
@@ -176,7 +206,7 @@ def check_translated_statistics(params: SearchParameters) -> None:
 
 
 def translate_query(
-    query: Sequence, genetic_code: int, frames: tuple[int, ...], mask: Mask
+    query: Sequence, genetic_code: int, frames: tuple[int, ...], mask: Mask, *, shifts: bool = False
 ) -> TranslatedSequence:
     """Return a query with the proteins of its frames, and their masked letters.
 
@@ -190,6 +220,8 @@ def translate_query(
         By which code, and what is compared.
     mask
         What masks the frames.
+    shifts
+        Whether alignments may change the frame: see `TranslatedSequence`.
 
     Raises
     ------
@@ -200,13 +232,38 @@ def translate_query(
         raise InputError(
             f"query {query.id!r} has {len(query.codes)} bases, fewer than a codon; leave it out"
         )
-    reads = ((frame, _read_frame(query, genetic_code, frame, mask)) for frame in frames)
+    reads = [(frame, _read_frame(query, genetic_code, frame, mask)) for frame in frames]
+    if shifts:
+        signs = sorted({int(np.sign(frame)) for frame in frames}, reverse=True)
+        strands = [
+            (sign, _join_frames(query, [read for frame, read in reads if frame * sign > 0]))
+            for sign in signs
+        ]
+        return TranslatedSequence(
+            query.title,
+            query.codes,
+            NUCLEOTIDE,
+            genetic_code=genetic_code,
+            frames=tuple(strands),
+            shifts=True,
+        )
     found = sorted(
         ((frame, read) for frame, read in reads if len(read)), key=lambda pair: len(pair[1])
     )
     return TranslatedSequence(
         query.title, query.codes, NUCLEOTIDE, genetic_code=genetic_code, frames=tuple(found)
     )
+
+
+def _join_frames(query: Sequence, reads: list[Sequence]) -> Sequence:
+    """Return the residues of three frames in the order of the first bases of their codons."""
+    rows = len(query.codes) - CODON + 1
+    codes, shown = np.empty(rows, np.uint8), np.empty(rows, np.uint8)
+    for k, read in enumerate(reads):
+        codes[k::CODON] = np.frombuffer(read.codes, np.uint8)
+        shown[k::CODON] = np.frombuffer(read.letters.encode(), np.uint8)
+    masked = any(read.shown for read in reads)
+    return Sequence(query.title, codes.tobytes(), PROTEIN, shown.tobytes().decode() * masked)
 
 
 def _read_frame(query: Sequence, genetic_code: int, frame: int, mask: Mask) -> Sequence:

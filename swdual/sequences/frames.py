@@ -40,10 +40,14 @@ class TranslatedSequence(Sequence):
     frames
         The frames that are compared, and the protein of each, with its masked letters. Frames
         without a codon are left out. Empty where the sequence is only shown.
+    shifts
+        Whether alignments may change the frame. Then there is one protein a strand, 1 or -1, with
+        the amino acid of the codon that begins with each base.
     """
 
     genetic_code: int = field(kw_only=True)
     frames: tuple[tuple[int, Sequence], ...] = field(kw_only=True, default=())
+    shifts: bool = field(kw_only=True, default=False)
 
     def soften(self) -> Sequence:
         """Return the sequence with soft masks of its frames: see `Sequence.soften`."""
@@ -62,7 +66,7 @@ def select_frames(strand: str, *, translated: bool) -> tuple[int, ...]:
     strand
         One of `STRANDS`.
     translated
-        Whether nucleotides are translated.
+        Whether nucleotides are translated, and each of their frames is compared by itself.
 
     >>> select_frames("both", translated=False), select_frames("minus", translated=True)
     ((1, -1), (-1, -2, -3))
@@ -173,6 +177,54 @@ def count_residues(
     """
     found: NDArray[np.int64] = (bases - np.abs(frames.astype(np.int64)) + 1) // CODON
     return found
+
+
+def find_reading_frames(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], strands: NDArray[np.integer], bases: int
+) -> NDArray[np.int64]:
+    """Return (alignments,) the frames in which alignments with frameshifts begin.
+
+    Parameters
+    ----------
+    starts, ends
+        (alignments,) their places, 0-based and half-open.
+    strands
+        (alignments,) 1 or -1.
+    bases
+        Length of the nucleotide sequence.
+    """
+    return np.where(strands > 0, starts % CODON + 1, -((bases - ends) % CODON) - 1)
+
+
+def read_shifted(
+    sequence: TranslatedSequence,
+    start: int,
+    end: int,
+    frame: int,
+    operations: list[tuple[str, int]],
+) -> tuple[bytes, str]:
+    """Return what an alignment with frameshifts reads: codes as written, and letters as shown.
+
+    Parameters
+    ----------
+    sequence
+        A query whose alignments may change the frame.
+    start, end, frame
+        The place of the alignment, and the frame in which it begins.
+    operations
+        Those of `Alignment.operations`.
+    """
+    read = dict(sequence.frames)[1 if frame > 0 else -1]
+    row = start if frame > 0 else len(sequence) - end
+    rows: list[int] = []
+    for letter, count in operations:
+        if letter in "MI":
+            rows += range(row, row + CODON * count, CODON)
+            row += CODON * count
+        elif letter != "D":
+            row += 1 if letter == "\\" else -1
+    codes, letters = read.unmasked, read.letters
+    return bytes(codes[k] for k in rows), "".join(letters[k] for k in rows)
 
 
 def find_places(

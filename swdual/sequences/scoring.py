@@ -111,6 +111,9 @@ class ScoringScheme:
         Scores of letter pairs.
     gap_open, gap_extend
         Penalties, at least 0.
+    frameshift
+        Penalty of a change of the frame within an alignment of translated nucleotides; 0 allows
+        none.
 
     Raises
     ------
@@ -121,9 +124,10 @@ class ScoringScheme:
     matrix: SubstitutionMatrix
     gap_open: int = 11
     gap_extend: int = 1
+    frameshift: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("gap_open", "gap_extend"):
+        for name in ("gap_open", "gap_extend", "frameshift"):
             cost = getattr(self, name)
             if not 0 <= cost <= MAX_GAP_COST:
                 raise InputError(

@@ -667,8 +667,10 @@ def test_kills_of_rounds_at_random_moments_lose_nothing(here):
     assert sum(tally.kills.values()) >= 6
 
 
-@pytest.mark.parametrize("task", ["blastx", "tblastn"])
-def test_a_translated_search_goes_on(run, here, monkeypatch, task):
+@pytest.mark.parametrize(
+    ("task", "more"), [("blastx", ()), ("blastx", ("-F", "15")), ("tblastn", ())]
+)
+def test_a_translated_search_goes_on(run, here, monkeypatch, task, more):
     """The frames of what was done are kept, and the output is that of one search."""
     proteins = random_proteins(5, 6)
     genes = random_genes(6, proteins)
@@ -677,6 +679,7 @@ def test_a_translated_search_goes_on(run, here, monkeypatch, task):
     files = ("g.fa", "p.fa") if task == "blastx" else ("p.fa", "g.fa")
     types = ("--dbtype", "prot" if task == "blastx" else "nucl")
     words = ("search", *files, "--task", task, *types, "-e", "1e6", "-f", "6 std frames qseq sseq")
+    words += more
     whole = run(*words)
     assert whole.out.count("\n") > 10
     keep, count = Checkpoint.keep, iter(range(3))

@@ -184,14 +184,17 @@ def test_nucleotides_are_found_as_on_one_machine(both, data, pair, options):
 
 
 @pytest.mark.smoke(1)
-@pytest.mark.parametrize("task", ["blastx", "tblastn", "tblastx"])
-def test_frames_are_found_as_on_one_machine(pair, task):
+@pytest.mark.parametrize(
+    ("task", "frameshift"), [("blastx", 0), ("blastx", 15), ("tblastn", 0), ("tblastx", 0)]
+)
+def test_frames_are_found_as_on_one_machine(pair, task, frameshift):
     """Queries travel with their frames, and the frames of targets as blocks."""
     proteins = random_proteins(5, 6)
     genes = random_genes(6, proteins)
     queries = proteins if task == "tblastn" else genes
     targets = proteins if task == "blastx" else genes
     options = {"task": task, "evalue": 1e6, "dbtype": "prot" if task == "blastx" else "nucl"}
+    options["frameshift"] = frameshift
     here, there = (
         [
             (hit.id, hit.score, hit.evalue, hit.query_frame, hit.target_frame, str(hit.alignment))

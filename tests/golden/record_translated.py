@@ -8,7 +8,8 @@ It also writes the genes, `translated_genes.fasta.gz`: proteins of data/proteins
 translated back with random codons, in any frame of either strand, with runs of low complexity and a
 few ambiguous bases; and some in genetic code 4. `translated_pieces.fasta.gz` has genes with introns
 and frameshifts, whose alignments BLAST links: the table `translated_pieces.tsv.gz`. Nothing of
-swdual is imported, and no row is chosen by what it says.
+swdual is imported, and no row is chosen by what it says. DIAMOND aligns the same genes with
+frameshifts: `frameshift_diamond.tsv.gz`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,16 @@ LINKED_CASES = {
     "blastx": ["blastx", "-word_size", "2", *LINKED],
     "tblastn": ["tblastn", "-word_size", "2", *LINKED],
 }
+
+
+DIAMOND = [
+    *("--frameshift", "15", "--masking", "0", "--comp-based-stats", "0", "--ultra-sensitive"),
+    *("--max-hsps", "1", "-k", "0", "--threads", "1", "--quiet"),
+]
+DIAMOND_COLUMNS = [
+    *("qseqid", "sseqid", "score", "bitscore", "evalue", "qframe", "qstart", "qend", "sstart"),
+    *("send", "length", "nident", "mismatch", "positive", "gaps", "gapopen", "cigar", "btop"),
+]
 
 
 def read(path: Path) -> list[tuple[str, str]]:
@@ -176,10 +187,28 @@ def record(name: str, genes: str, step: int, cases: dict[str, list[str]]) -> Non
     print(f"{table}: {len(rows)} rows")
 
 
+def record_frameshifts(genes: str) -> None:
+    """Write what DIAMOND prints for genes with frameshifts."""
+    done = subprocess.run(["diamond", "version"], check=True, capture_output=True, text=True)
+    command = ["diamond", "blastx", *DIAMOND, "-f", "6", *DIAMOND_COLUMNS]
+    with tempfile.TemporaryDirectory() as folder:
+        nucleotides, database = Path(folder, "genes.fasta"), Path(folder, "proteins")
+        nucleotides.write_text(genes)
+        made = ["diamond", "makedb", "--in", PROTEINS, "--db", database, "--quiet"]
+        subprocess.run(made, check=True, capture_output=True)
+        files = ["--query", nucleotides, "--db", database]
+        found = subprocess.run([*command, *files], check=True, capture_output=True, text=True)
+    lines = [f"# {done.stdout.strip()}", f"# {' '.join(command)}", "\t".join(DIAMOND_COLUMNS)]
+    rows = found.stdout.splitlines()
+    write(HERE / "frameshift_diamond.tsv.gz", "\n".join([*lines, *rows]) + "\n")
+    print(f"frameshift_diamond: {len(rows)} rows")
+
+
 def main() -> None:
     """Write the genes and the tables."""
     record("translated_genes", make_genes(), 48, CASES)
     record("translated_pieces", make_genes_in_pieces(), 12, LINKED_CASES)
+    record_frameshifts(make_genes_in_pieces())
 
 
 if __name__ == "__main__":
