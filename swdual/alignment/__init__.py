@@ -14,6 +14,8 @@
     Walks back from the end of an alignment, from tile to tile between these lines.
 ``tile``
     Fills a rectangle of the matrices, and walks back through it.
+``frames``
+    Alignments with frameshifts: all frames of a strand in one matrix.
 ``tracebacks``
     The results, as columns.
 ``alignment``

@@ -12,6 +12,8 @@
     One of them.
 ``further``
     The alignments of hits besides the best.
+``linking``
+    E-values of alignments that follow each other: sum statistics.
 ``inclusion``
     How targets came into the profile of an iterated search.
 ``self_scores``, ``fields``

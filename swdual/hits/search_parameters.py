@@ -167,7 +167,8 @@ class SearchParameters:
     def translation(self) -> str:
         """What is translated, as the headers of outputs say it; else "".
 
-        >>> SearchParameters(scheme=None, query_gencode=11).translation
+        >>> from swdual.sequences.matrices import load
+        >>> SearchParameters(ScoringScheme(load("BLOSUM62")), query_gencode=11).translation
         'queries by genetic code 11; E-values without sum statistics'
         """
         codes = {"queries": self.query_gencode, "targets": self.db_gencode}

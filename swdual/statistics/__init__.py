@@ -8,5 +8,6 @@ From top to bottom:
 4. `shuffle`: more scores to fit to where the database is small;
 5. `parameters`: NCBI's tables, looked up by the values of the matrix;
 6. `karlin_altschul`: lambda, K and H of any matrix, without gaps;
-7. `normal`: the lower tail of the normal distribution, which `table` needs.
+7. `normal`: the lower tail of the normal distribution, which `table` needs;
+8. `sum_statistics`: E-values of several alignments that follow each other.
 """

@@ -145,13 +145,13 @@ def test_no_more_alignments_are_found_than_needed(pair, monkeypatch):
     monkeypatch.setattr(SearchContext, "aligns_now", lambda self, hits: False)
     monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 1500)
     looked_at = []
-    passing = query_result.QueryResult._passing
+    passing = query_result.QueryResult.is_passing
 
     def counting(self, *bars, **more):
         looked_at.append(len(self))
         return passing(self, *bars, **more)
 
-    monkeypatch.setattr(query_result.QueryResult, "_passing", counting)
+    monkeypatch.setattr(query_result.QueryResult, "is_passing", counting)
     whole = swdual.search(*pair, min_identity=1, max_target_seqs=0, evalue=math.inf)
     most = sum(looked_at)
     assert most == sum(map(len, whole))
