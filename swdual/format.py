@@ -29,6 +29,9 @@ Column = Sequence[Any] | NDArray[Any]
 NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv", "17": "sam"}
 """BLAST's numbers of the formats."""
 
+SYNONYMS = {**NUMBERS, "tsv": "tabular"}
+"""All other names of the formats."""
+
 UNTRANSLATED = ("sam", "paf")
 """Formats whose operations run along both sequences as given."""
 
@@ -147,13 +150,22 @@ def check_translated(name: str, params: SearchParameters) -> None:
         )
 
 
+def full_name(name: str) -> str:
+    """Return the name of a format's module; a word that names no format in lower case.
+
+    >>> full_name("6"), full_name("TSV"), full_name("csv")
+    ('tabular', 'tabular', 'csv')
+    """
+    return SYNONYMS.get(name.lower(), name.lower())
+
+
 def is_format(name: str) -> bool:
     """Return whether a word is the name or the number of a format.
 
     >>> is_format("6"), is_format("csv"), is_format("evalue")
     (True, True, False)
     """
-    return NUMBERS.get(name.lower(), name.lower()) in registry.available("swdual.formats")
+    return full_name(name) in registry.available("swdual.formats")
 
 
 def parse_format(text: str) -> ChosenFormat:
@@ -175,9 +187,9 @@ def parse_format(text: str) -> ChosenFormat:
     name, *names = text.replace(",", " ").split() or [""]
     name = name.lower()
     known = registry.available("swdual.formats")
-    if NUMBERS.get(name, name) not in known:
-        raise InputError(registry.unknown("format", name, [*NUMBERS, *known]))
-    module = cast(Format, registry.load("swdual.formats", NUMBERS.get(name, name)))
+    if full_name(name) not in known:
+        raise InputError(registry.unknown("format", name, [*SYNONYMS, *known]))
+    module = cast(Format, registry.load("swdual.formats", full_name(name)))
     if names and not module.FIELDS:
         raise InputError(f"format {name} has no fields to choose, but {' '.join(names)} was given")
     return ChosenFormat(module, parse_fields(names or module.FIELDS))

@@ -10,7 +10,7 @@ from typing import IO, cast
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.format import NUMBERS, Column, Table, TableFormat
+from swdual.format import Column, Table, TableFormat, full_name
 from swdual.hits.fields import STANDARD
 from swdual.io.output import replace_file, split_compression
 from swdual.results.file_types import TEXT_ENDINGS, choose_format, detect_format
@@ -89,10 +89,10 @@ def _format(
             f"({', '.join(_list_formats(verb))})",
             file=path,
         )
-    module = registry.load("swdual.formats", NUMBERS.get(name, name))
+    module = registry.load("swdual.formats", full_name(name))
     if not hasattr(module, f"{verb}_table"):
         raise InputError(
-            f"format {NUMBERS.get(name, name)} cannot be converted; these can: "
+            f"format {full_name(name)} cannot be converted; these can: "
             f"{', '.join(_list_formats(verb))}"
         )
     return cast(TableFormat, module), name

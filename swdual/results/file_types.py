@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from swdual.errors import InputError
-from swdual.format import NUMBERS, Format, parse_format
+from swdual.format import Format, full_name, parse_format
 from swdual.hits.fields import needs_alignment
 from swdual.io.output import COMPRESSIONS, split_compression
 
@@ -155,7 +155,7 @@ def choose_format(
     text = (by_name or default) if outfmt is None else outfmt
     chosen = parse_format(text)
     word = text.replace(",", " ").split()[0].lower()
-    name = NUMBERS.get(word, word)
+    name = full_name(word)
     ending = _ending(path)
     agrees = by_name in (None, name) or {by_name, name} <= {*TABLES_OF_TEXT}
     if not agrees or (ending in TEXT_ENDINGS and name in SELF_COMPRESSED):

@@ -19,6 +19,7 @@ from swdual.format import (
     NUMBERS,
     Format,
     Table,
+    is_format,
     parse_format,
     print_bits,
     print_column,
@@ -238,8 +239,9 @@ def test_a_format_is_chosen_by_name_or_by_blasts_number():
         **{"10": "csv", "17": "sam"},
     }
     assert parse_format("TABULAR qseqid,score").fields == ("qseqid", "score")
-    for number, name in NUMBERS.items():
-        assert parse_format(number) == parse_format(name)
+    for other, name in {**NUMBERS, "tsv": "tabular", "TSV": "tabular"}.items():
+        assert parse_format(other) == parse_format(name)
+        assert is_format(other)
     for name in FORMATS:
         module, fields = parse_format(name)
         assert module is registry.load("swdual.formats", name)

@@ -13,7 +13,7 @@ import pytest
 
 import swdual
 from swdual.errors import InputError
-from swdual.format import NUMBERS
+from swdual.format import SYNONYMS
 from swdual.hits.fields import DATA, STANDARD
 from swdual.results.file_types import (
     ENDINGS,
@@ -126,8 +126,9 @@ def test_csv_has_a_header_but_not_by_the_number_of_blast(path, outfmt, has_heade
 def test_numbers_and_fields_are_those_of_the_format():
     assert choose_format("x.json").fields == DATA
     assert choose_format("x.csv").fields == STANDARD
-    for number, name in NUMBERS.items():
-        assert choose_format("x", number).name == name
+    for other, name in SYNONYMS.items():
+        assert choose_format("x", other).name == name
+    assert not choose_format("x.tsv", "tsv").header
 
 
 def test_results_are_written_as_the_name_says(results, tmp_path):
