@@ -18,6 +18,7 @@ from swdual.statistics.karlin_altschul import ROBINSON
 pytestmark = pytest.mark.bench
 
 FOLDER = Path(__file__).parent
+GOLDEN = FOLDER.parent / "tests" / "golden"
 DATA = FOLDER.parent / "data"
 TRACES = FOLDER.parent / ".." / "shared" / "traces"
 
@@ -84,6 +85,24 @@ def test_script_prints_its_table(arguments: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "swdual" in done.stdout
+
+
+def test_several_alignments_beside_blastp() -> None:
+    """All pairs that blastp reports are ours, with its score; further alignments may differ."""
+    if not (shutil.which("blastp") and shutil.which("makeblastdb")):
+        pytest.skip("blastp is not installed")
+    command = [sys.executable, FOLDER / "several_alignments.py", GOLDEN / "repeated_queries.fasta"]
+    done = subprocess.run(
+        [*command, GOLDEN / "repeated_targets.fasta"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "of blastp only 0\n" in done.stdout
+    counts = {line.rsplit(maxsplit=2)[0].strip(): line for line in done.stdout.splitlines()[1:7]}
+    first, further = map(int, counts["equal score, E-value and places"].split()[-2:])
+    assert first > 10
+    assert further > 0
+    higher = counts["blastp has a higher score elsewhere"]
+    assert higher.split()[-2:] == ["0", "0"]
 
 
 def _write_domains(path: Path) -> None:
