@@ -442,9 +442,10 @@ task_option = option(
     "--task",
     blast="-task",
     metavar="NAME",
-    help="Set of default parameters: blastp, blastp-short (up to 30 residues), blastn, "
-    "blastn-short (up to 50 bases), blastx, tblastn or tblastx. These three translate queries, the "
-    "database, or both.  [default: by the types of queries and database]",
+    help="Set of default parameters: blastp, blastp-short (up to 30 residues), blastn or "
+    "blastn-short (up to 50 bases). 'swdual search' and 'swdual plan' also take blastx, tblastn "
+    "and tblastx, which translate queries, the database, or both.  [default: by the types of "
+    "queries and database]",
 )
 
 evalue_option = option(
