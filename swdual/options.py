@@ -18,7 +18,7 @@ from swdual.backend import Device
 from swdual.composition.tables import is_adjustable
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
-from swdual.masking.mask import STORED_MASKS, parse_mask
+from swdual.masking.mask import STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
 from swdual.runtime.keywords import require_numbers
@@ -100,7 +100,7 @@ class SearchKeywords(TypedDict, total=False):
     strand: str | None
     query_gencode: int | None
     db_gencode: int | None
-    mask: str
+    mask: str | None
     lcase_masking: bool
     soft_masking: bool
     db_hard_mask: str
@@ -178,9 +178,9 @@ class SearchOptions:
         Composition-based statistics of proteins, as BLAST's option of this name: 0 is none, 1
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
         always adjusts it. Low-complexity regions of targets are masked. By default 2, as BLAST's;
-        0 for nucleotides, for translated searches, for other `stats` than "table", for matrices
-        that are not NCBI's, and if targets are masked. Profiles have 1 where this says 2 or 3, and
-        0 by default if they have no frequencies.
+        0 for nucleotides, for tblastx, with frameshifts, for other `stats` than "table", for
+        matrices that are not NCBI's, and if targets are masked. Profiles have 1 where this says 2
+        or 3, and 0 by default if they have no frequencies.
     adjust
         With composition-based statistics, the targets whose scores are adjusted: "candidates", or
         "all", which takes far longer.
@@ -196,7 +196,8 @@ class SearchOptions:
     mask
         What finds regions of low complexity or repeats in the queries: "seg" (proteins), "dust"
         (nucleotides) or "tantan", alone or with numbers, as in "seg:12,2.2,2.5"; or "none".
-        Masked letters score as X (or N).
+        Masked letters score as X (or N). By default "seg" for translated searches, as in blastx
+        and tblastn, unless they allow frameshifts; "none" for others.
     lcase_masking
         Mask letters of queries in lower case, too.
     soft_masking
@@ -281,7 +282,7 @@ class SearchOptions:
     strand: str | None = None
     query_gencode: int | None = None
     db_gencode: int | None = None
-    mask: str = "none"
+    mask: str | None = None
     lcase_masking: bool = False
     soft_masking: bool = False
     db_hard_mask: str = "none"
@@ -321,11 +322,12 @@ class SearchOptions:
             if getattr(self, name) is not None:
                 check_genetic_code(getattr(self, name), name)
         self._check_composition()
-        if not isinstance(self.mask, str):
-            raise InputError(
-                f"`mask` is {self.mask!r}, but it must be text, such as 'seg' or 'none'"
-            )
-        parse_mask(self.mask, "mask")
+        if self.mask is not None:
+            if not isinstance(self.mask, str):
+                raise InputError(
+                    f"`mask` is {self.mask!r}, but it must be text, such as 'seg' or 'none'"
+                )
+            parse_mask(self.mask, "mask")
         self._check_target_masks()
         if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
             raise InputError(
@@ -376,6 +378,18 @@ class SearchOptions:
         """Return the options as nodes of a cluster need them: without what only the client does."""
         return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
 
+    def choose_mask(self, *, translates: bool) -> Mask:
+        """Return the mask of queries.
+
+        Parameters
+        ----------
+        translates
+            Whether queries or targets are translated: then it is SEG by default, as in BLAST.
+        """
+        if self.mask is None:
+            return parse_mask("seg" if translates and not self.frameshift else "none", "mask")
+        return parse_mask(self.mask, "mask")
+
     def parameters(
         self,
         scheme: ScoringScheme,
@@ -410,7 +424,7 @@ class SearchOptions:
             masked = (self.db_hard_mask, self.db_soft_mask) != ("none", "none")
             known = all(profile.frequencies is not None for profile in profiles)
             adjusts = stats == "table" and known and not masked and is_adjustable(scheme)
-            adjusts = adjusts and gencodes == (None, None)
+            adjusts = adjusts and not self.frameshift and None in gencodes
             mode = COMPOSITION_MODE if adjusts else 0
         if profiles:
             mode = min(mode, PROFILE_COMPOSITION_MODE)
@@ -428,7 +442,7 @@ class SearchOptions:
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,
             "comp_based_stats": mode,
-            "mask": str(parse_mask(self.mask, "mask")),
+            "mask": str(self.choose_mask(translates=gencodes != (None, None))),
         }
         names = (field.name for field in fields(SearchParameters))
         others = {name: getattr(self, name) for name in names if name not in own}

@@ -24,8 +24,9 @@ from swdual.sequences.sequence import Sequence as Query
 Frames = tuple[int, int]
 """The frame of the query, and that of the targets."""
 
-PairMaker = Callable[[list[int], Frames], Pairs]
-"""Returns the query with some of the targets, in this order, all in their frames."""
+PairMaker = Callable[[list[int], Frames], tuple[Pairs, NDArray[np.int64] | None]]
+"""Returns the query with some of the targets, in this order, all in their frames; and (targets,)
+what their scores do not exceed, if that may be more than the score of the hit."""
 
 
 class FurtherAlignments(NamedTuple):
@@ -37,8 +38,8 @@ class FurtherAlignments(NamedTuple):
         (alignments,) the index of the hit, ascending.
     frames, target_frames
         (alignments,) the frames of query and target: see `QueryResult`.
-    scores
-        (alignments,) raw scores.
+    scores, unrounded
+        (alignments,) raw scores, and the same before they were rounded: see `QueryResult`.
     bits, log_evalues
         (alignments,) bit scores, and natural logarithms of the E-values; not-a-number without
         statistics.
@@ -50,6 +51,7 @@ class FurtherAlignments(NamedTuple):
     frames: NDArray[np.int8]
     target_frames: NDArray[np.int8]
     scores: NDArray[np.int64]
+    unrounded: NDArray[np.float64]
     bits: NDArray[np.float64]
     log_evalues: NDArray[np.float64]
     tracebacks: Tracebacks
@@ -75,6 +77,7 @@ class FurtherAlignments(NamedTuple):
             np.concatenate([part.frames for part in every]),
             np.concatenate([part.target_frames for part in every]),
             np.concatenate([part.scores for part in every]),
+            np.concatenate([part.unrounded for part in every]),
             np.concatenate([part.bits for part in every]),
             np.concatenate([part.log_evalues for part in every]),
             Tracebacks.concatenate([part.tracebacks for part in every]),
@@ -85,7 +88,7 @@ class FurtherAlignments(NamedTuple):
     def none(cls) -> Self:
         """Return no alignments."""
         whole, frames, real = np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0)
-        return cls(whole, frames, frames, whole, real, real, Tracebacks.concatenate([]))
+        return cls(whole, frames, frames, whole, real, real, real, Tracebacks.concatenate([]))
 
     def select(self, chosen: NDArray[np.int64]) -> Self:
         """Return some of the alignments, given by their indices, such that hits ascend."""
@@ -94,6 +97,7 @@ class FurtherAlignments(NamedTuple):
             self.frames[chosen],
             self.target_frames[chosen],
             self.scores[chosen],
+            self.unrounded[chosen],
             self.bits[chosen],
             self.log_evalues[chosen],
             self.tracebacks.take(chosen),
@@ -247,7 +251,7 @@ class _Search:
     def _align(self, wanted: list[tuple[int, Frames]], bounds: NDArray[np.int64]) -> None:
         """Find the best alignments of some pairs and frames around their rectangles.
 
-        No score exceeds (frames, pairs) `bounds`.
+        No score exceeds (frames, pairs) `bounds`, or what the maker of pairs says.
         """
         for number, frames in enumerate(self._readings.frames):
             own = {k for k, other in wanted if other == frames}
@@ -255,7 +259,10 @@ class _Search:
                 continue
             if frames not in self._pairs:  # all that will ever be wanted are wanted first
                 order = self._order[np.isin(self._order, [*own])]
-                self._pairs[frames] = order, self._make_pairs(order.tolist(), frames)
+                pairs, limits = self._make_pairs(order.tolist(), frames)
+                self._pairs[frames] = order, pairs
+                if limits is not None:
+                    bounds[number, order] = limits
             order, pairs = self._pairs[frames]
             chosen = np.flatnonzero(np.isin(order, [*own]))
             rectangles = [
@@ -333,6 +340,7 @@ def find_further(
         np.array([each.frames[0] for each in found], np.int8),
         np.array([each.frames[1] for each in found], np.int8),
         np.array([each.score for each in found], np.int64),
+        np.array([each.score for each in found], np.float64),
         unknown,
         unknown,
         Tracebacks.of(numbers, [each.runs for each in found]),

@@ -125,6 +125,18 @@ class Tracebacks(NamedTuple):
         numbers[:2] = find_places(starts, ends, frame, len(query))
         return self._replace(numbers=numbers)
 
+    def shift_targets(self, firsts: NDArray[np.int64]) -> Tracebacks:
+        """Return the alignments of parts of targets, with their places in the targets.
+
+        Parameters
+        ----------
+        firsts
+            (alignments,) where the parts begin.
+        """
+        numbers = self.numbers.copy()
+        numbers[2:4] += np.where(numbers[3] > numbers[2], firsts, 0)
+        return self._replace(numbers=numbers)
+
     def place_in_targets(self, frames: NDArray[np.int8], bases: NDArray[np.int64]) -> Tracebacks:
         """Return the same alignments with their places in the nucleotides of translated targets.
 

@@ -285,13 +285,13 @@ def find_written_option(name: str) -> str:
     return written.get(name, "")
 
 
-def read_mask(mask: str) -> str:
+def read_mask(mask: str | None) -> str | None:
     """Return the mask that --mask, -seg or -dust name, with all its numbers.
 
     Parameters
     ----------
     mask
-        The value of the option.
+        The value of the option; None if it was not given.
 
     Raises
     ------
@@ -300,6 +300,8 @@ def read_mask(mask: str) -> str:
     """
     from swdual.masking.mask import METHODS, parse_mask
 
+    if mask is None:
+        return None
     method = find_written_option("mask").lstrip("-")
     return str(parse_mask(mask, "mask", method if method in METHODS else None))
 
@@ -485,11 +487,10 @@ mask_option = option(
     "--mask",
     blast="-seg -dust",
     shell_complete=complete_names("masks"),
-    default="none",
-    show_default=True,
     metavar="METHOD",
     help="What finds low complexity in queries, to be scored as X (or N): seg (proteins), dust "
-    "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5.",
+    "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5. By default seg for "
+    "translated searches, else none.",
 )
 
 mask_options = combine(

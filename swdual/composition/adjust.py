@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from swdual.composition.choice import is_scaled_in_mode_2
 from swdual.composition.logarithm import take_logarithms
 from swdual.composition.optimize import PAIRS, WORK_SIZE, optimize_joint
+from swdual.composition.regions import list_whole
 from swdual.composition.sequences import join_targets
 from swdual.composition.tables import AMINO_ACIDS, SCALE, CompositionTables
 from swdual.runtime.native import native
@@ -73,7 +74,11 @@ class AdjustedMatrices(NamedTuple):
 
 
 def adjust(
-    query: bytes, targets: Sequence[bytes], tables: CompositionTables, mode: int
+    query: bytes,
+    targets: Sequence[bytes],
+    tables: CompositionTables,
+    mode: int,
+    regions: NDArray[np.int64] | None = None,
 ) -> AdjustedMatrices:
     """Return the matrices of a query with some targets.
 
@@ -85,8 +90,12 @@ def adjust(
         Frequencies behind the matrix.
     mode
         1 scales, 3 optimises, 2 chooses by the compositions.
+    regions
+        (targets, 6) the parts whose letters count: see `Regions`. By default the whole sequences.
     """
     residues, starts, lengths = join_targets(targets)
+    if regions is None:
+        regions = list_whole(len(query), lengths)
     count = len(targets)
     adjusted = AdjustedMatrices(
         np.empty((count, CODES, CODES), np.int32),
@@ -100,7 +109,7 @@ def adjust(
         np.frombuffer(query, np.uint8),
         residues,
         starts,
-        lengths,
+        regions,
         mode,
         tables.joint.ravel(),
         tables.background,
@@ -294,7 +303,7 @@ def adjust_matrices(
     query: NDArray[np.uint8],
     residues: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
+    regions: NDArray[np.int64],
     mode: int,
     joint: NDArray[np.float64],
     background: NDArray[np.float64],
@@ -314,8 +323,10 @@ def adjust_matrices(
     ----------
     query
         Codes of the query.
-    residues, starts, lengths
-        Codes of all targets, and where each begins and how long it is.
+    residues, starts
+        Codes of all targets, and where each begins.
+    regions
+        (targets, 6) the parts whose letters count: see `Regions`.
     mode
         1, 2 or 3.
     joint, background, scores, start, lambda_
@@ -336,10 +347,14 @@ def adjust_matrices(
     extended = work[RATIOS : RATIOS + size]
     low, high = bounds
     histogram = work[HISTOGRAM : HISTOGRAM + high - low + 1]
-    query_counted = count_letters(query, query_fractions)
-    add_pseudocounts(query_fractions, query_counted, background, rows)
+    query_counted = 0
     for target in range(len(starts)):
-        codes = residues[starts[target] : starts[target] + lengths[target]]
+        first, last, query_length = regions[target, :3]
+        if target == 0 or first != regions[target - 1, 0] or last != regions[target - 1, 1]:
+            query_counted = count_letters(query[first:last], query_fractions)
+            add_pseudocounts(query_fractions, query_counted, background, rows)
+        begin, end, target_length = regions[target, 3:]
+        codes = residues[starts[target] + begin : starts[target] + end]
         counted = count_letters(codes, target_fractions)
         kinds[target] = UNADJUSTED
         ratios[target] = 1.0
@@ -352,9 +367,9 @@ def adjust_matrices(
             mode == 2
             and not is_scaled_in_mode_2(
                 query_fractions,
-                len(query),
+                query_length,
                 target_fractions,
-                len(codes),
+                target_length,
                 background,
                 spare,
                 spare_bits,

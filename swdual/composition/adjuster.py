@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.pairs import Pairs
+from swdual.alignment.plain_scores import score_plain
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
@@ -22,11 +23,13 @@ from swdual.composition.near_identical import (
     is_near_identical,
 )
 from swdual.composition.positions import PositionTables, adjust_positions, find_ratios
+from swdual.composition.regions import Regions
 from swdual.composition.rescore import rescore
 from swdual.composition.sequences import prepare_query
 from swdual.composition.tables import FORBIDDEN, SCALE, find_tables
 from swdual.composition.targets import mask_targets
 from swdual.lanes.score_widths import number_rows
+from swdual.sequences.frames import read_frame
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.parameters import gapped
@@ -113,18 +116,36 @@ class Adjusted(NamedTuple):
         (targets, 32, 32) scores of query codes with target codes, in units of 1 / `SCALE`. None
         for profiles, whose tables are large: they are computed again for alignments.
     masked
-        Residue codes of the targets: masked, unless they are nearly identical to the query.
+        Residue codes of the targets, or of their windows: masked, unless they are nearly identical
+        to the query.
+    firsts
+        (targets,) where the windows begin: see `swdual.composition.regions`. 0 for whole targets.
     """
 
     scores: AdjustedScores
     matrices: NDArray[np.signedinteger] | None
     masked: Sequence[bytes]
+    firsts: NDArray[np.int64]
 
     def take(self, indices: NDArray[np.int64]) -> Self:
         """Return the same of some of the targets."""
-        masked = [self.masked[k] for k in indices.tolist()]
+        masked = _take(self.masked, indices)
         matrices = None if self.matrices is None else self.matrices[indices]
-        return type(self)(self.scores.take(indices), matrices, masked)
+        return type(self)(self.scores.take(indices), matrices, masked, self.firsts[indices])
+
+    @classmethod
+    def join(cls, parts: Sequence[Self], indices: Sequence[NDArray[np.int64]]) -> Self:
+        """Return the same of the targets of several parts, which have these indices."""
+        if len(parts) == 1:
+            return parts[0]
+        matrices = [part.matrices for part in parts if part.matrices is not None]
+        together = cls(
+            AdjustedScores.concatenate([part.scores for part in parts]),
+            np.concatenate(matrices),
+            [codes for part in parts for codes in part.masked],
+            np.concatenate([part.firsts for part in parts]),
+        )
+        return together.take(np.argsort(np.concatenate(indices)))
 
 
 class Adjuster:
@@ -133,7 +154,9 @@ class Adjuster:
     Low-complexity regions of a target are masked first, with SEG, unless query and target are
     nearly identical. Then the matrix is adjusted to the compositions of the two, and the target is
     scored and aligned again with it (Schaffer et al. 2001, Nucleic Acids Research 29, 2994; Yu and
-    Altschul 2005, Bioinformatics 21, 902; Altschul et al. 2005, FEBS Journal 272, 5101).
+    Altschul 2005, Bioinformatics 21, 902; Altschul et al. 2005, FEBS Journal 272, 5101). Of a
+    translated sequence, letters near the alignment under the plain matrix count: see `regions`. A
+    translated target is cut to the window there.
 
     Parameters
     ----------
@@ -143,6 +166,8 @@ class Adjuster:
         From 1 to 3: see `SearchOptions.comp_based_stats`.
     grid_bytes
         Memory for the alignments of one thread: see `Tracer`.
+    translated
+        What is translated: "query", "targets", or "" for proteins.
 
     Raises
     ------
@@ -150,8 +175,15 @@ class Adjuster:
         If there are no residue pair frequencies for the matrix.
     """
 
-    def __init__(self, scheme: ScoringScheme, mode: int, grid_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        scheme: ScoringScheme,
+        mode: int,
+        grid_bytes: int | None = None,
+        translated: str = "",
+    ) -> None:
         self._mode = mode
+        self._translated = translated
         self._scheme = scheme
         self._tables = find_tables(scheme)
         self._lambda = gapped(scheme).lambda_
@@ -180,7 +212,7 @@ class Adjuster:
         """
         pairs = zip(masked, targets, strict=True)
         changed = np.flatnonzero([one != other for one, other in pairs])
-        unmasked = [targets[k] for k in changed.tolist()]
+        unmasked = _take(targets, changed)
         found, again = (
             self._bound(query, some, positions, progress) for some in (masked, unmasked)
         )
@@ -213,9 +245,10 @@ class Adjuster:
 
     def adjust(
         self,
-        query: bytes,
+        query: Query,
         targets: Sequence[bytes],
         scores: NDArray[np.int64],
+        frames: NDArray[np.int8] | None = None,
         progress: Progress = lambda cells: None,
         masked: Sequence[bytes] | None = None,
         positions: PositionTables | None = None,
@@ -225,9 +258,9 @@ class Adjuster:
         Parameters
         ----------
         query, targets
-            Residue codes; masked residues of the query are X, the targets are not masked.
-        scores
-            (targets,) their plain scores.
+            The query, whose masked residues are X, and residue codes, not masked.
+        scores, frames
+            (targets,) their plain scores, and the frames of the query that have them; by default 1.
         progress
             Called with 0 now and then; may raise to stop the work.
         masked
@@ -235,6 +268,29 @@ class Adjuster:
         positions
             The scores of the query's positions, if it is a profile.
         """
+        parts, indices = [], []
+        for frame, here in _split_frames(frames, len(targets)):
+            some = _take(targets, here)
+            some_masked = None if masked is None else _take(masked, here)
+            codes = read_frame(query, frame).codes
+            parts.append(
+                self._adjust_frame(codes, some, scores[here], progress, some_masked, positions)
+            )
+            indices.append(here)
+        return Adjusted.join(parts, indices)
+
+    def _adjust_frame(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        scores: NDArray[np.int64],
+        progress: Progress,
+        masked: Sequence[bytes] | None,
+        positions: PositionTables | None,
+    ) -> Adjusted:
+        """Return the adjusted scores of targets with one frame of the query: see `adjust`."""
+        regions = self._find_regions(query, targets, scores, progress)
+        targets, firsts, rows = _cut_windows(targets, regions)
         chosen = [*(mask_targets(targets) if masked is None else masked)]
         pairs = zip(chosen, targets, strict=True)
         changed = np.array([one != other for one, other in pairs], bool)
@@ -242,9 +298,26 @@ class Adjuster:
         identical = self._find_near_identical(query, targets, scores, changed, progress, plain)
         for k in identical.tolist():
             chosen[k] = targets[k]
-        adjusted = self._adjust(query, chosen, positions, progress)
+        adjusted = self._adjust(query, chosen, positions, progress, rows)
         adjusted.scores.adjustments[identical] |= UNMASKED
-        return adjusted
+        return adjusted._replace(firsts=firsts)
+
+    def _find_regions(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        scores: NDArray[np.int64],
+        progress: Progress,
+    ) -> Regions | None:
+        """Return the parts of a query and targets whose letters count; None if all do."""
+        if not self._translated:
+            return None
+        frames = np.ones(len(targets), np.int8)
+        traced = self._tracer(Query("", query), targets, scores, frames, progress)
+        query_starts, query_ends, target_starts, target_ends = traced.numbers[:4]
+        if self._translated == "query":
+            return Regions.of_query(query, targets, query_starts, query_ends)
+        return Regions.of_targets(query, targets, target_starts, target_ends)
 
     def _adjust(
         self,
@@ -252,25 +325,27 @@ class Adjuster:
         masked: Sequence[bytes],
         positions: PositionTables | None,
         progress: Progress,
+        regions: NDArray[np.int64] | None = None,
     ) -> Adjusted:
-        """Return the adjusted scores of targets that are masked already."""
+        """Return the adjusted scores of whole targets that are masked already."""
+        firsts = np.zeros(len(masked), np.int64)
         if positions is None:
-            matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode)
+            matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode, regions)
             progress(0)
             scaled = self._score(prepare_query(query), masked, matrices, progress)
-            return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, masked)
+            return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, masked, firsts)
         rows = positions.rows
         extremes = self._find_extremes(positions)
         parts = []
         order = _sort_by_length(masked)
         for chosen in _cut(order, positions.targets_at_once):
-            some = [masked[k] for k in chosen.tolist()]
+            some = _take(masked, chosen)
             tables, kinds, ratios = adjust_positions(positions, some, extremes[0])
             progress(0)
             scaled = self._score(rows, some, tables, progress, extremes)
             parts.append(AdjustedScores(scaled, kinds, ratios))
         scores = AdjustedScores.concatenate(parts).take(np.argsort(order))
-        return Adjusted(scores, None, masked)
+        return Adjusted(scores, None, masked, firsts)
 
     def _find_extremes(self, positions: PositionTables) -> tuple[int, int]:
         """Return the smallest score that the tables of a profile must hold, and the largest.
@@ -285,6 +360,7 @@ class Adjuster:
         query: Query,
         targets: Sequence[bytes],
         adjusted: Adjusted,
+        frames: NDArray[np.int8] | None = None,
         progress: Progress = lambda cells: None,
         positions: PositionTables | None = None,
     ) -> Tracebacks:
@@ -298,14 +374,38 @@ class Adjuster:
             Residue codes, not masked: equal letters and positive scores are counted in these.
         adjusted
             The result of `adjust` for these targets.
-        progress
-            Called with 0 now and then; may raise to stop the work.
-        positions
+        frames, progress, positions
             As for `adjust`.
         """
+        parts, indices = [], []
+        for frame, here in _split_frames(frames, len(targets)):
+            read = read_frame(query, frame)
+            some, part = _take(targets, here), adjusted.take(here)
+            traced = self._trace_frame(read, some, part, progress, positions)
+            parts.append(traced.place_in_query(query, frame))
+            indices.append(here)
+        return Tracebacks.concatenate(parts).take(np.argsort(np.concatenate(indices)))
+
+    def _trace_frame(
+        self,
+        query: Query,
+        targets: Sequence[bytes],
+        adjusted: Adjusted,
+        progress: Progress,
+        positions: PositionTables | None,
+    ) -> Tracebacks:
+        """Return the alignments of targets with one frame of the query: see `trace`."""
         if positions is None:
             assert adjusted.matrices is not None
-            return self._trace(query, targets, adjusted, prepare_query(query.codes), progress)
+            firsts = adjusted.firsts
+            windows = [
+                codes[first : first + len(masked)]
+                for codes, masked, first in zip(
+                    targets, adjusted.masked, firsts.tolist(), strict=True
+                )
+            ]
+            traced = self._trace(query, windows, adjusted, prepare_query(query.codes), progress)
+            return traced.shift_targets(firsts)
         rows = positions.rows
         extremes = self._find_extremes(positions)
         parts = []
@@ -314,8 +414,7 @@ class Adjuster:
             part = adjusted.take(chosen)
             tables = adjust_positions(positions, part.masked, extremes[0]).tables
             part = part._replace(matrices=tables)
-            some = [targets[k] for k in chosen.tolist()]
-            parts.append(self._trace(query, some, part, rows, progress, extremes))
+            parts.append(self._trace(query, _take(targets, chosen), part, rows, progress, extremes))
         return Tracebacks.concatenate(parts).take(np.argsort(order))
 
     def align(
@@ -323,6 +422,7 @@ class Adjuster:
         query: Query,
         targets: Sequence[bytes],
         adjustments: NDArray[np.int8],
+        frames: NDArray[np.int8],
         positions: PositionTables | None = None,
     ) -> Tracebacks:
         """Return the alignments of hits whose matrices are not at hand.
@@ -335,35 +435,56 @@ class Adjuster:
             Residue codes, not masked.
         adjustments
             (targets,) how they were adjusted: see `AdjustedScores`.
-        positions
+        frames, positions
             As for `adjust`.
         """
-        masked = _mask_again(targets, adjustments)
-        adjusted = self._adjust(query.codes, masked, positions, lambda cells: None)
-        return self.trace(query, targets, adjusted, positions=positions)
+        parts, indices = [], []
+        for frame, here in _split_frames(frames, len(targets)):
+            codes, whole = read_frame(query, frame).codes, _take(targets, here)
+            regions = self._find_regions_again(codes, whole)
+            windows, firsts, rows = _cut_windows(whole, regions)
+            masked = _mask_again(windows, adjustments[here])
+            adjusted = self._adjust(codes, masked, positions, lambda cells: None, rows)
+            parts.append(adjusted._replace(firsts=firsts))
+            indices.append(here)
+        return self.trace(
+            query, targets, Adjusted.join(parts, indices), frames, positions=positions
+        )
 
     def pair(
         self,
         query: Query,
         targets: Sequence[bytes],
+        frame: int,
         adjustments: NDArray[np.int8],
         positions: PositionTables | None,
         progress: Progress,
-    ) -> Pairs:
+    ) -> tuple[Pairs, NDArray[np.int64] | None]:
         """Return a query with hits in descending length, for `Tracer.trace_around`.
 
         Parameters
         ----------
         query, targets, adjustments, positions
             As for `align`; of a profile at most `PositionTables.targets_at_once` targets.
+        frame
+            The frame of the query.
         progress
             Called with 0 now and then; may raise to stop the work.
+
+        Returns
+        -------
+        The pairs, and (targets,) the scores of translated ones, which may have a higher score in
+        another frame than in that of the hit.
         """
         masked = _mask_again(targets, adjustments)
+        read = read_frame(query, frame)
         rows: NDArray[np.integer]
+        regions = None
         if positions is None:
-            rows = prepare_query(query.codes)
-            matrices, _, _ = adjust(query.codes, masked, self._tables, self._mode)
+            rows = prepare_query(read.codes)
+            regions = self._find_regions_again(read.codes, targets, progress)
+            counted = None if regions is None else regions.rows
+            matrices, _, _ = adjust(read.codes, masked, self._tables, self._mode, counted)
             extremes = None
         else:
             rows = positions.rows
@@ -371,9 +492,24 @@ class Adjuster:
             matrices = adjust_positions(positions, masked, extremes[0]).tables
         progress(0)
         gap_penalties = self._tables.gap_open, self._tables.gap_extend
-        return self._tracer.pair_adjusted(
-            rows, masked, matrices, gap_penalties, query.unmasked, targets, extremes
+        pairs = self._tracer.pair_adjusted(
+            rows, masked, matrices, gap_penalties, read.unmasked, targets, extremes
         )
+        if regions is None:
+            return pairs, None
+        return pairs, self._score(rows, masked, matrices, progress)
+
+    def _find_regions_again(
+        self,
+        query: bytes,
+        targets: Sequence[bytes],
+        progress: Progress = lambda cells: None,
+    ) -> Regions | None:
+        """Return what `_find_regions` returns for targets whose plain scores are not known."""
+        if not self._translated:
+            return None
+        scores = score_plain(query, targets, self._scheme, progress)
+        return self._find_regions(query, targets, scores, progress)
 
     def _score(
         self,
@@ -424,10 +560,10 @@ class Adjuster:
         floor = find_min_score(query, scheme, lambda_, profile)
         asked = np.flatnonzero(changed & (scores >= floor))
         if len(asked) and len(query):
-            unmasked = [targets[k] for k in asked.tolist()]
+            unmasked = _take(targets, asked)
             dense = find_dense(query, unmasked, floor, scheme, lambda_, profile)
             asked = asked[dense]
-        chosen = [targets[k] for k in asked.tolist()]
+        chosen = _take(targets, asked)
         frames = np.ones(len(asked), np.int8)
         whole = Query("", query)
         traced = self._tracer(whole, chosen, scores[asked], frames, progress, profile=profile)
@@ -450,6 +586,31 @@ class Adjuster:
             passing.append(is_near_identical(query, target, bounds, score, lambda_))
         identical: NDArray[np.int64] = asked[np.array(passing, bool)]
         return identical
+
+
+def _split_frames(
+    frames: NDArray[np.int8] | None, count: int
+) -> list[tuple[int, NDArray[np.int64]]]:
+    """Return the frames that targets have, at least one, and the indices of these targets."""
+    if frames is None:
+        return [(1, np.arange(count))]
+    found = sorted(set(frames.tolist())) or [1]
+    return [(frame, np.flatnonzero(frames == frame)) for frame in found]
+
+
+def _cut_windows(
+    targets: Sequence[bytes], regions: Regions | None
+) -> tuple[Sequence[bytes], NDArray[np.int64], NDArray[np.int64] | None]:
+    """Return the windows of targets, where these begin, and the letters in them that count."""
+    if regions is None:
+        return targets, np.zeros(len(targets), np.int64), None
+    windows, rows = regions.cut(targets)
+    return windows, regions.firsts, rows
+
+
+def _take(targets: Sequence[bytes], indices: NDArray[np.int64]) -> list[bytes]:
+    """Return some of the targets."""
+    return [targets[k] for k in indices.tolist()]
 
 
 def _sort_by_length(targets: Sequence[bytes]) -> NDArray[np.int64]:

@@ -64,15 +64,16 @@ def _align(
     codes = result.target_codes
     readings = list_readings(result)
 
-    def make_pairs(chosen: list[int], frames: Frames) -> Pairs:
+    def make_pairs(chosen: list[int], frames: Frames) -> tuple[Pairs, NDArray[np.int64] | None]:
         targets = [codes[k] for k in chosen]
         if params.db_gencode is not None:
             targets = [translate_target(each, frames[1], params.db_gencode) for each in targets]
         if adjuster is None:
             scored, written = params.read_targets(targets)
-            return tracer.pair(query, scored, frames[0], written, profile)
+            return tracer.pair(query, scored, frames[0], written, profile), None
+        positions = find_positions(query)
         return adjuster.pair(
-            query, targets, result.adjustments[chosen], find_positions(query), progress
+            query, targets, frames[0], result.adjustments[chosen], positions, progress
         )
 
     # A score in `unit`s is at most half a raw score above that which was rounded from it.
@@ -101,7 +102,8 @@ def _align(
     every = found.hit_indices, found.frames, found.target_frames
     bits, log_evalues = _evaluate(result, found.scores, unit, *every)
     raw = _round(found.scores, unit)
-    return found._replace(scores=raw, bits=bits, log_evalues=log_evalues)
+    unrounded = found.scores / unit
+    return found._replace(scores=raw, unrounded=unrounded, bits=bits, log_evalues=log_evalues)
 
 
 def list_readings(result: QueryResult) -> Readings:
@@ -147,7 +149,8 @@ def _evaluate(
         unknown = np.full(len(scores), np.nan)
         return unknown, unknown
     lengths = result.target_lengths[hits]
-    if result.params.db_gencode is not None:
+    params = result.params
+    if params.db_gencode is not None and (params.sum_stats or not params.adjusts):
         lengths = np.maximum(count_residues(lengths, target_frames), 1)
     query_lengths = measure_frames(result.query, frames)
     bits, _ = result.statistics.evaluate(_round(scores, unit), query_lengths, lengths)
@@ -174,7 +177,7 @@ def _find_min_scores(
     params, hits = result.params, np.arange(len(result))
     if params.sum_stats:
         query_length = int(np.max(measure_frames(result.query, np.array(frames[:1], np.int8))))
-        return np.minimum(_find_min_link_score(result, query_length), scores + 1)
+        return np.minimum(unit * _find_min_link_score(result, query_length), scores + 1)
     own, theirs = (np.full(len(result), frame, np.int8) for frame in frames)
     log_limit = np.log(params.evalue) if params.evalue > 0 else -np.inf
 

@@ -76,7 +76,7 @@ def _link(rows: QueryResult) -> NDArray[np.float64]:
             bounds = rows.tracebacks.numbers[:4, k]
             rectangle = readings.find_rectangle(k, frames[k], bounds)
             strands = (1 if frames[k][0] > 0 else -1, 1 if frames[k][1] > 0 else -1)
-            score, log_evalue = float(rows.scores[k]), float(rows.log_evalues[k])
+            score, log_evalue = float(rows.unrounded[k]), float(rows.log_evalues[k])
             top, bottom, left, right = rectangle
             piece = Piece(strands, score, top, bottom, left, right, lengths[k], log_evalue)
             pieces.append(piece)

@@ -35,6 +35,8 @@ from swdual.version import __version__
 if TYPE_CHECKING:
     import Bio.SearchIO
 
+    from swdual.composition.adjuster import Adjuster
+
 
 ORDINAL_PREFIX = "gnl|BL_ORD_ID|"
 """How BLAST begins an identifier that it makes of a target's number in the database."""
@@ -49,7 +51,7 @@ SHOWN_HITS = 20
 """Hits of a query that a notebook shows."""
 
 HIT_COLUMNS = (
-    *("scores", "ordinals", "target_lengths", "bits", "log_evalues"),
+    *("scores", "unrounded", "ordinals", "target_lengths", "bits", "log_evalues"),
     *("frames", "target_frames"),
     *("adjustments", "lambda_ratios"),
 )
@@ -67,8 +69,10 @@ class QueryResult(SequenceOf[Hit]):
         The query.
     number
         Its number among the queries, from 0.
-    scores, ordinals, target_lengths
-        (hits,) raw score; the target's number in the database's input, from 0; its residues.
+    scores, unrounded
+        (hits,) raw score; the same before it was rounded, where it was adjusted for composition.
+    ordinals, target_lengths
+        (hits,) the target's number in the database's input, from 0; its residues.
     frames, target_frames
         (hits,) the frame of the query that was compared, and of the target: see
         `swdual.sequences.frames`. A query of nucleotides that is not translated has frame -1 if it
@@ -107,6 +111,7 @@ class QueryResult(SequenceOf[Hit]):
     query: Sequence
     number: int
     scores: NDArray[np.int64]
+    unrounded: NDArray[np.float64]
     ordinals: NDArray[np.int64]
     target_lengths: NDArray[np.int64]
     frames: NDArray[np.int8]
@@ -221,12 +226,10 @@ class QueryResult(SequenceOf[Hit]):
         if self.traced is not None:
             return self.traced
         if self.params.adjusts:
-            from swdual.composition.adjuster import Adjuster
-
-            mode = self.params.comp_based_stats
-            adjuster = Adjuster(self.params.scheme, mode, LATE_GRID_BYTES)
             positions = find_positions(self.query)
-            return adjuster.align(self.query, self.target_codes, self.adjustments, positions)
+            compared = self._compared_codes, self.adjustments, self.frames
+            traced = self._make_adjuster().align(self.query, *compared, positions)
+            return self._place_in_targets(traced)
         from swdual.alignment.tracer import Tracer
 
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
@@ -240,6 +243,15 @@ class QueryResult(SequenceOf[Hit]):
             profile=find_scores(self.query),
         )
         return self._place_in_targets(traced)
+
+    def _make_adjuster(self) -> Adjuster:
+        """Return what adjusts the scores of these hits."""
+        from swdual.composition.adjuster import Adjuster
+
+        params = self.params
+        return Adjuster(
+            params.scheme, params.comp_based_stats, LATE_GRID_BYTES, params.translated_side
+        )
 
     @property
     def _compared_codes(self) -> list[bytes]:
@@ -269,6 +281,17 @@ class QueryResult(SequenceOf[Hit]):
         if self.params.db_gencode is None:
             return self.target_lengths
         return count_residues(self.target_lengths, self.target_frames)
+
+    @property
+    def evaluated_lengths(self) -> NDArray[np.int64]:
+        """(hits,) lengths of the targets that E-values refer to.
+
+        Of adjusted scores with translated targets, BLAST takes the nucleotides, unless it has sum
+        statistics (tblastn 2.12): so does this.
+        """
+        if self.params.adjusts and not self.params.sum_stats:
+            return self.target_lengths
+        return self.compared_lengths
 
     @property
     def shown_frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -309,12 +332,10 @@ class QueryResult(SequenceOf[Hit]):
         if self.params.max_hsps == 1:
             return FurtherAlignments.none()
         from swdual.alignment.tracer import Tracer
-        from swdual.composition.adjuster import Adjuster
         from swdual.hits.further import align_further
 
-        scheme, mode = self.params.scheme, self.params.comp_based_stats
-        adjuster = Adjuster(scheme, mode, LATE_GRID_BYTES) if self.params.adjusts else None
-        tracer = Tracer(scheme, LATE_GRID_BYTES)
+        adjuster = self._make_adjuster() if self.params.adjusts else None
+        tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
         parts, indices, first = [], [], 0
         for piece in self.pieces():
             parts.append(align_further(piece, tracer, adjuster))
@@ -336,7 +357,8 @@ class QueryResult(SequenceOf[Hit]):
         """Return a result with a row for each alignment that was found, as in `per_alignment`."""
         further = self.further
         hits = np.concatenate([np.arange(len(self)), further.hit_indices])
-        order = np.argsort(hits, kind="stable")
+        # Adjusted scores may be higher in another frame than in that of the best plain score.
+        order = np.lexsort((-np.concatenate([self.scores, further.scores]), hits))
         own = {name: getattr(further, name, None) for name in HIT_COLUMNS}
         columns: dict[str, Any] = {
             name: np.concatenate(
@@ -376,6 +398,7 @@ class QueryResult(SequenceOf[Hit]):
             self.frames[others],
             self.target_frames[others],
             self.scores[others],
+            self.unrounded[others],
             self.bits[others],
             self.log_evalues[others],
             self.tracebacks.take(others),

@@ -122,6 +122,11 @@ class SearchParameters:
         return self.query_gencode is not None or self.db_gencode is not None
 
     @property
+    def translated_side(self) -> str:
+        """What is translated and compared with proteins: "query", "targets", or "" for neither."""
+        return {"blastx": "query", "tblastn": "targets"}.get(self.program, "")
+
+    @property
     def program(self) -> str:
         """The program of BLAST that compares such sequences.
 

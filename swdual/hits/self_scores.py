@@ -55,18 +55,14 @@ def find_self_score(codes: bytes, params: SearchParameters) -> int:
 
 def _score(query: Sequence, params: SearchParameters) -> int:
     """Return the raw score of a query with its own letters."""
-    from swdual.backends.simd import score_targets
-    from swdual.lanes.registers import register_bytes
-    from swdual.lanes.score_widths import number_rows, score_widths
+    from swdual.alignment.plain_scores import score_plain
 
-    profile = find_scores(query)
-    widths = score_widths(params.scheme, register_bytes(), profile)
-    plain = score_targets(number_rows(query.codes, profile), [query.codes], widths)
+    plain = score_plain(query.codes, [query.codes], params.scheme, profile=find_scores(query))
     if not params.adjusts:
         return int(plain[0])
     from swdual.composition.adjuster import Adjuster
 
     adjuster = Adjuster(params.scheme, params.comp_based_stats, LATE_GRID_BYTES)
     positions = find_positions(query)
-    adjusted = adjuster.adjust(query.codes, [query.codes], plain, positions=positions)
+    adjusted = adjuster.adjust(query, [query.codes], plain, positions=positions)
     return int(adjusted.scores.raw[0])

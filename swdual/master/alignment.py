@@ -12,17 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.further import FurtherAlignments
+from swdual.alignment.plain_scores import score_plain
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.backend import TOO_LARGE
-from swdual.backends.simd import score_targets
 from swdual.composition.adjust import SCALING
 from swdual.composition.adjuster import AdjustedScores, Adjuster
 from swdual.composition.targets import mask_targets
-from swdual.errors import EngineError
 from swdual.hits.further import align_further
 from swdual.hits.query_result import QueryResult
-from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import number_rows, score_widths
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.profiles.query import find_positions, find_scores
 from swdual.sequences.alphabet import PROTEIN, raise_case
@@ -153,8 +149,9 @@ def align_candidates(
             read = read.segment()
             possible = _find_possible(query, read, adjuster, context, progress)
             read, scores, hit_indices = read.take(possible), scores[possible], hit_indices[possible]
+            frames = frames[possible]
         adjusted = adjuster.adjust(
-            query.codes, read.scored, scores, progress, read.segmented, positions
+            query, read.scored, scores, frames, progress, read.segmented, positions
         )
         rescored = adjusted.scores
     query_lengths = measure_frames(query, frames)
@@ -163,7 +160,9 @@ def align_candidates(
     tracebacks = None
     if traced and adjuster is not None and adjusted is not None:
         adjusted = adjusted.take(passing)
-        tracebacks = adjuster.trace(query, hits.scored, adjusted, progress, positions)
+        tracebacks = adjuster.trace(
+            query, hits.scored, adjusted, frames[passing], progress, positions
+        )
     elif traced:
         assert tracer is not None
         best = scores[passing], frames[passing]
@@ -216,17 +215,14 @@ def _score_again(
     progress: Callable[[int], None],
 ) -> NDArray[np.int64]:
     """Return the plain scores of a query with targets, each in the frame of the candidate."""
-    scheme = context.params.scheme
-    profile = find_scores(query)
-    widths = score_widths(scheme, register_bytes(), profile)
     scores = np.zeros(len(targets), np.int64)
     for frame in sorted(set(frames.tolist())):
         here = np.flatnonzero(frames == frame)
         chosen = [targets[k] for k in here.tolist()]
-        rows = number_rows(read_frame(query, frame).codes, profile)
-        scores[here] = score_targets(rows, chosen, widths, progress)
-    if scores.min(initial=0) < 0:
-        raise EngineError(TOO_LARGE)
+        codes = read_frame(query, frame).codes
+        scores[here] = score_plain(
+            codes, chosen, context.params.scheme, progress, find_scores(query)
+        )
     return scores
 
 

@@ -122,7 +122,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
                 dbtype,
                 on_invalid,
                 limit,
-                parse_mask(options.mask, "mask"),
+                options.choose_mask(translates=translation != NO_TRANSLATION),
                 options.lcase_masking,
                 translation.query_gencode,
                 strand,
@@ -474,8 +474,9 @@ def require_profile_search(database: Database, options: SearchOptions) -> None:
             f"a profile scores proteins, but {database.name} holds nucleotides; search a database "
             "of proteins"
         )
-    if options.mask != "none" or options.lcase_masking:
-        name = "mask" if options.mask != "none" else "lcase_masking"
+    masks = options.mask not in (None, "none")
+    if masks or options.lcase_masking:
+        name = "mask" if masks else "lcase_masking"
         raise InputError(
             f"`{name}` masks the letters of queries, but a profile is compared by its scores; "
             "leave it out"

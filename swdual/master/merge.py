@@ -257,17 +257,18 @@ class HitMerger:
         rescored = AdjustedScores.concatenate(
             [part.rescored for part in parts if part.rescored is not None]
         )
-        raw, lengths = rescored.raw, result.compared_lengths
+        raw, lengths = rescored.raw, result.evaluated_lengths
         query_lengths = measure_frames(result.query, result.frames)
+        unrounded = rescored.unrounded
         bits = log_evalues = np.full(len(raw), math.nan)
         if statistics is not None:
             bits, _ = evaluate_scores(statistics, raw, query_lengths, lengths)
-            unrounded = rescored.unrounded
             _, log_evalues = evaluate_scores(statistics, unrounded, query_lengths, lengths)
         result = replace(
             result,
             query=result.query.soften() if params.soft_masking else result.query,
             scores=raw,
+            unrounded=unrounded,
             bits=bits,
             log_evalues=log_evalues,
             adjustments=rescored.adjustments,
@@ -310,6 +311,7 @@ class HitMerger:
             query,
             self._first_number + number,
             scores,
+            scores.astype(np.float64),
             ordinals,
             lengths,
             frames.astype(np.int8),

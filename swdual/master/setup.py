@@ -190,7 +190,7 @@ def make_context(
         Tracer(params.scheme, memory.grid)
         if options.finds_alignments or params.sum_stats
         else None,
-        Adjuster(params.scheme, params.comp_based_stats, memory.grid) if params.adjusts else None,
+        make_adjuster(params, memory.grid) if params.adjusts else None,
         options.planner,
         options.replan,
         device,
@@ -199,6 +199,19 @@ def make_context(
         verification,
         sample,
     )
+
+
+def make_adjuster(params: SearchParameters, grid_bytes: int) -> Adjuster:
+    """Return what adjusts the scores of a search.
+
+    Parameters
+    ----------
+    params
+        The options of the search.
+    grid_bytes
+        Memory for the alignments of one thread.
+    """
+    return Adjuster(params.scheme, params.comp_based_stats, grid_bytes, params.translated_side)
 
 
 def _log_setup(
@@ -299,7 +312,7 @@ def make_statistics(database: Database, params: SearchParameters) -> TableStatis
         residues,
         sequences,
         sum_stats=params.sum_stats,
-        translated_targets=params.db_gencode is not None,
+        divides_twice=params.sum_stats and params.db_gencode is not None and not params.adjusts,
     )
 
 

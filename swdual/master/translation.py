@@ -119,11 +119,19 @@ def check_translated_search(translation: Translation, options: SearchOptions) ->
     """
     if translation == NO_TRANSLATION:
         return
-    if options.comp_based_stats:
+    if options.comp_based_stats and None not in translation:
         raise InputError(
-            f"`comp_based_stats={options.comp_based_stats}` is not for translated searches; use 0, "
-            "their default"
+            f"`comp_based_stats={options.comp_based_stats}` is not for searches that translate "
+            "queries and targets (tblastx); use 0, their default"
         )
+    if options.comp_based_stats and options.frameshift:
+        raise InputError(
+            f"`comp_based_stats={options.comp_based_stats}` cannot be combined with `frameshift`; "
+            "use 0, the default with it"
+        )
+    for name in ("adjust", "adjust_sample"):
+        if getattr(options, name) not in ("candidates", 0):
+            raise InputError(f"`{name}` is not for translated searches; leave it out")
     if options.lcase_masking:
         raise InputError(
             "`lcase_masking` is not for translated searches; `mask` masks the frames of queries"

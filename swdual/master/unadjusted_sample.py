@@ -66,6 +66,7 @@ class UnadjustedSample:
         drawn = len(ordinals)
         columns = {
             "scores": np.full(drawn, UNSCORED),
+            "unrounded": np.full(drawn, float(UNSCORED)),
             "ordinals": ordinals,
             "target_lengths": self.database.find_lengths(ordinals),
             "frames": np.ones(drawn, np.int8),

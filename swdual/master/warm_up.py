@@ -69,8 +69,9 @@ def compile_adjustments() -> None:
     for copies in (1, 10):
         codes = PROTEIN.encode(f"{protein}{'Q' * 30}" * copies)  # part of it is masked
         score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
-        adjusted = adjuster.adjust(codes, [codes], np.array([score]))
-        adjuster.trace(Sequence("query", codes), [codes], adjusted)
+        query = Sequence("query", codes)
+        adjusted = adjuster.adjust(query, [codes], np.array([score]))
+        adjuster.trace(query, [codes], adjusted)
     assert adjusted.matrices is not None
     letters = np.frombuffer(codes, np.uint8)
     gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend

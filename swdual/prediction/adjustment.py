@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from swdual.alignment.plain_scores import score_plain
 from swdual.composition.adjust import SCALING, adjust
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.positions import find_ratios
@@ -20,6 +21,7 @@ from swdual.master.cost import choose_clock
 from swdual.prediction.synthetic_database import SyntheticDatabase
 from swdual.profiles.query import ProfileQuery, find_positions
 from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.karlin_altschul import background
 from swdual.statistics.table import TableStatistics
@@ -118,7 +120,7 @@ def forecast_adjustment(
     # Chance finds a target in proportion to its length.
     lengths = [len(codes) for codes in targets]
     columns = float(np.average(lengths, weights=lengths))
-    cells = np.array([len(queries[k]) for k in chosen]) * columns
+    cells = np.array([frame_length(queries[k]) for k in chosen]) * columns
     seconds = (np.array(counts) * (base + cell * cells)).mean() * SECONDS_RATIO * len(queries)
     return AdjustmentForecast(round(float(np.mean(counts)) * len(queries)), float(seconds))
 
@@ -147,8 +149,9 @@ def count_candidates(
 ) -> float:
     """Return about how many candidates a query has.
 
-    Random sequences have as many as the limit of their E-values says. Where two compositions make
-    lambda a factor r smaller, there are ``exp((1 - r) * lambda * score)`` times as many.
+    Random sequences have as many in each frame as the limit of their E-values says. Where two
+    compositions make lambda a factor r smaller, there are ``exp((1 - r) * lambda * score)`` times
+    as many.
 
     Parameters
     ----------
@@ -167,15 +170,18 @@ def count_candidates(
     statistics = TableStatistics(params.scheme, params.dbsize or database.residues, count)
     if isinstance(query, ProfileQuery):
         statistics = query.evaluate_by(statistics, params.scheme)
-    space = statistics.parameters.K * statistics.search_space(len(query))
+    codes = max((codes for _, codes in list_frames(query, params.frames)), key=len)
+    space = statistics.parameters.K * statistics.search_space(len(codes))
     score = max(0.0, math.log(space / limit))
     positions = find_positions(query)
     if positions is None:
-        ratios = adjust(query.codes, targets, find_tables(params.scheme), SCALING).ratios
+        ratios = adjust(codes, targets, find_tables(params.scheme), SCALING).ratios
     else:
         _, ratios = find_ratios(positions, targets)
     more = np.average(np.exp((1 - ratios) * score), weights=[len(codes) for codes in targets])
-    return min(CANDIDATE_RATIO * limit * float(more), params.max_candidates or count, count)
+    found = CANDIDATE_RATIO * limit * float(more) * params.frame_count * params.target_frame_count
+    targets_given = count // params.target_frame_count
+    return min(found, params.max_candidates or targets_given, targets_given)
 
 
 def measure_adjustment(params: SearchParameters) -> tuple[float, float]:
@@ -186,7 +192,8 @@ def measure_adjustment(params: SearchParameters) -> tuple[float, float]:
     params
         The options of the search.
     """
-    adjuster = Adjuster(params.scheme, params.comp_based_stats)
+    side = params.translated_side
+    adjuster = Adjuster(params.scheme, params.comp_based_stats, translated=side)
     rng = np.random.default_rng(7)
     frequencies = background(PROTEIN)[:AMINO_ACIDS]
     letters = rng.choice(AMINO_ACIDS, (PROBES, PROBE_LENGTH), p=frequencies).astype(np.uint8)
@@ -194,11 +201,15 @@ def measure_adjustment(params: SearchParameters) -> tuple[float, float]:
     clock = choose_clock("cpu")
     least = []
     for length in QUERY_LENGTHS:
-        query = rng.choice(AMINO_ACIDS, length, p=frequencies).astype(np.uint8).tobytes()
+        codes = rng.choice(AMINO_ACIDS, length, p=frequencies).astype(np.uint8).tobytes()
+        query = Query("", codes)
+        scores = np.zeros(PROBES, np.int64)
+        if side:  # the best alignments by plain scores are found, too
+            scores = score_plain(codes, targets, params.scheme)
         times = []
         for _ in range(1 + PASSES):
             started = clock()
-            adjuster.adjust(query, targets, np.zeros(PROBES, np.int64))
+            adjuster.adjust(query, targets, scores)
             times.append(clock() - started)
         least.append(min(times[1:]) / PROBES)  # the first loads or compiles the kernels
     short, long = QUERY_LENGTHS

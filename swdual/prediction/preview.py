@@ -104,7 +104,7 @@ class PreviewOptions:
     evalue: float | None = None
     comp_based_stats: int | None = None
     adjust: str = "candidates"
-    mask: str = "none"
+    mask: str | None = None
     lcase_masking: bool = False
 
     @property
@@ -145,13 +145,12 @@ class PreviewOptions:
         if profiles:
             check_profiles(profiles, database, self.of_search)
             return [ProfileQuery.of(profile, adjusts=params.adjusts) for profile in profiles]
-        mask = parse_mask(self.mask, "mask")
         return read_queries(
             source,
             database,
             self.dbtype,
             self.on_invalid,
-            mask=mask,
+            mask=parse_mask(params.mask, "mask"),
             lcase_masking=self.lcase_masking,
             query_gencode=params.query_gencode,
             strand=params.strand,

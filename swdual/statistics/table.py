@@ -34,9 +34,9 @@ class TableStatistics:
     sum_stats
         Whether the E-value of an alignment is weighted as one of sets of any number of alignments:
         see `swdual.statistics.sum_statistics`.
-    translated_targets
-        Whether the targets are translated nucleotides. With `sum_stats`, BLAST divides their length
-        by three twice (tblastn 2.12): so does this.
+    divides_twice
+        Whether lengths of targets are divided by three. BLAST divides those of translated targets
+        twice if it has sum statistics and scores are not adjusted (tblastn 2.12): so does this.
 
     Raises
     ------
@@ -57,10 +57,10 @@ class TableStatistics:
         sequences: int,
         *,
         sum_stats: bool = False,
-        translated_targets: bool = False,
+        divides_twice: bool = False,
     ) -> None:
         self.parameters = gapped(scheme)
-        self._target_unit = CODON if sum_stats and translated_targets else 1
+        self._target_unit = CODON if divides_twice else 1
         self._log_weight = math.log(1 - GAP_DECAY) if sum_stats else 0.0
         self.residues = residues
         self.sequences = sequences

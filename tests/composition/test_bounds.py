@@ -15,6 +15,7 @@ from swdual.profiles.build import tabulate_positions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
+from swdual.sequences.sequence import Sequence
 
 LETTERS = [*PROTEIN.letters]
 MATRICES = ["BLOSUM62", "BLOSUM45", "BLOSUM90", "PAM30", "PAM250"]
@@ -50,7 +51,8 @@ def compare(adjuster, query, targets, positions=None):
         adjuster._find_near_identical = lambda *_, all_=identical: (
             np.arange(len(targets)) if all_ else np.empty(0, np.int64)
         )
-        found.append(adjuster.adjust(query, targets, plain, positions=positions).scores.unrounded)
+        adjusted = adjuster.adjust(Sequence("query", query), targets, plain, positions=positions)
+        found.append(adjusted.scores.unrounded)
     adjuster._find_near_identical = monkey
     return bounds, np.maximum(*found)
 

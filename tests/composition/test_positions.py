@@ -213,7 +213,7 @@ def test_how_many_targets_are_adjusted_together_does_not_matter(monkeypatch):
     for table_bytes in (1, 1 << 17, 1 << 24):
         monkeypatch.setattr(module, "TABLE_BYTES", table_bytes)
         adjusted = adjuster.adjust(
-            query.codes, targets, np.zeros(len(targets), np.int64), positions=positions
+            query, targets, np.zeros(len(targets), np.int64), positions=positions
         )
         traced = adjuster.trace(query, targets, adjusted, positions=positions)
         found.append((adjusted.scores.scaled.tolist(), traced.runs.tolist()))

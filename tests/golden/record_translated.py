@@ -51,10 +51,22 @@ CASES = {
 }
 """Names of the cases, and their commands without files."""
 
+ONE_HSP = ["-max_hsps", "1", "-max_target_seqs", "500"]
+ALONE = [*ONE_HSP, "-seg", "no", "-sum_stats", "false"]
+CASES |= {
+    f"{program}-mode-{mode}": [program, "-word_size", "2", "-comp_based_stats", mode, *ALONE]
+    for program, modes in (("blastx", "123"), ("tblastn", "12"))
+    for mode in modes
+}
+CASES |= {f"{program}-default": [program, *ONE_HSP] for program in ("blastx", "tblastn")}
+"""Further cases, with adjusted matrices; `default` has BLAST's own options."""
+
 LINKED = ["-comp_based_stats", "0", "-max_target_seqs", "500", "-seg", "no"]
 LINKED_CASES = {
     "blastx": ["blastx", "-word_size", "2", *LINKED],
     "tblastn": ["tblastn", "-word_size", "2", *LINKED],
+    "blastx-default": ["blastx", "-max_target_seqs", "500"],
+    "tblastn-default": ["tblastn", "-max_target_seqs", "500"],
 }
 
 

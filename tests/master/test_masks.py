@@ -16,7 +16,6 @@ import swdual
 from swdual.errors import InputError
 from swdual.master.inputs import open_database
 from swdual.master.weak_queries import find_low_complexity
-from swdual.options import SearchOptions
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence
 
@@ -185,7 +184,6 @@ def test_adjusted_scores_are_those_of_the_masked_query(case):
         ({"mask": "seg:12"}, r"`mask` is 'seg:12', but seg takes window, locut, hicut"),
         ({"mask": "seg:12,2.5,2.2"}, r"locut \(2.5\) may not be above hicut \(2.2\)"),
         ({"mask": "tantan:2"}, "threshold of tantan is a number from 0 to 1"),
-        ({"mask": None}, "`mask` is None, but it must be text"),
         ({"mask": 3}, "`mask` is 3, but it must be text"),
         ({"mask": "dust"}, "dust masks nucleotides, and these are proteins; use none, seg"),
     ],
@@ -262,4 +260,4 @@ def test_the_mask_is_part_of_the_parameters():
         "MKVLAW", {"t": "MKVLAW"}, mask="seg", lcase_masking=True, threads=1
     ).params
     assert (params.mask, params.lcase_masking) == ("seg:12,2.2,2.5", True)
-    assert SearchOptions().mask == "none"
+    assert swdual.search("MKVLAW", {"t": "MKVLAW"}, threads=1).params.mask == "none"

@@ -29,7 +29,7 @@ GENES = random_genes(2, PROTEINS)
 FEW = dict([*GENES.items()][:5])
 OTHERS = random_genes(3, dict([*PROTEINS.items()][:3]))
 BLOSUM62 = matrices.load("BLOSUM62").scores
-OPEN = {"evalue": 1e9, "max_target_seqs": 0}
+OPEN = {"evalue": 1e9, "max_target_seqs": 0, "comp_based_stats": 0, "mask": "none"}
 
 PROGRAMS = {
     "blastx": (GENES, PROTEINS, 1, None),
@@ -238,7 +238,20 @@ REFUSED = {
         "'blastx'` searches proteins, but genes holds nu",
     ),
     "tblastn": (PROTEINS, PROTEOME, {"task": "tblastn"}, "searches nucleotides, but prots holds"),
-    "mode": (GENES, PROTEOME, {"task": "blastx", "comp_based_stats": 2}, "`comp_based_stats=2` is"),
+    "mode": (
+        GENES,
+        GENOME,
+        {"task": "tblastx", "comp_based_stats": 2},
+        "translate queries and tar",
+    ),
+    "shifts": (
+        GENES,
+        PROTEOME,
+        {"task": "blastx", "comp_based_stats": 2, "frameshift": 15},
+        "cannot be combined with `frameshift`",
+    ),
+    "all": (GENES, PROTEOME, {"task": "blastx", "adjust": "all"}, "`adjust` is not for translated"),
+    "sample": (GENES, PROTEOME, {"task": "blastx", "adjust_sample": 9}, "`adjust_sample` is not"),
     "fit": (GENES, PROTEOME, {"task": "blastx", "stats": "fit"}, "are not fitted"),
     "matrix": (GENES, PROTEOME, {"task": "blastx", "matrix": "VTML200"}, "VTML200 has no"),
     "case": (GENES, PROTEOME, {"task": "blastx", "lcase_masking": True}, "`lcase_masking` is not"),

@@ -327,14 +327,52 @@ def spread_over_letters() -> Floats:
     return spread
 
 
-def adjusted_matrix(tables: Tables, query: str, target: str, mode: int) -> Integers:
-    """Return the (28, 28) matrix of a mode, 1, 2 or 3, for a query and a masked target."""
+class Counted(NamedTuple):
+    """The part of a sequence whose letters count, and the length of its window."""
+
+    part: str
+    length: int
+
+
+def counted(sequence: str, start: int, end: int) -> Counted:
+    """Return the letters of a translated sequence that count beside an alignment.
+
+    Walk from either end of the alignment, letter by letter: at most 200 letters, up to a stop, and
+    from a stop 20 letters back, though not into the alignment.
+    """
+    first, last = start, end
+    while first > 0 and start - first < 200 and sequence[first - 1] != "*":
+        first -= 1
+    if first > 0 and start - first < 200:
+        first = min(first + 20, start)
+    while last < len(sequence) and last - end < 200 and sequence[last] != "*":
+        last += 1
+    if last < len(sequence) and last - end < 200:
+        last = max(last - 20, end)
+    window = sequence[max(0, start - 200) : end + 200]
+    return Counted(sequence[first:last], len(window))
+
+
+def adjusted_matrix(
+    tables: Tables,
+    query: str,
+    target: str,
+    mode: int,
+    parts: tuple[Counted, Counted] | None = None,
+) -> Integers:
+    """Return the (28, 28) matrix of a mode, 1, 2 or 3, for a query and a masked target.
+
+    The letters of `parts` count, by default all.
+    """
     start = start_matrix(tables)
+    if parts is None:
+        parts = Counted(query, len(query)), Counted(target, len(target))
+    (query, query_length), (target, target_length) = parts
     (p, query_count), (q, target_count) = composition(query), composition(target)
     if 0 in (query_count, target_count):
         return start
     if mode > 1:
-        rule = is_scaled(p, q, tables.background, len(query), len(target))
+        rule = is_scaled(p, q, tables.background, query_length, target_length)
         if mode == 3 or not rule:
             matrix = optimised_matrix(tables, (p, query_count), (q, target_count))
             if matrix is not None:

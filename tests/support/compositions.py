@@ -58,8 +58,8 @@ def oracle_tables(name) -> Tables:
     return read_tables(entry, scores, np.array([ROBINSON[letter] for letter in RESIDUES]))
 
 
-def oracle_matrix(name, query, target, mode):
+def oracle_matrix(name, query, target, mode, parts=None):
     """Return the oracle's matrix of two sequences of codes, in the order of our codes."""
     rows = PROTEIN.decode(query).replace("U", "C"), PROTEIN.decode(target)
     places = [LETTERS.index(letter) for letter in PROTEIN.letters]
-    return adjusted_matrix(oracle_tables(name), *rows, mode)[np.ix_(places, places)]
+    return adjusted_matrix(oracle_tables(name), *rows, mode, parts)[np.ix_(places, places)]
