@@ -69,7 +69,7 @@ def test_a_script_has_a_title_cells_and_a_picture_in_the_house_style(script):
     assert all(len(heading) == len(line) for heading, line in headings)
     assert headings[-1][0] == "What to see"
     assert "plt.show()" in source
-    assert 'plt.style.use(Path(__file__).parents[1] / "house.mplstyle")' in source
+    assert 'plt.style.use("swdual.charts")' in source
 
 
 def test_titles_are_unique_and_every_group_has_an_introduction():

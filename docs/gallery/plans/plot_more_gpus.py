@@ -12,24 +12,24 @@ with each further GPU?
 #
 # All machines have 16 CPU cores. The rates are given in 10^9 cell updates per second.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 import swdual
+from swdual.sequences.synthesis import synthesize, synthesize_queries
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
 RATES = {"cpu": 45, "gpu": 1500}
 gpus = np.arange(9)
-searches = {"1,914 queries": DATA / "proteins.fasta", "5 queries": DATA / "queries.fasta"}
+proteins = list(synthesize(650_000, seed=1))
+few_queries = list(synthesize_queries(650_000, count=5, seed=1))
+searches = {"1,914 queries": proteins, "5 queries": few_queries}
 
 makespans = {
     label: np.array(
         [
-            swdual.plan(queries, DATA / "proteins.fasta", cpus=16, gpus=count, rates=RATES).makespan
+            swdual.plan(queries, proteins, cpus=16, gpus=count, rates=RATES).makespan
             for count in gpus.tolist()
         ]
     )

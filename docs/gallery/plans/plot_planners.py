@@ -14,14 +14,12 @@ with a part of the database.
 # A GPU computes 30 times as many cells per second as a CPU core, but it reaches its full speed with
 # long queries only. These are round numbers; ``swdual plan`` takes those of a machine.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 from swdual.planning.planner import make_plan
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 
 def plan(planner, seed):

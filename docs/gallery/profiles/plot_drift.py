@@ -13,24 +13,19 @@ what helps?
 # The first search includes hits up to PSI-BLAST's limit, an E-value of 0.002, the second one up to
 # 0.0001. All hits up to 10,000 are kept, to draw them.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
-from Bio import SeqIO
 
 import swdual
+from swdual.sequences.synthesis import synthesize
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
-with open(DATA / "proteins.fasta") as file:
-    proteins = SeqIO.to_dict(SeqIO.parse(file, "fasta"))
-query = proteins["syn000695"]
-family = query.description.split()[1]
+proteins = list(synthesize(650_000, seed=1))
+families = dict(title.split()[:2] for title, _ in proteins)
+query = next(one for one in proteins if one[0].startswith("syn000695"))
+family = families["syn000695"]
 searches = {
-    limit: list(
-        swdual.iterate(query, DATA / "proteins.fasta", iterations=5, inclusion=limit, evalue=1e4)
-    )
+    limit: list(swdual.iterate(query, proteins, iterations=5, inclusion=limit, evalue=1e4))
     for limit in (0.002, 0.0001)
 }
 for limit, rounds in searches.items():
@@ -47,7 +42,7 @@ for ax, (limit, rounds) in zip(axes, searches.items(), strict=True):
     results = [each.results[0] for each in rounds]
     for name in shown:
         known = [(k, result[name].evalue) for k, result in enumerate(results, 1) if name in result]
-        related = proteins[name].description.split()[1] == family
+        related = families[name] == family
         color, label = ("C0", "family of the query") if related else ("C1", "other proteins")
         ax.plot(*zip(*known, strict=True), "o-", color=color, alpha=0.7, markersize=4, label=label)
     ax.axhline(limit, color="#555555", linestyle="--", linewidth=1, label="limit of inclusion")
@@ -62,8 +57,8 @@ plt.show()
 # What to see
 # -----------
 #
-# In round 2, one unrelated protein is just below the limit of 0.002. Round 3 includes its family,
-# and two rounds later all seven have E-values below 1e-20: a small E-value in a late round is no
+# In round 2, one unrelated protein is just below the limit of 0.002. Round 3 includes others of its
+# family, and two rounds later all seven have E-values below 1e-20: a small E-value in a late round is no
 # proof. From round 2 on, ``round.warnings`` tells that the query is not the best hit of its own
 # profile: a reason to look at what was included, but no proof either, as it tells the same where
 # nothing went wrong. With the stricter limit, the search converges in round 3 with exactly the
@@ -73,12 +68,16 @@ plt.show()
 def included(rounds):
     """Return how many relatives and others the last round includes."""
     names = rounds[-1].included[0]
-    related = sum(proteins[name].description.split()[1] == family for name in names)
+    related = sum(families[name] == family for name in names)
     return related, len(names) - related
 
 
-assert included(searches[0.002]) == (8, 7)
+drifted = searches[0.002]
+assert [included(drifted[:number]) for number in (2, 3, 5)] == [(8, 1), (8, 6), (8, 7)]
+assert all(drifted[4].results[0][name].evalue < 1e-20 for name in drifted[4].included[0])
+others = {families[name] for name in drifted[4].included[0]} - {family}
+assert len(others) == 1
 assert included(searches[0.0001]) == (8, 0)
 assert len(searches[0.0001]) == 3
 assert searches[0.0001][-1].converged == [True]
-assert all("the query itself" in each.warnings[0] for each in searches[0.002][1:])
+assert all("the query itself" in each.warnings[0] for each in drifted[1:])

@@ -22,7 +22,7 @@ import numpy as np
 
 import swdual
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 rng = np.random.default_rng(2)
 residues = np.array(list("AAARNDDQEEGGHIIKKLLLMFPSSTVVWY"))

@@ -13,22 +13,18 @@ family change from round to round?
 # As in PSI-BLAST, each round searches with a profile of the hits below an E-value of 0.002 of the
 # round before, until nothing new comes in. All hits are kept, to draw them.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
-from Bio import SeqIO
 
 import swdual
+from swdual.sequences.synthesis import synthesize
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
-with open(DATA / "proteins.fasta") as file:
-    proteins = SeqIO.to_dict(SeqIO.parse(file, "fasta"))
-query = proteins["syn000294"]
-family = query.description.split()[1]
+proteins = list(synthesize(650_000, seed=1))
+query = next(one for one in proteins if one[0].startswith("syn000294"))
+query_id, family = query[0].split()[:2]
 everything = {"evalue": 1e4, "max_target_seqs": 0}
-rounds = list(swdual.iterate(query, DATA / "proteins.fasta", iterations=0, **everything))
+rounds = list(swdual.iterate(query, proteins, iterations=0, **everything))
 for each in rounds:
     print(f"round {each.number}: new {each.new[0]}")
 
@@ -41,7 +37,7 @@ for each in rounds:
 fig, ax = plt.subplots(figsize=(7.2, 4.6))
 results = [each.results[0] for each in rounds]
 last = results[-1]
-relatives = [hit.id for hit in last if hit.title.split()[1] == family and hit.id != query.id]
+relatives = [hit.id for hit in last if hit.title.split()[1] == family and hit.id != query_id]
 others = [hit.id for hit in last if hit.title.split()[1] != family][:10]
 for names, color, label in (
     (others, "#999999", "other proteins"),
@@ -69,5 +65,5 @@ counts = [sum(hit.evalue < 0.002 for hit in result) for result in results]
 print("hits below the limit, by round:", counts)
 assert counts == [2, 6, 8, 8]
 assert rounds[-1].converged == [True]
-assert {hit.id for hit in last if hit.evalue < 0.002} == {query.id, *relatives}
+assert {hit.id for hit in last if hit.evalue < 0.002} == {query_id, *relatives}
 assert min(last[name].evalue for name in others) > 0.1

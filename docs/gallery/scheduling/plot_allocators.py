@@ -14,14 +14,13 @@ runs longer. An allocator chooses processors: what is a good choice worth?
 # same jobs run at the same time, and only their places differ.
 
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from swdual.scheduling import Penalty, Platform, lublin, simulate
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 platform = Platform(128, block_sizes=(8, 32, 128))
 workload = lublin.generate(1500, 128, seed=1)

@@ -11,13 +11,11 @@ Seven jobs share 10 processors. Who waits under three policies, and for whom?
 #
 # A job is submitted every 5 s. Its number is its place in this order.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 
 from swdual.scheduling import Workload, simulate
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 workload = Workload.from_arrays(
     submit_time=[0, 5, 10, 15, 20, 25, 30],

@@ -13,14 +13,13 @@ workloads of the Lublin-Feitelson model show which jobs wait longer under which 
 # The jobs come a quarter faster than the model says, so that the queue is seldom empty.
 
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from swdual.scheduling import lublin, simulate
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 CLASSES = {
     "short, narrow": lambda jobs: (jobs.run_time < 3600) & (jobs.processors <= 16),

@@ -11,14 +11,13 @@ do jobs wait if all users ask for twice, or for twenty times, the run time?
 # ---------------------
 
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from swdual.scheduling import lublin, simulate
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 FACTORS = [1, 2, 3, 5, 10, 20]
 SEEDS = range(12)

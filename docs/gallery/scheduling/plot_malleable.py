@@ -14,14 +14,13 @@ of this overhead can one afford?
 # An overhead of 0.5 means: a job on half of its processors takes 2.5 times as long.
 
 from dataclasses import replace
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from swdual.scheduling import lublin, simulate
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 OVERHEADS = np.linspace(0, 1, 6)
 SEEDS = range(10)

@@ -13,15 +13,13 @@ first, which is its processors times its requested time. Does it beat EASY backf
 # Small jobs could overtake large ones for ever. So a job that has waited longer than ``patience``
 # hours comes first, and all others wait for it.
 
-from pathlib import Path
 from typing import ClassVar
 
 import matplotlib.pyplot as plt
 
-from swdual.scheduling import Option, check_policy, read_swf, simulate, start_now
+from swdual.scheduling import Option, check_policy, lublin, simulate, start_now
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
 
 class SmallestArea:
@@ -55,7 +53,7 @@ assert check_policy(SmallestArea) == []
 #
 # ``simulate`` takes the class as it takes the name of a policy of swdual.
 
-workload = read_swf(DATA / "jobs.swf")
+workload = lublin.generate(500, 128, seed=2026)
 easy = simulate(workload, 128, "easy").metrics
 hours = [6, 12, 24, 48, 72, 96]
 mine = [simulate(workload, 128, SmallestArea, options={"patience": x}).metrics for x in hours]

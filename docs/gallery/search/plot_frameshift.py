@@ -10,33 +10,28 @@ protein. How much does a search find that lets alignments change the frame?
 # Make the read, and search it
 # ----------------------------
 #
-# A protein of the sample is written as codons, chosen at random. Then the errors are put in. swdual
+# An artificial protein is written as codons, chosen at random. Then the errors are put in. swdual
 # sees that the query has nucleotides and the database has proteins, and translates, as blastx does.
-
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from Bio import SeqIO
 from Bio.Data.CodonTable import standard_dna_table
 
 import swdual
+from swdual.sequences.synthesis import synthesize, synthesize_queries
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
 rng = np.random.default_rng(1)
 codons = {}
 for codon, amino_acid in standard_dna_table.forward_table.items():
     codons.setdefault(amino_acid, []).append(codon)
-with open(DATA / "queries.fasta") as file:
-    protein = list(SeqIO.parse(file, "fasta"))[2]
-gene = "".join(rng.choice(codons[amino_acid]) for amino_acid in protein.seq)
+proteins = list(synthesize(650_000, seed=1))
+_, protein = list(synthesize_queries(650_000, count=5, seed=1))[2]
+gene = "".join(rng.choice(codons[amino_acid]) for amino_acid in protein)
 read = gene[:400] + gene[401:800] + "AC" + gene[800:]
 
-plain, shifted = (
-    swdual.search({"read": read}, DATA / "proteins.fasta", frameshift=cost)[0] for cost in (0, 15)
-)
+plain, shifted = (swdual.search({"read": read}, proteins, frameshift=cost)[0] for cost in (0, 15))
 
 # %%
 # Where the best alignment runs

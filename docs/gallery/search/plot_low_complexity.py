@@ -13,20 +13,17 @@ ancestor. What do adjustment and masks do about it?
 # The query has 60 residues that are rich in Q. In the database, 8 relatives lack them; 60 proteins
 # are unrelated but have such a run, and 400 are random.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
-from Bio import SeqIO
 
 import swdual
+from swdual.sequences.synthesis import synthesize_queries
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
 rng = np.random.default_rng(1)
-with open(DATA / "queries.fasta") as file:
-    residues = np.array(list("".join(str(one.seq) for one in SeqIO.parse(file, "fasta"))))
+proteins = synthesize_queries(650_000, count=5, seed=1)
+residues = np.array(list("".join(sequence for _, sequence in proteins)))
 
 
 def draw(length, glutamine=0.0):

@@ -21,11 +21,13 @@ import pandas as pd
 from pyarrow.parquet import read_schema
 
 import swdual
+from swdual.sequences.synthesis import synthesize, synthesize_queries
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
-results = swdual.search(DATA / "queries.fasta", DATA / "proteins.fasta")
+proteins = list(synthesize(650_000, seed=1))
+queries = list(synthesize_queries(650_000, count=5, seed=1))
+results = swdual.search(queries, proteins)
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "hits.parquet"
     results.write(path)

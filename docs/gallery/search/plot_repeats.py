@@ -13,14 +13,12 @@ them over each other. ``max_hsps`` finds the others.
 # We make both proteins: a domain of 80 residues, of which about a third is drawn anew in each copy,
 # between random residues.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 import swdual
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 rng = np.random.default_rng(3)
 residues = np.array(list("ACDEFGHIKLMNPQRSTVWY"))

@@ -20,18 +20,18 @@ import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-from Bio import SeqIO
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
+
+SWDUAL = sys.executable, "-m", "swdual"
 
 
 def search(output, *options, kill_at=None):
     """Run a search; return the sizes of the journal, and the seconds since the start."""
-    command = [sys.executable, "-m", "swdual", "search", queries, DATA / "proteins.fasta"]
-    command += ["-p", "1", "--comp-based-stats", "0", "-f", "6 qseqid sseqid score evalue"]
+    command = [*SWDUAL, "search", folder / "queries.fasta", folder / "proteins.fasta", "-p", "1"]
+    command += ["--comp-based-stats", "0", "-f", "6 qseqid sseqid score evalue"]
     begin = time.monotonic()
-    process = subprocess.Popen([*command, "-o", output, *options])
+    process = subprocess.Popen([*command, "-o", output, *options], stderr=subprocess.DEVNULL)
     journal, samples = output.with_name(output.name + ".journal"), []
     while process.poll() is None:
         try:
@@ -47,9 +47,9 @@ def search(output, *options, kill_at=None):
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
-    queries = folder / "queries.fasta"
-    with open(DATA / "proteins.fasta") as file:
-        SeqIO.write(list(SeqIO.parse(file, "fasta"))[:300], queries, "fasta")
+    for file, size in (("proteins.fasta", "650k"), ("queries.fasta", "100k")):
+        command = [*SWDUAL, "synth", size, "--seed", "1", "-o", folder / file]
+        subprocess.run(command, check=True, capture_output=True)
     whole = search(folder / "whole.tsv")
     largest = max(size for _, size in whole)
     killed = search(folder / "hits.tsv", kill_at=largest / 2)

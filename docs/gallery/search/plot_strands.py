@@ -13,15 +13,13 @@ bases, can hold several copies of a gene.
 # Five genes are copied into random sequence, with many substitutions, and some of them as the
 # reverse complement.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 from Bio.Seq import reverse_complement
 
 import swdual
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
+plt.style.use("swdual.charts")
 
 rng = np.random.default_rng(5)
 

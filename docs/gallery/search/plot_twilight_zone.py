@@ -10,21 +10,17 @@ the alignment.
 # Compare all pairs of 600 proteins
 # ---------------------------------
 #
-# The headers of the sample name families, so it is known which pairs are related.
-
-from pathlib import Path
+# The proteins are artificial. Their headers name families, so it is known which pairs are related.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from Bio import SeqIO
 
 import swdual
+from swdual.sequences.synthesis import synthesize
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
-with open(DATA / "proteins.fasta") as file:
-    proteins = list(SeqIO.parse(file, "fasta"))
+proteins = list(synthesize(650_000, seed=1))
 pairs = swdual.allpairs(proteins[:600], evalue=10)
 table = pairs.to_pandas("qtitle stitle length pident evalue")
 family = table["qtitle"].str.split().str[1]

@@ -10,24 +10,21 @@ clusters is a linkage. How do both change the clusters?
 # Cluster a set in twelve ways
 # ----------------------------
 #
-# The set has the first 12 families of 8 members in the sample, some of them distant relatives.
+# The set has 12 families of 8 artificial proteins, some of them distant relatives.
 
 from collections import Counter
-from pathlib import Path
 
 import matplotlib.pyplot as plt
-from Bio import SeqIO
 
 import swdual
+from swdual.sequences.synthesis import synthesize
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
-with open(DATA / "proteins.fasta") as file:
-    proteins = list(SeqIO.parse(file, "fasta"))
-family = {one.id: one.description.split()[1] for one in proteins}
+proteins = list(synthesize(650_000, seed=1))
+family = dict(title.split()[:2] for title, _ in proteins)
 full = [name for name, members in Counter(family.values()).items() if members == 8][:12]
-proteins = [one for one in proteins if family[one.id] in full]
+proteins = [one for one in proteins if one[0].split()[1] in full]
 
 limits = [20, 30, 40, 60]
 linkages = ["complete", "greedy", "single"]

@@ -10,23 +10,19 @@ chance. If all sequences are unrelated, one can count them.
 # Search random sequences
 # -----------------------
 #
-# No query is related to a target: the letters of sample proteins are shuffled. In a second set, the
+# No query is related to a target: the letters of proteins are shuffled. In a second set, the
 # queries and one in five targets are rich in leucine, as membrane proteins are.
-
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from Bio import SeqIO
 
 import swdual
+from swdual.sequences.synthesis import synthesize
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
 rng = np.random.default_rng(7)
-with open(DATA / "proteins.fasta") as file:
-    proteins = [str(one.seq) for one in SeqIO.parse(file, "fasta")]
+proteins = [sequence for _, sequence in synthesize(200_000, seed=1)]
 
 
 def shuffle(sequence):

@@ -13,20 +13,17 @@ BLAST. What does each mode do to the same hits?
 # The query is rich in hydrophobic residues, as membrane proteins are. The database has 6 relatives,
 # 150 unrelated proteins of the same composition, and 500 random ones of ordinary composition.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
-from Bio import SeqIO
 
 import swdual
+from swdual.sequences.synthesis import synthesize_queries
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
 rng = np.random.default_rng(4)
-with open(DATA / "queries.fasta") as file:
-    ordinary = np.array(list("".join(str(one.seq) for one in SeqIO.parse(file, "fasta"))))
+proteins = synthesize_queries(650_000, count=5, seed=1)
+ordinary = np.array(list("".join(sequence for _, sequence in proteins)))
 hydrophobic = np.concatenate([ordinary, rng.choice(list("AFILMV"), len(ordinary))])
 
 

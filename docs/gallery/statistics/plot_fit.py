@@ -12,21 +12,21 @@ scores of a query with all targets. Do these follow the expected distribution?
 #
 # A gap of k residues costs 15 + 4 k here, for which there is no table.
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 
 import swdual
+from swdual.sequences.synthesis import synthesize, synthesize_queries
 
-plt.style.use(Path(__file__).parents[1] / "house.mplstyle")
-DATA = Path(__file__).parents[3] / "data"
+plt.style.use("swdual.charts")
 
+proteins = list(synthesize(650_000, seed=1))
+queries = list(synthesize_queries(650_000, count=5, seed=1))
 options = {"gap_open": 15, "gap_extend": 4}
 try:
-    swdual.search(DATA / "queries.fasta", DATA / "proteins.fasta", stats="table", **options)
+    swdual.search(queries, proteins, stats="table", **options)
 except swdual.StatisticsUnavailable as error:
     print(error)
-results = swdual.search(DATA / "queries.fasta", DATA / "proteins.fasta", stats="fit", **options)
+results = swdual.search(queries, proteins, stats="fit", **options)
 
 # %%
 # Scores of one query with all targets
