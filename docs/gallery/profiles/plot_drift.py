@@ -58,11 +58,11 @@ plt.show()
 # -----------
 #
 # In round 2, one unrelated protein is just below the limit of 0.002. Round 3 includes others of its
-# family, and two rounds later all seven have E-values below 1e-20: a small E-value in a late round is no
-# proof. From round 2 on, ``round.warnings`` tells that the query is not the best hit of its own
-# profile: a reason to look at what was included, but no proof either, as it tells the same where
-# nothing went wrong. With the stricter limit, the search converges in round 3 with exactly the
-# family.
+# family, and two rounds later all seven have E-values below 1e-20: a small E-value in a late round
+# is no proof. From round 2 on, ``round.warnings`` tells that the query is not the best hit of its
+# own profile: a reason to look at what was included, but no proof either, as it tells the same
+# where nothing went wrong. With the stricter limit, the search converges in round 3 with exactly
+# the family.
 
 
 def included(rounds):

@@ -13,6 +13,9 @@ killed?
 # The commands are those of a shell. While they run, we look at the size of the journal. One search
 # runs to its end; another gets SIGKILL when its journal has half of that size, and is resumed.
 
+import contextlib
+import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -26,23 +29,26 @@ plt.style.use("swdual.charts")
 SWDUAL = sys.executable, "-m", "swdual"
 
 
-def search(output, *options, kill_at=None):
-    """Run a search; return the sizes of the journal, and the seconds since the start."""
+def cpu_seconds(process):
+    """Return the CPU time of a process, which other programs do not change, from Linux's /proc."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def search(output, *options, kill_at=math.inf):
+    """Run a search; return CPU times, and the size of the journal at each."""
     command = [*SWDUAL, "search", folder / "queries.fasta", folder / "proteins.fasta", "-p", "1"]
     command += ["--comp-based-stats", "0", "-f", "6 qseqid sseqid score evalue"]
-    begin = time.monotonic()
     process = subprocess.Popen([*command, "-o", output, *options], stderr=subprocess.DEVNULL)
     journal, samples = output.with_name(output.name + ".journal"), []
     while process.poll() is None:
-        try:
-            samples.append((time.monotonic(), journal.stat().st_size))
-        except FileNotFoundError:
-            time.sleep(0.005)
-            continue
-        if kill_at is not None and samples[-1][1] >= kill_at:
-            process.kill()
+        if journal.exists():
+            with contextlib.suppress(FileNotFoundError):  # it is deleted in the end
+                samples.append((cpu_seconds(process), journal.stat().st_size))
+            if samples and samples[-1][1] >= kill_at:
+                process.kill()
         time.sleep(0.005)
-    return [(seconds - begin, size) for seconds, size in samples]
+    return samples
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -78,7 +84,7 @@ for label, (samples, color) in looks.items():
     seconds, sizes = zip(*samples, strict=True)
     ax.plot(seconds, [size / 1e3 for size in sizes], color=color, label=label)
 ax.plot(kill, killed[-1][1] / 1e3, "X", color="C1", markersize=10, label="SIGKILL")
-ax.set(xlabel="time (s)", ylabel="size of the journal (kB)", xlim=(0, None), ylim=(0, None))
+ax.set(xlabel="CPU time (s)", ylabel="size of the journal (kB)", xlim=(0, None), ylim=(0, None))
 ax.legend(loc="upper left")
 plt.show()
 
@@ -87,8 +93,8 @@ plt.show()
 # -----------
 #
 # The resumed search begins where the journal ends. It loses the tasks that were not finished, and
-# the time that a command needs to start. When the output is complete, it has the same bytes as that
-# of a search that was not interrupted, and the journal is deleted.
+# the time that the command needs to start. When the output is complete, it has the same bytes as
+# that of a search that was not interrupted, and the journal is deleted.
 
 assert resumed[0][1] > 0.4 * largest
 assert max(size for _, size in resumed) <= 1.1 * largest
