@@ -65,6 +65,6 @@ plt.show()
 # The two cysteines and the two histidines of the motif stand out. Elsewhere, several residues share
 # little information.
 
-most_conserved = np.argsort(profile.frequencies.max(axis=1))[-4:]
-print("most conserved positions:", sorted(most_conserved + 1))
-assert sorted(most_conserved) == sorted(motif)
+most_conserved = sorted(np.argsort(profile.frequencies.max(axis=1))[-4:].tolist())
+print("most conserved positions:", [position + 1 for position in most_conserved])
+assert most_conserved == sorted(motif)

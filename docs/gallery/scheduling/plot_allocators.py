@@ -78,7 +78,7 @@ plt.show()
 #
 # ``basic`` takes the lowest free processors and scatters jobs over nodes and switches. Where
 # distance costs time, the two allocators that look at the tree of switches save about a quarter of
-# the turnaround time. Consecutive processors alone help little: they often cross a switch.
+# the turnaround time. Consecutive processors alone help little: these may cross a switch.
 
 medians = {name: np.median(np.divide(turnaround[name], turnaround["basic"])) for name in names}
 print({name: f"{median:.2f}" for name, median in medians.items()})

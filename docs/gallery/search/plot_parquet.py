@@ -44,12 +44,14 @@ with tempfile.TemporaryDirectory() as folder:
 hits["significant"] = hits["log10_evalue"] <= -3
 print(f"lambda {statistics['lambda']}, K {statistics['K']}")
 print(
-    hits.groupby("qseqid").agg(
+    hits.groupby("qseqid")
+    .agg(
         hits=("pident", "size"),
         significant=("significant", "sum"),
         best=("bitscore", "max"),
         coverage=("qcovhsp", "median"),
     )
+    .round(1)
 )
 
 # %%
