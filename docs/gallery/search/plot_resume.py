@@ -30,20 +30,23 @@ SWDUAL = sys.executable, "-m", "swdual"
 
 
 def cpu_seconds(process):
-    """Return the CPU time of a process, which other programs do not change, from Linux's /proc."""
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Return the CPU time of a process, as Linux tells it."""
+    status = Path(f"/proc/{process.pid}/stat").read_text()
+    user, system = status.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def search(output, *options, kill_at=math.inf):
     """Run a search; return CPU times, and the size of the journal at each."""
-    command = [*SWDUAL, "search", folder / "queries.fasta", folder / "proteins.fasta", "-p", "1"]
+    files = folder / "queries.fasta", folder / "proteins.fasta"
+    command = [*SWDUAL, "search", *files, "-p", "1", "-o", output, *options]
     command += ["--comp-based-stats", "0", "-f", "6 qseqid sseqid score evalue"]
-    process = subprocess.Popen([*command, "-o", output, *options], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     journal, samples = output.with_name(output.name + ".journal"), []
     while process.poll() is None:
         if journal.exists():
-            with contextlib.suppress(FileNotFoundError):  # it is deleted in the end
+            # The command deletes it in the end.
+            with contextlib.suppress(FileNotFoundError):
                 samples.append((cpu_seconds(process), journal.stat().st_size))
             if samples and samples[-1][1] >= kill_at:
                 process.kill()
