@@ -297,11 +297,13 @@ def samples(tmp_path):
     return folder
 
 
-def snakemake(folder, *words, file=SNAKEMAKE / "Snakefile"):
+def snakemake(folder, *words):
     """Run Snakemake with the workflow of the samples."""
     needs("snakemake")
-    module = [sys.executable, "-m", "snakemake", "--snakefile", file, "--directory", folder]
-    return call(*module, "--cores", "1", *words, XDG_CACHE_HOME=os.fspath(folder / "cache"))
+    module = [sys.executable, "-m", "snakemake", "--directory", folder]
+    module += ["--snakefile", SNAKEMAKE / "Snakefile"]
+    cache = os.fspath(folder / "cache")
+    return call(*module, "--cores", "1", *words, XDG_CACHE_HOME=cache)
 
 
 def test_the_workflow_has_nothing_to_lint_and_runs_dry(samples):
@@ -320,6 +322,15 @@ def test_the_wrappers_write_what_the_commands_write(samples, run):
     expected = run("search", DATA / "queries.fasta", DATA / "proteins.fasta", *words).out
     assert (samples / "hits.tsv").read_text() == expected
     assert "28 hits of 5 queries" in (samples / "logs" / "search.log").read_text()
+
+
+@pytest.mark.process
+def test_the_memory_of_a_rule_is_the_limit_of_its_command(samples):
+    """Too little memory is an error, which names the limit."""
+    with pytest.raises(AssertionError, match="exit status 4"):
+        snakemake(samples, "--set-resources", "makedb:mem_mb=300")
+    said = (samples / "logs" / "makedb.log").read_text()
+    assert "300 MiB of memory (--memory-limit) are too little" in said
 
 
 def wrapper_arguments(command):
