@@ -175,7 +175,7 @@ def test_values_of_a_form_are_those_of_the_command(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_galaxy_finds_nothing_to_warn_of_in_the_tool(command):
     """Its linter also compares the file with the schema."""
-    needs("galaxy.tool_util")
+    needs("galaxy")
     needs("edam_ontology")
     script = (
         "import sys\n"
@@ -244,7 +244,7 @@ def galaxy_tests(command):
 )
 def test_the_tests_of_galaxys_tools_pass(shell, tmp_path, command, number):
     """The command line is Cheetah's, the assertions are checked by Galaxy's own code."""
-    needs("galaxy.tool_util")
+    needs("galaxy")
     inputs, output = [*galaxy_tests(command)][number]
     result = tmp_path / "dataset_1.dat"
     line = fill_in(command, inputs, {output.get("name"): os.fspath(result)})
