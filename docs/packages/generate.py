@@ -1,7 +1,8 @@
 """Write the packages of this folder: ``python docs/packages/generate.py``.
 
 Each file in ``templates/`` becomes a file of the same name in this folder. What templates know
-comes from the options of the command line, as Click has them, and from ``pyproject.toml``.
+comes from the options of the command line, as Click has them, from ``pyproject.toml`` and from
+``CITATION.cff``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from swdual.cli import group
@@ -191,6 +193,13 @@ def _project() -> dict[str, Any]:
     return project
 
 
+def _year() -> int:
+    """Return the year of the release, as CITATION.cff has it."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    year: int = citation["date-released"].year
+    return year
+
+
 def _conda(project: dict[str, Any]) -> dict[str, Any]:
     """Return what the package needs at run time, as conda writes it.
 
@@ -236,6 +245,7 @@ def render() -> dict[str, str]:
     known = {
         "project": project,
         "version": __version__,
+        "year": _year(),
         "python": PYTHON,
         "conda": _conda(project),
         "endings": sorted(ending[1:] for ending in ENDINGS),
