@@ -16,9 +16,9 @@ def complete_names(kind: str, *more: str, files: bool = False, several: bool = F
     Parameters
     ----------
     kind
-        What the names stand for: a package of plug-ins such as "planners", or "matrices", "masks",
-        "kept masks" (in a database), "target masks" (of a search), "platforms", "metrics" or
-        "devices".
+        What the names stand for: a package of plug-ins such as "planners", or "matrices", "tasks",
+        "masks", "kept masks" (in a database), "target masks" (of a search), "platforms", "metrics"
+        or "devices".
     more
         Other names that the option takes.
     files
@@ -83,6 +83,10 @@ def _names(kind: str) -> Iterable[str]:
         from swdual.sequences import matrices
 
         return matrices.names()
+    if kind == "tasks":
+        from swdual.sequences.scoring import TASKS
+
+        return TASKS
     if kind == "platforms":
         from swdual.scheduling.platform import PLATFORMS
 

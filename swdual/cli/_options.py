@@ -443,6 +443,7 @@ gencode_options = combine(
 task_option = option(
     "--task",
     blast="-task",
+    shell_complete=complete_names("tasks"),
     metavar="NAME",
     help="Set of default parameters: blastp, blastp-short (up to 30 residues), blastn or "
     "blastn-short (up to 50 bases). 'swdual search' and 'swdual plan' also take blastx, tblastn "

@@ -21,6 +21,7 @@ CASES = {
     "swdual ex": ["extract"],
     "swdual completion z": ["zsh"],
     "swdual search --plan": ["--planner"],
+    "swdual search --task tbl": ["tblastn", "tblastn-fast", "tblastx"],
     "swdual search --stats ": ["table", "fit", "none"],
     "swdual search --matrix blo": [x for x in matrices.names() if x.startswith("BLO")],
     "swdual search --device ": ["auto", "cpu", "cuda", "hybrid"],
