@@ -11,7 +11,11 @@ import pytest
 from swdual.cli import group
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+GENERATED = ROOT / "docs" / "generated"
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if GENERATED not in page.parents),
+]
 OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode", "--cluster-mode"}
 """Options of other programs that pages name without a command before them."""
 

@@ -293,6 +293,8 @@ def coarsen(
     values
         (steps,) values from each time on; the last one does not count.
 
+    Examples
+    --------
     >>> coarsen(np.array([0.0, 2.0, 3.0]), np.array([5, 1, 0]))
     (array([5., 1.]), array([0., 2., 3.]))
     """

@@ -1,0 +1,80 @@
+"""The documentation site: ``sphinx-build -W -n -b html docs /tmp/site``. CONTRIBUTING.md says more.
+
+The pages are plain Markdown that can also be read where the code is hosted. So they link to each
+other, and to files of the project, by path.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
+
+from swdual import __version__
+
+project = "swdual"
+author = "The swdual authors"
+copyright = "the swdual authors"
+version = release = __version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_click",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "commands",
+    "docstrings",
+    "project_pages",
+    "tables",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["README.md", "_templates", "extensions", "gallery"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
+myst_heading_anchors = 4
+GALLERY = Path(__file__).parent / "gallery"
+if GALLERY.is_dir():
+    extensions.append("sphinx_gallery.gen_gallery")
+    sphinx_gallery_conf = {
+        "examples_dirs": "gallery",
+        "gallery_dirs": "generated/gallery",
+        "download_all_examples": False,
+        "show_memory": False,
+        "abort_on_example_error": True,
+    }
+else:
+    page = GALLERY.with_name("generated") / "gallery" / "index.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text("# Gallery\n")
+
+nb_execution_mode = "off"  # their outputs are kept; tests/test_notebook.py runs them
+
+nitpick_ignore_regex = [
+    # Other packages: their inventories are on the network.
+    ("py:.*", r"(numpy|np|os|pathlib|collections|matplotlib)\..*"),
+    # Names of types as the code imports them, where it does so for the type checker only.
+    ("py:class", r"(NDArray|ndarray|Path|Speedup|SequenceOf|Numbers|Piece|Timing|CleaningReport)"),
+    # Inner types that a signature names and users neither make nor take apart.
+    ("py:class", r"(swdual\.[a-z_.]+\.)?(ScheduleData|SearchParameters|Tracebacks|Batch|Trace)"),
+    ("py:class", r"swdual\.[a-z_.]+\.(Further|Query)(Alignments|Hits)"),
+    ("py:class", r"swdual\.[a-z_.]+\.(InclusionHistory|TargetRecords|Output|Statistics)"),
+    ("py:class", r"swdual\.[a-z_.]+\.(ClusterRules|RoundOptions|(Allocator|Policy)Plugin)"),
+]
+
+default_role = "code"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+autosummary_imported_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "swdual"
+html_static_path = ["_static"]
+html_show_sourcelink = False
+html_copy_source = False
