@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import click
 import pytest
+from support.pages import PAGES, ROOT
 
 from swdual.cli import group
 
-ROOT = Path(__file__).parents[1]
-GENERATED = ROOT / "docs" / "generated"
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
-    *sorted(page for page in (ROOT / "docs").rglob("*.md") if GENERATED not in page.parents),
-]
 OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode", "--cluster-mode"}
 """Options of other programs that pages name without a command before them."""
 
