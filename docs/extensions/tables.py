@@ -5,6 +5,8 @@ A table is Markdown, so that its cells may hold links and code.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import inspect
 import re
 import struct
@@ -12,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
+import click
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -194,9 +197,61 @@ def _packed(format: str, names: Iterable[str], size: int) -> Rows:
     yield size - 8, 8, "`8s`", "XXH3-64 of the bytes before"
 
 
+def _blast_options(command: str) -> Rows:
+    """Yield BLAST's options that a command has under a name of its own, or under the same."""
+    parameters = importlib.import_module(f"swdual.cli.{command}").command.params
+    yield "BLAST", f"`swdual {command}`", "Meaning"
+    for parameter in parameters:
+        if not isinstance(parameter, click.Option):
+            continue
+        names = [*parameter.opts, *parameter.secondary_opts]
+        theirs = [name for name in names if re.fullmatch(r"-\w[\w-]+", name)]
+        ours = [name for name in names if name not in theirs]
+        if theirs:
+            shown = (name.replace("-", "_").replace("_", "-", 1) for name in theirs)
+            pairs = ", ".join(map(_code, shown)), ", ".join(map(_code, ours))
+            yield *pairs, _first_sentence(parameter.help or "")
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.:]) |  \[", text, maxsplit=1)[0].rstrip(":")
+
+
+def _blast_answers(kind: type, head: tuple[str, ...]) -> Rows:
+    """Yield BLAST's options that are answered in one way."""
+    from swdual.cli._blast import ANSWERS, Accepted
+
+    yield head
+    for name, answer in ANSWERS.items():
+        if isinstance(answer, kind):
+            shown = "-" + name.replace("-", "_")
+            if isinstance(answer, Accepted):
+                yield _code(shown), ", ".join(map(_code, answer.values)), answer.fact
+            else:
+                yield _code(shown), *answer
+
+
+def _accepted() -> Rows:
+    from swdual.cli._blast import Accepted
+
+    return _blast_answers(Accepted, ("BLAST", "Values that are accepted", "Because"))
+
+
+def _refused() -> Rows:
+    from swdual.cli._blast import Refused
+
+    return _blast_answers(Refused, ("BLAST", "Why it is refused, and what to do instead"))
+
+
 TABLES: dict[str, Callable[[], Rows]] = {
     "allocators": _allocators,
     "backends": _backends,
+    "blast-accepted": _accepted,
+    "blast-refused": _refused,
+    **{
+        f"blast-{name}": functools.partial(_blast_options, name)
+        for name in ("search", "iterate", "makedb", "extract", "mask")
+    },
     "exit-codes": _codes,
     "fields": _fields,
     "formats": _formats,
