@@ -8,10 +8,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy.typing
 
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 from swdual import __version__
+
+Number = TypeVar("Number")
+
+
+class NDArray(Generic[Number]):
+    """Shown as NDArray[int64]; NumPy's own is shown as ndarray[tuple[Any, ...], dtype[int64]]."""
+
+
+numpy.typing.NDArray = NDArray
 
 project = "swdual"
 author = "The swdual authors"
@@ -66,6 +78,7 @@ nitpick_ignore_regex = [
     ("py:class", r"swdual\.[a-z_.]+\.(ClusterRules|RoundOptions|(Allocator|Policy)Plugin)"),
 ]
 
+smartquotes = False  # they make dashes of "--"
 default_role = "code"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
@@ -76,5 +89,12 @@ autosummary_imported_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "swdual"
 html_static_path = ["_static"]
+html_css_files = ["swdual.css"]
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
 html_show_sourcelink = False
 html_copy_source = False

@@ -12,14 +12,13 @@ from sphinx.config import Config
 
 PAGES = Path(__file__).parents[1] / "generated" / "commands"
 
-PAGE = """# swdual {name}
-
-```{{click}} swdual.cli.{name}:command
-:prog: swdual {name}
-```
+PAGE = """.. click:: swdual.cli.{name}:command
+    :prog: swdual {name}
 """
 
 OPTION = ".. option:: "
+BLAST_NAME = re.compile(r"(?<=[ ,])-\w[\w-]+, ")
+"""A name with one dash, before others; the help does not show it either."""
 
 
 def write_pages(app: Sphinx, config: Config) -> None:
@@ -28,7 +27,7 @@ def write_pages(app: Sphinx, config: Config) -> None:
 
     PAGES.mkdir(parents=True, exist_ok=True)
     for name in COMMANDS:
-        page = PAGES / f"{name}.md"
+        page = PAGES / f"{name}.rst"
         text = PAGE.format(name=name)
         if not page.exists() or page.read_text() != text:
             page.write_text(text)
@@ -42,10 +41,11 @@ def _command(context: click.Context) -> click.Command:
 
 
 def group_options(app: Sphinx, context: click.Context, lines: list[str]) -> None:
-    """Put the options of a page under the headings of the command's help."""
+    """Put the options of a page under the headings of the command's help, without BLAST's names."""
     blocks: dict[str, list[str]] = {}
     for line in lines:
         if line.startswith(OPTION):
+            line = BLAST_NAME.sub("", line)
             current = blocks.setdefault(line, [])
         current.append(line)
     command = _command(context)

@@ -279,7 +279,9 @@ class TableOf(SphinxDirective):
         head, *rows = TABLES[self.arguments[0]]()
         lines = [head, ("---",) * len(head), *rows]
         text = ["| " + " | ".join(map(_cell, line)) + " |" for line in lines]
-        return self.parse_text_to_nodes("\n".join(text))
+        table, *_ = found = self.parse_text_to_nodes("\n".join(text))
+        table["classes"].append("names")
+        return found
 
 
 def _cell(value: object) -> str:
