@@ -56,7 +56,8 @@ if GALLERY.is_dir():
         "examples_dirs": "gallery",
         "gallery_dirs": "generated/gallery",
         "download_all_examples": False,
-        "show_memory": False,
+        "reset_modules": ("gallery_scripts.name_file", "matplotlib"),
+        "min_reported_time": 5,
         "abort_on_example_error": True,
     }
 else:
