@@ -20,7 +20,7 @@ Number = TypeVar("Number")
 
 
 class NDArray(Generic[Number]):
-    """Shown as NDArray[int64]; NumPy's own is shown as ndarray[tuple[Any, ...], dtype[int64]]."""
+    """Is shown as NDArray[int64]; NumPy's own would be ndarray[tuple[Any, ...], dtype[int64]]."""
 
 
 numpy.typing.NDArray = NDArray
@@ -34,7 +34,7 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.napoleon",
+    "sphinx.ext.napoleon",  # numpydoc shows no types of parameters: ours are annotations
     "sphinx.ext.viewcode",
     "sphinx_click",
     "sphinx_copybutton",
@@ -46,17 +46,27 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["README.md", "_templates", "extensions", "gallery"]
+exclude_patterns += ["generated/gallery/**.ipynb"]  # the scripts once more, to download
 
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
-myst_heading_anchors = 4
+myst_heading_anchors = 4  # as where the code is hosted
+default_role = "code"  # for docstrings
+smartquotes = False  # they make dashes of "--"
+nb_execution_mode = "off"  # their outputs are kept; tests/test_notebook.py runs them
+
 GALLERY = Path(__file__).parent / "gallery"
 if GALLERY.is_dir():
     extensions.append("sphinx_gallery.gen_gallery")
     sphinx_gallery_conf = {
         "examples_dirs": "gallery",
         "gallery_dirs": "generated/gallery",
+        "subsection_order": [
+            *(f"gallery/{name}" for name in ("search", "statistics", "profiles", "sets", "plans")),
+            "*",
+        ],
         "download_all_examples": False,
         "reset_modules": ("gallery_scripts.name_file", "matplotlib"),
+        "write_computation_times": False,
         "min_reported_time": 5,
         "abort_on_example_error": True,
     }
@@ -64,8 +74,6 @@ else:
     page = GALLERY.with_name("generated") / "gallery" / "index.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("# Gallery\n")
-
-nb_execution_mode = "off"  # their outputs are kept; tests/test_notebook.py runs them
 
 nitpick_ignore_regex = [
     # Other packages: their inventories are on the network.
@@ -79,8 +87,6 @@ nitpick_ignore_regex = [
     ("py:class", r"swdual\.[a-z_.]+\.(ClusterRules|RoundOptions|(Allocator|Policy)Plugin)"),
 ]
 
-smartquotes = False  # they make dashes of "--"
-default_role = "code"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"

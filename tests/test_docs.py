@@ -9,7 +9,10 @@ import click
 import pytest
 from support.pages import PAGES, ROOT, blocks_of
 
+from swdual import errors, registry
 from swdual.cli import group
+from swdual.format import SYNONYMS
+from swdual.results.file_types import ENDINGS
 
 OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode", "--cluster-mode"}
 """Options of other programs that pages name without a command before them."""
@@ -100,3 +103,29 @@ def test_the_picture_of_the_readme_shows_its_commands_and_their_output():
     for table in (tables[0], tables[-1]):
         for line in table.splitlines():
             assert " ".join(line.split()) in shown
+
+
+def table_below(page, heading):
+    """Return the cells of the first table below a heading, without its head."""
+    text = (ROOT / "docs" / page).read_text().partition(f"{heading}\n")[2]
+    table = re.search(r"(?m)(^\|.*\n)+", text)
+    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table[0].splitlines()[2:]]
+
+
+def test_the_exit_codes_are_those_of_the_errors():
+    kinds = [each for each in vars(errors).values() if isinstance(each, type)]
+    codes = {each.exit_code for each in kinds if issubclass(each, errors.SwdualError)}
+    rows = table_below("interruptions.md", "## Exit codes")
+    told = {int(code) for codes, _ in rows for code in codes.split(",")}
+    assert told == codes | {0, 130, 143, 141}
+
+
+def test_the_formats_and_their_names_are_those_of_the_code():
+    rows = table_below("formats.md", "# Output formats")
+    told = {name for names, _ in rows for name in re.findall(r"`([\w.]+)`", names)}
+    assert told == {*registry.available("swdual.formats"), *SYNONYMS}
+    rows = table_below("formats.md", "## Names of files")
+    endings = {
+        end: format.strip("`") for ends, format in rows for end in re.findall(r"`(\S+)`", ends)
+    }
+    assert endings == ENDINGS
