@@ -1,4 +1,4 @@
-"""The documentation site: ``sphinx-build -W -n -b html docs /tmp/site``. CONTRIBUTING.md says more.
+"""The documentation site: ``sphinx-build -W -n -b html docs build/site``; see CONTRIBUTING.md.
 
 The pages are plain Markdown that can also be read where the code is hosted. So they link to each
 other, and to files of the project, by path.

@@ -37,6 +37,16 @@ def _plug_ins(package: str) -> Rows:
         yield _code(name), _first_paragraph(registry.load(package, name).__doc__)
 
 
+def _commands() -> Rows:
+    from swdual.cli import COMMANDS
+
+    yield "Command", "What it does"
+    for name in COMMANDS:
+        command = importlib.import_module(f"swdual.cli.{name}").command
+        link = f"[`swdual {name}`](../generated/commands/{name}.rst)"
+        yield link, command.get_short_help_str(200)
+
+
 def _planners() -> Rows:
     yield "`--planner`", "Assigns tasks to workers"
     yield from _plug_ins("swdual.planners")
@@ -252,6 +262,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         f"blast-{name}": functools.partial(_blast_options, name)
         for name in ("search", "iterate", "makedb", "extract", "mask")
     },
+    "commands": _commands,
     "exit-codes": _codes,
     "fields": _fields,
     "formats": _formats,
