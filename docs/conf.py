@@ -48,7 +48,7 @@ templates_path = ["_templates"]
 exclude_patterns = ["README.md", "_templates", "extensions", "gallery"]
 exclude_patterns += ["generated/gallery/**.ipynb"]  # the scripts once more, to download
 
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
+myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 4  # as where the code is hosted
 default_role = "code"  # for docstrings
 smartquotes = False  # they make dashes of "--"

@@ -105,6 +105,17 @@ def test_the_picture_of_the_readme_shows_its_commands_and_their_output():
             assert " ".join(line.split()) in shown
 
 
+def test_the_drawing_of_a_search_has_the_numbers_of_its_page():
+    """The code of the page prints them."""
+    svg = (ROOT / "docs" / "pictures" / "search.svg").read_text()
+    numbers = re.search(r'font-weight="700">(.*?)</g>', svg)
+    drawn = {number.replace(",", "") for number in re.findall(r">([\d,]+)<", numbers[0])}
+    blocks = blocks_of(ROOT / "docs" / "how_a_search_works.md")
+    printed = " ".join(block.code for block in blocks if block.language == "output")
+    assert drawn == {"1914", "111", "15"}
+    assert drawn <= {*printed.replace(",", "").split()}
+
+
 def table_below(page, heading):
     """Return the cells of the first table below a heading, without its head."""
     text = (ROOT / "docs" / page).read_text().partition(f"{heading}\n")[2]
