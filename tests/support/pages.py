@@ -109,7 +109,9 @@ def write_samples(folder):
     _write_genes(folder, some)
     database = swdual.makedb(folder / "proteins.fasta", folder / "uniprot.db")
     swdual.makedb(folder / "proteins.fasta", folder / "proteins.db")
-    result = swdual.search({"P02232": two["P02232"]}, database)[0]
+    results = swdual.search({"P02232": two["P02232"]}, database)
+    results.write(folder / "blast.tsv", "6")
+    result = results[0]
     write_a3m(result, folder / "family.a3m")
     for name in ("family.asn", "q.asn"):
         swdual.Profile.from_hits(result).write(folder / name)
