@@ -19,6 +19,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,8 +37,8 @@ PAGES = [
 ]
 
 _BLOCK = re.compile(
-    r"(?ms)^(?:<!-- (?P<key>not run|file): (?P<value>[^>]*?) -->\n+)?"
-    r"^(?P<fence>`{3,})(?P<language>[^\n`]*)\n(?P<code>.*?)^(?P=fence)$"
+    r"(?ms)^(?: *<!-- (?P<key>not run|file): (?P<value>[^>]*?) -->\n+)?"
+    r"^(?P<fence> *`{3,})(?P<language>[^\n`]*)\n(?P<code>.*?)^(?P=fence)$"
 )
 
 SHIM = """#!/bin/sh
@@ -64,7 +65,7 @@ def blocks_of(page):
     return [
         Block(
             found["language"],
-            found["code"],
+            textwrap.dedent(found["code"]),
             *((found["value"] if found["key"] == key else "") for key in ("not run", "file")),
         )
         for found in _BLOCK.finditer(page.read_text())
