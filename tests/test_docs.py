@@ -80,6 +80,13 @@ def test_every_option_exists(page):
         assert option in every, option
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_test_and_script_exists(page):
+    """What a page says to run lies in the project."""
+    for path in re.findall(r"(?<![\w/.])(?:tests|bench)/[\w./-]*\w", page.read_text()):
+        assert re.search("[A-Z]{3}", path) or (ROOT / path).exists(), path
+
+
 def test_the_index_names_every_page():
     """`docs/README.md` and the list of decisions lack none."""
     for folder in ("docs", "docs/decisions"):
