@@ -118,7 +118,6 @@ def _codes() -> Rows:
 
 def _policies() -> Rows:
     from swdual.scheduling.plugins import find_policy, policy_names
-    from swdual.scheduling.policy import JOB_KINDS
 
     yield "`--policy`", "Rule", "Jobs", "Options and their defaults"
     for name in policy_names():
@@ -127,7 +126,7 @@ def _policies() -> Rows:
         options = ", ".join(
             _code(f"{key}={about.default}") for key, about in policy.options.items()
         )
-        yield _code(name), _first_paragraph(text), JOB_KINDS[policy.traits.jobs], options
+        yield _code(name), _first_paragraph(text), policy.traits.jobs, options
 
 
 def _allocators() -> Rows:
