@@ -65,7 +65,7 @@ if GALLERY.is_dir():
             "*",
         ],
         "download_all_examples": False,
-        "reset_modules": ("gallery_scripts.name_file", "matplotlib"),
+        "show_signature": False,
         "write_computation_times": False,
         "min_reported_time": 5,
         "abort_on_example_error": True,
