@@ -102,6 +102,8 @@ def allpairs(database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
     SwdualError
         As `iter_search` documents.
 
+    Examples
+    --------
     >>> result = allpairs({"a": "MKVLAW", "b": "MKVLAWGGHERWCDEF", "c": "MKVLA"}, evalue=1e3)
     >>> [(hit.result.query.id, hit.id, hit.score) for query in result for hit in query]
     [('a', 'c', 21), ('b', 'a', 29), ('b', 'c', 22)]
@@ -146,6 +148,8 @@ def find_clusters(
     SwdualError
         As `iter_search` documents.
 
+    Examples
+    --------
     >>> family = {"a": "MKVLAWGGHERWCDEF", "b": "MKVLAWGGHERWCDE", "c": "GIVEQCCTSICSLYQLE"}
     >>> list(find_clusters(family, min_identity=90))
     [['a', 'b'], ['c']]
@@ -257,6 +261,8 @@ def iterate(
     StatisticsUnavailable
         If profiles cannot be made from the matrix, or with the gap penalties.
 
+    Examples
+    --------
     >>> family = {"near": "MKVLAWGGHERWCDEFMKTAYI", "far": "GGGGGGGGGGGGGGGGGGG"}
     >>> for round in iterate("MKVLAWGGHERWCDEFMKTAYI", family, inclusion=1e-3):
     ...     round.number, round.new, round.converged

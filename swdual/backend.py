@@ -45,6 +45,8 @@ class Device:
     settings
         What that module's ``bind`` takes besides database and scheme.
 
+    Examples
+    --------
     >>> Device("gpu", "simd", {"lanes": 16}).name
     'simd lanes=16'
     """

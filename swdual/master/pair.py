@@ -31,6 +31,8 @@ def align(query: Any, target: Any, *, dbtype: str = "prot", **scheme: Any) -> Al
     InputError
         If one of them is not one sequence.
 
+    Examples
+    --------
     >>> print(align("MKVLAWGGHE", "PPMKVAWGGHEK"))
     Query  1   MKVLAWGGHE  10
                MKV AWGGHE

@@ -83,6 +83,8 @@ def plan(
     InputError
         If an argument is wrong, or no rates are known for a kind of worker.
 
+    Examples
+    --------
     >>> plan("MKVLAW", {"t": "MKVLAW"}, cpus=1, gpus=1, rates={"cpu": 40, "gpu": 800}).kinds
     ('cpu', 'gpu')
     """

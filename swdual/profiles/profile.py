@@ -90,6 +90,8 @@ class Profile(PositionScores):
         StatisticsUnavailable
             If the matrix or the gap penalties are not tabled, or E-values are undefined.
 
+        Examples
+        --------
         >>> profile = Profile.from_alignments("MKVLAWMKVLAW", ["MRVLAWMRILAW", "  VIAFMKVI  "])
         >>> profile.scores[3, :4].tolist(), round(float(profile.observations[3]), 2)
         ([-2, -3, -4, -4], 1.07)

@@ -54,7 +54,7 @@ class SearchResults:
 
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit. `to_pandas`, `to_polars` and `to_arrow` return
-    tables with more columns.
+    tables with more columns. `version` is the release that searched.
 
     Parameters
     ----------
@@ -66,8 +66,6 @@ class SearchResults:
         Duration, plans, and activities of workers.
     stats
         Basis of the E-values: method, lambda, K, H, residues, sequences.
-
-    `version` is the release that searched.
     """
 
     def __init__(

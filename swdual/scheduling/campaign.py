@@ -307,6 +307,8 @@ def combine(
     InputError
         If a policy, allocator or option does not exist, or two policies have one name.
 
+    Examples
+    --------
     >>> [str(each) for each in combine(["fcfs", "spt"], ["basic", "local"]).combinations]
     ['fcfs, basic', 'fcfs, local', 'spt, own']
     """

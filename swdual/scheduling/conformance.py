@@ -52,6 +52,8 @@ def check_policy(
     InputError
         If there is no such policy, option or allocator.
 
+    Examples
+    --------
     >>> check_policy("easy", allocators=["basic"], seeds=[1])
     []
     """

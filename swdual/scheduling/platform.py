@@ -209,6 +209,8 @@ class Platform:
         offsets, ranges
             (sets + 1,) and (ranges, 2), as for `levels`.
 
+        Examples
+        --------
         >>> Platform(8, (2, 4, 8)).clusters(np.array([0, 2]), np.array([[0, 1], [3, 6]]))
         array([3])
         """

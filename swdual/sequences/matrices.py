@@ -116,6 +116,8 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
     MatrixError
         If there is neither a matrix nor a file of that name, or the file is not a matrix.
 
+    Examples
+    --------
     >>> matrix = load("blosum62")
     >>> int(matrix.scores[PROTEIN.letters.index("W"), PROTEIN.letters.index("W")])
     11
@@ -162,6 +164,8 @@ def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
     MatrixError
         If the reward is not positive or the penalty not negative.
 
+    Examples
+    --------
     >>> scores = match_mismatch(2, -3).scores
     >>> a, r, n = (NUCLEOTIDE.letters.index(letter) for letter in "ARN")
     >>> [int(scores[a, x]) for x in (a, r, n)]

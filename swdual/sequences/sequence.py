@@ -35,6 +35,8 @@ class Sequence:
         `codes` have X (or N) there, unless the mask is soft: see `soften`. Empty: nothing is
         masked.
 
+    Examples
+    --------
     >>> sequence = Sequence("s1 a test", PROTEIN.encode("MKVLAW"))
     >>> str(sequence), len(sequence), sequence.id
     ('MKVLAW', 6, 's1')

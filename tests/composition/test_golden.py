@@ -128,7 +128,7 @@ def test_masked_queries_score_as_in_blastp():
 
 
 def test_most_of_what_blastp_prints_by_default_is_the_same():
-    """Its heuristic alignments score at most as much: see docs/search.md."""
+    """Its heuristic alignments score at most as much: see docs/statistics.md."""
     rows = read_rows("adjusted_default.tsv.gz")
     results = swdual.search(
         read_sample("queries"), read_sample("targets"), comp_based_stats=2, max_target_seqs=5000

@@ -181,6 +181,15 @@ def test_large_rectangles_have_the_number_of_their_job():
     assert {text.get_color() for text in chart.texts} == {"white"}
 
 
+def test_processors_have_whole_numbers():
+    """Also on a platform of few processors."""
+    figure = charts.gantt(built(Platform(4), [(0, 1, 4, [(0, 2)])]))
+    assert figure is not None
+    ticks = figure.axes[0].get_yticks()
+    assert len(ticks) > 2
+    assert (ticks == ticks.round()).all()
+
+
 def test_rectangles_of_an_svg_have_tooltips(tmp_path):
     """Number, size and times of the job; the file is XML, and none of it is a link."""
     jobs = [(0, 1, 4, [(0, 2), (5, 6)]), (0, 4, 9, [(0, 8)])]

@@ -191,6 +191,7 @@ def _gantt(schedule: ScheduleData, *, linked: bool) -> matplotlib.figure.Figure:
         )
     _time_axis(chart, boxes[:, :, 0], schedule)
     chart.set_ylim(0, schedule.platform.processors)
+    chart.locator_params("y", integer=True)
     chart.yaxis.set_major_formatter("{x:,.15g}")
     chart.set_ylabel("processors")
     chart.set_title(label(schedule), loc="left", fontsize="medium", parse_math=False)
@@ -293,6 +294,8 @@ def coarsen(
     values
         (steps,) values from each time on; the last one does not count.
 
+    Examples
+    --------
     >>> coarsen(np.array([0.0, 2.0, 3.0]), np.array([5, 1, 0]))
     (array([5., 1.]), array([0., 2., 3.]))
     """

@@ -120,6 +120,8 @@ def generate(
     InputError
         If a number is out of its range, or there is no such pattern.
 
+    Examples
+    --------
     >>> workload = generate(1000, 128, seed=1, pattern="sdsc")
     >>> round(float(workload.submit_time[-1]) / DAY, 1), int(workload.processors.max())
     (9.5, 128)

@@ -232,6 +232,8 @@ def generate(
     InputError
         If a number is less than 1, or there is no such kind.
 
+    Examples
+    --------
     >>> workload = generate(1000, 256, seed=1, kind="one_type")
     >>> workload.name, len(workload), int(workload.processors.max())
     ('lublin-one_type-1', 1000, 256)
@@ -282,6 +284,8 @@ def gamma_cdf(x: float, shape: float) -> float:
     shape
         Shape of the distribution.
 
+    Examples
+    --------
     >>> gamma_cdf(2.0, 1.0) + math.exp(-2.0)
     1.0
     """

@@ -45,6 +45,8 @@ def between(workload: Workload, start: float, end: float, *, shift: bool = False
     shift
         Count submit times from the start of the window.
 
+    Examples
+    --------
     >>> whole = Workload.from_arrays([0, 10, 20], 5, 1)
     >>> between(whole, 10, 20, shift=True).submit_time
     array([0.])
@@ -117,6 +119,8 @@ def draw_windows(
     workload, periods, instances, seed, period, aligned, shift
         As for `windows`.
 
+    Examples
+    --------
     >>> jobs = Workload.from_arrays(np.arange(40) * DAY, 5, 1)
     >>> window = draw_windows(jobs, 1, 1, seed=1)[0]
     >>> window.start / WEEK, window.end / WEEK, len(window.jobs)

@@ -193,6 +193,8 @@ class Workload:
         extra, name, machine_processors
             As in the class.
 
+        Examples
+        --------
         >>> Workload.from_arrays([5, 0], [60, 30], 4)[0]
         Job(index=0, number=2, submit_time=0.0, run_time=30.0, requested_time=30.0, processors=4)
         """
