@@ -174,9 +174,9 @@ def test_linked_rows_are_blasts(case, tmp_path):
         else:
             counts["larger"] += 1
     assert sum(counts.values()) == len(rows)
-    assert counts["equal"] + counts["equal linked"] >= 0.85 * len(rows)
-    assert counts["equal linked"] >= (5 if case == "tblastn-default" else 40)
     more = 0.02 if is_default else 0.0  # where BLAST adjusts the matrix to another seed
+    assert counts["equal"] + counts["equal linked"] >= (0.85 - more) * len(rows)
+    assert counts["equal linked"] >= (5 if case == "tblastn-default" else 40)
     assert counts["larger"] + counts["another alignment"] <= (0.1 + more) * len(rows)
     assert counts["smaller"] <= (0.01 + more) * len(rows)
 

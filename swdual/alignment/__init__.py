@@ -4,6 +4,8 @@
     Finds the alignments of a query with its targets.
 ``further``
     Finds the next best alignments of pairs, around those that were found.
+``plain_scores``
+    Scores of a query with single targets.
 ``pairs``
     A query with the targets that it is aligned with.
 ``fill``

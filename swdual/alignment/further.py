@@ -345,3 +345,49 @@ def find_further(
         unknown,
         Tracebacks.of(numbers, [each.runs for each in found]),
     )
+
+
+def find_others(
+    tracer: Tracer,
+    query: Query,
+    targets: Sequence[bytes],
+    scores: NDArray[np.int64],
+    first: Tracebacks,
+    min_score: int,
+    progress: Progress,
+) -> FurtherAlignments:
+    """Return the alignments of proteins besides the best, with plain scores from a limit on.
+
+    Parameters
+    ----------
+    tracer
+        Finds alignments.
+    query, targets
+        The query, and residue codes.
+    scores, first
+        (targets,) the scores of the best alignments, and these.
+    min_score
+        The limit.
+    progress
+        Called with 0 now and then; may raise to stop the work.
+    """
+    lengths = np.array([len(codes) for codes in targets], np.int64)
+
+    def make_pairs(chosen: list[int], _: Frames) -> tuple[Pairs, None]:
+        some = [targets[k] for k in chosen]
+        return tracer.pair(query, some, 1, some), None
+
+    return find_further(
+        tracer,
+        make_pairs,
+        Readings(query, lengths, [(1, 1)], translates_targets=False),
+        compared_lengths=lengths,
+        scores=scores,
+        frames=[(1, 1)] * len(targets),
+        first=first,
+        min_scores=np.full((1, len(targets)), min_score),
+        max_count=0,
+        min_identity=0,
+        min_query_cover=0,
+        progress=progress,
+    )

@@ -6,6 +6,8 @@
     Targets with their regions of low complexity masked.
 ``near_identical``
     Tells which targets keep their low-complexity regions.
+``regions``
+    Tells which letters of translated sequences count.
 ``adjust``
     Computes the matrices, in BLAST's modes 1, 2 and 3.
 ``bounds``

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.further import find_others
 from swdual.alignment.pairs import Pairs
 from swdual.alignment.plain_scores import score_plain
 from swdual.alignment.tracebacks import Tracebacks
@@ -23,7 +24,7 @@ from swdual.composition.near_identical import (
     is_near_identical,
 )
 from swdual.composition.positions import PositionTables, adjust_positions, find_ratios
-from swdual.composition.regions import Regions
+from swdual.composition.regions import Regions, find_windows, join_windows, measure
 from swdual.composition.rescore import rescore
 from swdual.composition.sequences import prepare_query
 from swdual.composition.tables import FORBIDDEN, SCALE, find_tables
@@ -168,6 +169,9 @@ class Adjuster:
         Memory for the alignments of one thread: see `Tracer`.
     translated
         What is translated: "query", "targets", or "" for proteins.
+    find_joined_score
+        Returns the smallest plain score of an alignment whose window is joined with that of a
+        better one, by the residues of the query's frame; None joins none.
 
     Raises
     ------
@@ -181,7 +185,9 @@ class Adjuster:
         mode: int,
         grid_bytes: int | None = None,
         translated: str = "",
+        find_joined_score: Callable[[int], int] | None = None,
     ) -> None:
+        self._find_joined_score = find_joined_score
         self._mode = mode
         self._translated = translated
         self._scheme = scheme
@@ -312,12 +318,38 @@ class Adjuster:
         """Return the parts of a query and targets whose letters count; None if all do."""
         if not self._translated:
             return None
-        frames = np.ones(len(targets), np.int8)
-        traced = self._tracer(Query("", query), targets, scores, frames, progress)
-        query_starts, query_ends, target_starts, target_ends = traced.numbers[:4]
+        whole, frames = Query("", query), np.ones(len(targets), np.int8)
+        traced = self._tracer(whole, targets, scores, frames, progress)
         if self._translated == "query":
-            return Regions.of_query(query, targets, query_starts, query_ends)
-        return Regions.of_targets(query, targets, target_starts, target_ends)
+            make_regions, places, letters = Regions.of_query, slice(0, 2), [0, 1]
+            lengths = np.full(len(targets), len(query))
+        else:
+            make_regions, places, letters = Regions.of_targets, slice(2, 4), [3, 4]
+            lengths = measure(targets)
+        starts, ends = traced.numbers[places]
+        firsts, lasts = find_windows(starts, ends, lengths)
+        regions = make_regions(query, targets, starts, ends, (firsts, lasts))
+        # Windows meet those of other alignments, if they end within the frame, without a stop.
+        first, last = regions.rows[:, letters].T
+        met = ((first == firsts) & (firsts > 0)) | ((last == lasts) & (lasts < lengths))
+        chosen = np.flatnonzero(met)
+        if self._find_joined_score is None or not len(chosen):
+            return regions
+        others = find_others(
+            self._tracer,
+            whole,
+            _take(targets, chosen),
+            scores[chosen],
+            traced.take(chosen),
+            self._find_joined_score(len(query)),
+            progress,
+        )
+        for number, k in enumerate(chosen.tolist()):
+            here = others.tracebacks.numbers[places, others.hit_indices == number]
+            windows = find_windows(here[0], here[1], lengths[k])
+            bounds = [*zip(windows[0].tolist(), windows[1].tolist(), strict=True)]
+            firsts[k], lasts[k] = join_windows(int(firsts[k]), int(lasts[k]), bounds)
+        return make_regions(query, targets, starts, ends, (firsts, lasts))
 
     def _adjust(
         self,

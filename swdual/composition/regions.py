@@ -10,8 +10,9 @@ so that only letters near it count, as NCBI's BLAST does it (`redo_alignment.c`)
     |<------------------- window ----------------------->|
 
 The letters that count reach from 20 letters behind the last stop codon before the alignment to 20
-letters before the first one after it; always the whole alignment, at most the window. The length of
-the window is the length of the sequence where mode 2 compares lengths.
+letters before the first one after it; always the whole alignment, at most the window. Windows of
+several alignments that meet are one window. Its length is the length of the sequence where mode 2
+compares lengths.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ WINDOW = 200
 
 MARGIN = 20
 """Letters beside a stop codon that do not count."""
+
+Windows = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""First and last + 1 letter of some windows."""
 
 _STOP = PROTEIN.letters.index("*")
 
@@ -60,6 +64,28 @@ def find_windows(
         Letters of the sequences.
     """
     return np.maximum(starts - WINDOW, 0), np.minimum(ends + WINDOW, lengths)
+
+
+def join_windows(first: int, last: int, others: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return a window with all others that meet it, or that meet one that does.
+
+    Parameters
+    ----------
+    first, last
+        First and last + 1 letter of the window.
+    others
+        The same of other windows.
+
+    >>> join_windows(500, 700, [(0, 90), (210, 499), (450, 520), (100, 210)])
+    (100, 700)
+    """
+    for begin, end in sorted(others, reverse=True):
+        if begin <= last and end >= first:
+            first = min(first, begin)
+    for begin, end in sorted(others):
+        if begin <= last and end >= first:
+            last = max(last, end)
+    return first, last
 
 
 def find_counted(
@@ -119,6 +145,7 @@ class Regions(NamedTuple):
         targets: Sequence[bytes],
         starts: NDArray[np.int64],
         ends: NDArray[np.int64],
+        windows: Windows | None = None,
     ) -> Self:
         """Return the regions of a translated query with proteins, which count as a whole.
 
@@ -128,10 +155,12 @@ class Regions(NamedTuple):
             Residue codes of the frame, and of the proteins.
         starts, ends
             (targets,) where the alignments lie in the query.
+        windows
+            (targets,) first and last + 1 letter of their windows, by default `find_windows`.
         """
         lengths = measure(targets)
         rows = list_whole(len(query), lengths)
-        firsts, lasts = find_windows(starts, ends, len(query))
+        firsts, lasts = windows or find_windows(starts, ends, len(query))
         rows[:, 0], rows[:, 1] = find_counted(query, starts, ends, firsts, lasts)
         rows[:, 2] = lasts - firsts
         return cls(rows, np.zeros_like(lengths), lengths)
@@ -143,6 +172,7 @@ class Regions(NamedTuple):
         targets: Sequence[bytes],
         starts: NDArray[np.int64],
         ends: NDArray[np.int64],
+        windows: Windows | None = None,
     ) -> Self:
         """Return the regions of a protein, which counts as a whole, with translated targets.
 
@@ -152,10 +182,12 @@ class Regions(NamedTuple):
             Residue codes of the protein, and of the frames.
         starts, ends
             (targets,) where the alignments lie in the targets.
+        windows
+            As for `of_query`.
         """
         lengths = measure(targets)
         rows = list_whole(len(query), lengths)
-        firsts, lasts = find_windows(starts, ends, lengths)
+        firsts, lasts = windows or find_windows(starts, ends, lengths)
         for k, codes in enumerate(targets):
             columns = (column[k : k + 1] for column in (starts, ends, firsts, lasts))
             rows[k : k + 1, 3], rows[k : k + 1, 4] = find_counted(codes, *columns)

@@ -8,6 +8,8 @@
     How many pairs were adjusted for composition.
 ``query_result``
     The hits of one query, as columns.
+``adjusters``
+    What adjusts scores for composition.
 ``hit``
     One of them.
 ``further``

@@ -246,12 +246,9 @@ class QueryResult(SequenceOf[Hit]):
 
     def _make_adjuster(self) -> Adjuster:
         """Return what adjusts the scores of these hits."""
-        from swdual.composition.adjuster import Adjuster
+        from swdual.hits.adjusters import make_adjuster
 
-        params = self.params
-        return Adjuster(
-            params.scheme, params.comp_based_stats, LATE_GRID_BYTES, params.translated_side
-        )
+        return make_adjuster(self.params, self.statistics, LATE_GRID_BYTES)
 
     @property
     def _compared_codes(self) -> list[bytes]:

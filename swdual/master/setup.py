@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
-from swdual.composition.adjuster import Adjuster
 from swdual.database.database import Database
+from swdual.hits.adjusters import make_adjuster
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
@@ -172,7 +172,7 @@ def make_context(
     targets
         The targets as given, if `database` holds their frames.
     """
-    shuffled = None
+    statistics, shuffled = make_statistics(database, params), None
     if params.stats == "fit":
         from swdual.statistics.shuffle import shuffle_targets
 
@@ -185,12 +185,12 @@ def make_context(
         database if targets is None else targets,
         workers,
         params,
-        make_statistics(database, params),
+        statistics,
         shuffled,
         Tracer(params.scheme, memory.grid)
         if options.finds_alignments or params.sum_stats
         else None,
-        make_adjuster(params, memory.grid) if params.adjusts else None,
+        make_adjuster(params, statistics, memory.grid) if params.adjusts else None,
         options.planner,
         options.replan,
         device,
@@ -199,19 +199,6 @@ def make_context(
         verification,
         sample,
     )
-
-
-def make_adjuster(params: SearchParameters, grid_bytes: int) -> Adjuster:
-    """Return what adjusts the scores of a search.
-
-    Parameters
-    ----------
-    params
-        The options of the search.
-    grid_bytes
-        Memory for the alignments of one thread.
-    """
-    return Adjuster(params.scheme, params.comp_based_stats, grid_bytes, params.translated_side)
 
 
 def _log_setup(

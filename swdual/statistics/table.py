@@ -109,6 +109,24 @@ class TableStatistics:
                 log_space[lengths == length] = math.log(self.search_space(length))
         return Evaluation(bits, log_space + (log_k - p.lambda_ * raw) - self._log_weight)
 
+    def find_score(self, evalue: float, query_length: int) -> int:
+        """Return the smallest score of a target of mean length with at most an E-value.
+
+        Parameters
+        ----------
+        evalue
+            The E-value.
+        query_length
+            Residues of the query's frame.
+        """
+        mean = np.array([max(1, self.residues // max(1, self.sequences))])
+        low, high = 1, 1 << 20  # scores below `low` do not pass; `high` does
+        while low < high:
+            middle = (low + high) // 2
+            log_evalue = self.evaluate(np.array([middle]), query_length, mean).log_evalues[0]
+            low, high = (low, middle) if np.exp(log_evalue) <= evalue else (middle + 1, high)
+        return low
+
     def adjustment(self, query_length: int) -> int:
         """Return the length adjustment of a query, in residues, as BLAST computes it.
 

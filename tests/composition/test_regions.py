@@ -10,7 +10,8 @@ from support.properties import seeds
 
 import swdual
 from swdual.composition.adjust import adjust
-from swdual.composition.regions import MARGIN, WINDOW, Regions
+from swdual.composition.adjuster import Adjuster
+from swdual.composition.regions import MARGIN, WINDOW, Regions, join_windows
 from swdual.composition.tables import SCALE, find_tables
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.frames import read_frame
@@ -61,6 +62,38 @@ def test_windows_and_margins_are_those_of_blast():
     assert counted(PROTEIN.decode(codes), 300, 310).part == "A" * 200 + "C" * 10 + "D" * 200
     regions = Regions.of_query(codes, [b"\1"], *columns(300, 310))
     assert regions.rows[0].tolist() == [100, 510, 410, 0, 1, 1]
+
+
+@pytest.mark.parametrize("seed", seeds(100))
+def test_windows_that_meet_are_joined(seed):
+    """As by adding those that meet until none does."""
+    rng = np.random.default_rng([8, seed])
+    starts, lengths = rng.integers(0, 1000, 9), rng.integers(1, 150, 9)
+    first, *others = zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
+    expected = first
+    for _ in others:
+        meeting = [x for x in others if x[0] <= expected[1] and x[1] >= expected[0]]
+        expected = min(x[0] for x in [expected, *meeting]), max(x[1] for x in [expected, *meeting])
+    assert join_windows(*first, others) == expected
+
+
+@pytest.mark.parametrize("translated", ["query", "targets"])
+@pytest.mark.parametrize(("linker", "is_joined"), [(350, True), (500, False)])
+def test_a_second_domain_within_400_letters_counts_too(translated, linker, is_joined):
+    rng = np.random.default_rng(9)
+    domain = draw(rng, 80)
+    long = domain + draw(rng, linker) + domain[:70]
+    query, target = (long, domain) if translated == "query" else (domain, long)
+    score = np.array([int(SCHEME.matrix.scores[[*domain], [*domain]].sum())])
+    found = []
+    for find_joined_score in (None, lambda length: 50):
+        adjuster = Adjuster(SCHEME, 2, None, translated, find_joined_score)
+        regions = adjuster._find_regions(query, [target], score, lambda cells: None)
+        rows = regions.rows[0].tolist()
+        found.append(rows[:3] if translated == "query" else rows[3:])
+    alone, together = found
+    assert alone == [0, 280, 280]
+    assert together == ([0, len(long), len(long)] if is_joined else alone)
 
 
 @pytest.mark.parametrize("mode", [1, 2, 3])
