@@ -39,6 +39,7 @@ extensions = [
     "sphinx_click",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "commands",
     "docstrings",
     "project_pages",
@@ -54,26 +55,19 @@ default_role = "code"  # for docstrings
 smartquotes = False  # they make dashes of "--"
 nb_execution_mode = "off"  # their outputs are kept; tests/test_notebook.py runs them
 
-GALLERY = Path(__file__).parent / "gallery"
-if GALLERY.is_dir():
-    extensions.append("sphinx_gallery.gen_gallery")
-    sphinx_gallery_conf = {
-        "examples_dirs": "gallery",
-        "gallery_dirs": "generated/gallery",
-        "subsection_order": [
-            *(f"gallery/{name}" for name in ("search", "statistics", "profiles", "sets", "plans")),
-            "*",
-        ],
-        "download_all_examples": False,
-        "show_signature": False,
-        "write_computation_times": False,
-        "min_reported_time": 5,
-        "abort_on_example_error": True,
-    }
-else:
-    page = GALLERY.with_name("generated") / "gallery" / "index.md"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("# Gallery\n")
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "generated/gallery",
+    "subsection_order": [
+        *(f"gallery/{name}" for name in ("search", "statistics", "profiles", "sets", "plans")),
+        "*",
+    ],
+    "download_all_examples": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "min_reported_time": 5,
+    "abort_on_example_error": True,
+}
 
 nitpick_ignore_regex = [
     # Other packages: their inventories are on the network.

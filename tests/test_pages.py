@@ -21,7 +21,7 @@ from support.pages import (
 WITH_CODE = [
     page for page in PAGES if any(block.language in ("sh", "python") for block in blocks_of(page))
 ]
-SHOWN = ("text", "toml", "output")
+SHOWN = ("text", "toml", "groovy", "output")
 """Languages of blocks that are not run."""
 
 

@@ -60,9 +60,7 @@ def site(tmp_path_factory):
             shutil.copytree(path, folder / "docs", ignore=shutil.ignore_patterns("generated"))
         elif not path.name.startswith("."):
             (folder / path.name).symlink_to(path)
-    options = ["-W", "--keep-going", "-n", "-q", "-b", "html"]
-    if (ROOT / "docs" / "gallery").is_dir():
-        options += ["-D", "plot_gallery=False"]
+    options = ["-W", "--keep-going", "-n", "-q", "-b", "html", "-D", "plot_gallery=False"]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *options, folder / "docs", folder / "out"],
         env=os.environ | {"MPLBACKEND": "agg"},
