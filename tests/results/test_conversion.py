@@ -249,7 +249,8 @@ def test_what_a_table_says_of_itself(folder, tmp_path):
 def test_endings_and_names_say_the_format(folder, tmp_path):
     """Every ending; a name or BLAST's number stands above it."""
     tables = {"tabular", "csv", "json", "jsonl", "arrow", "parquet"}
-    assert set(ENDINGS.values()) == {*tables, "pairwise", "xml", "sam", "paf", "xlsx", "npz"}
+    others = {"pairwise", "xml", "sam", "paf", "xlsx", "npz", "html"}
+    assert set(ENDINGS.values()) == tables | others
     expected = content(folder / "x.jsonl")
     for ending, name in [*ENDINGS.items(), *((ending, "tabular") for ending in TEXT_ENDINGS)]:
         if name not in tables:
@@ -290,7 +291,7 @@ def test_endings_and_names_say_the_format(folder, tmp_path):
         ("none.tsv", "y.tsv", {}, "none.tsv: cannot be opened: No such file"),
         ("x.xlsx", "y.tsv", {}, "format xlsx cannot be converted"),
         ("x.xls", "y.tsv", {}, "x.xls: swdual does not read old Excel workbooks"),
-        ("x.tsv", "y.html", {}, "y.html: swdual does not write web pages; known endings: .tsv"),
+        ("x.tsv", "y.pdf", {}, "y.pdf: swdual does not write PDF files; known endings: .tsv"),
         ("x.tsv", "y.parquet.gz", {}, "format parquet compresses already"),
         ("x.tsv", "y.parquet", {"after": "6"}, "name ends in .parquet, but the format is tabular"),
     ],

@@ -1,0 +1,358 @@
+// The page of a search: its queries, and for each one its hits.
+
+const page = {
+  search: /** @type {any} */ (null),
+  queries: /** @type {DataTable|null} */ (null),
+  table: /** @type {DataTable|null} */ (null),
+  hits: /** @type {any} */ (null),
+  query: -1,
+  row: -1,
+  colouring: "identity",
+};
+
+/** Build the page from its data and the state in its address. */
+async function start() {
+  const search = await readBlock("search");
+  const place = document.getElementById("report");
+  const { queries } = search;
+  if (!queries.id.length) return;
+  page.search = search;
+  page.place = element("section", { class: "query", "aria-label": "Query" });
+  const state = readFragment();
+  const first = Math.min(Number(state.get("q") ?? 1) || 1, queries.id.length) - 1;
+  page.colouring = state.get("colour") ?? "identity";
+  if (queries.id.length > 1) {
+    page.queries = buildQueries(search);
+    place.replaceChildren(element("div", { class: "panes" }, element("nav", { "aria-label": "Queries" }, page.queries.element), page.place));
+    page.queries.current = first;
+    page.queries.reveal();
+    page.queries.render();
+  } else place.replaceChildren(page.place);
+  await showQuery(Math.max(0, first), state);
+  document.documentElement.classList.add("ready");
+}
+
+/**
+ * Return the table of queries.
+ * @param {any} search
+ */
+function buildQueries(search) {
+  const { queries } = search;
+  const best = numbers(queries.best);
+  const table = new DataTable({
+    label: "Queries",
+    noun: ["query", "queries"],
+    count: queries.id.length,
+    selects: false,
+    columns: [
+      { name: "id", label: "Query", kind: "text", values: queries.id, draw: (cell, row) => fill(cell, { title: queries.title[row] }, [queries.id[row]]) },
+      { name: "hits", label: "Hits", kind: "number", values: queries.hits, width: "58px", falls: true, print: (row) => group(queries.hits[row]) },
+      {
+        name: "best",
+        label: search.evaluated ? "Best E" : "Best",
+        kind: "number",
+        values: best,
+        width: "76px",
+        falls: !search.evaluated,
+        print: (row) => (Number.isNaN(best[row]) ? "" : search.evaluated ? printShortEvalue(best[row]) : group(best[row])),
+      },
+    ],
+    filters: [{ name: "query", label: "Find", kind: "contains", columns: ["id", "title"] }],
+    texts: { title: queries.title },
+    name: (row) => queries.id[row],
+    onCurrent: (row) => row !== page.query && showQuery(row, new Map()),
+    onChange: () => {},
+  });
+  return table;
+}
+
+/**
+ * Return the hits of a query as columns, with those that follow from others.
+ * @param {any} search
+ * @param {number} number
+ */
+async function readHits(search, number) {
+  const block = await readBlock(`query-${number}`);
+  const { columns, letters } = block;
+  const hits = { ...columns, queryId: search.queries.id[number], queryTitle: search.queries.title[number], qlen: search.queries.length[number] };
+  hits.count = hits.rank.length;
+  hits.query = block.query;
+  hits.fit = block.fit;
+  hits.cigar = letters.cigar;
+  hits.targetPart = letters.target;
+  hits.queryPart = letters.query;
+  if (hits.evalue) hits.evalue = numbers(hits.evalue);
+  if (hits.bits) hits.bits = numbers(hits.bits);
+  const derive = (value) => Float64Array.from({ length: hits.count }, (_, row) => value(row));
+  hits.pident = derive((row) => (100 * hits.nident[row]) / hits.length[row]);
+  hits.mismatch = derive((row) => hits.length[row] - hits.nident[row] - hits.gaps[row]);
+  hits.qcovhsp = derive((row) => (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen);
+  hits.scovhsp = derive((row) => (100 * (hits.send[row] - hits.sstart[row])) / hits.slen[row]);
+  hits.best = hits.count ? hits.score[0] : 0;
+  const several = hits.count > 0 && hits.rank.some((rank, row) => row > 0 && rank === hits.rank[row - 1]);
+  hits.noun = several ? ["alignment", "alignments"] : ["hit", "hits"];
+  hits.describe = (row) =>
+    `${hits.rank[row]}. ${hits.id[row]}: ${hits.bits ? `${printBits(hits.bits[row])} bits, E ${printShortEvalue(hits.evalue[row])}` : `score ${hits.score[row]}`}, ${hits.qstart[row] + 1}–${hits.qend[row]}`;
+  return hits;
+}
+
+/**
+ * Show a query.
+ * @param {number} number
+ * @param {Map<string, string>} state
+ */
+async function showQuery(number, state) {
+  const { search } = page;
+  page.query = number;
+  const hits = await readHits(search, number);
+  if (page.query !== number) return; // another was asked for meanwhile
+  page.hits = hits;
+  page.row = -1;
+  const title = search.queries.title[number];
+  const rest = title.slice(hits.queryId.length).trim();
+  const head = element(
+    "div",
+    { class: "query-head" },
+    element("h2", {}, linkTo(hits.queryId, search.bases), " ", element("span", { class: "rest" }, rest)),
+    element("p", { class: "faint" }, `${pluralize(hits.qlen, "residue", "residues")}, ${pluralize(search.queries.hits[number], "hit", "hits")}`),
+  );
+  page.detail = element("section", { class: "detail", "aria-label": "Alignment", tabindex: "-1" });
+  if (!hits.count) {
+    page.place.replaceChildren(head, element("p", { class: "note" }, "No hits found."));
+    page.table = null;
+    return remember();
+  }
+  page.table = buildHits(search, hits);
+  page.table.state = state;
+  page.pictures = element("div", { class: "pictures" });
+  page.print = element("div", { class: "print-only" });
+  page.place.replaceChildren(head, page.pictures, buildTools(search, hits), page.table.element, page.print, page.detail);
+  page.resized?.disconnect();
+  page.resized = new ResizeObserver(() => requestAnimationFrame(drawPictures));
+  page.resized.observe(page.place);
+  drawPictures();
+  const row = Number(state.get("row") ?? 1) - 1;
+  page.table.render();
+  page.table.open(hits.count > row && row >= 0 ? row : 0);
+  remember();
+}
+
+/** Draw the overview and the scores, as wide as there is room. */
+function drawPictures() {
+  const { hits, place } = page;
+  const width = Math.floor(place.clientWidth);
+  if (!hits || width === page.width) return;
+  page.width = width;
+  const wide = width > 760;
+  const scores = wide ? Math.min(420, Math.floor(width * 0.34)) : width;
+  page.overview = drawOverview(hits, wide ? width - scores - 28 : width, (row) => page.table.open(row, true));
+  const histogram = countScores(hits);
+  page.pictures.replaceChildren(
+    element("figure", {}, element("h3", {}, `Where the best ${pluralize(Math.min(100, page.search.queries.hits[page.query]), "hit lies", "hits lie")} in the query`), page.overview, drawLegend(hits)),
+    element("figure", {}, element("h3", {}, histogram.title), drawScores(histogram, scores, 200)),
+  );
+  if (page.row >= 0) showAlignment(page.row);
+}
+
+/**
+ * Return the table of the hits of a query.
+ * @param {any} search
+ * @param {any} hits
+ */
+function buildHits(search, hits) {
+  const percent = (values) => (row) => (Number.isNaN(values[row]) ? "" : fixed(values[row], 0));
+  /** @type {Column[]} */
+  const columns = [
+    { name: "rank", label: "#", kind: "number", values: hits.rank, width: "52px" },
+    { name: "id", label: "Target", kind: "text", values: hits.id, width: "24%", draw: (cell, row) => fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]) },
+    { name: "title", label: "Title", kind: "text", values: hits.title.map((title, row) => title.slice(hits.id[row].length).trim()), minor: true },
+  ];
+  if (hits.evalue) {
+    columns.push(
+      { name: "bits", label: "Bits", kind: "number", values: hits.bits, width: "66px", falls: true, print: (row) => printBits(hits.bits[row]) },
+      { name: "evalue", label: "E-value", kind: "number", values: hits.evalue, width: "84px", print: (row) => printEvalue(hits.evalue[row]) },
+    );
+  }
+  columns.push(
+    { name: "score", label: "Score", kind: "number", values: hits.score, width: "66px", falls: true, minor: Boolean(hits.evalue) },
+    { name: "pident", label: "Ident. %", hint: "Percentage of equal letters", kind: "number", values: hits.pident, width: "76px", falls: true, print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)) },
+    { name: "qcovhsp", label: "Cover %", hint: "Percentage of the query in the alignment", kind: "number", values: hits.qcovhsp, width: "76px", falls: true, minor: true, print: percent(hits.qcovhsp) },
+    { name: "length", label: "Length", hint: "Columns of the alignment", kind: "number", values: hits.length, width: "68px", falls: true, minor: true },
+    { name: "qstart", label: "Place in the query", hint: "First residue; the bar is the whole query", kind: "number", values: hits.qstart, width: "130px", minor: true, draw: (cell, row) => cell.append(drawExtent(hits, row)) },
+  );
+  const limits = [{ name: "pident", label: "Identity", unit: "%" }, { name: "qcovhsp", label: "Cover", unit: "%" }];
+  return new DataTable({
+    label: `Hits of ${hits.queryId}`,
+    noun: hits.noun,
+    count: hits.count,
+    selects: true,
+    columns,
+    filters: [
+      { name: "text", label: "Text", kind: "contains", columns: ["id", "title"] },
+      ...(hits.evalue ? [{ name: "maxe", label: "E-value", kind: "max", columns: ["evalue"] }] : [{ name: "minscore", label: "Score", kind: "min", columns: ["score"] }]),
+      ...limits.map(({ name, label, unit }) => ({ name: `min${name}`, label, kind: "min", columns: [name], unit })),
+    ],
+    name: (row) => hits.id[row],
+    onCurrent: (row, asked) => {
+      showAlignment(row);
+      if (asked) page.detail.scrollIntoView({ block: "nearest" });
+      remember();
+    },
+    onChange: remember,
+  });
+}
+
+/**
+ * Draw which part of the query an alignment covers.
+ * @param {any} hits
+ * @param {number} row
+ */
+function drawExtent(hits, row) {
+  const bar = element("span", { class: `grade-${gradeOf(hits, row)}` });
+  bar.style.left = `${(100 * hits.qstart[row]) / hits.qlen}%`;
+  bar.style.width = `${Math.max(1, (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen)}%`;
+  return element("span", { class: "extent", title: `${hits.qstart[row] + 1}–${hits.qend[row]} of ${hits.qlen}` }, bar);
+}
+
+/**
+ * Return the buttons of what can be saved.
+ * @param {any} search
+ * @param {any} hits
+ */
+function buildTools(search, hits) {
+  const stem = hits.queryId.replace(/[^A-Za-z0-9._-]+/g, "_").slice(0, 60) || "query";
+  const rows = () => page.table.chosen();
+  const button = (label, hint, onClick) => element("button", { type: "button", title: hint, click: onClick }, label);
+  const tools = element(
+    "div",
+    { class: "tools screen-only", role: "group", "aria-label": "Downloads" },
+    element("span", { class: "faint" }, "Save the selected, or all shown:"),
+    button("TSV", "BLAST's format 6", () => save(`${stem}.tsv`, makeTable(search, hits, rows()), "text/tab-separated-values")),
+    button("FASTA", "Aligned parts of the targets", () => save(`${stem}.fasta`, makeFasta(hits, rows()), "text/plain")),
+  );
+  if (hits.query && !search.translates[0]) tools.append(button("A3M", "Alignment along the query", () => save(`${stem}.a3m`, makeA3m(search, hits, rows()), "text/plain")));
+  tools.append(button("SVG", "Picture of the overview", () => save(`${stem}.svg`, makePicture(page.overview), "image/svg+xml")));
+  return tools;
+}
+
+/**
+ * Return the rows of all alignments of a hit.
+ * @param {any} hits
+ * @param {number} row
+ */
+function rowsOfHit(hits, row) {
+  const rank = hits.rank[row];
+  let first = row;
+  while (first > 0 && hits.rank[first - 1] === rank) first--;
+  const rows = [];
+  for (let k = first; k < hits.count && hits.rank[k] === rank; k++) rows.push(k);
+  return rows;
+}
+
+/**
+ * Show a hit with its alignments.
+ * @param {number} row
+ */
+function showAlignment(row) {
+  const { hits, search, detail } = page;
+  page.row = row;
+  const rows = rowsOfHit(hits, row);
+  const id = hits.id[row];
+  const head = element(
+    "div",
+    { class: "detail-head" },
+    element("h2", {}, `${hits.rank[row]}. `, linkTo(id, search.bases), " ", element("span", { class: "rest" }, hits.title[row].slice(id.length).trim())),
+  );
+  const known = rows.every((each) => each < hits.cigar.length);
+  if (known) {
+    const copy = element("button", { type: "button", title: "As format 0 prints it" }, "Copy as text");
+    copy.addEventListener("click", () => copyText(copy, printHit(search, hits, rows)));
+    head.append(element("div", { class: "tools screen-only" }, buildColouring(), copy));
+  }
+  detail.replaceChildren(head, ...rows.map((each) => buildAlignment(each, rows.length)));
+}
+
+/** Return the choice of colours. */
+function buildColouring() {
+  const choice = element("select", {}, ...["identity", "conservation", "none"].map((name) => element("option", { value: name, selected: name === page.colouring }, name)));
+  choice.addEventListener("change", () => {
+    page.colouring = choice.value;
+    showAlignment(page.row);
+    page.detail.querySelector("select").focus();
+    remember();
+  });
+  return element("label", { class: "faint" }, "Colours ", choice);
+}
+
+/**
+ * Return one alignment with its numbers.
+ * @param {number} row
+ * @param {number} count  Alignments of the hit.
+ */
+function buildAlignment(row, count) {
+  const { hits, search } = page;
+  const facts = [];
+  if (count > 1) facts.push(`Alignment ${row - rowsOfHit(hits, row)[0] + 1} of ${count}`);
+  if (hits.bits) facts.push(`${printBits(hits.bits[row])} bits`);
+  facts.push(`score ${group(hits.score[row])}`);
+  if (hits.evalue) facts.push(`E-value ${printEvalue(hits.evalue[row])}`);
+  facts.push(`identities ${printShare(hits.nident[row], hits.length[row])}`);
+  if (!search.bases) facts.push(`positives ${printShare(hits.positive[row], hits.length[row])}`);
+  facts.push(`gaps ${printShare(hits.gaps[row], hits.length[row])}`);
+  facts.push(`query ${group(hits.qstart[row] + 1)}–${group(hits.qend[row])} of ${group(hits.qlen)}`);
+  facts.push(`target ${group(hits.sstart[row] + 1)}–${group(hits.send[row])} of ${group(hits.slen[row])}`);
+  const alignment = alignmentOf(search, hits, row);
+  if (search.bases && alignment) facts.push(`strand plus/${strandOf(alignment) > 0 ? "plus" : "minus"}`);
+  if (search.translates.includes(true)) facts.push(`frame ${printFrames(hits, row)}`);
+  const part = element("div", {}, element("p", { class: "numbers" }, ...facts.map((fact) => element("span", {}, fact))));
+  if (!alignment) part.append(element("p", { class: "note" }, `This page holds the alignments of the best ${group(search.limit)} hits of each query.`));
+  else if (hits.length[row]) {
+    const point = element("p", { class: "point faint" }, "");
+    const room = Math.floor((page.place.clientWidth - 20) / letterWidth()) - 26;
+    const columns = Math.max(20, room >= 60 ? room - (room % 10) : room);
+    part.append(drawAlignment(search, alignment, page.colouring, columns, (text) => (point.textContent = text)), point);
+  } else part.append(element("p", { class: "note" }, "No residues align with a positive score."));
+  return part;
+}
+
+/** Return the width of a letter of an alignment. */
+function letterWidth() {
+  const probe = element("pre", { class: "probe" }, "M".repeat(100));
+  document.body.append(probe);
+  const width = probe.getBoundingClientRect().width / 100;
+  probe.remove();
+  return width || 8;
+}
+
+/**
+ * Copy a text, and say so.
+ * @param {HTMLElement} button
+ * @param {string} text
+ */
+async function copyText(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  const label = button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => (button.textContent = label), 1500);
+}
+
+/** Write what is shown into the address. */
+function remember() {
+  const state = new Map(page.table?.state ?? []);
+  if (page.search.queries.id.length > 1) state.set("q", String(page.query + 1));
+  if (page.row > 0) state.set("row", String(page.row + 1));
+  if (page.colouring !== "identity") state.set("colour", page.colouring);
+  writeFragment(state);
+}
+
+addEventListener("beforeprint", () => page.table && page.print.replaceChildren(page.table.plain(50)));
+start();
