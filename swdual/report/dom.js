@@ -92,3 +92,17 @@ function save(name, text, type) {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
+
+/** Return a button that changes from light to dark colours and back. */
+function buildThemeButton() {
+  const root = document.documentElement;
+  const isDark = () => (root.style.colorScheme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = element("button", { type: "button", class: "theme screen-only" });
+  const tell = () => (button.textContent = isDark() ? "Light" : "Dark");
+  button.addEventListener("click", () => {
+    root.style.colorScheme = isDark() ? "light" : "dark";
+    tell();
+  });
+  tell();
+  return button;
+}

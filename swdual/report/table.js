@@ -12,7 +12,7 @@
  * @property {(cell: HTMLElement, row: number) => void} [draw]  Fills a cell instead.
  * @property {string} [width]  In CSS; a column without one takes what is left.
  * @property {boolean} [falls]  Whether the first click puts the largest value on top.
- * @property {boolean} [minor]  Whether narrow pages leave it out.
+ * @property {1|2|3} [minor]  Narrow tables leave it out: 1 first, 3 last.
  */
 
 /**
@@ -83,7 +83,7 @@ class DataTable {
     for (const column of columns) {
       const button = element("button", { type: "button", click: () => this.sortBy(column.name), title: column.hint }, column.label);
       head.append(element("th", { class: cellClass(column), "data-column": column.name, scope: "col" }, button));
-      const col = element("col", { class: column.minor ? "minor" : null });
+      const col = element("col", { class: column.minor ? `minor-${column.minor}` : null });
       if (column.width) col.style.width = column.width;
       widths.append(col);
     }
@@ -410,7 +410,7 @@ DataTable.made = 0;
 
 /** @param {Column} column */
 function cellClass(column) {
-  return `${column.kind}${column.minor ? " minor" : ""}`;
+  return column.minor ? `${column.kind} minor-${column.minor}` : column.kind;
 }
 
 /**

@@ -38,10 +38,11 @@ function readOperations(cigar) {
  * @param {any} search
  * @param {string} a
  * @param {string} b
- * @param {any[][]} table  `scores` or `positives` of the search.
+ * @param {any[][]|undefined} table  `scores` or `positives` of the search, if they are known.
  * @param {number} strand
  */
 function lookUp(search, a, b, table, strand) {
+  if (!table) return null;
   const letters = search.bases && strand < 0 ? search.complements : search.alphabet;
   const i = letters.indexOf(a.toUpperCase());
   const j = letters.indexOf(b.toUpperCase());

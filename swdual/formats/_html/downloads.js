@@ -19,17 +19,21 @@ function makeTable(search, hits, rows) {
  * @returns {string[]}
  */
 function standardCells(search, hits, row) {
-  const turned = (start, end, frame) => (frame < 0 ? [end, start + 1] : [start + 1, end]);
-  const query = turned(hits.qstart[row], hits.qend[row], hits.qframe ? hits.qframe[row] : 1);
-  const target = turned(hits.sstart[row], hits.send[row], hits.sframe ? hits.sframe[row] : 1);
+  const show = (column, print = String) => (column && !Number.isNaN(column[row]) ? print(column[row]) : "NA");
+  const place = (start, end, frame) => {
+    if (!start) return ["NA", "NA"];
+    const ends = [start[row] + 1, end[row]];
+    return (frame && frame[row] < 0 ? ends.reverse() : ends).map(String);
+  };
   return [
     hits.queryId,
     hits.id[row],
-    Number.isNaN(hits.pident[row]) ? "NA" : fixed(hits.pident[row], 3),
-    ...[hits.length, hits.mismatch, hits.gapopen].map((column) => String(column[row])),
-    ...[...query, ...target].map(String),
-    hits.evalue ? printEvalue(hits.evalue[row]) : "NA",
-    hits.bits ? printBits(hits.bits[row]) : "NA",
+    show(hits.pident, (value) => fixed(value, 3)),
+    ...[hits.length, hits.mismatch, hits.gapopen].map((column) => show(column)),
+    ...place(hits.qstart, hits.qend, hits.qframe),
+    ...place(hits.sstart, hits.send, hits.sframe),
+    show(hits.evalue, printEvalue),
+    show(hits.bits, printBits),
   ];
 }
 

@@ -9,6 +9,7 @@ const BIT_BOUNDS = [40, 50, 80, 200]; // those of BLAST's own overview
  * @param {number} row
  */
 function gradeOf(hits, row) {
+  if (!hits.bits && !hits.score) return 3;
   if (hits.bits) return BIT_BOUNDS.filter((bound) => hits.bits[row] >= bound).length;
   return Math.min(4, Math.floor((5 * hits.score[row]) / Math.max(1, hits.best)));
 }
@@ -28,11 +29,11 @@ function gradeNames(hits) {
 function drawOverview(hits, width, onOpen) {
   const rows = Array.from({ length: hits.count }, (_, row) => row).filter((row) => hits.rank[row] <= MOST_DRAWN);
   const ranks = [...new Set(rows.map((row) => hits.rank[row]))];
-  const pitch = ranks.length > 60 ? 4 : ranks.length > 25 ? 6 : 9;
+  const pitch = ranks.length > 50 ? 3 : ranks.length > 25 ? 5 : 9;
   const top = 22;
   const height = top + pitch * ranks.length + 4;
   const inner = width - 2;
-  const scale = inner / Math.max(1, hits.qlen);
+  const scale = inner / Math.max(1, hits.extent);
   const picture = drawing("svg", {
     class: "overview",
     width,
@@ -41,7 +42,7 @@ function drawOverview(hits, width, onOpen) {
     role: "img",
     "aria-label": `Places of ${pluralize(ranks.length, "hit", "hits")} in the query`,
   });
-  for (const tick of ticks(0, hits.qlen, Math.max(2, Math.floor(width / 90)))) {
+  for (const tick of ticks(0, hits.extent, Math.max(2, Math.floor(width / 90)))) {
     const place = Math.max(tick, 1);
     const x = 1 + scale * (place - 0.5);
     const anchor = x < 12 ? "start" : x > width - 20 ? "end" : "middle";
@@ -57,9 +58,9 @@ function drawOverview(hits, width, onOpen) {
       "rect",
       {
         x: (1 + scale * hits.qstart[row]).toFixed(1),
-        y: y + 0.5,
+        y,
         width: Math.max(1, scale * (hits.qend[row] - hits.qstart[row])).toFixed(1),
-        height: pitch - 1.5,
+        height: pitch > 3 ? pitch - 1.5 : 2,
         class: `grade-${gradeOf(hits, row)}`,
         "data-row": row,
         click: () => onOpen(row),
@@ -73,6 +74,7 @@ function drawOverview(hits, width, onOpen) {
 
 /** @param {any} hits */
 function drawLegend(hits) {
+  if (!hits.bits && !hits.score) return null;
   return element("p", { class: "legend" }, ...gradeNames(hits).map((name, grade) =>
     element("span", {}, element("span", { class: `swatch grade-${grade}` }), name)));
 }

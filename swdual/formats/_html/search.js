@@ -17,6 +17,7 @@ async function start() {
   const { queries } = search;
   if (!queries.id.length) return;
   page.search = search;
+  document.querySelector("header").prepend(buildThemeButton());
   page.place = element("section", { class: "query", "aria-label": "Query" });
   const state = readFragment();
   const first = Math.min(Number(state.get("q") ?? 1) || 1, queries.id.length) - 1;
@@ -39,6 +40,7 @@ async function start() {
 function buildQueries(search) {
   const { queries } = search;
   const best = numbers(queries.best);
+  const { evaluated } = search;
   const table = new DataTable({
     label: "Queries",
     noun: ["query", "queries"],
@@ -49,12 +51,12 @@ function buildQueries(search) {
       { name: "hits", label: "Hits", kind: "number", values: queries.hits, width: "58px", falls: true, print: (row) => group(queries.hits[row]) },
       {
         name: "best",
-        label: search.evaluated ? "Best E" : "Best",
+        label: evaluated ? "Best E" : "Best",
         kind: "number",
         values: best,
         width: "76px",
-        falls: !search.evaluated,
-        print: (row) => (Number.isNaN(best[row]) ? "" : search.evaluated ? printShortEvalue(best[row]) : group(best[row])),
+        falls: !evaluated,
+        print: (row) => (Number.isNaN(best[row]) ? "" : evaluated ? printShortEvalue(best[row]) : group(best[row])),
       },
     ],
     filters: [{ name: "query", label: "Find", kind: "contains", columns: ["id", "title"] }],
@@ -81,18 +83,24 @@ async function readHits(search, number) {
   hits.cigar = letters.cigar;
   hits.targetPart = letters.target;
   hits.queryPart = letters.query;
-  if (hits.evalue) hits.evalue = numbers(hits.evalue);
-  if (hits.bits) hits.bits = numbers(hits.bits);
-  const derive = (value) => Float64Array.from({ length: hits.count }, (_, row) => value(row));
-  hits.pident = derive((row) => (100 * hits.nident[row]) / hits.length[row]);
-  hits.mismatch = derive((row) => hits.length[row] - hits.nident[row] - hits.gaps[row]);
-  hits.qcovhsp = derive((row) => (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen);
-  hits.scovhsp = derive((row) => (100 * (hits.send[row] - hits.sstart[row])) / hits.slen[row]);
-  hits.best = hits.count ? hits.score[0] : 0;
+  for (const name of ["bits", "evalue", "pident", "qcovhsp"]) if (hits[name]) hits[name] = numbers(hits[name]);
+  const derive = (name, needed, value) => {
+    if (!hits[name] && needed.every((other) => hits[other])) hits[name] = Float64Array.from({ length: hits.count }, (_, row) => value(row));
+  };
+  derive("pident", ["nident", "length"], (row) => (100 * hits.nident[row]) / hits.length[row]);
+  derive("mismatch", ["length", "nident", "gaps"], (row) => hits.length[row] - hits.nident[row] - hits.gaps[row]);
+  if (hits.qlen) derive("qcovhsp", ["qstart", "qend"], (row) => (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen);
+  hits.best = Math.max(0, ...(hits.score ?? []).slice(0, 1));
+  hits.extent = hits.qlen ?? Math.max(0, bounds(hits.qend ?? [])[1]);
   const several = hits.count > 0 && hits.rank.some((rank, row) => row > 0 && rank === hits.rank[row - 1]);
   hits.noun = several ? ["alignment", "alignments"] : ["hit", "hits"];
-  hits.describe = (row) =>
-    `${hits.rank[row]}. ${hits.id[row]}: ${hits.bits ? `${printBits(hits.bits[row])} bits, E ${printShortEvalue(hits.evalue[row])}` : `score ${hits.score[row]}`}, ${hits.qstart[row] + 1}–${hits.qend[row]}`;
+  hits.describe = (row) => {
+    const parts = [`${hits.rank[row]}. ${hits.id[row]}`];
+    if (hits.bits) parts.push(`${printBits(hits.bits[row])} bits`);
+    else if (hits.score) parts.push(`score ${hits.score[row]}`);
+    if (hits.evalue) parts.push(`E-value ${printShortEvalue(hits.evalue[row])}`);
+    return `${parts.join(", ")}, ${hits.qstart[row] + 1}–${hits.qend[row]}`;
+  };
   return hits;
 }
 
@@ -114,7 +122,7 @@ async function showQuery(number, state) {
     "div",
     { class: "query-head" },
     element("h2", {}, linkTo(hits.queryId, search.bases), " ", element("span", { class: "rest" }, rest)),
-    element("p", { class: "faint" }, `${pluralize(hits.qlen, "residue", "residues")}, ${pluralize(search.queries.hits[number], "hit", "hits")}`),
+    element("p", { class: "faint" }, [hits.qlen && pluralize(hits.qlen, "residue", "residues"), pluralize(search.queries.hits[number], "hit", "hits")].filter(Boolean).join(", ")),
   );
   page.detail = element("section", { class: "detail", "aria-label": "Alignment", tabindex: "-1" });
   if (!hits.count) {
@@ -145,12 +153,18 @@ function drawPictures() {
   page.width = width;
   const wide = width > 760;
   const scores = wide ? Math.min(420, Math.floor(width * 0.34)) : width;
-  page.overview = drawOverview(hits, wide ? width - scores - 28 : width, (row) => page.table.open(row, true));
-  const histogram = countScores(hits);
-  page.pictures.replaceChildren(
-    element("figure", {}, element("h3", {}, `Where the best ${pluralize(Math.min(100, page.search.queries.hits[page.query]), "hit lies", "hits lie")} in the query`), page.overview, drawLegend(hits)),
-    element("figure", {}, element("h3", {}, histogram.title), drawScores(histogram, scores, 200)),
-  );
+  page.pictures.replaceChildren();
+  page.overview = null;
+  if (hits.qstart) {
+    page.overview = drawOverview(hits, wide ? width - scores - 28 : width, (row) => page.table.open(row, true));
+    const shown = Math.min(MOST_DRAWN, page.search.queries.hits[page.query]);
+    const title = shown === 1 ? "Where the hit lies in the query" : `Where the best ${shown} hits lie in the query`;
+    page.pictures.append(element("figure", {}, element("h3", {}, title), page.overview, drawLegend(hits)));
+  }
+  if (hits.fit || hits.bits || hits.score) {
+    const histogram = countScores(hits);
+    page.pictures.append(element("figure", {}, element("h3", {}, histogram.title), drawScores(histogram, scores, 200)));
+  }
   if (page.row >= 0) showAlignment(page.row);
 }
 
@@ -163,35 +177,33 @@ function buildHits(search, hits) {
   const percent = (values) => (row) => (Number.isNaN(values[row]) ? "" : fixed(values[row], 0));
   /** @type {Column[]} */
   const columns = [
-    { name: "rank", label: "#", kind: "number", values: hits.rank, width: "52px" },
-    { name: "id", label: "Target", kind: "text", values: hits.id, width: "24%", draw: (cell, row) => fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]) },
-    { name: "title", label: "Title", kind: "text", values: hits.title.map((title, row) => title.slice(hits.id[row].length).trim()), minor: true },
+    { name: "rank", label: "#", kind: "number", values: hits.rank, width: "46px", minor: 3 },
+    { name: "id", label: "Target", kind: "text", values: hits.id, width: "23%", draw: (cell, row) => fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]) },
+    { name: "title", label: "Title", kind: "text", values: hits.title.map((title, row) => title.slice(hits.id[row].length).trim()), minor: 2 },
   ];
-  if (hits.evalue) {
-    columns.push(
-      { name: "bits", label: "Bits", kind: "number", values: hits.bits, width: "66px", falls: true, print: (row) => printBits(hits.bits[row]) },
-      { name: "evalue", label: "E-value", kind: "number", values: hits.evalue, width: "84px", print: (row) => printEvalue(hits.evalue[row]) },
-    );
-  }
-  columns.push(
-    { name: "score", label: "Score", kind: "number", values: hits.score, width: "66px", falls: true, minor: Boolean(hits.evalue) },
-    { name: "pident", label: "Ident. %", hint: "Percentage of equal letters", kind: "number", values: hits.pident, width: "76px", falls: true, print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)) },
-    { name: "qcovhsp", label: "Cover %", hint: "Percentage of the query in the alignment", kind: "number", values: hits.qcovhsp, width: "76px", falls: true, minor: true, print: percent(hits.qcovhsp) },
-    { name: "length", label: "Length", hint: "Columns of the alignment", kind: "number", values: hits.length, width: "68px", falls: true, minor: true },
-    { name: "qstart", label: "Place in the query", hint: "First residue; the bar is the whole query", kind: "number", values: hits.qstart, width: "130px", minor: true, draw: (cell, row) => cell.append(drawExtent(hits, row)) },
-  );
-  const limits = [{ name: "pident", label: "Identity", unit: "%" }, { name: "qcovhsp", label: "Cover", unit: "%" }];
+  /** @param {Column} column  One that the page may lack. */
+  const add = (column) => column.values && columns.push(column);
+  add({ name: "bits", label: "Bits", kind: "number", values: hits.bits, width: "58px", falls: true, minor: 3, print: (row) => printBits(hits.bits[row]) });
+  add({ name: "evalue", label: "E-value", kind: "number", values: hits.evalue, width: "80px", print: (row) => printEvalue(hits.evalue[row]) });
+  add({ name: "score", label: "Score", kind: "number", values: hits.score, width: "62px", falls: true, minor: hits.bits ? 1 : undefined });
+  add({ name: "pident", label: "Ident. %", hint: "Percentage of equal letters", kind: "number", values: hits.pident, width: "76px", falls: true, print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)) });
+  add({ name: "qcovhsp", label: "Cover %", hint: "Percentage of the query in the alignment", kind: "number", values: hits.qcovhsp, width: "74px", falls: true, minor: 2, print: percent(hits.qcovhsp) });
+  add({ name: "length", label: "Length", hint: "Columns of the alignment", kind: "number", values: hits.length, width: "68px", falls: true, minor: 1 });
+  add({ name: "slen", label: "Target", hint: "Residues of the target", kind: "number", values: hits.slen, width: "66px", falls: true, minor: 1 });
+  add({ name: "qstart", label: "In the query", hint: "First residue; the bar is the whole query", kind: "number", values: hits.qstart, width: "116px", minor: 2, draw: (cell, row) => cell.append(drawExtent(hits, row)) });
+  /** @type {Filter[]} */
+  const filters = [{ name: "text", label: "Text", kind: "contains", columns: ["id", "title"] }];
+  if (hits.evalue) filters.push({ name: "maxe", label: "E-value", kind: "max", columns: ["evalue"] });
+  else if (hits.score) filters.push({ name: "minscore", label: "Score", kind: "min", columns: ["score"] });
+  if (hits.pident) filters.push({ name: "minident", label: "Identity", kind: "min", columns: ["pident"], unit: "%" });
+  if (hits.qcovhsp) filters.push({ name: "mincover", label: "Cover", kind: "min", columns: ["qcovhsp"], unit: "%" });
   return new DataTable({
     label: `Hits of ${hits.queryId}`,
     noun: hits.noun,
     count: hits.count,
     selects: true,
     columns,
-    filters: [
-      { name: "text", label: "Text", kind: "contains", columns: ["id", "title"] },
-      ...(hits.evalue ? [{ name: "maxe", label: "E-value", kind: "max", columns: ["evalue"] }] : [{ name: "minscore", label: "Score", kind: "min", columns: ["score"] }]),
-      ...limits.map(({ name, label, unit }) => ({ name: `min${name}`, label, kind: "min", columns: [name], unit })),
-    ],
+    filters,
     name: (row) => hits.id[row],
     onCurrent: (row, asked) => {
       showAlignment(row);
@@ -209,9 +221,9 @@ function buildHits(search, hits) {
  */
 function drawExtent(hits, row) {
   const bar = element("span", { class: `grade-${gradeOf(hits, row)}` });
-  bar.style.left = `${(100 * hits.qstart[row]) / hits.qlen}%`;
-  bar.style.width = `${Math.max(1, (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen)}%`;
-  return element("span", { class: "extent", title: `${hits.qstart[row] + 1}–${hits.qend[row]} of ${hits.qlen}` }, bar);
+  bar.style.left = `${(100 * hits.qstart[row]) / hits.extent}%`;
+  bar.style.width = `${Math.max(1, (100 * (hits.qend[row] - hits.qstart[row])) / hits.extent)}%`;
+  return element("span", { class: "extent", title: `${hits.qstart[row] + 1}–${hits.qend[row]}${hits.qlen ? ` of ${hits.qlen}` : ""}` }, bar);
 }
 
 /**
@@ -230,8 +242,9 @@ function buildTools(search, hits) {
     button("TSV", "BLAST's format 6", () => save(`${stem}.tsv`, makeTable(search, hits, rows()), "text/tab-separated-values")),
     button("FASTA", "Aligned parts of the targets", () => save(`${stem}.fasta`, makeFasta(hits, rows()), "text/plain")),
   );
-  if (hits.query && !search.translates[0]) tools.append(button("A3M", "Alignment along the query", () => save(`${stem}.a3m`, makeA3m(search, hits, rows()), "text/plain")));
-  tools.append(button("SVG", "Picture of the overview", () => save(`${stem}.svg`, makePicture(page.overview), "image/svg+xml")));
+  if (!hits.cigar.length) tools.lastChild.remove();
+  if (hits.query && hits.cigar.length) tools.append(button("A3M", "Alignment along the query", () => save(`${stem}.a3m`, makeA3m(search, hits, rows()), "text/plain")));
+  if (hits.qstart) tools.append(button("SVG", "Picture of the overview", () => save(`${stem}.svg`, makePicture(page.overview), "image/svg+xml")));
   return tools;
 }
 
@@ -266,7 +279,8 @@ function showAlignment(row) {
   const known = rows.every((each) => each < hits.cigar.length);
   if (known) {
     const copy = element("button", { type: "button", title: "As format 0 prints it" }, "Copy as text");
-    copy.addEventListener("click", () => copyText(copy, printHit(search, hits, rows)));
+    const print = () => (search.source === "search" ? printHit(search, hits, rows) : rows.map((each) => `${printAlignment(search, alignmentOf(search, hits, each))}\n`).join("\n"));
+    copy.addEventListener("click", () => copyText(copy, print()));
     head.append(element("div", { class: "tools screen-only" }, buildColouring(), copy));
   }
   detail.replaceChildren(head, ...rows.map((each) => buildAlignment(each, rows.length)));
@@ -294,19 +308,25 @@ function buildAlignment(row, count) {
   const facts = [];
   if (count > 1) facts.push(`Alignment ${row - rowsOfHit(hits, row)[0] + 1} of ${count}`);
   if (hits.bits) facts.push(`${printBits(hits.bits[row])} bits`);
-  facts.push(`score ${group(hits.score[row])}`);
+  if (hits.score) facts.push(`score ${group(hits.score[row])}`);
   if (hits.evalue) facts.push(`E-value ${printEvalue(hits.evalue[row])}`);
-  facts.push(`identities ${printShare(hits.nident[row], hits.length[row])}`);
-  if (!search.bases) facts.push(`positives ${printShare(hits.positive[row], hits.length[row])}`);
-  facts.push(`gaps ${printShare(hits.gaps[row], hits.length[row])}`);
-  facts.push(`query ${group(hits.qstart[row] + 1)}–${group(hits.qend[row])} of ${group(hits.qlen)}`);
-  facts.push(`target ${group(hits.sstart[row] + 1)}–${group(hits.send[row])} of ${group(hits.slen[row])}`);
+  if (hits.nident && hits.length) facts.push(`identities ${printShare(hits.nident[row], hits.length[row])}`);
+  else if (hits.pident) facts.push(`identity ${fixed(hits.pident[row], 1)} %`);
+  if (hits.positive && hits.length && !search.bases) facts.push(`positives ${printShare(hits.positive[row], hits.length[row])}`);
+  if (hits.gaps && hits.length) facts.push(`gaps ${printShare(hits.gaps[row], hits.length[row])}`);
+  const place = (name, start, end, size) => facts.push(`${name} ${group(start[row] + 1)}–${group(end[row])}${size ? ` of ${group(size)}` : ""}`);
+  if (hits.qstart) place("query", hits.qstart, hits.qend, hits.qlen);
+  if (hits.sstart) place("target", hits.sstart, hits.send, hits.slen?.[row]);
   const alignment = alignmentOf(search, hits, row);
   if (search.bases && alignment) facts.push(`strand plus/${strandOf(alignment) > 0 ? "plus" : "minus"}`);
-  if (search.translates.includes(true)) facts.push(`frame ${printFrames(hits, row)}`);
+  if (search.translates.includes(true) && hits.qframe && hits.sframe) facts.push(`frame ${printFrames(hits, row)}`);
   const part = element("div", {}, element("p", { class: "numbers" }, ...facts.map((fact) => element("span", {}, fact))));
-  if (!alignment) part.append(element("p", { class: "note" }, `This page holds the alignments of the best ${group(search.limit)} hits of each query.`));
-  else if (hits.length[row]) {
+  if (!alignment) {
+    const reason = hits.rank[row] > search.limit
+      ? `This page holds the alignments of the best ${group(search.limit)} hits of each query.`
+      : "The table that this page was made of holds no letters: only places and numbers are known.";
+    part.append(element("p", { class: "note" }, reason));
+  } else if (alignment.operations.length) {
     const point = element("p", { class: "point faint" }, "");
     const room = Math.floor((page.place.clientWidth - 20) / letterWidth()) - 26;
     const columns = Math.max(20, room >= 60 ? room - (room % 10) : room);
