@@ -66,8 +66,9 @@ def command(
 
     The formats are tabular (6, .tsv), csv (10, .csv), json (.json), jsonl (.jsonl), arrow (.arrow)
     and parquet (.parquet). The last four keep every digit. The format commented (7) can be read,
-    not written; xlsx (.xlsx) and html (.html), a report to look at, can be written. A text table must have BLAST's twelve fields, or the names of its fields in the
-    first line. Files whose names end in .gz, .bz2, .xz or .zst are compressed.
+    not written. Excel's workbooks (.xlsx) and reports to look at (.html) can be written. A text
+    table must have BLAST's twelve fields, or the names of its fields in the first line. Files whose
+    names end in .gz, .bz2, .xz or .zst are compressed.
     """
     from swdual.results.conversion import convert
 

@@ -51,7 +51,8 @@ GROUPS = {
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
     "frameshift stats sum_stats comp_based_stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
-    "Advanced": "align report_alignments adjust adjust_sample planner replan verify backend trace gantt",
+    "Advanced": "align report_alignments adjust adjust_sample planner replan verify backend trace "
+    "gantt",
 }
 
 EXAMPLES = """

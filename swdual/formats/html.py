@@ -234,7 +234,8 @@ def _query(result: QueryResult, limit: int) -> dict[str, Any]:
     """
     columns: dict[str, list[Any]] = {}
     letters: dict[str, list[str]] = {"cigar": [], "target": []}
-    if result.params.translates:
+    translated = result.params.query_gencode is not None
+    if translated:
         letters["query"] = []
     for piece in result.pieces():
         rows = piece.per_alignment()
@@ -245,10 +246,10 @@ def _query(result: QueryResult, limit: int) -> dict[str, Any]:
             (_, query), (_, target) = alignment.read_parts()
             letters["cigar"].append(alignment.cigar)
             letters["target"].append(target)
-            if "query" in letters:
+            if translated:
                 letters["query"].append(query)
     found: dict[str, Any] = {"columns": columns, "letters": letters}
-    if not result.params.translates:
+    if not translated:
         found["query"] = result.query.letters
     if isinstance(result.statistics, Fit):
         found["fit"] = {

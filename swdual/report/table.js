@@ -87,8 +87,8 @@ class DataTable {
       if (column.width) col.style.width = column.width;
       widths.append(col);
     }
-    this.above = element("td", { colspan: columns.length + selects });
-    this.below = element("td", { colspan: columns.length + selects });
+    this.above = element("td");
+    this.below = element("td");
     this.body = element("tbody");
     this.head = head;
     this.grid = element(
