@@ -296,6 +296,7 @@ def _search(first: QueryResult, limit: int) -> dict[str, Any]:
         "bases": bool(alphabet.complements),
         "translates": [params.query_gencode is not None, params.db_gencode is not None],
         "limit": limit,
+        "filters": _filters(first),
         "alphabet": alphabet.letters,
         "complements": alphabet.complements,
         "matrix": matrix.name,

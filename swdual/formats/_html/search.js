@@ -1,5 +1,7 @@
 // The page of a search: its queries, and for each one its hits.
 
+const PRINTED_HITS = 50;
+
 const page = {
   search: /** @type {any} */ (null),
   queries: /** @type {DataTable|null} */ (null),
@@ -15,22 +17,31 @@ async function start() {
   const search = await readBlock("search");
   const place = document.getElementById("report");
   const { queries } = search;
-  if (!queries.id.length) return;
   page.search = search;
+  if (queries.id.length) await showPage(place, queries);
+  document.documentElement.classList.add("ready");
+  performance.mark("ready");
+}
+
+/**
+ * Show the queries and the one that the address tells.
+ * @param {HTMLElement} place
+ * @param {any} queries
+ */
+async function showPage(place, queries) {
   document.querySelector("header").prepend(buildThemeButton());
   page.place = element("section", { class: "query", "aria-label": "Query" });
   const state = readFragment();
   const first = Math.min(Number(state.get("q") ?? 1) || 1, queries.id.length) - 1;
   page.colouring = state.get("colour") ?? "identity";
   if (queries.id.length > 1) {
-    page.queries = buildQueries(search);
+    page.queries = buildQueries(page.search);
     place.replaceChildren(element("div", { class: "panes" }, element("nav", { "aria-label": "Queries" }, page.queries.element), page.place));
     page.queries.current = first;
     page.queries.reveal();
     page.queries.render();
   } else place.replaceChildren(page.place);
   await showQuery(Math.max(0, first), state);
-  document.documentElement.classList.add("ready");
 }
 
 /**
@@ -126,7 +137,7 @@ async function showQuery(number, state) {
   );
   page.detail = element("section", { class: "detail", "aria-label": "Alignment", tabindex: "-1" });
   if (!hits.count) {
-    page.place.replaceChildren(head, element("p", { class: "note" }, "No hits found."));
+    page.place.replaceChildren(head, element("p", { class: "note" }, `No hits found${search.filters ? `: ${search.filters}` : ""}.`));
     page.table = null;
     return remember();
   }
@@ -178,11 +189,13 @@ function buildHits(search, hits) {
   /** @type {Column[]} */
   const columns = [
     { name: "rank", label: "#", kind: "number", values: hits.rank, width: "46px", minor: 3 },
-    { name: "id", label: "Target", kind: "text", values: hits.id, width: "23%", draw: (cell, row) => fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]) },
-    { name: "title", label: "Title", kind: "text", values: hits.title.map((title, row) => title.slice(hits.id[row].length).trim()), minor: 2 },
+    { name: "id", label: "Target", kind: "text", values: hits.id, draw: (cell, row) => fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]) },
   ];
   /** @param {Column} column  One that the page may lack. */
   const add = (column) => column.values && columns.push(column);
+  const titles = hits.title.map((title, row) => title.slice(hits.id[row].length).trim());
+  const longest = Math.max(...hits.id.slice(0, 100).map((id) => id.length));
+  if (titles.some((title) => title)) add({ name: "title", label: "Title", kind: "text", values: titles, width: longest > 16 ? "24%" : "32%", minor: 2 });
   add({ name: "bits", label: "Bits", kind: "number", values: hits.bits, width: "58px", falls: true, minor: 3, print: (row) => printBits(hits.bits[row]) });
   add({ name: "evalue", label: "E-value", kind: "number", values: hits.evalue, width: "80px", print: (row) => printEvalue(hits.evalue[row]) });
   add({ name: "score", label: "Score", kind: "number", values: hits.score, width: "62px", falls: true, minor: hits.bits ? 1 : undefined });
@@ -192,7 +205,7 @@ function buildHits(search, hits) {
   add({ name: "slen", label: "Target", hint: "Residues of the target", kind: "number", values: hits.slen, width: "66px", falls: true, minor: 1 });
   add({ name: "qstart", label: "In the query", hint: "First residue; the bar is the whole query", kind: "number", values: hits.qstart, width: "116px", minor: 2, draw: (cell, row) => cell.append(drawExtent(hits, row)) });
   /** @type {Filter[]} */
-  const filters = [{ name: "text", label: "Text", kind: "contains", columns: ["id", "title"] }];
+  const filters = [{ name: "text", label: "Text", kind: "contains", columns: ["title"] }];
   if (hits.evalue) filters.push({ name: "maxe", label: "E-value", kind: "max", columns: ["evalue"] });
   else if (hits.score) filters.push({ name: "minscore", label: "Score", kind: "min", columns: ["score"] });
   if (hits.pident) filters.push({ name: "minident", label: "Identity", kind: "min", columns: ["pident"], unit: "%" });
@@ -204,6 +217,7 @@ function buildHits(search, hits) {
     selects: true,
     columns,
     filters,
+    texts: { title: hits.title },
     name: (row) => hits.id[row],
     onCurrent: (row, asked) => {
       showAlignment(row);
@@ -327,7 +341,7 @@ function buildAlignment(row, count) {
       : "The table that this page was made of holds no letters: only places and numbers are known.";
     part.append(element("p", { class: "note" }, reason));
   } else if (alignment.operations.length) {
-    const point = element("p", { class: "point faint" }, "");
+    const point = element("p", { class: "point faint screen-only" });
     const room = Math.floor((page.place.clientWidth - 20) / letterWidth()) - 26;
     const columns = Math.max(20, room >= 60 ? room - (room % 10) : room);
     part.append(drawAlignment(search, alignment, page.colouring, columns, (text) => (point.textContent = text)), point);
@@ -374,5 +388,11 @@ function remember() {
   writeFragment(state);
 }
 
-addEventListener("beforeprint", () => page.table && page.print.replaceChildren(page.table.plain(50)));
-start();
+addEventListener("beforeprint", () => {
+  for (const about of document.querySelectorAll("details")) about.open = true;
+  if (page.table) page.print.replaceChildren(page.table.plain(PRINTED_HITS));
+});
+start().catch((error) => {
+  document.querySelector("header").append(element("p", { class: "note" }, `This browser cannot show more than the table below: ${error}`));
+  throw error;
+});
