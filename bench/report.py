@@ -43,7 +43,10 @@ def write_report(queries: int, hits: int, path: Path) -> int:
 def start_browser() -> Any:
     """Return Chromium without a window and without a network."""
     options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND"):
+    for argument in (
+        *("--headless=new", "--no-sandbox", "--hide-scrollbars"),
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ):
         options.add_argument(argument)
     options.binary_location = "/usr/bin/chromium"
     return webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))

@@ -197,7 +197,7 @@ function buildHits(search, hits) {
   const longest = Math.max(...hits.id.slice(0, 100).map((id) => id.length));
   if (titles.some((title) => title)) add({ name: "title", label: "Title", kind: "text", values: titles, width: longest > 16 ? "24%" : "32%", minor: 2 });
   add({ name: "bits", label: "Bits", kind: "number", values: hits.bits, width: "58px", falls: true, minor: 3, print: (row) => printBits(hits.bits[row]) });
-  add({ name: "evalue", label: "E-value", kind: "number", values: hits.evalue, width: "80px", print: (row) => printEvalue(hits.evalue[row]) });
+  add({ name: "evalue", label: "E-value", kind: "number", values: hits.evalue, width: "92px", print: (row) => printEvalue(hits.evalue[row]) });
   add({ name: "score", label: "Score", kind: "number", values: hits.score, width: "62px", falls: true, minor: hits.bits ? 1 : undefined });
   add({ name: "pident", label: "Ident. %", hint: "Percentage of equal letters", kind: "number", values: hits.pident, width: "76px", falls: true, print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)) });
   add({ name: "qcovhsp", label: "Cover %", hint: "Percentage of the query in the alignment", kind: "number", values: hits.qcovhsp, width: "74px", falls: true, minor: 2, print: percent(hits.qcovhsp) });
