@@ -86,7 +86,7 @@ def main(cases: str, repeats: int, keep: bool) -> None:
         )
         for case, (hits, size) in sizes.items()
     ]
-    table([("queries x hits", "hits", "MB", "seconds", "most"), *rows])
+    table([("swdual: queries x hits", "hits", "MB", "seconds", "most"), *rows])
     figures = {
         case: {"hits": hits, "bytes": size, "seconds": times[case]}
         for case, (hits, size) in sizes.items()

@@ -342,11 +342,20 @@ function buildAlignment(row, count) {
     part.append(element("p", { class: "note" }, reason));
   } else if (alignment.operations.length) {
     const point = element("p", { class: "point faint screen-only" });
-    const room = Math.floor((page.place.clientWidth - 20) / letterWidth()) - 26;
-    const columns = Math.max(20, room >= 60 ? room - (room % 10) : room);
+    const columns = countColumns(alignment);
     part.append(drawAlignment(search, alignment, page.colouring, columns, (text) => (point.textContent = text)), point);
   } else part.append(element("p", { class: "note" }, "No residues align with a positive score."));
   return part;
+}
+
+/**
+ * Return how many columns of an alignment fit beside its names and places: a round number.
+ * @param {Alignment} alignment
+ */
+function countColumns(alignment) {
+  const digits = String(Math.max(alignment.qend, alignment.send)).length;
+  const room = Math.floor(page.place.clientWidth / letterWidth()) - 11 - 2 * digits;
+  return Math.max(20, room - (room % 10));
 }
 
 /** Return the width of a letter of an alignment. */
