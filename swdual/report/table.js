@@ -295,17 +295,29 @@ class DataTable {
     event.preventDefault();
   }
 
-  /** The factor by which rows are nearer to each other in the scroll bar than on the page. */
-  get shrink() {
-    return Math.max(1, (this.view.length * ROW_HEIGHT) / MAX_HEIGHT);
+  /** Pixels of the rows that are in sight. */
+  get room() {
+    return this.scroller.clientHeight - this.head.offsetHeight || 400;
+  }
+
+  /** Pixels that all rows take in the scroll bar. */
+  get height() {
+    return Math.min(this.view.length * ROW_HEIGHT, MAX_HEIGHT);
+  }
+
+  /** Rows that a pixel of the scroll bar stands for: so many that its end is that of the table. */
+  get pace() {
+    const hidden = this.height - this.room;
+    return hidden > 0 ? (this.view.length - this.room / ROW_HEIGHT) / hidden : 1 / ROW_HEIGHT;
   }
 
   /** Scroll so that the current row is in sight. */
   reveal() {
-    const place = (this.current * ROW_HEIGHT) / this.shrink;
-    const room = this.scroller.clientHeight - this.head.offsetHeight - ROW_HEIGHT;
-    if (this.scroller.scrollTop > place) this.scroller.scrollTop = place;
-    else if (this.scroller.scrollTop < place - room) this.scroller.scrollTop = place - Math.max(0, room);
+    const { pace, scroller } = this;
+    const top = scroller.scrollTop * pace;
+    const shown = this.room / ROW_HEIGHT;
+    if (this.current < top) scroller.scrollTop = this.current / pace;
+    else if (this.current > top + shown - 1) scroller.scrollTop = Math.ceil((this.current + 1 - shown) / pace);
   }
 
   schedule() {
@@ -317,12 +329,13 @@ class DataTable {
 
   /** Make elements of the rows that are in sight. */
   render() {
+    const { height, pace, room } = this;
     const count = this.view.length;
-    const { scrollTop, clientHeight } = this.scroller;
-    const first = Math.max(0, Math.floor((scrollTop * this.shrink) / ROW_HEIGHT) - SPARE_ROWS);
-    const last = Math.min(count, first + Math.ceil((clientHeight || 400) / ROW_HEIGHT) + 2 * SPARE_ROWS);
-    const height = (count * ROW_HEIGHT) / this.shrink;
-    const above = Math.min((first * ROW_HEIGHT) / this.shrink, height);
+    const { scrollTop } = this.scroller;
+    const top = scrollTop * pace;
+    const first = Math.max(0, Math.floor(top) - SPARE_ROWS);
+    const last = Math.min(count, first + Math.ceil(room / ROW_HEIGHT) + 2 * SPARE_ROWS);
+    const above = Math.max(0, scrollTop - (top - first) * ROW_HEIGHT);
     this.above.style.height = `${above}px`;
     this.below.style.height = `${Math.max(0, height - above - (last - first) * ROW_HEIGHT)}px`;
     this.body.replaceChildren(...this.view.slice(first, last).map((row, k) => this.buildRow(row, first + k)));

@@ -471,3 +471,26 @@ def test_a_converted_table_shows_what_it_tells(browser, folder, fields):
     note = browser.run("return document.querySelector('.detail .note')?.textContent ?? ''")
     assert (drawn, "holds no letters" in note) == ((1, False) if "qseq" in fields else (0, True))
     assert browser.collect() == []
+
+
+def test_a_long_table_is_scrolled_to_its_end(browser, folder):
+    """Longer than browsers can draw at once: then a pixel of the scroll bar is more than a row."""
+    count = 330_000
+    table, page = folder / "long.tsv", folder / "long.html"
+    if not page.exists():
+        rows = (f"q\tt{k}\t50\t9\t0\t0\t1\t9\t1\t9\t1e-9\t40\n" for k in range(count))
+        table.write_text("".join(rows))
+        convert(table, page)
+    browser.open(page)
+    seen = """
+        const grid = document.querySelector(".query table[role=grid]");
+        grid.dispatchEvent(new KeyboardEvent("keydown", { key: arguments[0] }));
+        const { top, bottom } = document.querySelector(".query .scroller").getBoundingClientRect();
+        const row = document.querySelector(".query tr.current");
+        const box = row.getBoundingClientRect();
+        return [Number(row.ariaRowIndex), box.top >= top && box.bottom <= bottom + 1];
+    """
+    for key, index in (("End", count + 1), ("k", count), ("Home", 2), ("j", 3), ("PageDown", None)):
+        found, visible = browser.run(seen, key)
+        assert visible, key
+        assert index in (found, None)

@@ -99,8 +99,10 @@ function drawScores(histogram, width, height) {
     picture.append(drawing("path", { d: steps.join(""), class: "expected" }));
   }
   picture.append(drawing("path", { d: `M${left} ${height - bottom}H${width - right}`, class: "axis" }));
-  for (const tick of ticks(edges[0], edges.at(-1), Math.max(2, width / 70)))
-    picture.append(drawing("text", { x: x(tick).toFixed(1), y: height - bottom + 14, "text-anchor": "middle" }, group(tick)));
+  for (const tick of ticks(edges[0], edges.at(-1), Math.max(2, width / (40 + 9 * String(edges.at(-1)).length)))) {
+    const anchor = x(tick) > width - 4 * String(tick).length - 4 ? "end" : "middle";
+    picture.append(drawing("text", { x: Math.min(x(tick), width - 1).toFixed(1), y: height - bottom + 14, "text-anchor": anchor }, group(tick)));
+  }
   picture.append(drawing("text", { x: left + (width - left - right) / 2, y: height - 4, "text-anchor": "middle" }, histogram.axis));
   return picture;
 }

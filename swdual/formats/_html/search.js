@@ -133,7 +133,7 @@ async function showQuery(number, state) {
     "div",
     { class: "query-head" },
     element("h2", {}, linkTo(hits.queryId, search.bases), " ", element("span", { class: "rest" }, rest)),
-    element("p", { class: "faint" }, [hits.qlen && pluralize(hits.qlen, "residue", "residues"), pluralize(search.queries.hits[number], "hit", "hits")].filter(Boolean).join(", ")),
+    element("p", { class: "faint" }, describeQuery(search, hits, number)),
   );
   page.detail = element("section", { class: "detail", "aria-label": "Alignment", tabindex: "-1" });
   if (!hits.count) {
@@ -154,6 +154,20 @@ async function showQuery(number, state) {
   page.table.render();
   page.table.open(hits.count > row && row >= 0 ? row : 0);
   remember();
+}
+
+/**
+ * Say how long a query is, how many hits it has, and of how many the alignments are here.
+ * @param {any} search
+ * @param {any} hits
+ * @param {number} number
+ */
+function describeQuery(search, hits, number) {
+  const count = search.queries.hits[number];
+  const parts = [pluralize(count, "hit", "hits")];
+  if (hits.qlen) parts.unshift(pluralize(hits.qlen, "residue", "residues"));
+  if (hits.cigar.length && count > search.limit) parts.push(`alignments of the best ${group(search.limit)}`);
+  return parts.join(", ");
 }
 
 /** Draw the overview and the scores, as wide as there is room. */
@@ -188,7 +202,7 @@ function buildHits(search, hits) {
   const percent = (values) => (row) => (Number.isNaN(values[row]) ? "" : fixed(values[row], 0));
   /** @type {Column[]} */
   const columns = [
-    { name: "rank", label: "#", kind: "number", values: hits.rank, width: "46px", minor: 3 },
+    { name: "rank", label: "#", kind: "number", values: hits.rank, width: `${28 + 9 * Math.max(2, String(hits.rank.at(-1)).length)}px`, minor: 3 },
     { name: "id", label: "Target", kind: "text", values: hits.id, draw: (cell, row) => fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]) },
   ];
   /** @param {Column} column  One that the page may lack. */
@@ -336,9 +350,9 @@ function buildAlignment(row, count) {
   if (search.translates.includes(true) && hits.qframe && hits.sframe) facts.push(`frame ${printFrames(hits, row)}`);
   const part = element("div", {}, element("p", { class: "numbers" }, ...facts.map((fact) => element("span", {}, fact))));
   if (!alignment) {
-    const reason = hits.rank[row] > search.limit
-      ? `This page holds the alignments of the best ${group(search.limit)} hits of each query.`
-      : "The table that this page was made of holds no letters: only places and numbers are known.";
+    const reason = search.source === "table" && !hits.cigar.length
+      ? "The table that this page was made of holds no letters: only places and numbers are known."
+      : `This page holds the alignments of the best ${group(search.limit)} hits of each query.`;
     part.append(element("p", { class: "note" }, reason));
   } else if (alignment.operations.length) {
     const point = element("p", { class: "point faint screen-only" });
