@@ -15,10 +15,11 @@ async function readBlock(name) {
 
 /**
  * @param {string} text
- * @returns {Uint8Array}
+ * @returns {Uint8Array<ArrayBuffer>}
  */
 function decodeBase64(text) {
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const quick = /** @type {any} */ (Uint8Array).fromBase64; // browsers since 2025 have it
+  if (quick) return quick.call(Uint8Array, text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let k = 0; k < bytes.length; k++) bytes[k] = binary.charCodeAt(k);

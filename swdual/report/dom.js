@@ -16,17 +16,21 @@ function fill(node, attributes, children) {
     else if (value !== null && value !== undefined && value !== false)
       node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.filter((child) => child !== null).map((child) =>
-    child instanceof Node ? child : String(child)));
+  node.append(
+    ...children
+      .filter((child) => child !== null)
+      .map((child) => (child instanceof Node ? child : String(child))),
+  );
   return node;
 }
 
 /**
  * Return a new HTML element.
- * @param {string} tag
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
  * @param {Object<string, any>} [attributes]
  * @param {...(Node|string|number|null)} children
- * @returns {HTMLElement}
+ * @returns {HTMLElementTagNameMap[K]}
  */
 function element(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
@@ -96,7 +100,9 @@ function save(name, text, type) {
 /** Return a button that changes from light to dark colours and back. */
 function buildThemeButton() {
   const root = document.documentElement;
-  const isDark = () => (root.style.colorScheme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const isDark = () =>
+    (root.style.colorScheme ||
+      (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   const button = element("button", { type: "button", class: "theme screen-only" });
   const tell = () => (button.textContent = isDark() ? "Light" : "Dark");
   button.addEventListener("click", () => {

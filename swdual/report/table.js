@@ -68,7 +68,11 @@ class DataTable {
     const { columns, filters, label, selects } = this.options;
     this.id = `table-${++DataTable.made}`;
     this.inputs = new Map();
-    this.bar = element("form", { class: "filters", role: "search", submit: (event) => event.preventDefault() });
+    this.bar = element("form", {
+      class: "filters",
+      role: "search",
+      submit: (event) => event.preventDefault(),
+    });
     for (const filter of filters) this.bar.append(this.buildFilter(filter));
     this.status = element("span", { class: "status", role: "status" });
     this.bar.append(this.status);
@@ -78,11 +82,25 @@ class DataTable {
       "aria-label": "Select all that are shown",
       change: () => this.selectAll(),
     });
-    const head = element("tr", { "aria-rowindex": "1" }, selects ? element("th", { class: "choice" }, this.all) : null);
+    const head = element(
+      "tr",
+      { "aria-rowindex": "1" },
+      selects ? element("th", { class: "choice" }, this.all) : null,
+    );
     const widths = element("colgroup", {}, selects ? element("col", { class: "choice" }) : null);
     for (const column of columns) {
-      const button = element("button", { type: "button", click: () => this.sortBy(column.name), title: column.hint }, column.label);
-      head.append(element("th", { class: cellClass(column), "data-column": column.name, scope: "col" }, button));
+      const button = element(
+        "button",
+        { type: "button", click: () => this.sortBy(column.name), title: column.hint },
+        column.label,
+      );
+      head.append(
+        element(
+          "th",
+          { class: cellClass(column), "data-column": column.name, scope: "col" },
+          button,
+        ),
+      );
       const col = element("col", { class: column.minor ? `minor-${column.minor}` : null });
       if (column.width) col.style.width = column.width;
       widths.append(col);
@@ -93,7 +111,13 @@ class DataTable {
     this.head = head;
     this.grid = element(
       "table",
-      { role: "grid", tabindex: "0", "aria-label": label, "aria-multiselectable": String(selects), keydown: (event) => this.onKey(event) },
+      {
+        role: "grid",
+        tabindex: "0",
+        "aria-label": label,
+        "aria-multiselectable": String(selects),
+        keydown: (event) => this.onKey(event),
+      },
       widths,
       element("thead", {}, head),
       element("tbody", { "aria-hidden": "true" }, element("tr", {}, this.above)),
@@ -101,7 +125,12 @@ class DataTable {
       element("tbody", { "aria-hidden": "true" }, element("tr", {}, this.below)),
     );
     this.scroller = element("div", { class: "scroller", scroll: () => this.schedule() }, this.grid);
-    this.empty = element("p", { class: "empty", hidden: true }, "Nothing passes the filters. ", element("button", { type: "button", click: () => this.clear() }, "Clear filters"));
+    this.empty = element(
+      "p",
+      { class: "empty", hidden: true },
+      "Nothing passes the filters. ",
+      element("button", { type: "button", click: () => this.clear() }, "Clear filters"),
+    );
     this.element = element("div", { class: "data-table" }, this.bar, this.scroller, this.empty);
     new ResizeObserver(() => this.schedule()).observe(this.scroller);
   }
@@ -121,7 +150,14 @@ class DataTable {
     });
     this.inputs.set(filter.name, input);
     const sign = { contains: "", min: "≥", max: "≤" }[filter.kind];
-    return element("label", {}, `${filter.label} ${sign}`.trim(), " ", input, filter.unit ? ` ${filter.unit}` : null);
+    return element(
+      "label",
+      {},
+      `${filter.label} ${sign}`.trim(),
+      " ",
+      input,
+      filter.unit ? ` ${filter.unit}` : null,
+    );
   }
 
   /**
@@ -161,7 +197,7 @@ class DataTable {
     this.view = this.sort(this.find());
     this.current = this.view.indexOf(row);
     for (const cell of this.head.querySelectorAll("th[data-column]")) {
-      const own = this.order?.[0] === cell.dataset.column;
+      const own = this.order?.[0] === cell.getAttribute("data-column");
       if (own) cell.setAttribute("aria-sort", this.order[1] ? "descending" : "ascending");
       else cell.removeAttribute("aria-sort");
     }
@@ -191,7 +227,10 @@ class DataTable {
         continue;
       }
       const { values } = this.columns.get(filter.columns[0]);
-      rows = filter.kind === "min" ? rows.filter((row) => values[row] >= bound) : rows.filter((row) => values[row] <= bound);
+      rows =
+        filter.kind === "min"
+          ? rows.filter((row) => values[row] >= bound)
+          : rows.filter((row) => values[row] <= bound);
     }
     return rows;
   }
@@ -204,10 +243,15 @@ class DataTable {
     if (!this.order) return rows;
     const { values, kind } = this.columns.get(this.order[0]);
     const sign = this.order[1] ? -1 : 1;
-    if (kind === "text") return rows.sort((a, b) => (values[a] === values[b] ? 0 : values[a] < values[b] ? -sign : sign));
+    if (kind === "text")
+      return rows.sort((a, b) =>
+        values[a] === values[b] ? 0 : values[a] < values[b] ? -sign : sign,
+      );
     const known = rows.filter((row) => !Number.isNaN(values[row]));
     const unknown = rows.filter((row) => Number.isNaN(values[row]));
-    return known.sort((a, b) => (values[a] === values[b] ? 0 : sign * (values[a] < values[b] ? -1 : 1))).concat(unknown);
+    return known
+      .sort((a, b) => (values[a] === values[b] ? 0 : sign * (values[a] < values[b] ? -1 : 1)))
+      .concat(unknown);
   }
 
   /**
@@ -216,7 +260,12 @@ class DataTable {
    */
   lower(name) {
     if (!this.lowered.has(name))
-      this.lowered.set(name, Array.from(this.options.texts?.[name] ?? this.columns.get(name).values, (text) => String(text).toLowerCase()));
+      this.lowered.set(
+        name,
+        Array.from(this.options.texts?.[name] ?? this.columns.get(name).values, (text) =>
+          String(text).toLowerCase(),
+        ),
+      );
     return this.lowered.get(name);
   }
 
@@ -229,7 +278,11 @@ class DataTable {
   tell() {
     const { count, noun } = this.options;
     const shown = this.view.length;
-    const parts = [shown === count ? pluralize(count, ...noun) : `${group(shown)} of ${pluralize(count, ...noun)}`];
+    const parts = [
+      shown === count
+        ? pluralize(count, ...noun)
+        : `${group(shown)} of ${pluralize(count, ...noun)}`,
+    ];
     const selected = this.view.filter((row) => this.selected.has(row)).length;
     if (selected) parts.push(`${group(selected)} selected`);
     this.status.textContent = parts.join(", ");
@@ -290,7 +343,8 @@ class DataTable {
     else if (event.key === "Home") this.go(0);
     else if (event.key === "End") this.go(this.view.length - 1);
     else if (event.key === "Enter") this.go(Math.max(0, this.current), true);
-    else if ((event.key === " " || event.key === "x") && this.options.selects && this.current >= 0) this.toggle(this.view[this.current]);
+    else if ((event.key === " " || event.key === "x") && this.options.selects && this.current >= 0)
+      this.toggle(this.view[this.current]);
     else return;
     event.preventDefault();
   }
@@ -317,7 +371,8 @@ class DataTable {
     const top = scroller.scrollTop * pace;
     const shown = this.room / ROW_HEIGHT;
     if (this.current < top) scroller.scrollTop = this.current / pace;
-    else if (this.current > top + shown - 1) scroller.scrollTop = Math.ceil((this.current + 1 - shown) / pace);
+    else if (this.current > top + shown - 1)
+      scroller.scrollTop = Math.ceil((this.current + 1 - shown) / pace);
   }
 
   schedule() {
@@ -338,9 +393,12 @@ class DataTable {
     const above = Math.max(0, scrollTop - (top - first) * ROW_HEIGHT);
     this.above.style.height = `${above}px`;
     this.below.style.height = `${Math.max(0, height - above - (last - first) * ROW_HEIGHT)}px`;
-    this.body.replaceChildren(...this.view.slice(first, last).map((row, k) => this.buildRow(row, first + k)));
+    this.body.replaceChildren(
+      ...this.view.slice(first, last).map((row, k) => this.buildRow(row, first + k)),
+    );
     this.grid.setAttribute("aria-rowcount", String(count + 1));
-    if (this.current >= first && this.current < last) this.grid.setAttribute("aria-activedescendant", `${this.id}-${this.current}`);
+    if (this.current >= first && this.current < last)
+      this.grid.setAttribute("aria-activedescendant", `${this.id}-${this.current}`);
     else this.grid.removeAttribute("aria-activedescendant");
   }
 
@@ -350,22 +408,24 @@ class DataTable {
    */
   buildRow(row, place) {
     const chosen = this.selected.has(row);
-    const line = element(
-      "tr",
-      {
-        id: `${this.id}-${place}`,
-        "aria-rowindex": place + 2,
-        "aria-selected": this.options.selects ? String(chosen) : null,
-        class: place === this.current ? "current" : null,
-        click: (event) => {
-          if (event.target.closest("a, input")) return;
-          this.grid.focus({ preventScroll: true });
-          this.go(place, true);
-        },
+    const line = element("tr", {
+      id: `${this.id}-${place}`,
+      "aria-rowindex": place + 2,
+      "aria-selected": this.options.selects ? String(chosen) : null,
+      class: place === this.current ? "current" : null,
+      click: (event) => {
+        if (event.target.closest("a, input")) return;
+        this.grid.focus({ preventScroll: true });
+        this.go(place, true);
       },
-    );
+    });
     if (this.options.selects) {
-      const box = element("input", { type: "checkbox", tabindex: "-1", "aria-label": `Select ${this.options.name(row)}`, change: () => this.toggle(row) });
+      const box = element("input", {
+        type: "checkbox",
+        tabindex: "-1",
+        "aria-label": `Select ${this.options.name(row)}`,
+        change: () => this.toggle(row),
+      });
       box.checked = chosen;
       line.append(element("td", { class: "choice" }, box));
     }
@@ -408,14 +468,31 @@ class DataTable {
     return element(
       "table",
       {},
-      element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { class: cellClass(column) }, column.label)))),
-      element("tbody", {}, ...this.view.slice(0, most).map((row) =>
-        element("tr", {}, ...columns.map((column) => {
-          const cell = element("td", { class: cellClass(column) });
-          if (column.draw) column.draw(cell, row);
-          else cell.textContent = printCell(column, row);
-          return cell;
-        })))),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          ...columns.map((column) => element("th", { class: cellClass(column) }, column.label)),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        ...this.view.slice(0, most).map((row) =>
+          element(
+            "tr",
+            {},
+            ...columns.map((column) => {
+              const cell = element("td", { class: cellClass(column) });
+              if (column.draw) column.draw(cell, row);
+              else cell.textContent = printCell(column, row);
+              return cell;
+            }),
+          ),
+        ),
+      ),
     );
   }
 }

@@ -343,6 +343,29 @@ def test_the_address_brings_a_view_back(browser, folder):
     assert browser.run("return document.querySelector('.detail select').value") == "conservation"
 
 
+def test_another_query_is_shown_with_the_same_filters(browser, folder):
+    """By a click in the list, and by keys: its pictures, its hits, its alignment."""
+    page = page_of(folder, "proteins")
+    browser.open(page, "minident=20&sort=-length&row=4")
+    rows = found("proteins")
+    bars = "document.querySelectorAll('.overview rect[data-row]').length"
+    for number, move in (
+        (2, "document.querySelector('nav tr[aria-rowindex=\"4\"]').click()"),
+        (3, "const key = new KeyboardEvent('keydown', { key: 'j' }); grid.dispatchEvent(key)"),
+    ):
+        browser.run(f"const grid = document.querySelector('nav table'); {move}")
+        browser.wait(f"document.querySelector('.query h2').textContent.startsWith('p{number} ')")
+        result = rows[number]
+        identity, length = (np.asarray(x) for x in columns(result, ["pident", "length"]))
+        order = np.argsort(-length, kind="stable")
+        order = order[identity[order] >= 20]
+        assert browser.saved("TSV")[1] == table_of(result, order)
+        assert browser.run(f"return {bars}") == min(100, len(result))
+        title = browser.run("return document.querySelector('.detail h2').textContent")
+        assert title.split()[1] == result[int(order[0])].id
+    assert "minident=20" in browser.run("return location.hash")
+
+
 def read_fasta(text):
     """Return titles and letters, by a definition in two lines."""
     records = [part.partition("\n") for part in text.split(">")[1:]]

@@ -30,7 +30,10 @@ const TEXT_WIDTH = 60;
  * @returns {Array<[string, number]>}
  */
 function readOperations(cigar) {
-  return Array.from(cigar.matchAll(/(\d+)([MID\\/])/g), ([, count, letter]) => [letter, Number(count)]);
+  return Array.from(cigar.matchAll(/(\d+)([MID\\/])/g), ([, count, letter]) => [
+    letter,
+    Number(count),
+  ]);
 }
 
 /**
@@ -155,7 +158,12 @@ function cutLines(search, alignment, rows, width) {
  */
 function printAlignment(search, alignment) {
   const lines = cutLines(search, alignment, makeRows(search, alignment), TEXT_WIDTH);
-  const places = lines.flatMap((line) => [line.queryFirst, line.queryLast, line.targetFirst, line.targetLast]);
+  const places = lines.flatMap((line) => [
+    line.queryFirst,
+    line.queryLast,
+    line.targetFirst,
+    line.targetLast,
+  ]);
   const wide = Math.max(...places.map((place) => String(place).length));
   return lines
     .map((line) =>
@@ -163,7 +171,8 @@ function printAlignment(search, alignment) {
         `Query  ${String(line.queryFirst).padEnd(wide)}  ${line.query}  ${line.queryLast}`,
         " ".repeat(9 + wide) + line.middle,
         `Sbjct  ${String(line.targetFirst).padEnd(wide)}  ${line.target}  ${line.targetLast}`,
-      ].join("\n"))
+      ].join("\n"),
+    )
     .join("\n\n");
 }
 
@@ -240,7 +249,12 @@ function printFrames(hits, row) {
  */
 function alignmentOf(search, hits, row) {
   if (!(row < hits.cigar.length)) return null;
-  const place = { qstart: hits.qstart[row], qend: hits.qend[row], sstart: hits.sstart[row], send: hits.send[row] };
+  const place = {
+    qstart: hits.qstart[row],
+    qend: hits.qend[row],
+    sstart: hits.sstart[row],
+    send: hits.send[row],
+  };
   return {
     ...place,
     operations: readOperations(hits.cigar[row]),
@@ -313,15 +327,29 @@ function drawAlignment(search, alignment, colouring, columns, onPoint) {
         ? conservationOf(search, rows, strandOf(alignment)).map((level) => `level-${level}`)
         : Array.from(rows.query, () => "plain");
   const lines = cutLines(search, alignment, rows, columns);
-  const digits = String(Math.max(...lines.flatMap((line) => [line.queryFirst, line.queryLast, line.targetFirst, line.targetLast]))).length;
+  const digits = String(
+    Math.max(
+      ...lines.flatMap((line) => [
+        line.queryFirst,
+        line.queryLast,
+        line.targetFirst,
+        line.targetLast,
+      ]),
+    ),
+  ).length;
   const place = element("div", { class: `alignment ${colouring}` });
   lines.forEach((line, number) => {
     const part = classes.slice(number * columns, (number + 1) * columns);
-    const label = (name, first) => element("span", { class: "faint" }, `${name}  ${String(first).padStart(digits)}  `);
+    const label = (name, first) =>
+      element("span", { class: "faint" }, `${name}  ${String(first).padStart(digits)}  `);
     place.append(
       element(
         "pre",
-        { pointermove: (event) => onPoint(describePoint(search, alignment, line, columnAt(event, line))), pointerleave: () => onPoint("") },
+        {
+          pointermove: (event) =>
+            onPoint(describePoint(search, alignment, line, columnAt(event, line))),
+          pointerleave: () => onPoint(""),
+        },
         label("Query", line.queryFirst),
         colourRow(line.query, part),
         element("span", { class: "faint" }, `  ${line.queryLast}`),
@@ -343,7 +371,8 @@ function drawAlignment(search, alignment, colouring, columns, onPoint) {
  * @param {{query: string}} line
  */
 function columnAt(event, line) {
-  const box = event.currentTarget.querySelector(".letters").getBoundingClientRect();
+  const block = /** @type {Element} */ (event.currentTarget);
+  const box = block.querySelector(".letters").getBoundingClientRect();
   const column = Math.floor(((event.clientX - box.left) / box.width) * line.query.length);
   return column >= 0 && column < line.query.length ? column : -1;
 }
@@ -360,15 +389,31 @@ function describePoint(search, alignment, line, column) {
   const side = (letters, first, step) => {
     const letter = letters[column];
     const before = letters.slice(0, column);
-    const residues = before.length - countLetter(before, "-") - countLetter(before, SKIPPED) - countLetter(before, BACK);
-    const shift = Math.sign(step) * (countLetter(before.slice(1), SKIPPED) - countLetter(before.slice(1), BACK));
+    const residues =
+      before.length -
+      countLetter(before, "-") -
+      countLetter(before, SKIPPED) -
+      countLetter(before, BACK);
+    const shift =
+      Math.sign(step) *
+      (countLetter(before.slice(1), SKIPPED) - countLetter(before.slice(1), BACK));
     if (letter === "-") return "gap";
     if (letter === SKIPPED || letter === BACK) return "frameshift";
     return `${letter} ${first + step * residues + shift}`;
   };
   const query = side(line.query, line.queryFirst, stepOf(search.translates[0], alignment.qframe));
-  const target = side(line.target, line.targetFirst, stepOf(search.translates[1], alignment.sframe));
-  const score = lookUp(search, line.query[column], line.target[column], search.scores, strandOf(alignment));
+  const target = side(
+    line.target,
+    line.targetFirst,
+    stepOf(search.translates[1], alignment.sframe),
+  );
+  const score = lookUp(
+    search,
+    line.query[column],
+    line.target[column],
+    search.scores,
+    strandOf(alignment),
+  );
   const worth = score === null ? "" : `, ${search.matrix} ${score > 0 ? "+" : ""}${score}`;
   return `query ${query}, target ${target}${worth}`;
 }

@@ -19,7 +19,9 @@ function makeTable(search, hits, rows) {
  * @returns {string[]}
  */
 function standardCells(search, hits, row) {
-  const show = (column, print = String) => (column && !Number.isNaN(column[row]) ? print(column[row]) : "NA");
+  /** @type {(column: ArrayLike<number>|undefined, print?: (value: number) => string) => string} */
+  const show = (column, print = String) =>
+    column && !Number.isNaN(column[row]) ? print(column[row]) : "NA";
   const place = (start, end, frame) => {
     if (!start) return ["NA", "NA"];
     const ends = [start[row] + 1, end[row]];
@@ -47,7 +49,9 @@ function makeFasta(hits, rows) {
     .filter((row) => row < hits.cigar.length)
     .map((row) => {
       const frame = hits.sframe && hits.sframe[row] < 0;
-      const place = frame ? `${hits.send[row]}-${hits.sstart[row] + 1}` : `${hits.sstart[row] + 1}-${hits.send[row]}`;
+      const place = frame
+        ? `${hits.send[row]}-${hits.sstart[row] + 1}`
+        : `${hits.sstart[row] + 1}-${hits.send[row]}`;
       const [, id, rest] = /^(\S*)(.*)$/s.exec(hits.title[row].trimStart());
       return `>${id}/${place}${rest}\n${wrapLetters(hits.targetPart[row])}`;
     })

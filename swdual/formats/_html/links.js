@@ -16,9 +16,14 @@ function addressOf(id, bases) {
     const accession = uniprot.replace(/^UniRef\d+_/, "").replace(/[.-]\d+$/, "");
     if (UNIPROT.test(accession)) return `https://www.uniprot.org/uniprotkb/${accession}/entry`;
   }
-  const structure = words.includes("pdb") ? at("pdb") : /^([0-9][A-Za-z0-9]{3})_[A-Za-z0-9]{1,4}$/.exec(id)?.[1];
-  if (structure && /^[0-9][A-Za-z0-9]{3}$/.test(structure)) return `https://www.rcsb.org/structure/${structure.toUpperCase()}`;
-  const named = words.some((word) => ["ref", "gb", "emb", "dbj"].includes(word)) ? at("ref", "gb", "emb", "dbj") : id;
+  const structure = words.includes("pdb")
+    ? at("pdb")
+    : /^([0-9][A-Za-z0-9]{3})_[A-Za-z0-9]{1,4}$/.exec(id)?.[1];
+  if (structure && /^[0-9][A-Za-z0-9]{3}$/.test(structure))
+    return `https://www.rcsb.org/structure/${structure.toUpperCase()}`;
+  const named = words.some((word) => ["ref", "gb", "emb", "dbj"].includes(word))
+    ? at("ref", "gb", "emb", "dbj")
+    : id;
   if (/^(?:[A-Z]{2}_\d{6,9}|[A-Z]{3}\d{5,7}|[A-Z]{1,2}\d{5,8})\.\d+$/.test(named))
     return `https://www.ncbi.nlm.nih.gov/${bases ? "nuccore" : "protein"}/${named}`;
   return null;
@@ -31,5 +36,7 @@ function addressOf(id, bases) {
  */
 function linkTo(id, bases) {
   const address = addressOf(id, bases);
-  return address === null ? element("span", {}, id) : element("a", { href: address, rel: "noreferrer", target: "_blank" }, id);
+  return address === null
+    ? element("span", {}, id)
+    : element("a", { href: address, rel: "noreferrer", target: "_blank" }, id);
 }

@@ -27,7 +27,9 @@ function gradeNames(hits) {
  * @param {(row: number) => void} onOpen
  */
 function drawOverview(hits, width, onOpen) {
-  const rows = Array.from({ length: hits.count }, (_, row) => row).filter((row) => hits.rank[row] <= MOST_DRAWN);
+  const rows = Array.from({ length: hits.count }, (_, row) => row).filter(
+    (row) => hits.rank[row] <= MOST_DRAWN,
+  );
   const ranks = [...new Set(rows.map((row) => hits.rank[row]))];
   const pitch = ranks.length > 50 ? 3 : ranks.length > 25 ? 5 : 9;
   const top = 22;
@@ -75,6 +77,11 @@ function drawOverview(hits, width, onOpen) {
 /** @param {any} hits */
 function drawLegend(hits) {
   if (!hits.bits && !hits.score) return null;
-  return element("p", { class: "legend" }, ...gradeNames(hits).map((name, grade) =>
-    element("span", {}, element("span", { class: `swatch grade-${grade}` }), name)));
+  return element(
+    "p",
+    { class: "legend" },
+    ...gradeNames(hits).map((name, grade) =>
+      element("span", {}, element("span", { class: `swatch grade-${grade}` }), name),
+    ),
+  );
 }

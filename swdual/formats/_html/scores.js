@@ -34,7 +34,13 @@ function countScores(hits) {
   for (const value of values) counts[Math.min(count - 1, Math.floor((value - low) / step))]++;
   const axis = hits.bits ? "bit score" : "raw score";
   const noun = hits.noun[1];
-  return { edges: Array.from({ length: count + 1 }, (_, k) => low + k * step), counts, expected: null, axis, title: `Scores of the ${noun}` };
+  return {
+    edges: Array.from({ length: count + 1 }, (_, k) => low + k * step),
+    counts,
+    expected: null,
+    axis,
+    title: `Scores of the ${noun}`,
+  };
 }
 
 /**
@@ -77,32 +83,79 @@ function drawScores(histogram, width, height) {
   const most = Math.max(1, ...counts, ...(expected ?? []));
   const scale = (height - top - bottom) / Math.log10(1 + most);
   const y = (count) => height - bottom - scale * Math.log10(1 + Math.max(0, count));
-  const x = (value) => left + ((width - left - right) * (value - edges[0])) / (edges.at(-1) - edges[0]);
-  const picture = drawing("svg", { class: "scores", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${histogram.title}: ${histogram.axis}` });
+  const x = (value) =>
+    left + ((width - left - right) * (value - edges[0])) / (edges.at(-1) - edges[0]);
+  const picture = drawing("svg", {
+    class: "scores",
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": `${histogram.title}: ${histogram.axis}`,
+  });
   for (let tick = 1; tick <= most * 1.001; tick *= 10)
     picture.append(
       drawing("path", { d: `M${left} ${y(tick).toFixed(1)}H${width - right}`, class: "tick" }),
-      drawing("text", { x: left - 6, y: (y(tick) + 4).toFixed(1), "text-anchor": "end" }, group(tick)),
+      drawing(
+        "text",
+        { x: left - 6, y: (y(tick) + 4).toFixed(1), "text-anchor": "end" },
+        group(tick),
+      ),
     );
   counts.forEach((count, k) => {
     if (count)
       picture.append(
         drawing(
           "rect",
-          { x: x(edges[k]).toFixed(1), y: y(count).toFixed(1), width: Math.max(1, x(edges[k + 1]) - x(edges[k]) - 1).toFixed(1), height: (height - bottom - y(count)).toFixed(1), class: "bar" },
-          drawing("title", {}, `${edges[k]} to ${edges[k + 1]}: ${group(count)}${expected ? `, by chance ${expected[k].toPrecision(3)}` : ""}`),
+          {
+            x: x(edges[k]).toFixed(1),
+            y: y(count).toFixed(1),
+            width: Math.max(1, x(edges[k + 1]) - x(edges[k]) - 1).toFixed(1),
+            height: (height - bottom - y(count)).toFixed(1),
+            class: "bar",
+          },
+          drawing(
+            "title",
+            {},
+            `${edges[k]} to ${edges[k + 1]}: ${group(count)}${expected ? `, by chance ${expected[k].toPrecision(3)}` : ""}`,
+          ),
         ),
       );
   });
   if (expected) {
-    const steps = expected.map((count, k) => `${k ? "L" : "M"}${x(edges[k]).toFixed(1)} ${y(count).toFixed(1)}H${x(edges[k + 1]).toFixed(1)}`);
+    const steps = expected.map(
+      (count, k) =>
+        `${k ? "L" : "M"}${x(edges[k]).toFixed(1)} ${y(count).toFixed(1)}H${x(edges[k + 1]).toFixed(1)}`,
+    );
     picture.append(drawing("path", { d: steps.join(""), class: "expected" }));
   }
-  picture.append(drawing("path", { d: `M${left} ${height - bottom}H${width - right}`, class: "axis" }));
-  for (const tick of ticks(edges[0], edges.at(-1), Math.max(2, width / (40 + 9 * String(edges.at(-1)).length)))) {
+  picture.append(
+    drawing("path", { d: `M${left} ${height - bottom}H${width - right}`, class: "axis" }),
+  );
+  for (const tick of ticks(
+    edges[0],
+    edges.at(-1),
+    Math.max(2, width / (40 + 9 * String(edges.at(-1)).length)),
+  )) {
     const anchor = x(tick) > width - 4 * String(tick).length - 4 ? "end" : "middle";
-    picture.append(drawing("text", { x: Math.min(x(tick), width - 1).toFixed(1), y: height - bottom + 14, "text-anchor": anchor }, group(tick)));
+    picture.append(
+      drawing(
+        "text",
+        {
+          x: Math.min(x(tick), width - 1).toFixed(1),
+          y: height - bottom + 14,
+          "text-anchor": anchor,
+        },
+        group(tick),
+      ),
+    );
   }
-  picture.append(drawing("text", { x: left + (width - left - right) / 2, y: height - 4, "text-anchor": "middle" }, histogram.axis));
+  picture.append(
+    drawing(
+      "text",
+      { x: left + (width - left - right) / 2, y: height - 4, "text-anchor": "middle" },
+      histogram.axis,
+    ),
+  );
   return picture;
 }

@@ -2,14 +2,42 @@
 
 const PRINTED_HITS = 50;
 
+/**
+ * What is shown now: a query, a hit of it, and the elements that hold them.
+ * @type {{
+ *   search: any,
+ *   queries: DataTable|null,
+ *   table: DataTable|null,
+ *   hits: any,
+ *   query: number,
+ *   row: number,
+ *   width: number,
+ *   colouring: any,
+ *   view: Map<string, string>,
+ *   place: HTMLElement|null,
+ *   pictures: HTMLElement|null,
+ *   overview: SVGElement|null,
+ *   print: HTMLElement|null,
+ *   detail: HTMLElement|null,
+ *   resized: ResizeObserver|null,
+ * }}
+ */
 const page = {
-  search: /** @type {any} */ (null),
-  queries: /** @type {DataTable|null} */ (null),
-  table: /** @type {DataTable|null} */ (null),
-  hits: /** @type {any} */ (null),
+  search: null,
+  queries: null,
+  table: null,
+  hits: null,
   query: -1,
   row: -1,
+  width: -1,
   colouring: "identity",
+  view: new Map(),
+  place: null,
+  pictures: null,
+  overview: null,
+  print: null,
+  detail: null,
+  resized: null,
 };
 
 /** Build the page from its data and the state in its address. */
@@ -36,7 +64,14 @@ async function showPage(place, queries) {
   page.colouring = state.get("colour") ?? "identity";
   if (queries.id.length > 1) {
     page.queries = buildQueries(page.search);
-    place.replaceChildren(element("div", { class: "panes" }, element("nav", { "aria-label": "Queries" }, page.queries.element), page.place));
+    place.replaceChildren(
+      element(
+        "div",
+        { class: "panes" },
+        element("nav", { "aria-label": "Queries" }, page.queries.element),
+        page.place,
+      ),
+    );
     page.queries.current = first;
     page.queries.reveal();
     page.queries.render();
@@ -58,8 +93,22 @@ function buildQueries(search) {
     count: queries.id.length,
     selects: false,
     columns: [
-      { name: "id", label: "Query", kind: "text", values: queries.id, draw: (cell, row) => fill(cell, { title: queries.title[row] }, [queries.id[row]]) },
-      { name: "hits", label: "Hits", kind: "number", values: queries.hits, width: "58px", falls: true, print: (row) => group(queries.hits[row]) },
+      {
+        name: "id",
+        label: "Query",
+        kind: "text",
+        values: queries.id,
+        draw: (cell, row) => fill(cell, { title: queries.title[row] }, [queries.id[row]]),
+      },
+      {
+        name: "hits",
+        label: "Hits",
+        kind: "number",
+        values: queries.hits,
+        width: "58px",
+        falls: true,
+        print: (row) => group(queries.hits[row]),
+      },
       {
         name: "best",
         label: evaluated ? "Best E" : "Best",
@@ -67,13 +116,14 @@ function buildQueries(search) {
         values: best,
         width: "76px",
         falls: !evaluated,
-        print: (row) => (Number.isNaN(best[row]) ? "" : evaluated ? printShortEvalue(best[row]) : group(best[row])),
+        print: (row) =>
+          Number.isNaN(best[row]) ? "" : evaluated ? printShortEvalue(best[row]) : group(best[row]),
       },
     ],
     filters: [{ name: "query", label: "Find", kind: "contains", columns: ["id", "title"] }],
     texts: { title: queries.title },
     name: (row) => queries.id[row],
-    onCurrent: (row) => row !== page.query && showQuery(row, new Map()),
+    onCurrent: (row) => row !== page.query && showQuery(row, withoutRow(page.view)),
     onChange: () => {},
   });
   return table;
@@ -87,23 +137,40 @@ function buildQueries(search) {
 async function readHits(search, number) {
   const block = await readBlock(`query-${number}`);
   const { columns, letters } = block;
-  const hits = { ...columns, queryId: search.queries.id[number], queryTitle: search.queries.title[number], qlen: search.queries.length[number] };
+  const hits = {
+    ...columns,
+    queryId: search.queries.id[number],
+    queryTitle: search.queries.title[number],
+    qlen: search.queries.length[number],
+  };
   hits.count = hits.rank.length;
   hits.query = block.query;
   hits.fit = block.fit;
   hits.cigar = letters.cigar;
   hits.targetPart = letters.target;
   hits.queryPart = letters.query;
-  for (const name of ["bits", "evalue", "pident", "qcovhsp"]) if (hits[name]) hits[name] = numbers(hits[name]);
+  for (const name of ["bits", "evalue", "pident", "qcovhsp"])
+    if (hits[name]) hits[name] = numbers(hits[name]);
   const derive = (name, needed, value) => {
-    if (!hits[name] && needed.every((other) => hits[other])) hits[name] = Float64Array.from({ length: hits.count }, (_, row) => value(row));
+    if (!hits[name] && needed.every((other) => hits[other]))
+      hits[name] = Float64Array.from({ length: hits.count }, (_, row) => value(row));
   };
   derive("pident", ["nident", "length"], (row) => (100 * hits.nident[row]) / hits.length[row]);
-  derive("mismatch", ["length", "nident", "gaps"], (row) => hits.length[row] - hits.nident[row] - hits.gaps[row]);
-  if (hits.qlen) derive("qcovhsp", ["qstart", "qend"], (row) => (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen);
+  derive(
+    "mismatch",
+    ["length", "nident", "gaps"],
+    (row) => hits.length[row] - hits.nident[row] - hits.gaps[row],
+  );
+  if (hits.qlen)
+    derive(
+      "qcovhsp",
+      ["qstart", "qend"],
+      (row) => (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen,
+    );
   hits.best = Math.max(0, ...(hits.score ?? []).slice(0, 1));
   hits.extent = hits.qlen ?? Math.max(0, bounds(hits.qend ?? [])[1]);
-  const several = hits.count > 0 && hits.rank.some((rank, row) => row > 0 && rank === hits.rank[row - 1]);
+  const several =
+    hits.count > 0 && hits.rank.some((rank, row) => row > 0 && rank === hits.rank[row - 1]);
   hits.noun = several ? ["alignment", "alignments"] : ["hit", "hits"];
   hits.describe = (row) => {
     const parts = [`${hits.rank[row]}. ${hits.id[row]}`];
@@ -125,19 +192,35 @@ async function showQuery(number, state) {
   page.query = number;
   const hits = await readHits(search, number);
   if (page.query !== number) return; // another was asked for meanwhile
+  page.resized?.disconnect();
   page.hits = hits;
   page.row = -1;
+  page.width = -1;
+  page.view = state;
   const title = search.queries.title[number];
   const rest = title.slice(hits.queryId.length).trim();
   const head = element(
     "div",
     { class: "query-head" },
-    element("h2", {}, linkTo(hits.queryId, search.bases), " ", element("span", { class: "rest" }, rest)),
+    element(
+      "h2",
+      {},
+      linkTo(hits.queryId, search.bases),
+      " ",
+      element("span", { class: "rest" }, rest),
+    ),
     element("p", { class: "faint" }, describeQuery(search, hits, number)),
   );
   page.detail = element("section", { class: "detail", "aria-label": "Alignment", tabindex: "-1" });
   if (!hits.count) {
-    page.place.replaceChildren(head, element("p", { class: "note" }, `No hits found${search.filters ? `: ${search.filters}` : ""}.`));
+    page.place.replaceChildren(
+      head,
+      element(
+        "p",
+        { class: "note" },
+        `No hits found${search.filters ? `: ${search.filters}` : ""}.`,
+      ),
+    );
     page.table = null;
     return remember();
   }
@@ -145,14 +228,19 @@ async function showQuery(number, state) {
   page.table.state = state;
   page.pictures = element("div", { class: "pictures" });
   page.print = element("div", { class: "print-only" });
-  page.place.replaceChildren(head, page.pictures, buildTools(search, hits), page.table.element, page.print, page.detail);
-  page.resized?.disconnect();
+  page.place.replaceChildren(
+    head,
+    page.pictures,
+    buildTools(search, hits),
+    page.table.element,
+    page.print,
+    page.detail,
+  );
   page.resized = new ResizeObserver(() => requestAnimationFrame(drawPictures));
   page.resized.observe(page.place);
   drawPictures();
-  const row = Number(state.get("row") ?? 1) - 1;
   page.table.render();
-  page.table.open(hits.count > row && row >= 0 ? row : 0);
+  page.table.go(Math.max(0, page.table.view.indexOf(Number(state.get("row")) - 1)));
   remember();
 }
 
@@ -166,7 +254,8 @@ function describeQuery(search, hits, number) {
   const count = search.queries.hits[number];
   const parts = [pluralize(count, "hit", "hits")];
   if (hits.qlen) parts.unshift(pluralize(hits.qlen, "residue", "residues"));
-  if (hits.cigar.length && count > search.limit) parts.push(`alignments of the best ${group(search.limit)}`);
+  if (hits.cigar.length && count > search.limit)
+    parts.push(`alignments of the best ${group(search.limit)}`);
   return parts.join(", ");
 }
 
@@ -181,14 +270,23 @@ function drawPictures() {
   page.pictures.replaceChildren();
   page.overview = null;
   if (hits.qstart) {
-    page.overview = drawOverview(hits, wide ? width - scores - 28 : width, (row) => page.table.open(row, true));
+    page.overview = drawOverview(hits, wide ? width - scores - 28 : width, (row) =>
+      page.table.open(row, true),
+    );
     const shown = Math.min(MOST_DRAWN, page.search.queries.hits[page.query]);
-    const title = shown === 1 ? "Where the hit lies in the query" : `Where the best ${shown} hits lie in the query`;
-    page.pictures.append(element("figure", {}, element("h3", {}, title), page.overview, drawLegend(hits)));
+    const title =
+      shown === 1
+        ? "Where the hit lies in the query"
+        : `Where the best ${shown} hits lie in the query`;
+    page.pictures.append(
+      element("figure", {}, element("h3", {}, title), page.overview, drawLegend(hits)),
+    );
   }
   if (hits.fit || hits.bits || hits.score) {
     const histogram = countScores(hits);
-    page.pictures.append(element("figure", {}, element("h3", {}, histogram.title), drawScores(histogram, scores, 200)));
+    page.pictures.append(
+      element("figure", {}, element("h3", {}, histogram.title), drawScores(histogram, scores, 200)),
+    );
   }
   if (page.row >= 0) showAlignment(page.row);
 }
@@ -202,28 +300,136 @@ function buildHits(search, hits) {
   const percent = (values) => (row) => (Number.isNaN(values[row]) ? "" : fixed(values[row], 0));
   /** @type {Column[]} */
   const columns = [
-    { name: "rank", label: "#", kind: "number", values: hits.rank, width: `${28 + 9 * Math.max(2, String(hits.rank.at(-1)).length)}px`, minor: 3 },
-    { name: "id", label: "Target", kind: "text", values: hits.id, draw: (cell, row) => fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]) },
+    {
+      name: "rank",
+      label: "#",
+      kind: "number",
+      values: hits.rank,
+      width: `${28 + 9 * Math.max(2, String(hits.rank.at(-1)).length)}px`,
+      minor: 3,
+    },
+    {
+      name: "id",
+      label: "Target",
+      kind: "text",
+      values: hits.id,
+      draw: (cell, row) =>
+        fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]),
+    },
   ];
   /** @param {Column} column  One that the page may lack. */
   const add = (column) => column.values && columns.push(column);
   const titles = hits.title.map((title, row) => title.slice(hits.id[row].length).trim());
   const longest = Math.max(...hits.id.slice(0, 100).map((id) => id.length));
-  if (titles.some((title) => title)) add({ name: "title", label: "Title", kind: "text", values: titles, width: longest > 16 ? "24%" : "32%", minor: 2 });
-  add({ name: "bits", label: "Bits", kind: "number", values: hits.bits, width: "58px", falls: true, minor: 3, print: (row) => printBits(hits.bits[row]) });
-  add({ name: "evalue", label: "E-value", kind: "number", values: hits.evalue, width: "92px", print: (row) => printEvalue(hits.evalue[row]) });
-  add({ name: "score", label: "Score", kind: "number", values: hits.score, width: "62px", falls: true, minor: hits.bits ? 1 : undefined });
-  add({ name: "pident", label: "Ident. %", hint: "Percentage of equal letters", kind: "number", values: hits.pident, width: "76px", falls: true, print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)) });
-  add({ name: "qcovhsp", label: "Cover %", hint: "Percentage of the query in the alignment", kind: "number", values: hits.qcovhsp, width: "74px", falls: true, minor: 2, print: percent(hits.qcovhsp) });
-  add({ name: "length", label: "Length", hint: "Columns of the alignment", kind: "number", values: hits.length, width: "68px", falls: true, minor: 1 });
-  add({ name: "slen", label: "Target", hint: "Residues of the target", kind: "number", values: hits.slen, width: "66px", falls: true, minor: 1 });
-  add({ name: "qstart", label: "In the query", hint: "First residue; the bar is the whole query", kind: "number", values: hits.qstart, width: "116px", minor: 2, draw: (cell, row) => cell.append(drawExtent(hits, row)) });
+  if (titles.some((title) => title))
+    add({
+      name: "title",
+      label: "Title",
+      kind: "text",
+      values: titles,
+      width: longest > 16 ? "24%" : "32%",
+      minor: 2,
+    });
+  add({
+    name: "bits",
+    label: "Bits",
+    kind: "number",
+    values: hits.bits,
+    width: "58px",
+    falls: true,
+    minor: 3,
+    print: (row) => printBits(hits.bits[row]),
+  });
+  add({
+    name: "evalue",
+    label: "E-value",
+    kind: "number",
+    values: hits.evalue,
+    width: "92px",
+    print: (row) => printEvalue(hits.evalue[row]),
+  });
+  add({
+    name: "score",
+    label: "Score",
+    kind: "number",
+    values: hits.score,
+    width: "62px",
+    falls: true,
+    minor: hits.bits ? 1 : undefined,
+  });
+  add({
+    name: "pident",
+    label: "Ident. %",
+    hint: "Percentage of equal letters",
+    kind: "number",
+    values: hits.pident,
+    width: "76px",
+    falls: true,
+    print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)),
+  });
+  add({
+    name: "qcovhsp",
+    label: "Cover %",
+    hint: "Percentage of the query in the alignment",
+    kind: "number",
+    values: hits.qcovhsp,
+    width: "74px",
+    falls: true,
+    minor: 2,
+    print: percent(hits.qcovhsp),
+  });
+  add({
+    name: "length",
+    label: "Length",
+    hint: "Columns of the alignment",
+    kind: "number",
+    values: hits.length,
+    width: "68px",
+    falls: true,
+    minor: 1,
+  });
+  add({
+    name: "slen",
+    label: "Target",
+    hint: "Residues of the target",
+    kind: "number",
+    values: hits.slen,
+    width: "66px",
+    falls: true,
+    minor: 1,
+  });
+  add({
+    name: "qstart",
+    label: "In the query",
+    hint: "First residue; the bar is the whole query",
+    kind: "number",
+    values: hits.qstart,
+    width: "116px",
+    minor: 2,
+    draw: (cell, row) => cell.append(drawExtent(hits, row)),
+  });
   /** @type {Filter[]} */
   const filters = [{ name: "text", label: "Text", kind: "contains", columns: ["title"] }];
-  if (hits.evalue) filters.push({ name: "maxe", label: "E-value", kind: "max", columns: ["evalue"] });
-  else if (hits.score) filters.push({ name: "minscore", label: "Score", kind: "min", columns: ["score"] });
-  if (hits.pident) filters.push({ name: "minident", label: "Identity", kind: "min", columns: ["pident"], unit: "%" });
-  if (hits.qcovhsp) filters.push({ name: "mincover", label: "Cover", kind: "min", columns: ["qcovhsp"], unit: "%" });
+  if (hits.evalue)
+    filters.push({ name: "maxe", label: "E-value", kind: "max", columns: ["evalue"] });
+  else if (hits.score)
+    filters.push({ name: "minscore", label: "Score", kind: "min", columns: ["score"] });
+  if (hits.pident)
+    filters.push({
+      name: "minident",
+      label: "Identity",
+      kind: "min",
+      columns: ["pident"],
+      unit: "%",
+    });
+  if (hits.qcovhsp)
+    filters.push({
+      name: "mincover",
+      label: "Cover",
+      kind: "min",
+      columns: ["qcovhsp"],
+      unit: "%",
+    });
   return new DataTable({
     label: `Hits of ${hits.queryId}`,
     noun: hits.noun,
@@ -251,7 +457,14 @@ function drawExtent(hits, row) {
   const bar = element("span", { class: `grade-${gradeOf(hits, row)}` });
   bar.style.left = `${(100 * hits.qstart[row]) / hits.extent}%`;
   bar.style.width = `${Math.max(1, (100 * (hits.qend[row] - hits.qstart[row])) / hits.extent)}%`;
-  return element("span", { class: "extent", title: `${hits.qstart[row] + 1}–${hits.qend[row]}${hits.qlen ? ` of ${hits.qlen}` : ""}` }, bar);
+  return element(
+    "span",
+    {
+      class: "extent",
+      title: `${hits.qstart[row] + 1}–${hits.qend[row]}${hits.qlen ? ` of ${hits.qlen}` : ""}`,
+    },
+    bar,
+  );
 }
 
 /**
@@ -262,17 +475,32 @@ function drawExtent(hits, row) {
 function buildTools(search, hits) {
   const stem = hits.queryId.replace(/[^A-Za-z0-9._-]+/g, "_").slice(0, 60) || "query";
   const rows = () => page.table.chosen();
-  const button = (label, hint, onClick) => element("button", { type: "button", title: hint, click: onClick }, label);
+  const button = (label, hint, onClick) =>
+    element("button", { type: "button", title: hint, click: onClick }, label);
   const tools = element(
     "div",
     { class: "tools screen-only", role: "group", "aria-label": "Downloads" },
     element("span", { class: "faint" }, "Save the selected, or all shown:"),
-    button("TSV", "BLAST's format 6", () => save(`${stem}.tsv`, makeTable(search, hits, rows()), "text/tab-separated-values")),
-    button("FASTA", "Aligned parts of the targets", () => save(`${stem}.fasta`, makeFasta(hits, rows()), "text/plain")),
+    button("TSV", "BLAST's format 6", () =>
+      save(`${stem}.tsv`, makeTable(search, hits, rows()), "text/tab-separated-values"),
+    ),
+    button("FASTA", "Aligned parts of the targets", () =>
+      save(`${stem}.fasta`, makeFasta(hits, rows()), "text/plain"),
+    ),
   );
   if (!hits.cigar.length) tools.lastChild.remove();
-  if (hits.query && hits.cigar.length) tools.append(button("A3M", "Alignment along the query", () => save(`${stem}.a3m`, makeA3m(search, hits, rows()), "text/plain")));
-  if (hits.qstart) tools.append(button("SVG", "Picture of the overview", () => save(`${stem}.svg`, makePicture(page.overview), "image/svg+xml")));
+  if (hits.query && hits.cigar.length)
+    tools.append(
+      button("A3M", "Alignment along the query", () =>
+        save(`${stem}.a3m`, makeA3m(search, hits, rows()), "text/plain"),
+      ),
+    );
+  if (hits.qstart)
+    tools.append(
+      button("SVG", "Picture of the overview", () =>
+        save(`${stem}.svg`, makePicture(page.overview), "image/svg+xml"),
+      ),
+    );
   return tools;
 }
 
@@ -302,12 +530,28 @@ function showAlignment(row) {
   const head = element(
     "div",
     { class: "detail-head" },
-    element("h2", {}, `${hits.rank[row]}. `, linkTo(id, search.bases), " ", element("span", { class: "rest" }, hits.title[row].slice(id.length).trim())),
+    element(
+      "h2",
+      {},
+      `${hits.rank[row]}. `,
+      linkTo(id, search.bases),
+      " ",
+      element("span", { class: "rest" }, hits.title[row].slice(id.length).trim()),
+    ),
   );
   const known = rows.every((each) => each < hits.cigar.length);
   if (known) {
-    const copy = element("button", { type: "button", title: "As format 0 prints it" }, "Copy as text");
-    const print = () => (search.source === "search" ? printHit(search, hits, rows) : rows.map((each) => `${printAlignment(search, alignmentOf(search, hits, each))}\n`).join("\n"));
+    const copy = element(
+      "button",
+      { type: "button", title: "As format 0 prints it" },
+      "Copy as text",
+    );
+    const print = () =>
+      search.source === "search"
+        ? printHit(search, hits, rows)
+        : rows
+            .map((each) => `${printAlignment(search, alignmentOf(search, hits, each))}\n`)
+            .join("\n");
     copy.addEventListener("click", () => copyText(copy, print()));
     head.append(element("div", { class: "tools screen-only" }, buildColouring(), copy));
   }
@@ -316,7 +560,13 @@ function showAlignment(row) {
 
 /** Return the choice of colours. */
 function buildColouring() {
-  const choice = element("select", {}, ...["identity", "conservation", "none"].map((name) => element("option", { value: name, selected: name === page.colouring }, name)));
+  const choice = element(
+    "select",
+    {},
+    ...["identity", "conservation", "none"].map((name) =>
+      element("option", { value: name, selected: name === page.colouring }, name),
+    ),
+  );
   choice.addEventListener("change", () => {
     page.colouring = choice.value;
     showAlignment(page.row);
@@ -338,26 +588,47 @@ function buildAlignment(row, count) {
   if (hits.bits) facts.push(`${printBits(hits.bits[row])} bits`);
   if (hits.score) facts.push(`score ${group(hits.score[row])}`);
   if (hits.evalue) facts.push(`E-value ${printEvalue(hits.evalue[row])}`);
-  if (hits.nident && hits.length) facts.push(`identities ${printShare(hits.nident[row], hits.length[row])}`);
+  if (hits.nident && hits.length)
+    facts.push(`identities ${printShare(hits.nident[row], hits.length[row])}`);
   else if (hits.pident) facts.push(`identity ${fixed(hits.pident[row], 1)} %`);
-  if (hits.positive && hits.length && !search.bases) facts.push(`positives ${printShare(hits.positive[row], hits.length[row])}`);
+  if (hits.positive && hits.length && !search.bases)
+    facts.push(`positives ${printShare(hits.positive[row], hits.length[row])}`);
   if (hits.gaps && hits.length) facts.push(`gaps ${printShare(hits.gaps[row], hits.length[row])}`);
-  const place = (name, start, end, size) => facts.push(`${name} ${group(start[row] + 1)}–${group(end[row])}${size ? ` of ${group(size)}` : ""}`);
+  const place = (name, start, end, size) =>
+    facts.push(
+      `${name} ${group(start[row] + 1)}–${group(end[row])}${size ? ` of ${group(size)}` : ""}`,
+    );
   if (hits.qstart) place("query", hits.qstart, hits.qend, hits.qlen);
   if (hits.sstart) place("target", hits.sstart, hits.send, hits.slen?.[row]);
   const alignment = alignmentOf(search, hits, row);
-  if (search.bases && alignment) facts.push(`strand plus/${strandOf(alignment) > 0 ? "plus" : "minus"}`);
-  if (search.translates.includes(true) && hits.qframe && hits.sframe) facts.push(`frame ${printFrames(hits, row)}`);
-  const part = element("div", {}, element("p", { class: "numbers" }, ...facts.map((fact) => element("span", {}, fact))));
+  if (search.bases && alignment)
+    facts.push(`strand plus/${strandOf(alignment) > 0 ? "plus" : "minus"}`);
+  if (search.translates.includes(true) && hits.qframe && hits.sframe)
+    facts.push(`frame ${printFrames(hits, row)}`);
+  const part = element(
+    "div",
+    {},
+    element("p", { class: "numbers" }, ...facts.map((fact) => element("span", {}, fact))),
+  );
   if (!alignment) {
-    const reason = search.source === "table" && !hits.cigar.length
-      ? "The table that this page was made of holds no letters: only places and numbers are known."
-      : `This page holds the alignments of the best ${group(search.limit)} hits of each query.`;
+    const reason =
+      search.source === "table" && !hits.cigar.length
+        ? "The table that this page was made of holds no letters: only places and numbers are known."
+        : `This page holds the alignments of the best ${group(search.limit)} hits of each query.`;
     part.append(element("p", { class: "note" }, reason));
   } else if (alignment.operations.length) {
     const point = element("p", { class: "point faint screen-only" });
     const columns = countColumns(alignment);
-    part.append(drawAlignment(search, alignment, page.colouring, columns, (text) => (point.textContent = text)), point);
+    part.append(
+      drawAlignment(
+        search,
+        alignment,
+        page.colouring,
+        columns,
+        (text) => (point.textContent = text),
+      ),
+      point,
+    );
   } else part.append(element("p", { class: "note" }, "No residues align with a positive score."));
   return part;
 }
@@ -402,11 +673,20 @@ async function copyText(button, text) {
   setTimeout(() => (button.textContent = label), 1500);
 }
 
+/**
+ * Return what another query can be shown with: filters and order.
+ * @param {Map<string, string>} view
+ */
+function withoutRow(view) {
+  return new Map([...view].filter(([name]) => name !== "row"));
+}
+
 /** Write what is shown into the address. */
 function remember() {
-  const state = new Map(page.table?.state ?? []);
+  const state = page.table ? new Map(page.table.state) : withoutRow(page.view);
+  page.view = state;
   if (page.search.queries.id.length > 1) state.set("q", String(page.query + 1));
-  if (page.row > 0) state.set("row", String(page.row + 1));
+  if (page.row >= 0 && page.row !== page.table?.view[0]) state.set("row", String(page.row + 1));
   if (page.colouring !== "identity") state.set("colour", page.colouring);
   writeFragment(state);
 }
@@ -416,6 +696,14 @@ addEventListener("beforeprint", () => {
   if (page.table) page.print.replaceChildren(page.table.plain(PRINTED_HITS));
 });
 start().catch((error) => {
-  document.querySelector("header").append(element("p", { class: "note" }, `This browser cannot show more than the table below: ${error}`));
+  document
+    .querySelector("header")
+    .append(
+      element(
+        "p",
+        { class: "note" },
+        `This browser cannot show more than the table below: ${error}`,
+      ),
+    );
   throw error;
 });
