@@ -127,7 +127,7 @@ class _Report:
         count = len(self._queries["id"])
         title = f"{pluralize(hits, 'hit', 'hits')} of {pluralize(count, 'query', 'queries')}"
         title += f" in {place}" if place else ""
-        about = details("About this search", join([definitions(facts), *sections]))
+        about = details("About this report", join([definitions(facts), *sections]))
         head = Markup(f"<header><h1>{text(title)}</h1>{about if facts else ''}</header>")
         self._page.finish(join([head, Markup(f'<main id="report">{self._static(hits)}</main>')]))
 

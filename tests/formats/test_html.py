@@ -13,6 +13,8 @@ from html.parser import HTMLParser
 import pytest
 
 from swdual.api import search
+from swdual.cli.allpairs import command as allpairs_command
+from swdual.cli.search import command as search_command
 from swdual.errors import InputError
 from swdual.format import REPORT_ALIGNMENTS, Table
 from swdual.formats import html as report
@@ -215,6 +217,12 @@ def test_the_number_of_alignments_is_an_option(run, here):
     run("search", "q.fa", "t.fa", "-o", "x.html", "-e", "1e9", "--report-alignments", "1")
     block = Page((here / "x.html").read_text()).block("query-0")
     assert len(block["letters"]["cigar"]) == 1 < len(block["columns"]["rank"])
+
+
+@pytest.mark.parametrize("command", [search_command, allpairs_command])
+def test_the_option_has_the_default_of_python(command):
+    (option,) = (each for each in command.params if each.name == "report_alignments")
+    assert option.default == REPORT_ALIGNMENTS
 
 
 def test_a_notebook_shows_the_report_in_a_frame(results):

@@ -200,6 +200,61 @@ def test_an_alignment_as_text_is_format_0(browser, folder, name):
             assert text == pairwise._hit(hit).lstrip("\n")
 
 
+@pytest.mark.parametrize("name", ["proteins", "nucleotides", "blastx", "tblastn", "frameshifts"])
+def test_the_pointer_shows_letters_places_and_scores(browser, folder, name):
+    """Of each column of an alignment; in a translated sequence, the first base of the codon."""
+    result = found(name)[0]
+    open_query(browser, page_of(folder, name), 0)
+    alignment = result[0].alignment
+    shown = browser.run(
+        """
+        const lines = document.querySelectorAll(".detail .alignment")[0].querySelectorAll("pre");
+        return [...lines].flatMap((line) => {
+          const { left, width } = line.querySelector(".letters").getBoundingClientRect();
+          const columns = line.querySelector(".letters").textContent.length;
+          return Array.from({ length: columns }, (_, k) => {
+            const clientX = left + (width * (k + 0.5)) / columns;
+            line.dispatchEvent(new PointerEvent("pointermove", { clientX }));
+            return document.querySelector(".detail .point").textContent;
+          });
+        });
+        """
+    )
+    matrix = result.params.scheme.matrix
+    letters = matrix.alphabet.letters
+    translated = result.params.query_gencode, result.params.db_gencode
+    sides = (
+        (alignment.query_start, alignment.query_end, alignment.query_frame),
+        (alignment.target_start, alignment.target_end, alignment.target_frame),
+    )
+    steps = [
+        (3 if code else 1) * (-1 if side[2] < 0 else 1)
+        for code, side in zip(translated, sides, strict=True)
+    ]
+    places = [
+        end if step < 0 else start + 1 for step, (start, end, _) in zip(steps, sides, strict=True)
+    ]
+    top, _, bottom = alignment.rows
+    assert len(shown) == len(top)
+    for text, *pair in zip(shown, top, bottom, strict=True):
+        told = []
+        for k, letter in enumerate(pair):
+            if letter in "\\/":
+                told.append("frameshift")
+                places[k] += (1 if letter == "\\" else -1) * (1 if steps[k] > 0 else -1)
+            elif letter == "-":
+                told.append("gap")
+            else:
+                told.append(f"{letter} {places[k]}")
+                places[k] += steps[k]
+        expected = f"query {told[0]}, target {told[1]}"
+        if all(letter.upper() in letters for letter in pair):
+            a, b = (letters.index(letter.upper()) for letter in pair)
+            score = int(matrix.scores[a, b])
+            expected += f", {matrix.name} {'+' * (score > 0)}{score}"
+        assert text == expected
+
+
 LIMITS = [("E-value", "evalue", "max"), ("Identity", "pident", "min"), ("Cover", "qcovhsp", "min")]
 
 

@@ -69,6 +69,15 @@ function niceStep(values, most) {
 }
 
 /**
+ * Return the counts that the axis names: more of them if all are small.
+ * @param {number} most
+ */
+function countTicks(most) {
+  if (most < 20) return [1, 2, 5, 10].filter((tick) => tick <= most);
+  return Array.from({ length: Math.floor(Math.log10(most) + 1e-9) + 1 }, (_, k) => 10 ** k);
+}
+
+/**
  * Draw a histogram; the counts have a logarithmic scale, on which single targets are still seen.
  * @param {Histogram} histogram
  * @param {number} width
@@ -93,7 +102,7 @@ function drawScores(histogram, width, height) {
     role: "img",
     "aria-label": `${histogram.title}: ${histogram.axis}`,
   });
-  for (let tick = 1; tick <= most * 1.001; tick *= 10)
+  for (const tick of countTicks(most))
     picture.append(
       drawing("path", { d: `M${left} ${y(tick).toFixed(1)}H${width - right}`, class: "tick" }),
       drawing(

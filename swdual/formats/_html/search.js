@@ -327,7 +327,7 @@ function buildHits(search, hits) {
       label: "Title",
       kind: "text",
       values: titles,
-      width: longest > 16 ? "24%" : "32%",
+      width: longest > 16 ? "20%" : "26%",
       minor: 2,
     });
   add({
