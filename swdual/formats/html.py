@@ -1,4 +1,4 @@
-"""A report to look at: one HTML file, with tables to filter and alignments to read.
+"""A report to look at: one HTML file with tables and alignments.
 
 The data of each query are written before the next query is asked for; what tells of all queries
 comes last. If the results know their run (`timing`, `command`, `report_alignments`), the report
@@ -68,7 +68,7 @@ class _Report:
             stream, title, read_files(*folder, SCRIPTS), read_files(*folder, STYLES)
         )
         self._queries: dict[str, list[Any]] = {
-            name: [] for name in ("id", "title", "length", "hits", "best")
+            name: [] for name in ("id", "title", "length", "hits", "best", "round")
         }
         self._rows: list[StaticRow] = []
 
@@ -79,6 +79,7 @@ class _Report:
         best: float | None,
         data: dict[str, Any],
         rows: Iterable[tuple[int, tuple[str, ...]]],
+        round: int = 0,
     ) -> None:
         """Write the data of a query.
 
@@ -92,11 +93,13 @@ class _Report:
             What the script needs of it.
         rows
             Its best hits, each with its rank, as they are shown without the script.
+        round
+            The round of an iterated search; else 0.
         """
         number = len(self._queries["id"])
         self._page.add(f"query-{number}", data)
         name, title, length = query
-        values = (sanitize(name), sanitize(title), length, hits, best)
+        values = (sanitize(name), sanitize(title), length, hits, best, round)
         for column, value in zip(self._queries.values(), values, strict=True):
             column.append(value)
         own = (StaticRow(rank, number, cells) for rank, cells in rows)
@@ -131,6 +134,11 @@ class _Report:
         head = Markup(f"<header><h1>{text(title)}</h1>{about if facts else ''}</header>")
         self._page.finish(join([head, Markup(f'<main id="report">{self._static(hits)}</main>')]))
 
+    def _label(self, number: int) -> str:
+        """Return what a query is called, with its round if it has one."""
+        name, round = self._queries["id"][number], self._queries["round"][number]
+        return f"{name}, round {round}" if round else str(name)
+
     def _static(self, hits: int) -> Markup:
         """Return the hits that are shown without the script."""
         names = ("score", "bits", "E-value", "identity %", "cover %")
@@ -139,7 +147,7 @@ class _Report:
             *(Head(name, "right") for name in names),
         ]
         shown = sorted(self._rows, key=lambda row: (row.query, row.rank))
-        cells = [(self._queries["id"][row.query], *row.cells) for row in shown]
+        cells = [(self._label(row.query), *row.cells) for row in shown]
         return static_table(f"The best hits, {len(shown):,} of {hits:,}", heads, cells)
 
 
@@ -155,15 +163,15 @@ def write(
     report = _Report(stream, f"{first.query.id} against {first.targets.name}")
     count = residues = 0
     for result in queries:
-        name = f"{result.query.id}, round {result.round}" if result.round else result.query.id
         best = result.evalues if result.statistics is not None else result.scores
         rows = ((hit.rank, _cells(hit)) for hit in result.top(STATIC_HITS))
         report.add(
-            (name, result.query.title, len(result.query)),
+            (result.query.id, result.query.title, len(result.query)),
             len(result),
             float(best[0]) if len(best) else None,
             _query(result, limit),
             rows,
+            result.round,
         )
         count += 1
         residues += len(result.query)

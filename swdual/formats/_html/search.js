@@ -80,11 +80,20 @@ async function showPage(place, queries) {
 }
 
 /**
+ * Return the round of an iterated search as it follows the name of a query.
+ * @param {number} round  0 in other searches.
+ */
+function nameRound(round) {
+  return round ? `, round ${round}` : "";
+}
+
+/**
  * Return the table of queries.
  * @param {any} search
  */
 function buildQueries(search) {
   const { queries } = search;
+  const labels = queries.id.map((id, row) => id + nameRound(queries.round[row]));
   const best = numbers(queries.best);
   const { evaluated } = search;
   const table = new DataTable({
@@ -97,8 +106,8 @@ function buildQueries(search) {
         name: "id",
         label: "Query",
         kind: "text",
-        values: queries.id,
-        draw: (cell, row) => fill(cell, { title: queries.title[row] }, [queries.id[row]]),
+        values: labels,
+        draw: (cell, row) => fill(cell, { title: queries.title[row] }, [labels[row]]),
       },
       {
         name: "hits",
@@ -122,7 +131,7 @@ function buildQueries(search) {
     ],
     filters: [{ name: "query", label: "Find", kind: "contains", columns: ["id", "title"] }],
     texts: { title: queries.title },
-    name: (row) => queries.id[row],
+    name: (row) => labels[row],
     onCurrent: (row) => row !== page.query && showQuery(row, withoutRow(page.view)),
     onChange: () => {},
   });
@@ -199,6 +208,7 @@ async function showQuery(number, state) {
   page.view = state;
   const title = search.queries.title[number];
   const rest = title.slice(hits.queryId.length).trim();
+  const round = nameRound(search.queries.round[number]);
   const head = element(
     "div",
     { class: "query-head" },
@@ -206,7 +216,7 @@ async function showQuery(number, state) {
       "h2",
       {},
       linkTo(hits.queryId, search.bases),
-      " ",
+      `${round} `,
       element("span", { class: "rest" }, rest),
     ),
     element("p", { class: "faint" }, describeQuery(search, hits, number)),
