@@ -72,6 +72,12 @@ class _Report:
         }
         self._rows: list[StaticRow] = []
 
+    @property
+    def static_hits(self) -> int:
+        """Number of hits of the next query that may be shown without the script."""
+        full = len(self._rows) == STATIC_HITS
+        return self._rows[-1].rank - 1 if full else STATIC_HITS
+
     def add(
         self,
         query: tuple[str, str, int | None],
@@ -164,7 +170,7 @@ def write(
     count = residues = 0
     for result in queries:
         best = result.evalues if result.statistics is not None else result.scores
-        rows = ((hit.rank, _cells(hit)) for hit in result.top(STATIC_HITS))
+        rows = ((hit.rank, _cells(hit)) for hit in result.top(report.static_hits))
         report.add(
             (result.query.id, result.query.title, len(result.query)),
             len(result),
@@ -198,7 +204,7 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
             query.hits,
             query.best,
             query.data,
-            _table_rows(query),
+            _table_rows(query, report.static_hits),
         )
     facts: dict[str, object] = {
         "Program": f"swdual {__version__}, from a table of hits",
@@ -209,15 +215,21 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
     report.finish("", {**search, "limit": REPORT_ALIGNMENTS, "alphabet": ""}, facts)
 
 
-def _table_rows(query: TableQuery) -> Iterable[tuple[int, tuple[str, ...]]]:
-    """Yield the best rows of a table as they are shown without the script."""
+def _table_rows(query: TableQuery, count: int) -> Iterable[tuple[int, tuple[str, ...]]]:
+    """Yield the first rows of a query as they are shown without the script.
+
+    Parameters
+    ----------
+    query, count
+        The rows, and how many of them.
+    """
     columns = query.data["columns"]
 
     def show(name: str, row: int, print_value: Any) -> str:
         value = columns[name][row] if name in columns else None
         return "" if value is None or value != value else str(print_value(value))  # noqa: PLR0124
 
-    for row in range(min(STATIC_HITS, len(columns["rank"]))):
+    for row in range(min(count, len(columns["rank"]))):
         name, title = columns["id"][row], columns["title"][row]
         yield (
             columns["rank"][row],

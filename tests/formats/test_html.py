@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import pickle
 import re
 from html.parser import HTMLParser
 
@@ -126,19 +127,20 @@ def test_the_data_are_the_hits(results):
             assert letters == hit.alignment.rows[2].replace("-", "")
 
 
-def test_the_text_without_the_script_has_the_best_hits_of_each_query(monkeypatch, results):
+@pytest.mark.parametrize("most", [1, 2, 5, 7, 100])
+def test_the_text_without_the_script_has_the_best_hits_of_each_query(monkeypatch, results, most):
     """First the best of each query, then the second, until there are enough."""
-    monkeypatch.setattr(report, "STATIC_HITS", 5)
+    monkeypatch.setattr(report, "STATIC_HITS", most)
     text = written(results)
     body = text[text.index("<tbody>") : text.index("</tbody>")]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in body.split("<tr>")[1:]]
     counts = [len(result) for result in results]
-    ranked = sorted((rank, q) for q, count in enumerate(counts) for rank in range(count))[:5]
+    ranked = sorted((rank, q) for q, count in enumerate(counts) for rank in range(count))[:most]
     expected = sorted((q, rank) for rank, q in ranked)
     assert [(row[0], row[1]) for row in rows] == [(f"q{q + 1}", str(k + 1)) for q, k in expected]
     best = results[0][0]
     assert rows[0][2:5] == [best.id, "number 0", str(best.score)]
-    assert f"The best hits, 5 of {sum(counts)}" in text
+    assert f"The best hits, {min(most, sum(counts))} of {sum(counts)}" in text
 
 
 def test_a_report_is_small(results):
@@ -212,6 +214,12 @@ def test_a_list_of_results_tells_of_no_run(results):
     facts = dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", written(list(results))))
     assert not {*facts} & {"Command", "Time", "Workers"}
     assert facts["Database"].endswith("12 sequences, 240 residues")
+
+
+def test_results_that_were_pickled_give_the_same_report(results):
+    """Their targets are stored, and the digest of the database with them."""
+    again = pickle.loads(pickle.dumps(list(results)))
+    assert written(again) == written(list(results))
 
 
 def test_the_number_of_alignments_is_an_option(run, here):
