@@ -109,7 +109,7 @@ def _make_query(name: str, columns: dict[str, list[Any]], limit: int) -> TableQu
     found: dict[str, list[Any]] = {
         "rank": columns["rank"] if "rank" in columns else _number_targets(ids),
         "id": [sanitize(each) for each in ids],
-        "title": [sanitize(title or each) for title, each in zip(titles, ids, strict=True)],
+        "title": [sanitize(_join(*pair)) for pair in zip(ids, titles, strict=True)],
     }
     found |= {ours: columns[field] for field, ours in COLUMNS.items() if field in columns}
     for side in "qs":
@@ -128,6 +128,15 @@ def _make_query(name: str, columns: dict[str, list[Any]], limit: int) -> TableQu
         _is_translated(found, letters, "target"),
     )
     return TableQuery(name, title, length, len(set(found["rank"])), known, data, translates)
+
+
+def _join(name: str, title: str) -> str:
+    """Return the header line of a target; BLAST's `stitle` may lack the identifier.
+
+    >>> _join("t1", "t1 one"), _join("t1", "one"), _join("t1", "")
+    ('t1 one', 't1 one', 't1')
+    """
+    return title if title.split(maxsplit=1)[:1] == [name] else f"{name} {title}".rstrip()
 
 
 def _number_targets(ids: list[str]) -> list[int]:

@@ -45,7 +45,7 @@ STATIC_HITS = 50
 """Hits that are shown without the script: the best of each query, then the second, and so on."""
 
 SCRIPTS = (
-    *("numbers.js", "alignment.js", "overview.js", "scores.js", "downloads.js", "links.js"),
+    *("numbers.js", "alignment.js", "overview.js", "scores.js", "downloads.js", "titles.js"),
     "search.js",
 )
 STYLES = ("search.css",)

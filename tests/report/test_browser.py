@@ -34,6 +34,7 @@ HOSTILE = [
     "sp|P02232|LGB1_VICFA javascript:window.attacked=1",
     "__proto__ constructor",
     "=cmd|' /C calc'!A0",
+    "  spaced   out ",
 ]
 """Names that would be markup, scripts, formulas or paths if anything took them for such."""
 
@@ -438,6 +439,22 @@ def test_fasta_has_the_aligned_parts_of_the_targets(browser, folder, name):
     for (title, letters), hit, (start, end) in zip(records, rows, fields, strict=True):
         assert letters == hit.alignment.rows[2].replace("-", "")
         assert title.split()[0] == f"{hit.id}/{start}-{end}"
+
+
+def test_what_has_no_letters_is_left_out_and_counted(browser, folder):
+    """Where the page holds the alignments of the best hits only."""
+    result = found("proteins")[0]
+    page = folder / "two.html"
+    page.write_text(found("proteins").report(alignments=2).html, encoding="utf-8")
+    open_query(browser, page, 0)
+    assert len(read_fasta(browser.saved("FASTA")[1])) == 2
+    told = "return document.querySelector('.tools [role=status]').textContent"
+    assert browser.run(told).startswith(f"{len(result) - 2} left out")
+    assert len(read_fasta(browser.saved("A3M")[1])) == 3
+    assert browser.saved("TSV")[1].count("\n") == len(result)
+    assert browser.run(told) == ""
+    facts = browser.run("return document.querySelector('.query-head p').textContent")
+    assert facts.endswith(f"{len(result)} hits, alignments of the best 2")
 
 
 @pytest.mark.parametrize("name", ["proteins", "several", "nucleotides", "tblastn"])

@@ -42,18 +42,17 @@ function standardCells(search, hits, row) {
 /**
  * Return the aligned parts of targets as FASTA.
  * @param {any} hits
- * @param {number[]} rows
+ * @param {number[]} rows  Whose letters are in the page.
  */
 function makeFasta(hits, rows) {
   return rows
-    .filter((row) => row < hits.cigar.length)
     .map((row) => {
       const frame = hits.sframe && hits.sframe[row] < 0;
       const place = frame
         ? `${hits.send[row]}-${hits.sstart[row] + 1}`
         : `${hits.sstart[row] + 1}-${hits.send[row]}`;
-      const [, id, rest] = /^(\S*)(.*)$/s.exec(hits.title[row].trimStart());
-      return `>${id}/${place}${rest}\n${wrapLetters(hits.targetPart[row])}`;
+      const rest = restOfTitle(hits.title[row], hits.id[row]);
+      return `>${hits.id[row]}/${place}${rest && ` ${rest}`}\n${wrapLetters(hits.targetPart[row])}`;
     })
     .join("");
 }
@@ -67,13 +66,12 @@ function wrapLetters(letters) {
  * Return alignments along the query in a3m: letters at gaps of the query are in lower case.
  * @param {any} search
  * @param {any} hits
- * @param {number[]} rows
+ * @param {number[]} rows  Whose letters are in the page.
  */
 function makeA3m(search, hits, rows) {
   const parts = [`>${hits.queryTitle}\n${hits.query.toUpperCase()}\n`];
   for (const row of rows) {
     const alignment = alignmentOf(search, hits, row);
-    if (alignment === null) continue;
     const letters = ["-".repeat(alignment.qstart)];
     let j = 0;
     for (const [operation, count] of alignment.operations) {

@@ -207,7 +207,7 @@ async function showQuery(number, state) {
   page.width = -1;
   page.view = state;
   const title = search.queries.title[number];
-  const rest = title.slice(hits.queryId.length).trim();
+  const rest = restOfTitle(title, hits.queryId);
   const round = nameRound(search.queries.round[number]);
   const head = element(
     "div",
@@ -329,7 +329,7 @@ function buildHits(search, hits) {
   ];
   /** @param {Column} column  One that the page may lack. */
   const add = (column) => column.values && columns.push(column);
-  const titles = hits.title.map((title, row) => title.slice(hits.id[row].length).trim());
+  const titles = hits.title.map((title, row) => restOfTitle(title, hits.id[row]));
   const longest = Math.max(...hits.id.slice(0, 100).map((id) => id.length));
   if (titles.some((title) => title))
     add({
@@ -484,33 +484,40 @@ function drawExtent(hits, row) {
  */
 function buildTools(search, hits) {
   const stem = hits.queryId.replace(/[^A-Za-z0-9._-]+/g, "_").slice(0, 60) || "query";
-  const rows = () => page.table.chosen();
-  const button = (label, hint, onClick) =>
-    element("button", { type: "button", title: hint, click: onClick }, label);
+  const note = element("span", { class: "faint", role: "status" });
   const tools = element(
     "div",
     { class: "tools screen-only", role: "group", "aria-label": "Downloads" },
     element("span", { class: "faint" }, "Save the selected, or all shown:"),
-    button("TSV", "BLAST's format 6", () =>
-      save(`${stem}.tsv`, makeTable(search, hits, rows()), "text/tab-separated-values"),
-    ),
-    button("FASTA", "Aligned parts of the targets", () =>
-      save(`${stem}.fasta`, makeFasta(hits, rows()), "text/plain"),
-    ),
   );
-  if (!hits.cigar.length) tools.lastChild.remove();
-  if (hits.query && hits.cigar.length)
-    tools.append(
-      button("A3M", "Alignment along the query", () =>
-        save(`${stem}.a3m`, makeA3m(search, hits, rows()), "text/plain"),
-      ),
+  const add = (label, hint, type, make) => {
+    const press = () => {
+      note.textContent = "";
+      save(`${stem}.${label.toLowerCase()}`, make(page.table.chosen()), type);
+    };
+    tools.append(element("button", { type: "button", title: hint, click: press }, label));
+  };
+  /** Return the rows whose letters are here, and say how many are not. */
+  const withLetters = (rows) => {
+    const kept = rows.filter((row) => row < hits.cigar.length);
+    if (kept.length < rows.length)
+      note.textContent = `${group(rows.length - kept.length)} left out: their letters are not in this page`;
+    return kept;
+  };
+  add("TSV", "BLAST's format 6", "text/tab-separated-values", (rows) =>
+    makeTable(search, hits, rows),
+  );
+  if (hits.cigar.length)
+    add("FASTA", "Aligned parts of the targets", "text/plain", (rows) =>
+      makeFasta(hits, withLetters(rows)),
+    );
+  if (hits.cigar.length && hits.query)
+    add("A3M", "Alignment along the query", "text/plain", (rows) =>
+      makeA3m(search, hits, withLetters(rows)),
     );
   if (hits.qstart)
-    tools.append(
-      button("SVG", "Picture of the overview", () =>
-        save(`${stem}.svg`, makePicture(page.overview), "image/svg+xml"),
-      ),
-    );
+    add("SVG", "Picture of the overview", "image/svg+xml", () => makePicture(page.overview));
+  tools.append(note);
   return tools;
 }
 
@@ -546,7 +553,7 @@ function showAlignment(row) {
       `${hits.rank[row]}. `,
       linkTo(id, search.bases),
       " ",
-      element("span", { class: "rest" }, hits.title[row].slice(id.length).trim()),
+      element("span", { class: "rest" }, restOfTitle(hits.title[row], id)),
     ),
   );
   const known = rows.every((each) => each < hits.cigar.length);

@@ -1,4 +1,4 @@
-// Links to where an identifier may be known. They are plain links: nothing is fetched.
+// Header lines: identifiers, with links to where they may be known. Nothing is fetched.
 
 const UNIPROT = /^(?:[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2})$/;
 
@@ -39,4 +39,13 @@ function linkTo(id, bases) {
   return address === null
     ? element("span", {}, id)
     : element("a", { href: address, rel: "noreferrer", target: "_blank" }, id);
+}
+
+/**
+ * Return what follows the identifier in a header line.
+ * @param {string} title
+ * @param {string} id
+ */
+function restOfTitle(title, id) {
+  return title.trim().slice(id.length).trim();
 }
