@@ -516,6 +516,45 @@ def test_hostile_names_are_shown_as_they_are(browser, folder):
     }
 
 
+LINKS = {
+    "sp|P02232|LGB1_VICFA": "https://www.uniprot.org/uniprotkb/P02232/entry",
+    "tr|A0A385XJN2|A0A385XJN2_ECOLI": "https://www.uniprot.org/uniprotkb/A0A385XJN2/entry",
+    "gi|122087146|sp|P02232.2|LGB1": "https://www.uniprot.org/uniprotkb/P02232/entry",
+    "Q8WZ42": "https://www.uniprot.org/uniprotkb/Q8WZ42/entry",
+    "UniRef90_Q8WZ42": "https://www.uniprot.org/uniprotkb/Q8WZ42/entry",
+    "gi|82503188|ref|NP_007605.1|": "https://www.ncbi.nlm.nih.gov/protein/NP_007605.1",
+    "XP_001234567.2": "https://www.ncbi.nlm.nih.gov/protein/XP_001234567.2",
+    "AAA12345.1": "https://www.ncbi.nlm.nih.gov/protein/AAA12345.1",
+    "pdb|1ABC|A": "https://www.rcsb.org/structure/1ABC",
+    "4hhb_B": "https://www.rcsb.org/structure/4HHB",
+    "d1vkya_": None,
+    "protein1": None,
+    "query1": None,
+    "ENSP00000467141": None,
+    "sp|": None,
+    "sp|javascript:alert(1)|x": None,
+    "ref|../../x": None,
+}
+"""Identifiers, and where they lead."""
+
+
+def test_identifiers_of_known_forms_are_links(browser, folder):
+    """Plain ones, which tell the other side nothing; identifiers of other forms are text."""
+    results = search("MKVLAWGGHERMKVLAWDEF", dict.fromkeys(LINKS, "MKVLAWGGHERMKVLAWDEF"))
+    page = folder / "links.html"
+    results.write(page, force=True)
+    browser.open(page)
+    shown = browser.run(
+        """
+        return [...document.querySelectorAll(".query tbody tr[id] td.text:nth-of-type(3)")]
+          .map((cell) => [cell.textContent, cell.querySelector("a")?.href ?? null,
+            cell.querySelector("a")?.rel ?? "noreferrer"]);
+        """
+    )
+    assert {name: address for name, address, _ in shown} == LINKS
+    assert {rel for *_, rel in shown} == {"noreferrer"}
+
+
 def test_a_page_can_be_printed(browser, folder):
     """With a plain table of the best 50 in place of the one that scrolls."""
     browser.open(page_of(folder, "proteins"))

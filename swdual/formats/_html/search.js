@@ -337,7 +337,7 @@ function buildHits(search, hits) {
       label: "Title",
       kind: "text",
       values: titles,
-      width: longest > 16 ? "20%" : "26%",
+      width: longest > 20 ? "20%" : "25%",
       minor: 2,
     });
   add({
