@@ -78,8 +78,8 @@ class SearchResults:
 
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit. `to_pandas`, `to_polars` and `to_arrow` return
-    tables with more columns. `version` is the release that searched, `report_alignments` the number of
-    hits of a query whose alignments a report holds.
+    tables with more columns. `version` is the release that searched, `report_alignments` the number
+    of hits of a query whose alignments a report holds.
 
     Parameters
     ----------
