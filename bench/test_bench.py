@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -21,6 +22,17 @@ FOLDER = Path(__file__).parent
 GOLDEN = FOLDER.parent / "tests" / "golden"
 DATA = FOLDER.parent / "data"
 TRACES = FOLDER.parent / ".." / "shared" / "traces"
+
+
+def _lacks_chromium() -> bool:
+    """Return whether Chromium, its driver or Selenium is missing."""
+    programs = all(map(shutil.which, ("chromium", "chromedriver")))
+    return not programs or importlib.util.find_spec("selenium") is None
+
+
+WITH_CHROMIUM = pytest.mark.skipif(
+    _lacks_chromium(), reason="Chromium, chromedriver or Selenium is not installed"
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +55,7 @@ TRACES = FOLDER.parent / ".." / "shared" / "traces"
             *("cluster.py", "--queries", str(DATA / "queries.fasta"), "--repeats", "1"),
             *("--db", str(DATA / "proteins.fasta")),
         ],
+        pytest.param(["report.py", "--cases", "1x0 2x3", "--repeats", "1"], marks=WITH_CHROMIUM),
         ["plan_nodes.py", "--nodes", "3", "--queries", "50", "--residues", "3000000"],
         [
             *("predictions.py", str(DATA / "proteins.fasta")),

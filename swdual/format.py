@@ -35,6 +35,9 @@ SYNONYMS = {**NUMBERS, "tsv": "tabular"}
 UNTRANSLATED = ("sam", "paf")
 """Formats whose operations run along both sequences as given."""
 
+REPORT_ALIGNMENTS = 500
+"""Hits of a query whose alignments a report holds, unless another number is asked for."""
+
 NOTHING = "NA"
 """What a table of text shows where there is no value."""
 
@@ -62,7 +65,9 @@ class Format(Protocol):
         Parameters
         ----------
         results
-            The hits of each query, in order; consumed one by one.
+            The hits of each query, in order; consumed one by one. They may tell of their run:
+            `command` is the command line, `timing`, after the last, what took the time, and
+            `report_alignments` the hits of a query whose alignments a report holds.
         stream
             Where to write bytes; `Utf8` takes text.
         fields

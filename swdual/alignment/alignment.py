@@ -166,6 +166,19 @@ class Alignment:
         """The operations as SAM writes them, such as 10M2D7M."""
         return "".join(f"{count}{letter}" for letter, count in self.operations)
 
+    def read_parts(self) -> tuple[tuple[bytes, str], tuple[bytes, str]]:
+        """Return what is aligned of query and target: codes as written, and letters as shown.
+
+        Of translated sequences these are residues; a target on the other strand is read backwards.
+        """
+        place = self.query_start, self.query_end, self.query_frame
+        if isinstance(self.query, TranslatedSequence) and self.query.shifts:
+            query = read_shifted(self.query, *place, self.operations)
+        else:
+            query = read_part(self.query, *place)
+        target = read_part(self.target, self.target_start, self.target_end, self.target_frame)
+        return query, target
+
     @cached_property
     def rows(self) -> tuple[str, str, str]:
         """The query's row, the row between, the target's row, with '-' where there is a gap.
@@ -179,14 +192,7 @@ class Alignment:
         """
         alphabet = self.scheme.matrix.alphabet
         bases = bool(alphabet.complements)
-        place = self.query_start, self.query_end, self.query_frame
-        if isinstance(self.query, TranslatedSequence) and self.query.shifts:
-            query, query_letters = read_shifted(self.query, *place, self.operations)
-        else:
-            query, query_letters = read_part(self.query, *place)
-        target, target_letters = read_part(
-            self.target, self.target_start, self.target_end, self.target_frame
-        )
+        (query, query_letters), (target, target_letters) = self.read_parts()
         positive_pairs = find_positives(self.scheme.matrix)
         if bases and self.strand < 0:  # scored as the other strand of both
             other = list(alphabet.reverse_complement(bytes(range(len(alphabet.letters))))[::-1])

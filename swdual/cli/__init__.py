@@ -154,6 +154,7 @@ def _run(arguments: list[str]) -> int:
             group.main(arguments, prog_name="swdual")
         # Not group.main: it would turn a closed pipe into exit code 1.
         with group.make_context("swdual", [*arguments]) as context:
+            context.meta["command"] = ["swdual", *arguments]
             group.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code

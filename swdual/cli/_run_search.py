@@ -6,16 +6,18 @@ import json
 import logging
 import math
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
 from swdual.cli import pluralize
-from swdual.cli._options import combine, option
+from swdual.cli._options import Count, combine, option
 from swdual.cli._resume import Resumption
 from swdual.cli._search_options import refuse_shared_output
 from swdual.io.text import duration
@@ -90,6 +92,17 @@ def find_alignments(
     return chosen.needs_alignment or align == "all" or several
 
 
+report_option = option(
+    "--report-alignments",
+    type=Count(min=0),
+    metavar="N",
+    default=500,
+    show_default=True,
+    help="Number of hits of a query whose alignments a report (html) holds, the best first.",
+)
+"""What a report holds."""
+
+
 class ExtraOutput(Protocol):
     """Writes another file once the results are written."""
 
@@ -109,6 +122,8 @@ class Outputs:
         The values of `timing_options`.
     sequences, write_sequences
         A file of sequences that belongs to the output, and what writes it.
+    report_alignments
+        The value of `report_option`.
     """
 
     out: str
@@ -116,6 +131,7 @@ class Outputs:
     gantt: str | None
     sequences: str | None = None
     write_sequences: Callable[[Output], None] | None = None
+    report_alignments: int = 0
 
     @property
     def paths(self) -> list[str]:
@@ -217,22 +233,37 @@ def run_search(
         search = prepare()
         check_translated(chosen.name, search.params)
         journal_kept.enter_context(search.keep_journal(resumption.left))
-        started = time.perf_counter()
-        results = _CountedResults(search.results())
+        results = _Results(search, outputs.report_alignments)
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
-        timing = search.timing(time.perf_counter() - started)
+        timing = results.timing
         for other, write in extra:
             write(other, timing)
     _log_summary(timing, results, search, on_nodes=on_nodes)
 
 
-class _CountedResults:
-    """Iterates results, and counts their `hits` and pairs that were `adjusted`."""
+class _Results:
+    """Iterates the results of a search, and counts their `hits` and pairs that were `adjusted`.
 
-    def __init__(self, results: Iterator[QueryResult]) -> None:
-        self._results = results
+    It tells formats about the run: the `command`, and, after the last result, its `timing`.
+
+    Parameters
+    ----------
+    search, report_alignments
+        The search, and the value of `report_option`.
+    """
+
+    def __init__(self, search: Search, report_alignments: int) -> None:
+        self._search = search
+        self._started = time.perf_counter()
+        self.report_alignments = report_alignments
+        self.command = shlex.join(click.get_current_context().meta["command"])
         self.hits = 0
         self._counts: list[AdjustmentCounts] = []
+
+    @cached_property
+    def timing(self) -> Timing:
+        """Duration, plans and activities up to now."""
+        return self._search.timing(time.perf_counter() - self._started)
 
     @property
     def adjusted(self) -> AdjustmentCounts:
@@ -242,15 +273,13 @@ class _CountedResults:
         return AdjustmentCounts.total(self._counts)
 
     def __iter__(self) -> Iterator[QueryResult]:
-        for result in self._results:
+        for result in self._search.results():
             self.hits += len(result)
             self._counts.append(result.adjustment_counts)
             yield result
 
 
-def _log_summary(
-    timing: Timing, results: _CountedResults, search: Search, *, on_nodes: bool
-) -> None:
+def _log_summary(timing: Timing, results: _Results, search: Search, *, on_nodes: bool) -> None:
     """Log the number of hits and, with -v, the speed and how well the plan was met."""
     adjusted, words = results.adjusted, ("hit", "hits")
     searched = f"{pluralize(len(search.queries), 'query', 'queries')} in "

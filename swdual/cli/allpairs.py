@@ -9,7 +9,7 @@ import click
 from swdual.cli import logging_options
 from swdual.cli._options import Command, evalue_option, output_options
 from swdual.cli._pairs import INPUT, PAIR_PHRASES, SCORING, SPEED, pair_options, run_pairs
-from swdual.cli._run_search import Outputs, align_option, find_alignments
+from swdual.cli._run_search import Outputs, align_option, find_alignments, report_option
 from swdual.cli._search_options import alignment_filter_options, outfmt_option
 
 GROUPS = {
@@ -18,7 +18,7 @@ GROUPS = {
     "Filters": "evalue min_identity min_query_cover min_score min_raw_score",
     "Scoring": SCORING,
     "Speed and memory": SPEED,
-    "Advanced": "align adjust planner replan verify backend trace gantt",
+    "Advanced": "align report_alignments adjust planner replan verify backend trace gantt",
 }
 
 EXAMPLES = """
@@ -43,6 +43,7 @@ swdual allpairs proteins.db -e 1e-3 -o scores.npz
 @evalue_option
 @alignment_filter_options
 @align_option
+@report_option
 @logging_options
 def command(
     source: str,
@@ -51,6 +52,7 @@ def command(
     header: bool | None,
     force: bool,
     align: str | None,
+    report_alignments: int,
     trace: str | None,
     gantt: str | None,
     progress: bool,
@@ -67,11 +69,12 @@ def command(
 
     \b
     Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
-             json   jsonl   arrow   parquet   npz   xlsx   sam   paf
+             json   jsonl   arrow   parquet   npz   xlsx   sam   paf   html
     'swdual list fields' shows the fields of tables; std is BLAST's twelve.
     """
     from swdual.results.file_types import choose_format
 
     chosen = choose_format(out, outfmt, header)
     options["align"] = find_alignments(align, chosen, outfmt, options)
-    run_pairs(source, chosen, Outputs(out, trace, gantt), options, force=force, progress=progress)
+    outputs = Outputs(out, trace, gantt, report_alignments=report_alignments)
+    run_pairs(source, chosen, outputs, options, force=force, progress=progress)

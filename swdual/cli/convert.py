@@ -18,6 +18,7 @@ GROUPS = {"Formats": "before after header", "Output": "force"}
 EXAMPLES = """
 swdual search q.fa proteins.db -f parquet -o hits.parquet
 swdual convert hits.parquet hits.tsv
+swdual convert blast.tsv report.html
 """
 
 
@@ -65,8 +66,9 @@ def command(
 
     The formats are tabular (6, .tsv), csv (10, .csv), json (.json), jsonl (.jsonl), arrow (.arrow)
     and parquet (.parquet). The last four keep every digit. The format commented (7) can be read,
-    not written. A text table must have BLAST's twelve fields, or the names of its fields in the
-    first line. Files whose names end in .gz, .bz2, .xz or .zst are compressed.
+    not written. Excel's workbooks (.xlsx) and reports to look at (.html) can be written. A text
+    table must have BLAST's twelve fields, or the names of its fields in the first line. Files whose
+    names end in .gz, .bz2, .xz or .zst are compressed.
     """
     from swdual.results.conversion import convert
 

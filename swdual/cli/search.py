@@ -26,6 +26,7 @@ from swdual.cli._run_search import (
     Outputs,
     align_option,
     find_alignments,
+    report_option,
     run_search,
     timing_options,
 )
@@ -50,7 +51,8 @@ GROUPS = {
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
     "frameshift stats sum_stats comp_based_stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
-    "Advanced": "align adjust adjust_sample planner replan verify backend trace gantt",
+    "Advanced": "align report_alignments adjust adjust_sample planner replan verify backend trace "
+    "gantt",
 }
 
 EXAMPLES = """
@@ -114,6 +116,7 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
     "written.",
 )
 @align_option
+@report_option
 @resume_option
 @timing_options
 @machine_options
@@ -128,6 +131,7 @@ def command(
     force: bool,
     resume: bool,
     align: str | None,
+    report_alignments: int,
     cluster: str | None,
     trace: str | None,
     gantt: str | None,
@@ -147,7 +151,7 @@ def command(
 
     \b
     Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
-             json   jsonl   arrow   parquet   npz   xlsx   sam   paf
+             json   jsonl   arrow   parquet   npz   xlsx   sam   paf   html
     'swdual list fields' shows the fields of tables; std is BLAST's twelve.
 
     BLAST's own options work too: -query, -db, -outfmt, -evalue, -max_target_seqs, -num_threads
@@ -174,5 +178,5 @@ def command(
         chosen = SearchOptions(progress=progress, cluster=cluster, **kept, **options)
         return prepare_search(source, inputs.db, chosen)
 
-    outputs = Outputs(out, trace, gantt)
+    outputs = Outputs(out, trace, gantt, report_alignments=report_alignments)
     run_search(prepare, chosen, resumption, outputs, inputs.paths, on_nodes=cluster is not None)

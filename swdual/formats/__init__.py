@@ -12,6 +12,9 @@
     BLAST's XML, and the formats of read mappers.
 ``arrow``, ``parquet``, ``xlsx``, ``_arrow``
     Files with typed columns, and Excel's workbooks; ``_arrow`` makes the columns.
+``html``, ``_report_table``
+    A report to look at, in one file; ``_report_table`` makes one of a table. The folder `_html` has
+    the scripts.
 ``npz``
     A sparse matrix of one number for each hit.
 """

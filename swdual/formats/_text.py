@@ -16,6 +16,16 @@ CHUNK_ROWS = 10_000
 MAX_ROW_LENGTH = 1 << 28
 """Bytes of a line: a row may hold whole sequences."""
 
+MMSEQS_NAMES = {
+    **{"query": "qseqid", "target": "sseqid", "qheader": "qtitle", "theader": "stitle"},
+    **{"raw": "score", "bits": "bitscore", "fident": "pident", "alnlen": "length"},
+    **{"tstart": "sstart", "tend": "send", "tlen": "slen", "qcov": "qcovhsp", "tcov": "scovhsp"},
+    **{"qaln": "qseq", "taln": "sseq", "qseq": "full_qseq", "tseq": "full_sseq"},
+}
+"""Names that MMseqs2 writes in the first line with ``--format-mode 4``, and our fields."""
+
+MMSEQS_FRACTIONS = ("fident", "qcov", "tcov")
+"""What MMseqs2 writes as a fraction, and we as a percentage."""
 
 Row = tuple[int, list[str]]
 """The line on which a row of text ends, and its values."""
@@ -24,7 +34,7 @@ Row = tuple[int, list[str]]
 def read_rows(rows: Iterator[Row], name: str) -> Table:
     """Return rows of text as a table.
 
-    The first row may name the fields; otherwise they are BLAST's twelve.
+    The first row may name the fields, by our names or MMseqs2's; otherwise they are BLAST's twelve.
 
     Parameters
     ----------
@@ -44,11 +54,45 @@ def read_rows(rows: Iterator[Row], name: str) -> Table:
         return Table(STANDARD, iter(()))
     if all(field in FIELDS for field in first[1]):
         fields = tuple(first[1])
+    elif {"query", "target"} <= {*first[1]} <= {*FIELDS, *MMSEQS_NAMES}:
+        fields = tuple(MMSEQS_NAMES.get(field, field) for field in first[1])
+        rows = _read_fractions(rows, [field in MMSEQS_FRACTIONS for field in first[1]])
     else:
         fields, rows = STANDARD, itertools.chain([first], rows)
     if len(fields) > 1:
         rows = (row for row in rows if row[1] != [""])
     return Table(fields, read_chunks(rows, fields, name))
+
+
+def _read_fractions(rows: Iterator[Row], fractions: list[bool]) -> Iterator[Row]:
+    """Yield rows with percentages where they have fractions.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    fractions
+        Of each column, whether it has fractions.
+    """
+    for line, row in rows:
+        if len(row) == len(fractions):  # else it is refused later
+            row = [
+                _as_percentage(text) if fraction else text
+                for text, fraction in zip(row, fractions, strict=True)
+            ]
+        yield line, row
+
+
+def _as_percentage(text: str) -> str:
+    """Return a fraction as a percentage; what is no number stays, and is refused later.
+
+    >>> _as_percentage("0.391"), _as_percentage("x")
+    ('39.1', 'x')
+    """
+    try:
+        return f"{100 * float(text):.10g}"
+    except ValueError:
+        return text
 
 
 def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iterator[list[Column]]:

@@ -149,8 +149,8 @@ def _alignment(hit: Hit, alignment: Alignment) -> str:
     if bases:
         lines.append(f" Strand=Plus/{'Plus' if alignment.strand > 0 else 'Minus'}")
     if hit.result.params.translates:
-        frames = [f"{frame:+}" for frame in (hit.query_frame, hit.target_frame) if frame]
-        lines.append(f" Frame = {'/'.join(frames)}")
+        frames = (alignment.query_frame, alignment.target_frame)
+        lines.append(f" Frame = {'/'.join(f'{frame:+}' for frame in frames if frame)}")
     if alignment.length:
         lines += ["", str(alignment)]
     return "\n".join(lines) + "\n"

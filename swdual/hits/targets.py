@@ -28,6 +28,11 @@ class TargetRecords(Protocol):
         """The number of residues of the whole database."""
         ...
 
+    @property
+    def digest(self) -> str:
+        """A checksum: equal if content and layout of the database are equal."""
+        ...
+
     def __len__(self) -> int: ...
 
     def headers(self, ordinals: Iterable[int]) -> list[str]:
@@ -52,6 +57,7 @@ class StoredTargets:
     residues: int
     sequences: int
     records: dict[int, Sequence]
+    digest: str = ""
 
     @classmethod
     def of(cls, targets: TargetRecords, ordinals: list[int]) -> Self:
@@ -68,7 +74,8 @@ class StoredTargets:
         records = dict(
             zip(ordinals, (Sequence(*pair, targets.alphabet) for pair in pairs), strict=True)
         )
-        return cls(targets.name, targets.alphabet, targets.residues, len(targets), records)
+        size = targets.residues, len(targets)
+        return cls(targets.name, targets.alphabet, *size, records, targets.digest)
 
     def __len__(self) -> int:
         return self.sequences
@@ -107,6 +114,11 @@ class SuppliedTargets:
     def residues(self) -> int:
         """The number of residues of the whole database."""
         return self.database.residues
+
+    @property
+    def digest(self) -> str:
+        """A checksum of the database."""
+        return self.database.digest
 
     def __len__(self) -> int:
         return len(self.database)

@@ -174,3 +174,24 @@ def drawing(svg: str) -> Markup:
     0.
     """
     return Markup(f'<div style="font-size:0">{svg}</div>')
+
+
+def frame(page: str, title: str, height: int) -> Markup:
+    """Return a whole page in a frame of its own, whose styles and scripts touch nothing else.
+
+    Parameters
+    ----------
+    page
+        The HTML of the page.
+    title
+        What it is.
+    height
+        Height of the frame, in pixels.
+    """
+    from html import escape
+
+    return Markup(
+        f'<iframe srcdoc="{escape(page)}" title="{text(title)}" height="{height}" '
+        'sandbox="allow-scripts allow-downloads allow-popups" style="width:100%;border:0">'
+        "</iframe>"
+    )

@@ -28,6 +28,8 @@ ENDINGS = {
     ".xml": "xml",
     ".sam": "sam",
     ".paf": "paf",
+    ".html": "html",
+    ".htm": "html",
 }
 """Endings of file names, and their formats."""
 
@@ -37,8 +39,6 @@ TEXT_ENDINGS = (".txt", ".out", ".blast")
 OTHER_ENDINGS = {
     ".xls": "old Excel workbooks (.xlsx is for Excel)",
     ".ods": "OpenDocument spreadsheets (LibreOffice opens .xlsx and .csv)",
-    ".html": "web pages",
-    ".htm": "web pages",
     ".pdf": "PDF files",
     ".asn": "ASN.1 files",
     ".asn1": "ASN.1 files",

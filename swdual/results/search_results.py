@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from swdual.database.lookup import find_index
 from swdual.errors import InputError
-from swdual.format import is_format, parse_format
+from swdual.format import REPORT_ALIGNMENTS, is_format, parse_format
 from swdual.formats._arrow import add_metadata, import_arrow, make_batches, make_schema
 from swdual.hits.adjustment_counts import AdjustmentCounts
 from swdual.hits.fields import DATA, FIELDS, check_fields, columns, parse_fields
@@ -22,12 +24,12 @@ from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.shown import hits_table
 from swdual.hits.sparse import collect_scores
 from swdual.io import notebook
-from swdual.io.output import Utf8, replace_file
+from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
 from swdual.results.file_types import choose_format
 from swdual.runtime.extras import install_command
-from swdual.runtime.keywords import takes_keywords_of
+from swdual.runtime.keywords import require_numbers, takes_keywords_of
 from swdual.statistics.fit import Z_EDGES, Fit
 from swdual.version import __version__
 
@@ -47,6 +49,28 @@ SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
 """A notebook shows so many queries, so many hits in all, and at least so many of each query."""
 
 
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A report of a search: `html` is the page, which a notebook shows in a frame.
+
+    Parameters
+    ----------
+    html
+        The whole page.
+    height
+        Height of the frame, in pixels.
+    """
+
+    html: str
+    height: int
+
+    def __repr__(self) -> str:
+        return f"<Report: {len(self.html):,} characters of HTML>"
+
+    def _repr_html_(self) -> str:
+        return notebook.frame(self.html, "Report of a search", self.height)
+
+
 class SearchResults:
     """The results of all queries, in their order: ``len``, ``[]`` and ``for`` as with a list.
 
@@ -54,7 +78,8 @@ class SearchResults:
 
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit. `to_pandas`, `to_polars` and `to_arrow` return
-    tables with more columns. `version` is the release that searched.
+    tables with more columns. `version` is the release that searched, `report_alignments` the number
+    of hits of a query whose alignments a report holds.
 
     Parameters
     ----------
@@ -67,6 +92,8 @@ class SearchResults:
     stats
         Basis of the E-values: method, lambda, K, H, residues, sequences.
     """
+
+    report_alignments = REPORT_ALIGNMENTS
 
     def __init__(
         self,
@@ -246,6 +273,30 @@ class SearchResults:
         chosen = choose_format(path, None if outfmt is None else str(outfmt), header)
         with replace_file(path, force=force, compress=True) as stream:
             chosen.format.write(self, stream, chosen.fields, header=chosen.header)
+
+    def report(self, *, alignments: int = REPORT_ALIGNMENTS, height: int = 800) -> Report:
+        """Return the report of `write("report.html")`, which a notebook shows.
+
+        Parameters
+        ----------
+        alignments
+            Number of hits of a query whose alignments the report holds, the best first.
+        height
+            Height in a notebook, in pixels.
+
+        Raises
+        ------
+        InputError
+            If a number is negative.
+        """
+        require_numbers(alignments=alignments, height=height)
+        if alignments < 0 or height < 0:
+            raise InputError("`alignments` and `height` must be at least 0")
+        shown = self._with(self._queries)
+        shown.report_alignments = int(alignments)
+        stream = io.BytesIO()
+        parse_format("html").format.write(shown, Output(stream, "report"), (), header=False)
+        return Report(stream.getvalue().decode(), int(height))
 
     def to_arrow(self, fields: str | SequenceOf[str] | None = None) -> pyarrow.Table:
         """Return an Arrow table with one row an alignment (needs pyarrow).

@@ -12,6 +12,7 @@ import sys
 import threading
 
 import pytest
+from support.formats import OF_A_RUN
 
 from swdual import options as search_options
 from swdual import registry
@@ -101,6 +102,8 @@ def test_output_in_a_file_is_that_on_standard_output(run, here):
     for format_ in registry.available("swdual.formats"):
         shown = run("search", "q.fa", "t.fa", "-f", format_).out
         assert shown
+        if format_ in OF_A_RUN:  # it tells the command and the time
+            continue
         assert run("search", "q.fa", "t.fa", "-f", format_, "-o", f"x.{format_}").out == ""
         assert (here / f"x.{format_}").read_bytes().decode("utf-8", "surrogateescape") == shown
 

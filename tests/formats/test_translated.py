@@ -58,6 +58,19 @@ def test_pairwise_prints_frames_and_places_of_codons(results, tmp_path):
         assert places == [hit.query_start + 1, hit.query_end]
 
 
+def test_pairwise_prints_the_frame_of_each_alignment(tmp_path):
+    """Alignments of a target besides the best have frames of their own."""
+    gene = next(iter(GENES.values()))
+    target = f"{gene}A{gene.translate(str.maketrans('ACGT', 'TGCA'))[::-1]}"
+    results = search({"q": gene}, {"t": target}, task="tblastx", max_hsps=0, evalue=1e-3)
+    (hit,) = results[0]
+    alignments = hit.alignments
+    assert len({each.target_frame for each in alignments}) > 1
+    text = written(results, tmp_path, "hits.aln")
+    frames = [line.partition(" = ")[2] for line in text.splitlines() if "Frame = " in line]
+    assert frames == [f"{each.query_frame:+}/{each.target_frame:+}" for each in alignments]
+
+
 def test_tables_tell_starts_behind_ends_on_minus_frames(results, tmp_path):
     text = written(
         results, tmp_path, "hits.tsv", "6 qframe sframe frames qstart qend sstart send qseq"

@@ -246,10 +246,31 @@ def test_what_a_table_says_of_itself(folder, tmp_path):
         assert reader.schema.metadata[b"swdual.version"].decode() == swdual.__version__
 
 
+def test_names_of_mmseqs_are_read(tmp_path):
+    """The columns of ``mmseqs easy-search --format-mode 4``; fractions become percentages."""
+    (tmp_path / "x.tsv").write_text(
+        "query\ttarget\tfident\talnlen\tmismatch\tgapopen\tqstart\tqend\ttstart\ttend\tevalue\t"
+        "bits\tqcov\ttheader\n"
+        "q1\tt1\t0.391\t64\t39\t0\t3\t66\t10\t73\t1.5E-10\t62\t0.5\tt1 a title\n"
+    )
+    convert(tmp_path / "x.tsv", tmp_path / "y.jsonl")
+    (row,) = map(json.loads, (tmp_path / "y.jsonl").read_text().splitlines())
+    assert row == {
+        **{"qseqid": "q1", "sseqid": "t1", "pident": 39.1, "length": 64, "mismatch": 39},
+        **{"gapopen": 0, "qstart": 3, "qend": 66, "sstart": 10, "send": 73, "evalue": 1.5e-10},
+        **{"bitscore": 62.0, "qcovhsp": 50.0, "stitle": "t1 a title"},
+    }
+    (tmp_path / "bad.tsv").write_text("query\ttarget\tfident\nq\tt\tmany\n")
+    with pytest.raises(InputError, match=r"bad.tsv:2: pident is 'many', not a number"):
+        convert(tmp_path / "bad.tsv", tmp_path / "z.jsonl")
+    assert not (tmp_path / "z.jsonl").exists()
+
+
 def test_endings_and_names_say_the_format(folder, tmp_path):
     """Every ending; a name or BLAST's number stands above it."""
     tables = {"tabular", "csv", "json", "jsonl", "arrow", "parquet"}
-    assert set(ENDINGS.values()) == {*tables, "pairwise", "xml", "sam", "paf", "xlsx", "npz"}
+    others = {"pairwise", "xml", "sam", "paf", "xlsx", "npz", "html"}
+    assert set(ENDINGS.values()) == tables | others
     expected = content(folder / "x.jsonl")
     for ending, name in [*ENDINGS.items(), *((ending, "tabular") for ending in TEXT_ENDINGS)]:
         if name not in tables:
@@ -290,7 +311,7 @@ def test_endings_and_names_say_the_format(folder, tmp_path):
         ("none.tsv", "y.tsv", {}, "none.tsv: cannot be opened: No such file"),
         ("x.xlsx", "y.tsv", {}, "format xlsx cannot be converted"),
         ("x.xls", "y.tsv", {}, "x.xls: swdual does not read old Excel workbooks"),
-        ("x.tsv", "y.html", {}, "y.html: swdual does not write web pages; known endings: .tsv"),
+        ("x.tsv", "y.pdf", {}, "y.pdf: swdual does not write PDF files; known endings: .tsv"),
         ("x.tsv", "y.parquet.gz", {}, "format parquet compresses already"),
         ("x.tsv", "y.parquet", {"after": "6"}, "name ends in .parquet, but the format is tabular"),
     ],

@@ -40,6 +40,7 @@ OPTIONS = {
     "planner": "--planner",
     "pssm": "--pssm",
     "query_gencode": "--query-gencode",
+    "report_alignments": "--report-alignments",
     "reward": "--reward",
     "stats": "--stats",
     "strand": "--strand",
