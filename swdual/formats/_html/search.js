@@ -400,11 +400,11 @@ function buildHits(search, hits) {
   });
   add({
     name: "slen",
-    label: "Target",
+    label: "Target len.",
     hint: "Residues of the target",
     kind: "number",
     values: hits.slen,
-    width: "66px",
+    width: "84px",
     falls: true,
     minor: 1,
   });
