@@ -6,8 +6,10 @@
     Targets with their regions of low complexity masked.
 ``near_identical``
     Tells which targets keep their low-complexity regions.
-``regions``
-    Tells which letters of translated sequences count.
+``adjusted``
+    Adjusted scores, and what they were computed with.
+``region_finder``, ``regions``
+    Finds which letters of translated sequences count; the rules.
 ``adjust``
     Computes the matrices, in BLAST's modes 1, 2 and 3.
 ``bounds``

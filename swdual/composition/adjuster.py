@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.further import find_others
 from swdual.alignment.pairs import Pairs
-from swdual.alignment.plain_scores import score_plain
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjust import LETTERS, MAX_X_SCORE, PYL, STOP, X, adjust
+from swdual.composition.adjusted import UNMASKED, Adjusted, AdjustedScores
 from swdual.composition.bounds import CEILINGS, bound_scores, bound_targets
 from swdual.composition.near_identical import (
     find_best_part,
@@ -24,129 +22,17 @@ from swdual.composition.near_identical import (
     is_near_identical,
 )
 from swdual.composition.positions import PositionTables, adjust_positions, find_ratios
-from swdual.composition.regions import Regions, find_windows, join_windows, measure
+from swdual.composition.region_finder import RegionFinder
+from swdual.composition.regions import Regions
 from swdual.composition.rescore import rescore
 from swdual.composition.sequences import prepare_query
-from swdual.composition.tables import FORBIDDEN, SCALE, find_tables
+from swdual.composition.tables import FORBIDDEN, find_tables
 from swdual.composition.targets import mask_targets
 from swdual.lanes.score_widths import number_rows
 from swdual.sequences.frames import read_frame
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.parameters import gapped
-
-UNMASKED = 4
-"""Added to a kind of adjustment: the target was not masked, because it is nearly identical."""
-
-
-_KINDS = ("none", "scaled", "optimised")
-
-
-def describe_adjustment(adjustment: int) -> str:
-    """Return an adjustment in words.
-
-    Parameters
-    ----------
-    adjustment
-        One of `AdjustedScores.adjustments`.
-
-    >>> describe_adjustment(1), describe_adjustment(2 | UNMASKED)
-    ('scaled', 'optimised, not masked')
-    """
-    kind = _KINDS[adjustment & ~UNMASKED]
-    return f"{kind}, not masked" if adjustment & UNMASKED else kind
-
-
-class AdjustedScores(NamedTuple):
-    """Adjusted scores of some targets of one query.
-
-    Parameters
-    ----------
-    scaled
-        (targets,) scores in units of 1 / `SCALE`.
-    adjustments
-        (targets,) how the matrix was adjusted: 0 not, 1 scaled, 2 optimised; plus `UNMASKED`.
-    lambda_ratios
-        (targets,) the ratio by which the matrix was scaled; 1 otherwise.
-    """
-
-    scaled: NDArray[np.int64]
-    adjustments: NDArray[np.int8]
-    lambda_ratios: NDArray[np.float64]
-
-    @classmethod
-    def of_plain(cls, scores: NDArray[np.int64]) -> Self:
-        """Return scores that were computed with the plain matrix, in its units."""
-        count = len(scores)
-        return cls(SCALE * scores, np.zeros(count, np.int8), np.ones(count))
-
-    @property
-    def raw(self) -> NDArray[np.int64]:
-        """The scores as whole numbers, rounded to the nearest."""
-        return (self.scaled + SCALE // 2) // SCALE
-
-    @property
-    def unrounded(self) -> NDArray[np.float64]:
-        """The scores in the units of the plain matrix, not rounded."""
-        return self.scaled / SCALE
-
-    def take(self, indices: NDArray[np.int64]) -> Self:
-        """Return the scores of some of the targets."""
-        return type(self)(
-            self.scaled[indices], self.adjustments[indices], self.lambda_ratios[indices]
-        )
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Return the scores of several parts after each other."""
-        return cls(
-            np.concatenate([np.empty(0, np.int64), *(part.scaled for part in parts)]),
-            np.concatenate([np.empty(0, np.int8), *(part.adjustments for part in parts)]),
-            np.concatenate([np.empty(0), *(part.lambda_ratios for part in parts)]),
-        )
-
-
-class Adjusted(NamedTuple):
-    """Adjusted scores, and what they were computed with.
-
-    Parameters
-    ----------
-    scores
-        The scores.
-    matrices
-        (targets, 32, 32) scores of query codes with target codes, in units of 1 / `SCALE`. None
-        for profiles, whose tables are large: they are computed again for alignments.
-    masked
-        Residue codes of the targets, or of their windows: masked, unless they are nearly identical
-        to the query.
-    firsts
-        (targets,) where the windows begin: see `swdual.composition.regions`. 0 for whole targets.
-    """
-
-    scores: AdjustedScores
-    matrices: NDArray[np.signedinteger] | None
-    masked: Sequence[bytes]
-    firsts: NDArray[np.int64]
-
-    def take(self, indices: NDArray[np.int64]) -> Self:
-        """Return the same of some of the targets."""
-        masked = _take(self.masked, indices)
-        matrices = None if self.matrices is None else self.matrices[indices]
-        return type(self)(self.scores.take(indices), matrices, masked, self.firsts[indices])
-
-    @classmethod
-    def join(cls, parts: Sequence[Self], indices: Sequence[NDArray[np.int64]]) -> Self:
-        """Return the same of the targets of several parts, which have these indices."""
-        if len(parts) == 1:
-            return parts[0]
-        matrices = [part.matrices for part in parts if part.matrices is not None]
-        together = cls(
-            AdjustedScores.concatenate([part.scores for part in parts]),
-            np.concatenate(matrices),
-            [codes for part in parts for codes in part.masked],
-            np.concatenate([part.firsts for part in parts]),
-        )
-        return together.take(np.argsort(np.concatenate(indices)))
 
 
 class Adjuster:
@@ -170,8 +56,7 @@ class Adjuster:
     translated
         What is translated: "query", "targets", or "" for proteins.
     find_joined_score
-        Returns the smallest plain score of an alignment whose window is joined with that of a
-        better one, by the residues of the query's frame; None joins none.
+        See `RegionFinder`.
 
     Raises
     ------
@@ -187,13 +72,16 @@ class Adjuster:
         translated: str = "",
         find_joined_score: Callable[[int], int] | None = None,
     ) -> None:
-        self._find_joined_score = find_joined_score
         self._mode = mode
-        self._translated = translated
         self._scheme = scheme
         self._tables = find_tables(scheme)
         self._lambda = gapped(scheme).lambda_
         self._tracer = Tracer(scheme, grid_bytes)
+        self._region_finder = (
+            RegionFinder(scheme, self._tracer, translated, find_joined_score)
+            if translated
+            else None
+        )
 
     def bound(
         self,
@@ -295,7 +183,7 @@ class Adjuster:
         positions: PositionTables | None,
     ) -> Adjusted:
         """Return the adjusted scores of targets with one frame of the query: see `adjust`."""
-        regions = self._find_regions(query, targets, scores, progress)
+        regions = self._find_regions(query, targets, progress, scores)
         targets, firsts, rows = _cut_windows(targets, regions)
         chosen = [*(mask_targets(targets) if masked is None else masked)]
         pairs = zip(chosen, targets, strict=True)
@@ -312,44 +200,13 @@ class Adjuster:
         self,
         query: bytes,
         targets: Sequence[bytes],
-        scores: NDArray[np.int64],
         progress: Progress,
+        scores: NDArray[np.int64] | None = None,
     ) -> Regions | None:
-        """Return the parts of a query and targets whose letters count; None if all do."""
-        if not self._translated:
+        """Return the letters that count: see `RegionFinder.find`; None if all do."""
+        if self._region_finder is None:
             return None
-        whole, frames = Query("", query), np.ones(len(targets), np.int8)
-        traced = self._tracer(whole, targets, scores, frames, progress)
-        if self._translated == "query":
-            make_regions, places, letters = Regions.of_query, slice(0, 2), [0, 1]
-            lengths = np.full(len(targets), len(query))
-        else:
-            make_regions, places, letters = Regions.of_targets, slice(2, 4), [3, 4]
-            lengths = measure(targets)
-        starts, ends = traced.numbers[places]
-        firsts, lasts = find_windows(starts, ends, lengths)
-        regions = make_regions(query, targets, starts, ends, (firsts, lasts))
-        # Windows meet those of other alignments, if they end within the frame, without a stop.
-        first, last = regions.rows[:, letters].T
-        met = ((first == firsts) & (firsts > 0)) | ((last == lasts) & (lasts < lengths))
-        chosen = np.flatnonzero(met)
-        if self._find_joined_score is None or not len(chosen):
-            return regions
-        others = find_others(
-            self._tracer,
-            whole,
-            _take(targets, chosen),
-            scores[chosen],
-            traced.take(chosen),
-            self._find_joined_score(len(query)),
-            progress,
-        )
-        for number, k in enumerate(chosen.tolist()):
-            here = others.tracebacks.numbers[places, others.hit_indices == number]
-            windows = find_windows(here[0], here[1], lengths[k])
-            bounds = [*zip(windows[0].tolist(), windows[1].tolist(), strict=True)]
-            firsts[k], lasts[k] = join_windows(int(firsts[k]), int(lasts[k]), bounds)
-        return make_regions(query, targets, starts, ends, (firsts, lasts))
+        return self._region_finder.find(query, targets, progress, scores)
 
     def _adjust(
         self,
@@ -473,7 +330,7 @@ class Adjuster:
         parts, indices = [], []
         for frame, here in _split_frames(frames, len(targets)):
             codes, whole = read_frame(query, frame).codes, _take(targets, here)
-            regions = self._find_regions_again(codes, whole)
+            regions = self._find_regions(codes, whole, lambda cells: None)
             windows, firsts, rows = _cut_windows(whole, regions)
             masked = _mask_again(windows, adjustments[here])
             adjusted = self._adjust(codes, masked, positions, lambda cells: None, rows)
@@ -514,7 +371,7 @@ class Adjuster:
         regions = None
         if positions is None:
             rows = prepare_query(read.codes)
-            regions = self._find_regions_again(read.codes, targets, progress)
+            regions = self._find_regions(read.codes, targets, progress)
             counted = None if regions is None else regions.rows
             matrices, _, _ = adjust(read.codes, masked, self._tables, self._mode, counted)
             extremes = None
@@ -530,18 +387,6 @@ class Adjuster:
         if regions is None:
             return pairs, None
         return pairs, self._score(rows, masked, matrices, progress)
-
-    def _find_regions_again(
-        self,
-        query: bytes,
-        targets: Sequence[bytes],
-        progress: Progress = lambda cells: None,
-    ) -> Regions | None:
-        """Return what `_find_regions` returns for targets whose plain scores are not known."""
-        if not self._translated:
-            return None
-        scores = score_plain(query, targets, self._scheme, progress)
-        return self._find_regions(query, targets, scores, progress)
 
     def _score(
         self,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swdual.alignment.tracebacks import find_positives
-from swdual.composition.adjuster import UNMASKED
+from swdual.composition.adjusted import UNMASKED
 from swdual.format import (
     REPORT_ALIGNMENTS,
     Table,

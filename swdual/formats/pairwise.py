@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from swdual.alignment.alignment import Alignment
 from swdual.composition.adjust import OPTIMIZED, SCALED
-from swdual.composition.adjuster import UNMASKED
+from swdual.composition.adjusted import UNMASKED
 from swdual.format import print_bits, print_evalue
 from swdual.formats._header import peek
 from swdual.hits.hit import Hit

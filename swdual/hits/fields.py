@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracebacks import Tracebacks
-from swdual.composition.adjuster import describe_adjustment
+from swdual.composition.adjusted import describe_adjustment
 from swdual.errors import InputError
 from swdual.hits.inclusion import Inclusion
 from swdual.hits.query_result import QueryResult

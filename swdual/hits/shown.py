@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from swdual.alignment.alignment import TITLE_WIDTH
-from swdual.composition.adjuster import describe_adjustment
+from swdual.composition.adjusted import describe_adjustment
 from swdual.io.notebook import (
     Group,
     Head,

@@ -15,7 +15,8 @@ from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.plain_scores import score_plain
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.composition.adjust import SCALING
-from swdual.composition.adjuster import AdjustedScores, Adjuster
+from swdual.composition.adjusted import AdjustedScores
+from swdual.composition.adjuster import Adjuster
 from swdual.composition.targets import mask_targets
 from swdual.hits.further import align_further
 from swdual.hits.query_result import QueryResult

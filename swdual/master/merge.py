@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
-from swdual.composition.adjuster import AdjustedScores
+from swdual.composition.adjusted import AdjustedScores
 from swdual.database.translation import find_frames
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts

@@ -17,7 +17,8 @@ from swdual.alignment.tracer import Tracer
 from swdual.api import search
 from swdual.backends._striped import number_striped
 from swdual.composition import positions as module
-from swdual.composition.adjuster import UNMASKED, Adjuster
+from swdual.composition.adjusted import UNMASKED
+from swdual.composition.adjuster import Adjuster
 from swdual.composition.positions import adjust_positions
 from swdual.composition.rescore import rescore
 from swdual.composition.tables import FORBIDDEN, SCALE

@@ -9,8 +9,9 @@ from support.compositions import draw, oracle_matrix, oracle_tables
 from support.properties import seeds
 
 import swdual
+from swdual.alignment.tracer import Tracer
 from swdual.composition.adjust import adjust
-from swdual.composition.adjuster import Adjuster
+from swdual.composition.region_finder import RegionFinder
 from swdual.composition.regions import MARGIN, WINDOW, Regions, join_windows
 from swdual.composition.tables import SCALE, find_tables
 from swdual.sequences.alphabet import PROTEIN
@@ -86,9 +87,9 @@ def test_a_second_domain_within_400_letters_counts_too(translated, linker, is_jo
     query, target = (long, domain) if translated == "query" else (domain, long)
     score = np.array([int(SCHEME.matrix.scores[[*domain], [*domain]].sum())])
     found = []
-    for find_joined_score in (None, lambda length: 50):
-        adjuster = Adjuster(SCHEME, 2, None, translated, find_joined_score)
-        regions = adjuster._find_regions(query, [target], score, lambda cells: None)
+    for find_joined_score, scores in ((None, score), (lambda length: 50, None)):
+        finder = RegionFinder(SCHEME, Tracer(SCHEME), translated, find_joined_score)
+        regions = finder.find(query, [target], lambda cells: None, scores)
         rows = regions.rows[0].tolist()
         found.append(rows[:3] if translated == "query" else rows[3:])
     alone, together = found
