@@ -9,8 +9,10 @@ import pytest
 from support.random_schedules import built
 
 from swdual.errors import InputError
+from swdual.scheduling import lublin, simulate
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.reports.explanation import check_number, explain_job
+from swdual.scheduling.reports.explanation import Explainer, check_number, explain_job
+from swdual.scheduling.workload.sequential import sequential
 
 JOBS = [(0, 0, 10, [(0, 3)]), (1, 10, 20, [(0, 4)]), (2, 2, 5, [(3, 4)])]
 
@@ -91,3 +93,23 @@ def test_an_unknown_number_is_an_error_with_those_there_are(schedule):
         explain_job(schedule, 9)
     with pytest.raises(InputError, match="it has no jobs"):
         check_number(built(Platform(4), []).workload, 1)
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "easy_malleable", "spt"])
+def test_overtaking_jobs_are_those_that_a_search_of_all_jobs_finds(policy):
+    """Of every job, whatever the policy."""
+    workload = lublin.generate(150, 16, seed=7)
+    workload = sequential(workload) if policy == "spt" else workload
+    schedule = simulate(workload, 4 if policy == "spt" else 16, policy)
+    starts, number = schedule.start_time.tolist(), workload.number.tolist()
+    for index, start in enumerate(starts):
+        later = [number[k] for k in range(index + 1, len(starts)) if starts[k] < start]
+        earlier = [number[k] for k in range(index) if starts[k] > start]
+        told = [line.strip() for line in Explainer(schedule).lines(index)]
+        for jobs, what in ((later, "overtaken by"), (earlier, "overtook")):
+            found = [line for line in told if line.startswith(what)]
+            assert len(found) == bool(jobs)
+            if jobs:
+                noun = "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
+                names = ", ".join(map(str, jobs[:10])) + ", ..." * (len(jobs) > 10)
+                assert found == [f"{what} {noun}: {names}"]

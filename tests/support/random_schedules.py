@@ -9,7 +9,9 @@ from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.schedule_data import Executions
 from swdual.scheduling.workload.workload import Workload
 
-NEVER_INTERRUPTED = Executions(*np.zeros((5, 0)), np.zeros(1, np.int64), np.zeros((0, 2), np.int64))
+NEVER_INTERRUPTED = Executions(
+    np.zeros(0, np.int64), *np.zeros((4, 0)), np.zeros(1, np.int64), np.zeros((0, 2), np.int64)
+)
 """No executions."""
 
 

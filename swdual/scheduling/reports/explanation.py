@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.text import pluralize
@@ -60,42 +61,88 @@ def explain_job(schedule: ScheduleData, number: int) -> list[str]:
         If no job has this number.
     """
     check_number(schedule.workload, number)
-    lines: list[str] = []
-    for index in np.flatnonzero(schedule.workload.number == number).tolist():
+    explainer = Explainer(schedule)
+    indices = np.flatnonzero(schedule.workload.number == number).tolist()
+    return [line for index in indices for line in explainer.lines(index)]
+
+
+class Explainer:
+    """Explains jobs of a schedule, each in a time that does not depend on the number of all jobs.
+
+    Parameters
+    ----------
+    schedule
+        The schedule.
+    """
+
+    def __init__(self, schedule: ScheduleData) -> None:
+        self._schedule = schedule
+        self._latest_start = np.fmax.accumulate(schedule.start_time)
+        self._changes = np.bincount(schedule.interrupted.job, minlength=len(schedule))
+
+    def lines(self, index: int) -> list[str]:
+        """Return lines about a job: see `explain_job`.
+
+        Parameters
+        ----------
+        index
+            The job's index.
+        """
+        schedule = self._schedule
         job = schedule.workload[index]
         request = pluralize(job.processors, "processor", "processors")
-        lines.append(
+        return [
             f"job {job.number}: submitted at {seconds(job.submit_time)}, {request} for at most "
-            f"{seconds(job.requested_time)}"
+            f"{seconds(job.requested_time)}",
+            *(f"  {seconds(time)}: {why}" for time, why in schedule.notes.get(index, ())),
+            *(f"  {line}" for line in self._describe_outcome(index)),
+        ]
+
+    def _describe_outcome(self, index: int) -> list[str]:
+        schedule = self._schedule
+        start, promised = float(schedule.start_time[index]), float(schedule.promised[index])
+        promise = (
+            ""
+            if math.isnan(promised)
+            else f"promised to start at {seconds(promised)} at the latest"
         )
-        lines += [f"  {seconds(time)}: {why}" for time, why in schedule.notes.get(index, ())]
-        lines += [f"  {line}" for line in _describe_outcome(schedule, index)]
-    return lines
+        how = " by backfilling" if schedule.backfilled[index] else ""
+        finish = float(schedule.finish_time[index])
+        waited = start - float(schedule.workload.submit_time[index])
+        end = "killed at its requested time" if schedule.killed[index] else "ended"
+        changes = int(self._changes[index])
+        later, earlier = self._find_overtaking(index, start)
+        return [
+            *filter(None, [promise]),
+            f"started at {seconds(start)}{how}, {seconds(waited)} after its submission, "
+            f"on processors {processors.text(schedule.allocation(index))}",
+            *(
+                [f"stopped or resized {pluralize(changes, 'time', 'times')} since"]
+                if changes
+                else []
+            ),
+            f"{end} at {seconds(finish)}, after {seconds(finish - start)}",
+            *_list_jobs(schedule, later, "overtaken by"),
+            *_list_jobs(schedule, earlier, "overtook"),
+        ]
+
+    def _find_overtaking(
+        self, index: int, start: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the jobs that overtook a job, and those that it overtook.
+
+        A job that overtakes this one is submitted before this one starts. One that is overtaken is
+        not in front of the first job with a later start. So few jobs are looked at.
+        """
+        starts, submitted = self._schedule.start_time, self._schedule.workload.submit_time
+        stop = int(np.searchsorted(submitted, start, "right"))
+        later = np.flatnonzero(starts[index + 1 : stop] < start) + index + 1
+        first = int(np.searchsorted(self._latest_start[:index], start, "right"))
+        earlier = np.flatnonzero(starts[first:index] > start) + first
+        return later, earlier
 
 
-def _describe_outcome(schedule: ScheduleData, index: int) -> list[str]:
-    start, promised = float(schedule.start_time[index]), float(schedule.promised[index])
-    promise = (
-        "" if math.isnan(promised) else f"promised to start at {seconds(promised)} at the latest"
-    )
-    how = " by backfilling" if schedule.backfilled[index] else ""
-    finish, waited = float(schedule.finish_time[index]), float(schedule.waiting_time[index])
-    end = "killed at its requested time" if schedule.killed[index] else "ended"
-    later = np.flatnonzero(schedule.start_time[index + 1 :] < start) + index + 1
-    changes = int(np.count_nonzero(schedule.interrupted.job == index))
-    earlier = np.flatnonzero(schedule.start_time[:index] > start)
-    return [
-        *filter(None, [promise]),
-        f"started at {seconds(start)}{how}, {seconds(waited)} after its submission, "
-        f"on processors {processors.text(schedule.allocation(index))}",
-        *([f"stopped or resized {pluralize(changes, 'time', 'times')} since"] if changes else []),
-        f"{end} at {seconds(finish)}, after {seconds(finish - start)}",
-        *_list_jobs(schedule, later, "overtaken by"),
-        *_list_jobs(schedule, earlier, "overtook"),
-    ]
-
-
-def _list_jobs(schedule: ScheduleData, indices: np.ndarray, what: str) -> list[str]:
+def _list_jobs(schedule: ScheduleData, indices: NDArray[np.int64], what: str) -> list[str]:
     """Return a line about jobs, if there are any: how many, and the first ones by number."""
     if not len(indices):
         return []
