@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,11 +224,14 @@ class Metric:
         "s" for seconds, "" for a bare number, "%" for a part of 1 that is shown as per cent.
     compute
         Returns it; NaN where there are no jobs to take a mean of.
+    best
+        Whether small or large values are good; None: neither.
     """
 
     formula: str
     unit: str
     compute: Callable[[ScheduleData], float]
+    best: Literal["min", "max"] | None = None
 
     def __call__(self, schedule: ScheduleData) -> float:
         """Return the value for a schedule."""
@@ -315,26 +318,27 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         unit = "s" if quantity.endswith("_time") else ""
         for statistic, of_values in STATISTICS.items():
             named[f"{statistic}_{quantity}"] = Metric(
-                f"{statistic} of {formulas[quantity]}", unit, _composed(of_values, of_jobs)
+                f"{statistic} of {formulas[quantity]}", unit, _composed(of_values, of_jobs), "min"
             )
-    for function, unit in (
-        (makespan, "s"),
-        (utilisation, "%"),
-        (multiprogramming_level, ""),
-        (fragmentation, "%"),
-        (contiguity_factor, ""),
-        (locality_factor, ""),
-        (locality_ratio, ""),
-        (platform_level_factor, ""),
-        (contiguous_share, "%"),
-        (local_share, "%"),
-        (minimum_level_share, "%"),
-        (success_rate, "%"),
-        (backfilled_jobs, ""),
-        (killed_jobs, ""),
-    ):
+    rest: tuple[tuple[Callable[[ScheduleData], float], str, Literal["min", "max"] | None], ...] = (
+        (makespan, "s", "min"),
+        (utilisation, "%", "max"),
+        (multiprogramming_level, "", "max"),
+        (fragmentation, "%", "min"),
+        (contiguity_factor, "", "min"),
+        (locality_factor, "", "min"),
+        (locality_ratio, "", "min"),
+        (platform_level_factor, "", "min"),
+        (contiguous_share, "%", "max"),
+        (local_share, "%", "max"),
+        (minimum_level_share, "%", "max"),
+        (success_rate, "%", "max"),
+        (backfilled_jobs, "", None),
+        (killed_jobs, "", "min"),
+    )
+    for function, unit, best in rest:
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
-        named[function.__name__] = Metric(formula, unit, function)
+        named[function.__name__] = Metric(formula, unit, function, best)
     return named
 
 

@@ -166,8 +166,31 @@ class Comparison:
 
     def labels(self) -> list[str]:
         """Return a label for each row: policy, allocator, and other columns that differ."""
-        columns = [self._column_of(name) for name in self._names()]
+        columns = self.label_columns().values()
         return [", ".join(filter(None, cells)) for cells in zip(*columns, strict=True)]
+
+    def label_columns(self) -> dict[str, list[str]]:
+        """Return the columns of the labels by name, as `labels` joins them."""
+        return {name: self._column_of(name) for name in self._names()}
+
+    def find_best(self, name: str) -> list[bool]:
+        """Return for each row whether it has the best value of a metric.
+
+        Rows with equal values are equally good. None is best if all are, or if neither large nor
+        small values of the metric are good.
+
+        Parameters
+        ----------
+        name
+            The metric.
+        """
+        values = [row.values[name] for row in self.rows]
+        good = self.metrics[name].best
+        known = [value for value in values if not math.isnan(value)]
+        if good is None or len({*known}) < 2:
+            return [False] * len(values)
+        best = min(known) if good == "min" else max(known)
+        return [value == best for value in values]
 
     def _names(self) -> list[str]:
         """Return the columns of a label: policy, allocator, and others where they differ."""
@@ -201,7 +224,7 @@ class Comparison:
             [shown(row.values[name], self.metrics[name].unit) for row in self.rows]
             for name in self.shown
         ]
-        return [*map(self._column_of, self._names()), *numbers]
+        return [*self.label_columns().values(), *numbers]
 
     def _repr_html_(self) -> str:
         texts = len(self._names())
