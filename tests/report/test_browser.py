@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from functools import cache
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from support.browsers import BROWSERS
 from support.genes import random_genes, random_proteins
 
 from swdual.api import search
@@ -37,9 +34,6 @@ HOSTILE = [
     "  spaced   out ",
 ]
 """Names that would be markup, scripts, formulas or paths if anything took them for such."""
-
-AXE = os.environ.get("SWDUAL_TEST_AXE", "")
-"""The file axe.min.js of the npm package axe-core."""
 
 
 def _domains():
@@ -95,18 +89,6 @@ SEARCHES = {
 def found(name):
     """Return the results of a search."""
     return SEARCHES[name]()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("reports")
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def browser(request, tmp_path_factory):
-    started = BROWSERS[request.param](tmp_path_factory.mktemp(request.param))
-    yield started
-    started.close()
 
 
 def page_of(folder, name):
@@ -570,21 +552,10 @@ def test_a_page_can_be_printed(browser, folder):
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_axe_finds_nothing_serious(browser, folder, name, colours):
     """The rules of axe-core, which the npm package of this name has."""
-    if not Path(AXE).is_file():
-        pytest.skip("SWDUAL_TEST_AXE does not name the file axe.min.js of axe-core")
     browser.open(page_of(folder, name))
     browser.run(f"document.documentElement.style.colorScheme = '{colours}'")
     browser.run("document.querySelector('details').open = true")
-    browser.run(Path(AXE).read_text(encoding="utf-8") + "\nwindow.axe = this?.axe ?? axe;")
-    faults = browser.run(
-        """
-        const grave = (fault) => ["serious", "critical"].includes(fault.impact);
-        const tell = (fault) => [fault.help, ...fault.nodes.map((node) => node.html.slice(0, 200))];
-        return axe.run(document, { resultTypes: ["violations"] })
-          .then((result) => result.violations.filter(grave).map(tell));
-        """
-    )
-    assert faults == []
+    assert browser.find_faults() == []
 
 
 @pytest.mark.parametrize("fields", ["6", "6 std qseq sseq qlen slen stitle", "6 std cigar score"])

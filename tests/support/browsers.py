@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import time
@@ -45,6 +46,17 @@ const clipboard = { writeText: async (text) => { window.copied = text; } };
 Object.defineProperty(navigator, "clipboard", { value: clipboard, configurable: true });
 """
 """Keeps what the page saves and copies where tests find it, instead of in files."""
+
+
+AXE = os.environ.get("SWDUAL_TEST_AXE", "")
+"""The file axe.min.js of the npm package axe-core."""
+
+FIND_FAULTS = """
+const grave = (fault) => ["serious", "critical"].includes(fault.impact);
+const tell = (fault) => [fault.help, ...fault.nodes.map((node) => node.html.slice(0, 200))];
+return axe.run(document, { resultTypes: ["violations"] })
+  .then((result) => result.violations.filter(grave).map(tell));
+"""
 
 
 class Browser:
@@ -92,6 +104,13 @@ class Browser:
                 label,
             )
         )
+
+    def find_faults(self) -> list[list[str]]:
+        """Return what axe-core finds serious in the page; skip the test if it is missing."""
+        if not Path(AXE).is_file():
+            pytest.skip("SWDUAL_TEST_AXE does not name the file axe.min.js of axe-core")
+        self.run(Path(AXE).read_text(encoding="utf-8") + "\nwindow.axe = this?.axe ?? axe;")
+        return self.run(FIND_FAULTS)
 
     def go(self, address: str) -> None:
         """Open an address."""
