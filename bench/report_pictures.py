@@ -10,24 +10,52 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 from PIL import Image
 from report import start_browser
+from selenium.webdriver.support.ui import WebDriverWait
 
 import swdual
+from swdual.scheduling import read_swf, simulate, write_report
 
 ROOT = Path(__file__).parent.parent
 COLOURS = 128
 
+READY = """
+return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+  done(document.documentElement.classList.contains("ready")))));
+"""
+"""Waits until the page has been drawn."""
+
+
+def write_search(page: Path, **options: Any) -> None:
+    """Write the report of a search of the samples."""
+    data = ROOT / "data"
+    swdual.search(data / "queries.fasta", data / "proteins.fasta", **options).write(page)
+
+
+def write_simulation(page: Path) -> None:
+    """Write the report of simulations of the sample trace."""
+    workload = read_swf(ROOT / "data" / "jobs.swf")
+    policies = ("fcfs", "easy", "conservative")
+    write_report((simulate(workload, 128, policy) for policy in policies), page)
+
+
 PICTURES = {
-    "report": ({"comp_based_stats": 2}, "q=2", 1280, 1240, "light"),
-    "report_fit": ({"stats": "fit"}, "q=2&minident=25&colour=conservation", 1280, 1180, "dark"),
+    "report": (partial(write_search, comp_based_stats=2), "q=2", 1280, 1240, "light"),
+    "report_fit": (
+        *(partial(write_search, stats="fit"), "q=2&minident=25&colour=conservation"),
+        *(1280, 1180, "dark"),
+    ),
+    "simulation": (write_simulation, "run=2&sort=-waiting", 1280, 1340, "light"),
 }
-"""Of each picture the options of the search, the view, the size in pixels, and the colours."""
+"""Of each picture what writes the page, the view, the size in pixels, and the colours."""
 
 
 @click.command()
@@ -38,11 +66,9 @@ def main(folder: Path) -> None:
     browser = start_browser()
     try:
         with tempfile.TemporaryDirectory() as name:
-            for picture, (options, view, width, height, colours) in PICTURES.items():
+            for picture, (write, view, width, height, colours) in PICTURES.items():
                 page = Path(name) / f"{picture}.html"
-                database = ROOT / "data" / "proteins.fasta"
-                found = swdual.search(ROOT / "data" / "queries.fasta", database, **options)
-                found.write(page)
+                write(page)
                 browser.execute_cdp_cmd(
                     "Emulation.setDeviceMetricsOverride",
                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
@@ -52,10 +78,11 @@ def main(folder: Path) -> None:
                     {"features": [{"name": "prefers-color-scheme", "value": colours}]},
                 )
                 browser.get(f"{page.as_uri()}#{view}")
+                WebDriverWait(browser, 30).until(lambda each: each.execute_script(READY))
                 browser.execute_script("document.activeElement.blur()")
                 drawn = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
                 file = folder / f"{picture}.png"
-                drawn.quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(file, optimize=True)
+                drawn.quantize(COLOURS, Image.Quantize.MEDIANCUT).save(file, optimize=True)
                 print(f"{file}: {file.stat().st_size / 1000:.0f} kB")
     finally:
         browser.quit()

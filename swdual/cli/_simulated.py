@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +13,14 @@ import click
 
 from swdual.cli._replayed import TracePart
 from swdual.errors import InputError, OutputError
+from swdual.io.output import replace_file
 from swdual.planning.gantt import check_path
 from swdual.results.file_types import detect_format
 from swdual.scheduling import campaign, plugins
 from swdual.scheduling.campaign import ALL, Campaign, Combination, Outcome, PolicyChoice
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.reports import charts, jobs_table
+from swdual.scheduling.reports import charts, jobs_table, page
 from swdual.scheduling.reports.comparison import Comparison
 from swdual.scheduling.schedule import Schedule
 
@@ -111,7 +114,7 @@ class Files:
     ----------
     jobs, gantt, usage
         A file each schedule: {policy} and {allocator} in the name are filled in.
-    distribution, comparison
+    distribution, comparison, report
         A file for all.
     force
         Replace files that exist.
@@ -122,6 +125,7 @@ class Files:
     gantt: str | None
     usage: str | None
     distribution: str | None
+    report: str | None
     force: bool
 
     def check(self, campaign: Campaign) -> None:
@@ -140,8 +144,12 @@ class Files:
         for name in (self.comparison, self.jobs):
             if name is not None:
                 _check_csv(name)
+        if self.report is not None:
+            page.check_path(self.report)
         written = [
-            name for name in (self.distribution, self.comparison) if name not in (None, *STDOUT)
+            name
+            for name in (self.distribution, self.comparison, self.report)
+            if name not in (None, *STDOUT)
         ]
         for name in (self.jobs, self.gantt, self.usage):
             if name is None:
@@ -218,6 +226,65 @@ class Files:
             comparison.write_csv(self.comparison, force=self.force)
         if self.distribution is not None:
             charts.distributions(schedules, path=self.distribution, force=self.force)
+
+
+class Report:
+    """The report that the command writes while it simulates, if it is asked for one.
+
+    Parameters
+    ----------
+    path
+        The file; None: there is none.
+    workload
+        The jobs.
+    force
+        Replace a file that exists.
+    bound
+        Seconds that a job counts at least in the bounded slowdown.
+    max_jobs
+        Jobs of a schedule that the report holds, at most.
+    """
+
+    def __init__(
+        self, path: str | None, workload: Workload, *, force: bool, bound: float, max_jobs: int
+    ) -> None:
+        self._files = ExitStack()
+        self._writer: page.ReportWriter | None = None
+        if path is not None:
+            stream = self._files.enter_context(replace_file(path, force=force))
+            self._writer = page.ReportWriter(
+                stream, workload.name, slowdown_bound=bound, max_jobs=max_jobs
+            )
+
+    def __enter__(self) -> Report:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._files.__exit__(*error)
+
+    def add(self, schedule: Schedule) -> None:
+        """Write a schedule."""
+        if self._writer is not None:
+            self._writer.add(schedule)
+
+    def finish(self, outcome: Outcome, part: TracePart) -> None:
+        """Write what tells of all schedules.
+
+        Parameters
+        ----------
+        outcome
+            What came of the simulations.
+        part
+            Which jobs of the trace were simulated.
+        """
+        if self._writer is None:
+            return
+        facts: dict[str, object] = {
+            "Command": shlex.join(click.get_current_context().meta["command"])
+        }
+        if part.lines():
+            facts["Part of the trace"] = "; ".join(part.lines())
+        self._writer.finish(outcome.comparison, facts, outcome.summarize_refusals())
 
 
 def _check_csv(name: str) -> None:

@@ -25,7 +25,7 @@ GROUPS = {
     "Platform": "processors cluster_size platform penalty",
     "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
     "Results": "shown slowdown_bound explain as_json",
-    "Files": "comparison_out jobs_out gantt usage distribution force",
+    "Files": "report report_jobs comparison_out jobs_out gantt usage distribution force",
 }
 
 EXAMPLES = """
@@ -176,6 +176,19 @@ swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     help="Print why the job with this number waited and started. Can be repeated.",
 )
 @option(
+    "--report",
+    metavar="FILE",
+    help="Write a page to look at (.html): metrics of all schedules, and for each one a Gantt "
+    "chart, its jobs, and why they waited.",
+)
+@option(
+    "--report-jobs",
+    type=Count(min=1),
+    metavar="N",
+    help="Number of jobs of a schedule that --report holds. If there are more: half the first "
+    "ones, half those that waited longest.  [default: 30,000, and 300,000 of all schedules]",
+)
+@option(
     "--comparison-out",
     metavar="FILE",
     help='Write all metrics as CSV, one line for each schedule; "-": standard output.',
@@ -210,6 +223,8 @@ def command(
     slowdown_bound: float,
     as_json: bool,
     explain: tuple[int, ...],
+    report: str | None,
+    report_jobs: int | None,
     jobs_out: str | None,
     comparison_out: str | None,
     gantt: str | None,
@@ -238,12 +253,13 @@ def command(
     from swdual.scheduling.metrics import metrics
     from swdual.scheduling.penalty import parse
     from swdual.scheduling.reports.comparison import SHOWN, check_shown
+    from swdual.scheduling.reports.page import default_max_jobs
     from swdual.scheduling.reports.summary import headline, summary
 
     kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
     campaign = _simulated.combine(policies, allocators, options, reserve_depth)
     cost = None if penalty is None else parse(penalty)
-    files = _simulated.Files(comparison_out, jobs_out, gantt, usage, distribution, force)
+    files = _simulated.Files(comparison_out, jobs_out, gantt, usage, distribution, report, force)
     files.check(campaign)
     columns = [name.strip() for names in shown for name in names.split(",")]
     measured = metrics(slowdown_bound)
@@ -255,22 +271,31 @@ def command(
 
     def write_schedule(combination: Combination, schedule: Schedule) -> None:
         files.write_schedule(combination, schedule)
+        page.add(schedule)
         if distribution is not None:
             schedules.append(schedule)
 
-    outcome = campaign.run(
+    with _simulated.Report(
+        report,
         workload,
-        platform,
-        CampaignOptions(
-            penalty=cost,
-            shown=columns or SHOWN,
-            metrics=measured,
-            explain=explain,
-            remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},
-            on_schedule=write_schedule,
-            progress=progress,
-        ),
-    )
+        force=force,
+        bound=slowdown_bound,
+        max_jobs=report_jobs or default_max_jobs(len(campaign)),
+    ) as page:
+        outcome = campaign.run(
+            workload,
+            platform,
+            CampaignOptions(
+                penalty=cost,
+                shown=columns or SHOWN,
+                metrics=measured,
+                explain=explain,
+                remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},
+                on_schedule=write_schedule,
+                progress=progress,
+            ),
+        )
+        page.finish(outcome, part)
     files.write_comparison(outcome.comparison, schedules)
     if alone:
         return

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.platform import Platform
     from swdual.scheduling.policy import DecisionError, Option, Resize, Start, Stop, View
     from swdual.scheduling.reports.comparison import compare
+    from swdual.scheduling.reports.page import write_report
     from swdual.scheduling.schedule import Schedule
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
@@ -64,6 +65,7 @@ _HOMES = {
     "platform": ("Platform",),
     "policy": ("DecisionError", "Option", "Resize", "Start", "Stop", "View"),
     "reports.comparison": ("compare",),
+    "reports.page": ("write_report",),
     "schedule": ("Schedule",),
     "workload.repair": ("Repairs",),
     "workload.sample": ("draw_windows", "sample", "windows"),
@@ -100,6 +102,7 @@ __all__ = [
     "simulate",
     "start_now",
     "windows",
+    "write_report",
     "write_swf",
 ]
 

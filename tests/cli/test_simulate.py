@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import html
 import json
 import os
 import random
@@ -329,6 +330,64 @@ def test_schedules_are_drawn(run, trace, here):
 # Several schedules.
 
 
+def test_a_report_tells_what_the_command_did(run, trace, here):
+    """Its command, seed, repairs and refused policies; what is printed is the same."""
+    trace([*some(60, seed=4), (9000, 0, 1, 5)])
+    words = ("simulate", "t.swf", "--policy", "all", "--sample", "40", "--seed", "7", QUIET)
+    plain = run(*words)
+    outcome = run(*words, "--report", "r.html", "--report-jobs", "10")
+    assert (outcome.code, outcome.out) == (0, plain.out)
+    text = html.unescape((here / "r.html").read_text())
+    assert "<dt>Command</dt><dd>swdual simulate t.swf --policy all --sample 40 --seed 7" in text
+    assert "drawn with --seed 7" in text
+    assert "1 job dropped: run time 0 or less" in text
+    refused = [line for line in plain.out.splitlines() if line.startswith("not simulated")]
+    assert refused
+    assert all(f'<p class="note">{line}</p>' in text for line in refused)
+    (simulation,) = re.findall('id="data-simulation">(.*?)</script>', text)
+    facts = json.loads(simulation)
+    printed = shown(run(*words, "--json"))["schedules"]
+    for name in ("mean_waiting_time", "utilisation", "killed_jobs"):
+        assert facts["metrics"][name]["values"] == [row[name] for row in printed]
+    assert len(facts["runs"]) == len(printed) > 5
+    (block,) = re.findall('id="data-run-0">(.*?)</script>', text)
+    assert json.loads(block)["count"] == 40
+    assert len(json.loads(block)["jobs"]["number"]) == 10
+
+
+def test_a_report_explains_jobs_as_the_command_does(run, trace, here):
+    """With the notes of the jobs that were asked for."""
+    words = ("--policy", "fcfs,easy", "--explain", "2", "--explain", "3")
+    outcome = run("simulate", "t.swf", *words, "--report", "r.html", QUIET)
+    text = (here / "r.html").read_text()
+    _, *printed = outcome.out.split("\n\n")
+    assert len(printed) == 2
+    for number, lines in enumerate(printed):
+        (block,) = re.findall(f'id="data-explanations-{number}-0">(.*?)</script>', text)
+        head, *told = lines.rstrip("\n").split("\n")
+        assert head == f"{('fcfs', 'easy')[number]}, basic"
+        assert "\n".join(json.loads(block)[1:]) == "\n".join(told)
+
+
+def test_the_chosen_metrics_are_those_of_the_report(run, trace, here):
+    """With the bound of the slowdown."""
+    words = ("--metric", "max_stretch,makespan", "--slowdown-bound", "100")
+    assert run("simulate", "t.swf", *words, "--report", "r.html", QUIET).code == 0
+    (simulation,) = re.findall('id="data-simulation">(.*?)</script>', (here / "r.html").read_text())
+    facts = json.loads(simulation)
+    assert (facts["shown"], facts["slowdownBound"]) == (["max_stretch", "makespan"], 100)
+    assert "100 s" in facts["metrics"]["mean_bounded_slowdown"]["formula"]
+
+
+def test_a_report_of_a_simulation_that_fails_is_not_left(run, trace, here):
+    """Nor a part of it."""
+    (here / "p.py").write_text(MINE.replace("sorted(", "sortet("))
+    words = ("simulate", "t.swf", "--policy", "easy,p.py", "--report", "r.html", QUIET)
+    assert run(*words).code == 1
+    assert {path.name for path in here.iterdir()} >= {"p.py", "t.swf"}
+    assert [path.name for path in here.iterdir() if "r.html" in path.name] == []
+
+
 def test_policies_and_allocators_are_compared_each_with_each(run, trace):
     """A line each, with the metrics that were asked for; JSON has all metrics."""
     trace(some(40))
@@ -527,6 +586,9 @@ def test_a_policy_for_other_jobs_names_the_option_that_makes_them(refuses, trace
         (("--start", "5"), ["--weeks"]),
         (("--first", "0"), ["--first"]),
         (("--gantt", "g.gif"), ["g.gif: the name of a drawing must end in"]),
+        (("--report", "r.svg"), ["r.svg: the name of a report must end in .html"]),
+        (("--report", "-"), ["-: the name of a report must end in .html"]),
+        (("--report-jobs", "0"), ["--report-jobs"]),
         (("--processors", "5"), ["t.swf:2: job 1 needs 6 processors", "has 5"]),
         (("--processors", "7", "--policy", "all"), ["t.swf:3: job 2 needs 10 processors"]),
     ],
@@ -557,6 +619,9 @@ def test_existing_files_are_found_before_the_work(refuses, trace, here):
     """Exit code 6, and nothing was simulated; --force replaces them."""
     (here / "x.csv").write_text("mine")
     refuses(6, ["x.csv: exists; use --force"], "simulate", "t.swf", "--jobs-out", "x.csv", QUIET)
+    (here / "x.html").write_text("mine")
+    refuses(6, ["x.html: exists; use --force"], "simulate", "t.swf", "--report", "x.html", QUIET)
+    assert (here / "x.html").read_text() == "mine"
 
 
 def test_wide_jobs_outside_the_part_do_not_matter(run, trace):
@@ -577,6 +642,7 @@ def test_files_that_cannot_be_written_are_found_before_the_work(run, refuses, tr
     refuses(6, ["folder.csv: is a folder"], *words, "--jobs-out", "folder.csv", "--force")
     pytest.importorskip("matplotlib")
     refuses(6, ["none/x.svg: cannot"], *words, "--distribution", "none/x.svg")
+    refuses(6, ["none/x.html: cannot"], *words, "--report", "none/x.html")
     refuses(1, ["written twice"], *words, "--gantt", "x.svg", "--usage", "./x.svg")
     refuses(1, ["written twice"], *words, "--gantt", "x.svg", "--distribution", "x.svg")
     if os.geteuid():

@@ -100,7 +100,7 @@ def test_parts_of_the_text_escape_their_values():
         assert "&lt;b onclick=x&gt;" in markup
 
 
-@pytest.mark.parametrize("folder", ["report", "formats/_html"])
+@pytest.mark.parametrize("folder", ["report", "formats/_html", "scheduling/reports/_html"])
 def test_scripts_make_no_markup_of_texts(folder):
     """Nor do they hold what would end their element."""
     files = [*(Path(swdual.__file__).parent / folder).glob("*.js")]

@@ -99,15 +99,14 @@ def test_the_curves_of_usage_are_the_step_functions():
         assert step.values.tolist() == values[:-1].tolist()
 
 
-def test_coarse_curves_keep_the_area(monkeypatch):
+def test_coarse_curves_keep_the_area():
     """Means over equal spans, worked out second by second."""
     schedule = drawn(5, 40)
     times, busy, _ = metrics.usage(schedule)
     begin, end = int(times[0]), int(times[-1])
     seconds = [busy[np.searchsorted(times, s, "right") - 1] for s in range(begin, end)]
     count = next(k for k in range(2, 30) if (end - begin) % k == 0)
-    monkeypatch.setattr(charts, "COLUMNS", count)
-    values, edges = charts.coarsen(times, busy)
+    values, edges = charts.coarsen(times, busy, count)
     assert len(values) == count
     assert (edges[0], edges[-1]) == (begin, end)
     means = np.array(seconds).reshape(count, -1).mean(axis=1)

@@ -10,4 +10,6 @@
     All jobs of a schedule as CSV.
 ``charts``
     Drawings of schedules.
+``page``
+    All of this in one HTML file, whose scripts and styles are in ``_html``.
 """

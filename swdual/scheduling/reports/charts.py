@@ -283,7 +283,7 @@ def _usage(schedule: ScheduleData) -> matplotlib.figure.Figure:
 
 
 def coarsen(
-    times: NDArray[np.float64], values: NDArray[np.int64]
+    times: NDArray[np.float64], values: NDArray[np.int64], most: int = COLUMNS
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a step function's values and edges: itself, or its means over equal spans of time.
 
@@ -293,15 +293,17 @@ def coarsen(
         (steps,) seconds.
     values
         (steps,) values from each time on; the last one does not count.
+    most
+        Steps that it may have; if it has more, it becomes so many spans.
 
     Examples
     --------
     >>> coarsen(np.array([0.0, 2.0, 3.0]), np.array([5, 1, 0]))
     (array([5., 1.]), array([0., 2., 3.]))
     """
-    if len(times) <= COLUMNS + 1:
+    if len(times) <= most + 1:
         return values[:-1].astype(np.float64), times
-    edges = np.linspace(times[0], times[-1], COLUMNS + 1)
+    edges = np.linspace(times[0], times[-1], most + 1)
     integral = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(times))))
     return np.diff(np.interp(edges, times, integral)) / np.diff(edges), edges
 
