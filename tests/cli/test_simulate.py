@@ -656,7 +656,16 @@ def test_a_file_name_that_is_not_utf_8_can_be_simulated_and_drawn(run, trace, he
     """What cannot be shown of it is replaced."""
     (here / "t.swf").rename(here / "_caf\udce9$.swf")
     pytest.importorskip("matplotlib")
-    words = ("--gantt", "g.svg", "--usage", "u.svg", "--distribution", "d.svg")
+    words = (
+        "--gantt",
+        "g.svg",
+        "--usage",
+        "u.svg",
+        "--distribution",
+        "d.svg",
+        "--report",
+        "r.html",
+    )
     outcome = run("simulate", "_caf\udce9$.swf", *words, QUIET)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("_caf?$: 3 jobs")
