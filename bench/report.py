@@ -18,9 +18,6 @@ import click
 
 sys.path.insert(0, str(Path(__file__).parent))
 from _report import in_turn, save, table
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.support.ui import WebDriverWait
 
 import swdual
 from swdual.sequences import synthesis
@@ -42,6 +39,9 @@ def write_report(queries: int, hits: int, path: Path) -> int:
 
 def start_browser() -> Any:
     """Return Chromium without a window and without a network."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
     options = webdriver.ChromeOptions()
     for argument in (
         *("--headless=new", "--no-sandbox", "--hide-scrollbars"),
@@ -96,6 +96,8 @@ def main(cases: str, repeats: int, keep: bool) -> None:
 
 def seconds(browser: Any, path: Path) -> float:
     """Open a page, and return the seconds until it was ready."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
     browser.get("about:blank")
     browser.get(path.as_uri())
     WebDriverWait(browser, 60).until(lambda page: page.execute_script(f"return Boolean({MARK})"))

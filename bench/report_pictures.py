@@ -19,7 +19,6 @@ import click
 sys.path.insert(0, str(Path(__file__).parent))
 from PIL import Image
 from report import start_browser
-from selenium.webdriver.support.ui import WebDriverWait
 
 import swdual
 from swdual.scheduling import read_swf, simulate, write_report
@@ -63,6 +62,8 @@ PICTURES = {
     "--folder", default=ROOT / "docs" / "pictures", type=click.Path(path_type=Path, exists=True)
 )
 def main(folder: Path) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
     browser = start_browser()
     try:
         with tempfile.TemporaryDirectory() as name:

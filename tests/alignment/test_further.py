@@ -76,7 +76,7 @@ def trace(query, targets, scheme, count, *, grid_bytes=None, profile=None, min_s
 
     def make_pairs(chosen, frames):
         some = [others[k] for k in chosen]
-        return own.pair(read, some, frames[0], some, profile)
+        return own.pair(read, some, frames[0], some, profile), None
 
     lengths = np.array([*map(len, targets)])
     further = find_further(
@@ -344,6 +344,7 @@ def test_parts_are_put_together_by_hit():
         frames=np.ones(4, np.int8),
         target_frames=np.ones(4, np.int8),
         scores=np.array([9, 8, 7, 6]),
+        unrounded=np.array([9.0, 8.0, 7.0, 6.0]),
         bits=np.arange(4.0),
         log_evalues=-np.arange(4.0),
         tracebacks=none.tracebacks.of(
