@@ -245,3 +245,9 @@ def test_blasts_help_and_version_are_given(run):
 def test_a_command_that_does_not_exist_has_an_answer(refuses, name, words):
     """What stands for BLAST's program, or the nearest name if one is near."""
     refuses(1, [words], name)
+
+
+def test_html_is_a_format(refuses):
+    """The remedy for BLAST's -html writes a report."""
+    words = ["-html is not supported", "-f html", "-o report.html"]
+    refuses(1, words, "search", "q.fa", "t.fa", "-html")
