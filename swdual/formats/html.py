@@ -340,7 +340,7 @@ def _facts(first: QueryResult, command: str) -> dict[str, object]:
     facts |= {
         "Program": f"swdual {__version__}, {params.program}",
         "Database": f"{targets.name}: {_sizes(len(targets), targets.residues)}",
-        "Database digest": targets.digest,
+        "Database digest": targets.content_digest,
         "Scoring": f"{scheme.matrix.name}, gap open {scheme.gap_open}, extend {scheme.gap_extend}",
         "Statistics": _statistics(first),
         "Composition": params.composition,
