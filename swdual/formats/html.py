@@ -239,7 +239,7 @@ def _table_rows(query: TableQuery, count: int) -> Iterable[tuple[int, tuple[str,
                 show("bits", row, print_bits),
                 show("evalue", row, print_evalue),
                 show("pident", row, "{:.1f}".format),
-                show("qcovhsp", row, print_coverage),
+                show("qcovhsp" if "qcovhsp" in columns else "qcovs", row, print_coverage),
             ),
         )
 

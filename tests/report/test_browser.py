@@ -599,3 +599,23 @@ def test_a_long_table_is_scrolled_to_its_end(browser, folder):
         found, visible = browser.run(seen, key)
         assert visible, key
         assert index in (found, None)
+
+
+HEADS = """
+    return [...document.querySelectorAll(".query table[role=grid] th")]
+      .filter((head) => head.offsetWidth)
+      .map((head) => head.textContent.replace(/[▲▼]/g, "").trim());
+"""
+
+
+def test_the_cover_of_all_alignments_serves_where_no_other_is_known(browser, folder):
+    """A table of the twelve columns and `qcovs` has the column and the filter."""
+    table, page = folder / "qcovs.tsv", folder / "qcovs.html"
+    found("proteins").write(table, "6 std qcovs", force=True)
+    convert(table, page, before="6 std qcovs", force=True)
+    open_query(browser, page, 0)
+    assert "Cover %" in browser.run(HEADS)
+    whole = browser.run("return document.querySelectorAll('.query tbody tr[aria-rowindex]').length")
+    enter(browser, "Cover", "99.5")
+    kept = browser.run("return document.querySelectorAll('.query tbody tr[aria-rowindex]').length")
+    assert 0 < kept < whole

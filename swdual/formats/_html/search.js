@@ -158,7 +158,7 @@ async function readHits(search, number) {
   hits.cigar = letters.cigar;
   hits.targetPart = letters.target;
   hits.queryPart = letters.query;
-  for (const name of ["bits", "evalue", "pident", "qcovhsp"])
+  for (const name of ["bits", "evalue", "pident", "qcovhsp", "qcovs"])
     if (hits[name]) hits[name] = numbers(hits[name]);
   const derive = (name, needed, value) => {
     if (!hits[name] && needed.every((other) => hits[other]))
@@ -377,16 +377,17 @@ function buildHits(search, hits) {
     falls: true,
     print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)),
   });
+  const cover = hits.qcovhsp ? "qcovhsp" : "qcovs";
   add({
-    name: "qcovhsp",
+    name: cover,
     label: "Cover %",
-    hint: "Percentage of the query in the alignment",
+    hint: `Percentage of the query in ${hits.qcovhsp ? "the alignment" : "all alignments of the target"}`,
     kind: "number",
-    values: hits.qcovhsp,
+    values: hits[cover],
     width: "74px",
     falls: true,
     minor: 2,
-    print: percent(hits.qcovhsp),
+    print: percent(hits[cover]),
   });
   add({
     name: "length",
@@ -432,12 +433,12 @@ function buildHits(search, hits) {
       columns: ["pident"],
       unit: "%",
     });
-  if (hits.qcovhsp)
+  if (hits[cover])
     filters.push({
       name: "mincover",
       label: "Cover",
       kind: "min",
-      columns: ["qcovhsp"],
+      columns: [cover],
       unit: "%",
     });
   return new DataTable({
