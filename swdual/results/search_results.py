@@ -53,6 +53,8 @@ SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
 class Report:
     """A report of a search: `html` is the page, which a notebook shows in a frame.
 
+    ``results.write("report.html")`` saves the report of results in a file.
+
     Parameters
     ----------
     html
@@ -275,7 +277,7 @@ class SearchResults:
             chosen.format.write(self, stream, chosen.fields, header=chosen.header)
 
     def report(self, *, alignments: int = REPORT_ALIGNMENTS, height: int = 800) -> Report:
-        """Return the report of `write("report.html")`, which a notebook shows.
+        """Return a report, which a notebook shows; ``results.write("report.html")`` saves it.
 
         Parameters
         ----------
