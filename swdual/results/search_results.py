@@ -81,7 +81,8 @@ class SearchResults:
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit. `to_pandas`, `to_polars` and `to_arrow` return
     tables with more columns. `version` is the release that searched, `report_alignments` the number
-    of hits of a query whose alignments a report holds.
+    of hits of a query whose alignments a report holds, `found` the number of hits that the search
+    found, of which these may be a part.
 
     Parameters
     ----------
@@ -109,6 +110,7 @@ class SearchResults:
         self.timing = timing
         self.stats = dict(stats)
         self.version = __version__
+        self.found = sum(map(len, queries))
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -196,7 +198,9 @@ class SearchResults:
         return np.concatenate(parts) if parts else np.empty(0, kind)
 
     def _with(self, queries: list[QueryResult]) -> SearchResults:
-        return SearchResults(queries, self.params, self.timing, self.stats)
+        part = SearchResults(queries, self.params, self.timing, self.stats)
+        part.found = self.found
+        return part
 
     def top(self, count: int) -> SearchResults:
         """Return the first `count` hits of each query."""

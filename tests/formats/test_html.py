@@ -223,6 +223,19 @@ def test_the_digest_of_the_database_is_that_of_its_content(here):
     assert digest("t.fa") != digest("other.fa")
 
 
+def test_the_report_of_a_selection_says_so(results):
+    """How many of the hits it has; the filters of the search are another matter."""
+    assert "<dt>Selection" not in results.report().html
+    kept = results.filter(evalue=1e-3).top(2)
+    page = kept.report().html
+    facts = dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    part = f"{len(kept.scores)} of the {len(results.scores)} hits of the search"
+    assert 0 < len(kept.scores) < len(results.scores)
+    assert facts["Selection"] == part
+    assert facts["Filters"] == "E-value at most 1e+06, at most 500 hits of a query"
+    assert Page(page).block("search")["filters"] == f"{facts['Filters']}; this report has {part}"
+
+
 def test_a_list_of_results_tells_of_no_run(results):
     """Whoever writes it knows neither a command nor the time."""
     facts = dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", written(list(results))))
