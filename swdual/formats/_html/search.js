@@ -275,7 +275,8 @@ function drawPictures() {
   const width = Math.floor(place.clientWidth);
   if (!hits || width === page.width) return;
   page.width = width;
-  const wide = width > 760;
+  const histogram = countScores(hits);
+  const wide = width > 760 && histogram !== null;
   const scores = wide ? Math.min(420, Math.floor(width * 0.34)) : width;
   page.pictures.replaceChildren();
   page.overview = null;
@@ -292,12 +293,10 @@ function drawPictures() {
       element("figure", {}, element("h3", {}, title), page.overview, drawLegend(hits)),
     );
   }
-  if (hits.fit || hits.bits || hits.score) {
-    const histogram = countScores(hits);
+  if (histogram)
     page.pictures.append(
       element("figure", {}, element("h3", {}, histogram.title), drawScores(histogram, scores, 200)),
     );
-  }
   if (page.row >= 0) showAlignment(page.row);
 }
 
@@ -347,7 +346,7 @@ function buildHits(search, hits) {
     values: hits.bits,
     width: "58px",
     falls: true,
-    minor: 3,
+    minor: hits.evalue ? 2 : 3,
     print: (row) => printBits(hits.bits[row]),
   });
   add({
@@ -386,7 +385,7 @@ function buildHits(search, hits) {
     values: hits[cover],
     width: "74px",
     falls: true,
-    minor: 2,
+    minor: 3,
     print: percent(hits[cover]),
   });
   add({
