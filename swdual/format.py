@@ -102,7 +102,7 @@ class TableFormat(Format, Protocol):
         """
         ...
 
-    def read_table(self, stream: IO[bytes], name: str) -> Table:
+    def read_table(self, stream: IO[bytes], name: str, **fields: tuple[str, ...]) -> Table:
         """Return the table in a file.
 
         Parameters
@@ -111,6 +111,9 @@ class TableFormat(Format, Protocol):
             The open file, without compression.
         name
             Name of the file, for messages.
+        fields
+            Names of the fields, for formats of text: empty for those that the file names, or else
+            BLAST's twelve. The other formats name their fields, and do not take it.
 
         Raises
         ------

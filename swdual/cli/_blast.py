@@ -89,7 +89,7 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
         "--gapopen 10000 --stats fit"
     ),
     "searchsp": Refused("give the size of the database instead: --dbsize RESIDUES"),
-    "html": Refused("swdual writes no HTML; see 'swdual list formats'"),
+    "html": Refused("a report in HTML is a format: -f html, or -o report.html"),
     "query-loc": Refused(_CUT_FIRST),
     "subject-loc": Refused(_CUT_FIRST),
     "max-file-sz": Refused("a database is one file of any size, or --shards N files"),

@@ -239,7 +239,7 @@ class Command(click.Command):
             else:
                 near = nearest(name, [each.lstrip("-") for each in known])
                 meant = [each for each in known if each.lstrip("-") == near]
-                hint = f" Did you mean {max(meant, key=len)}?" if near else ""
+                hint = f" Did you mean {_spell(meant, match[1])}?" if near else ""
                 ctx.fail(f"No such option -{match[1]}.{hint}")
 
     def _names(self) -> list[str]:
@@ -260,6 +260,25 @@ class Command(click.Command):
                 if said.replace("_", "-") in of:
                     written[of[said.replace("_", "-")]] = said
         return written
+
+
+def _spell(names: Sequence[str], written: str) -> str:
+    """Return an option as BLAST writes it if it has such a name and the user writes so.
+
+    Parameters
+    ----------
+    names
+        Names of one option, with dashes.
+    written
+        What the user wrote after one dash.
+
+    >>> _spell(["--max-target-seqs", "-max-target-seqs"], "max_target_seq")
+    '-max_target_seqs'
+    """
+    blast = [name for name in names if _ONE_DASH.fullmatch(name)]
+    if "_" in written and blast:
+        return "-" + blast[0][1:].replace("-", "_")
+    return max(names, key=len)
 
 
 _TERM = 28

@@ -54,6 +54,10 @@ def combine(
     choices = []
     for text in _split_names(policies):
         name, _, suffix = text.partition(":")
+        if "," in name and not plugins.is_file(name):
+            raise click.UsageError(
+                f"--policy {text}: a policy with options needs a --policy of its own."
+            )
         own = _parse_options(suffix.split(":") if suffix else [], f"--policy {name}:")
         choices.append(PolicyChoice(name, own, suffix))
     shared = _parse_options(options, "--option ")

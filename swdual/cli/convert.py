@@ -19,6 +19,7 @@ EXAMPLES = """
 swdual search q.fa proteins.db -f parquet -o hits.parquet
 swdual convert hits.parquet hits.tsv
 swdual convert blast.tsv report.html
+swdual convert blast.tsv report.html --from "6 std qcovs stitle"
 """
 
 
@@ -36,7 +37,8 @@ swdual convert blast.tsv report.html
     "before",
     metavar="FORMAT",
     shell_complete=complete_format,
-    help="Format of IN.  [default: by its name]",
+    help="Format of IN, with the fields of a text table that does not name them: "
+    '"6 std qcovs stitle".  [default: by its name]',
 )
 @option(
     "--to",
@@ -67,8 +69,9 @@ def command(
     The formats are tabular (6, .tsv), csv (10, .csv), json (.json), jsonl (.jsonl), arrow (.arrow)
     and parquet (.parquet). The last four keep every digit. The format commented (7) can be read,
     not written. Excel's workbooks (.xlsx) and reports to look at (.html) can be written. A text
-    table must have BLAST's twelve fields, or the names of its fields in the first line. Files whose
-    names end in .gz, .bz2, .xz or .zst are compressed.
+    table must have BLAST's twelve fields, or the names of its fields in the first line; otherwise
+    give the fields of BLAST's -outfmt, as in --from "6 std qcovs stitle". Files whose names end in
+    .gz, .bz2, .xz or .zst are compressed.
     """
     from swdual.results.conversion import convert
 

@@ -21,6 +21,7 @@ from swdual.database.layout import (
     MAX_NUMBER,
     SECTION_TYPES,
     Manifest,
+    checksum,
     read_digest,
     read_format,
     read_manifest,
@@ -319,6 +320,16 @@ class Database:
     def digest(self) -> str:
         """The checksum of the manifest: equal if content and layout are equal."""
         return read_digest(self._main.data).hex()
+
+    @property
+    def content_digest(self) -> str:
+        """The XXH3-128 of the checksums of all sections but masks: it identifies the records.
+
+        It is equal for equal headers and residues in equal order, whatever the file, its path and
+        its title are. A division into other blocks, as into shards, changes it.
+        """
+        kept = (each for each in self.manifest.sections if not each.name.startswith("mask"))
+        return checksum(f"{each.name} {each.checksum} ".encode() for each in kept)
 
     @property
     def metadata(self) -> bytes:

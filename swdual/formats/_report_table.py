@@ -23,6 +23,7 @@ COLUMNS = {
     **{"slen": "slen", "score": "score", "bitscore": "bits", "evalue": "evalue"},
     **{"length": "length", "nident": "nident", "mismatch": "mismatch", "positive": "positive"},
     **{"gapopen": "gapopen", "gaps": "gaps", "pident": "pident", "qcovhsp": "qcovhsp"},
+    "qcovs": "qcovs",
 }
 """Fields of tables, and what the script calls them."""
 

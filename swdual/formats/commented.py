@@ -9,7 +9,7 @@ from typing import IO, NamedTuple
 
 from swdual.errors import InputError
 from swdual.format import Table, print_column
-from swdual.formats._text import MAX_ROW_LENGTH, read_chunks
+from swdual.formats._text import MAX_ROW_LENGTH, check_named, read_chunks
 from swdual.hits.fields import STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
@@ -132,28 +132,28 @@ class _Row(NamedTuple):
     values: list[str]
 
 
-def read_table(stream: IO[bytes], name: str) -> Table:
+def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Table:
     """Return the table in a file: see `TableFormat.read_table`.
 
-    Comments name the fields; without them they are BLAST's twelve.
+    Comments name the fields; without them they are `fields`, or BLAST's twelve.
 
     Raises
     ------
     InputError
-        If there are fewer or more rows than the comments say, a field is unknown, the fields
-        change, a row has more or fewer values than there are fields, or a value should be a number
-        and is not.
+        If there are fewer or more rows than the comments say, a field is unknown, the comments
+        name others than `fields`, the fields change, a row has more or fewer values than there are
+        fields, or a value should be a number and is not.
     """
-    rows = _rows(stream, name)
+    rows = _rows(stream, name, fields or STANDARD)
     first = next(rows, None)
     if first is None:
-        return Table(STANDARD, iter(()))
+        return Table(fields or STANDARD, iter(()))
+    check_named(first.fields, fields, name, first.line)
     same = _of_same_fields(itertools.chain([first], rows), first.fields, name)
     return Table(first.fields, read_chunks(same, first.fields, name))
 
 
-def _rows(stream: IO[bytes], name: str) -> Iterator[_Row]:
-    fields: tuple[str, ...] = STANDARD
+def _rows(stream: IO[bytes], name: str, fields: tuple[str, ...]) -> Iterator[_Row]:
     number = expected = 0
     for number, raw in enumerate(read_lines(stream, name, MAX_ROW_LENGTH), start=1):
         line = raw.decode(errors="replace").rstrip("\r\n")

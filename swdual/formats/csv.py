@@ -41,12 +41,12 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
         writer.writerows(zip(*texts, strict=True))
 
 
-def read_table(stream: IO[bytes], name: str) -> Table:
+def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Table:
     """Return the table in a file: see `TableFormat.read_table`.
 
-    The first line names the fields; otherwise they are BLAST's twelve.
+    The first line names the fields; otherwise they are `fields`, or BLAST's twelve.
     """
-    return read_rows(_rows(stream, name), name)
+    return read_rows(_rows(stream, name), name, "10", fields)
 
 
 def _rows(stream: IO[bytes], name: str) -> Iterator[Row]:

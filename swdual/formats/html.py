@@ -1,8 +1,8 @@
 """A report to look at: one HTML file with tables and alignments.
 
 The data of each query are written before the next query is asked for; what tells of all queries
-comes last. If the results know their run (`timing`, `command`, `report_alignments`), the report
-tells of it.
+comes last. If the results know their run (`timing`, `command`, `report_alignments`, `found`), the
+report tells of it.
 """
 
 from __future__ import annotations
@@ -73,6 +73,11 @@ class _Report:
         self._rows: list[StaticRow] = []
 
     @property
+    def hits(self) -> int:
+        """Number of hits so far."""
+        return sum(self._queries["hits"])
+
+    @property
     def static_hits(self) -> int:
         """Number of hits of the next query that may be shown without the script."""
         full = len(self._rows) == STATIC_HITS
@@ -132,7 +137,7 @@ class _Report:
             What is shown below the facts.
         """
         self._page.add("search", {"queries": self._queries, **search})
-        hits = sum(self._queries["hits"])
+        hits = self.hits
         count = len(self._queries["id"])
         title = f"{pluralize(hits, 'hit', 'hits')} of {pluralize(count, 'query', 'queries')}"
         title += f" in {place}" if place else ""
@@ -184,10 +189,16 @@ def write(
     timing: Timing | None = getattr(results, "timing", None)
     facts = _facts(first, getattr(results, "command", ""))
     facts["Queries"] = _sizes(count, residues)
+    search = _search(first, limit)
+    found = getattr(results, "found", report.hits)
+    if report.hits < found:
+        part = f"{report.hits:,} of the {found:,} hits of the search"
+        facts["Selection"] = part
+        search["filters"] += f"; this report has {part}"
     if timing is not None:
         facts["Time"] = f"{duration(timing.seconds)}, {timing.gcups:.1f} GCUPS"
         facts["Workers"] = ", ".join(timing.timeline.workers)
-    report.finish(os.path.basename(first.targets.name), _search(first, limit), facts, _plan(timing))
+    report.finish(os.path.basename(first.targets.name), search, facts, _plan(timing))
 
 
 def write_table(table: Table, stream: Output, *, header: bool) -> None:
@@ -239,7 +250,7 @@ def _table_rows(query: TableQuery, count: int) -> Iterable[tuple[int, tuple[str,
                 show("bits", row, print_bits),
                 show("evalue", row, print_evalue),
                 show("pident", row, "{:.1f}".format),
-                show("qcovhsp", row, print_coverage),
+                show("qcovhsp" if "qcovhsp" in columns else "qcovs", row, print_coverage),
             ),
         )
 
@@ -340,7 +351,7 @@ def _facts(first: QueryResult, command: str) -> dict[str, object]:
     facts |= {
         "Program": f"swdual {__version__}, {params.program}",
         "Database": f"{targets.name}: {_sizes(len(targets), targets.residues)}",
-        "Database digest": targets.digest,
+        "Database digest": targets.content_digest,
         "Scoring": f"{scheme.matrix.name}, gap open {scheme.gap_open}, extend {scheme.gap_extend}",
         "Statistics": _statistics(first),
         "Composition": params.composition,

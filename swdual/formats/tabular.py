@@ -34,11 +34,11 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
         text.write("".join("\t".join(row) + "\n" for row in zip(*texts, strict=True)))
 
 
-def read_table(stream: IO[bytes], name: str) -> Table:
+def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Table:
     """Return the table in a file: see `TableFormat.read_table`.
 
-    The first line names the fields; otherwise they are BLAST's twelve.
+    The first line names the fields; otherwise they are `fields`, or BLAST's twelve.
     """
     whole = read_lines(stream, name, MAX_ROW_LENGTH)
     texts = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in whole)
-    return read_rows(enumerate((text.split("\t") for text in texts), start=1), name)
+    return read_rows(enumerate((text.split("\t") for text in texts), start=1), name, "6", fields)

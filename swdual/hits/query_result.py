@@ -543,11 +543,16 @@ class QueryResult(SequenceOf[Hit]):
         ----------
         evalue
             Largest E-value.
-        min_score, min_raw_score
-            Smallest bit score and raw score.
-        min_identity, min_query_cover, min_target_cover
-            Smallest percentage of equal letters in the alignment, of the query that it covers,
-            and of the target.
+        min_score
+            Smallest bit score.
+        min_raw_score
+            Smallest raw score.
+        min_identity
+            Smallest percentage of equal letters in the alignment.
+        min_query_cover
+            Smallest percentage of the query that the alignment covers.
+        min_target_cover
+            Smallest percentage of the target that the alignment covers.
 
         Raises
         ------

@@ -29,8 +29,8 @@ class TargetRecords(Protocol):
         ...
 
     @property
-    def digest(self) -> str:
-        """A checksum: equal if content and layout of the database are equal."""
+    def content_digest(self) -> str:
+        """A number that identifies the records: see `Database.content_digest`."""
         ...
 
     def __len__(self) -> int: ...
@@ -57,7 +57,7 @@ class StoredTargets:
     residues: int
     sequences: int
     records: dict[int, Sequence]
-    digest: str = ""
+    content_digest: str = ""
 
     @classmethod
     def of(cls, targets: TargetRecords, ordinals: list[int]) -> Self:
@@ -75,7 +75,7 @@ class StoredTargets:
             zip(ordinals, (Sequence(*pair, targets.alphabet) for pair in pairs), strict=True)
         )
         size = targets.residues, len(targets)
-        return cls(targets.name, targets.alphabet, *size, records, targets.digest)
+        return cls(targets.name, targets.alphabet, *size, records, targets.content_digest)
 
     def __len__(self) -> int:
         return self.sequences
@@ -116,9 +116,9 @@ class SuppliedTargets:
         return self.database.residues
 
     @property
-    def digest(self) -> str:
-        """A checksum of the database."""
-        return self.database.digest
+    def content_digest(self) -> str:
+        """A number that identifies the records of the database."""
+        return self.database.content_digest
 
     def __len__(self) -> int:
         return len(self.database)

@@ -21,6 +21,7 @@ from swdual.master.inputs import SearchInputs, read_inputs
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.pipeline import run_pipeline
 from swdual.master.threads import ThreadExecutor
+from swdual.master.translation import Translation, log_translation
 from swdual.master.weak_queries import warn_of_low_complexity, warn_of_weak_queries
 from swdual.master.worker import Worker
 from swdual.options import Progress, SearchOptions
@@ -88,7 +89,12 @@ class Search:
         """
         queries, database = self._sources
         del self._sources  # so that sequences in memory are not held twice
-        return read_inputs(queries, database, self.options)
+        inputs = read_inputs(queries, database, self.options)
+        # Rounds refuse what would be translated.
+        if self.options.task is None and not self._rules:
+            params = inputs.params
+            log_translation(Translation(params.query_gencode, params.db_gencode))
+        return inputs
 
     @property
     def database(self) -> Database:

@@ -97,16 +97,26 @@ def choose_translation(
             f"`db_gencode={db_gencode}` translates the database, but {database.name} {kind}; leave "
             "it out" + (", or use `task='tblastn'` or `task='tblastx'`" if bases else "")
         )
-    if task is None and queries:
-        logger.info(
-            "the queries look like nucleotides and are translated; for proteins use `dbtype='prot'`"
-        )
-    if task is None and targets:
-        logger.info("the queries look like proteins, so the database is translated")
     return Translation(
         (query_gencode or STANDARD) if queries else None,
         (db_gencode or STANDARD) if targets else None,
     )
+
+
+def log_translation(translation: Translation) -> None:
+    """Tell what is translated where no task was asked for.
+
+    Parameters
+    ----------
+    translation
+        As `choose_translation` returns it.
+    """
+    if translation.query_gencode is not None:
+        logger.info(
+            "the queries look like nucleotides and are translated; for proteins use `dbtype='prot'`"
+        )
+    if translation.db_gencode is not None:
+        logger.info("the queries look like proteins, so the database is translated")
 
 
 def check_translated_search(translation: Translation, options: SearchOptions) -> None:

@@ -35,6 +35,7 @@ from swdual.master.translation import (
     Translation,
     check_translated_search,
     choose_translation,
+    log_translation,
 )
 from swdual.master.worker import bind
 from swdual.options import SearchOptions
@@ -178,6 +179,8 @@ class PreviewOptions:
         own = self.task, self.dbtype, self.query_gencode, self.db_gencode
         translation = choose_translation(source, database, *own)
         check_translated_search(translation, self.of_search)
+        if self.task is None:
+            log_translation(translation)
         return translation
 
     def parameters(

@@ -10,8 +10,8 @@ from typing import IO, cast
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.format import Column, Table, TableFormat, full_name
-from swdual.hits.fields import STANDARD
+from swdual.format import Column, Table, TableFormat, full_name, is_format
+from swdual.hits.fields import STANDARD, parse_fields
 from swdual.io.output import replace_file, split_compression
 from swdual.results.file_types import TEXT_ENDINGS, choose_format, detect_format
 from swdual.sequences.stream import (
@@ -22,6 +22,9 @@ from swdual.sequences.stream import (
     pieces,
     source_name,
 )
+
+NAMED_FIELDS = ("tabular", "commented", "csv")
+"""Formats whose fields can be given, as a file may not name them."""
 
 
 def convert(
@@ -40,7 +43,8 @@ def convert(
     source, target
         Files, compressed or not; "-" is standard input or output.
     before, after
-        Formats by name or by BLAST's number; by default those of the files' names.
+        Formats by name or by BLAST's number; by default those of the files' names. After the
+        format, `before` may name the fields of a text table: "6 std qcovs stitle".
     header
         Write the names of the fields in the first line of a text table. By default for the format
         "csv", and if the fields are not BLAST's twelve, as the table could not be read again
@@ -51,9 +55,10 @@ def convert(
     Raises
     ------
     InputError, OutputError
-        If a format is unknown or cannot be converted, the table is damaged, or `target` cannot be
-        written.
+        If a format is unknown or cannot be converted, the fields are not those that the table
+        names, the table is damaged, or `target` cannot be written.
     """
+    before, names = _split_fields(before)
     reader, _ = _format(source, before, "read")
     writer, name = _format(target, after, "write")
     by_default = choose_format(target, name).header
@@ -66,12 +71,29 @@ def convert(
             yield chunk
 
     with _open(source) as stream:
-        table = reader.read_table(stream, os.fspath(source))
+        table = reader.read_table(stream, os.fspath(source), **names)
         if header is None:
             header = by_default or table.fields != STANDARD
         with replace_file(target, force=force, compress=True) as output:
             writer.write_table(Table(table.fields, count_rows(table)), output, header=header)
     return rows
+
+
+def _split_fields(before: str | None) -> tuple[str | None, dict[str, tuple[str, ...]]]:
+    """Return the format that `before` names, and its fields as an option of `read_table`.
+
+    >>> _split_fields("6 qseqid score")
+    ('6', {'fields': ('qseqid', 'score')})
+    """
+    name, *words = (before or "").replace(",", " ").split() or [""]
+    if not words:
+        return before, {}
+    if full_name(name) not in NAMED_FIELDS and is_format(name):
+        raise InputError(
+            f"format {name} names its fields itself, but {' '.join(words)} was given; fields can "
+            f"be given for {', '.join(NAMED_FIELDS)}"
+        )
+    return name, {"fields": parse_fields(words)}
 
 
 def _format(

@@ -53,6 +53,8 @@ SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
 class Report:
     """A report of a search: `html` is the page, which a notebook shows in a frame.
 
+    ``results.write("report.html")`` saves the report of results in a file.
+
     Parameters
     ----------
     html
@@ -79,7 +81,8 @@ class SearchResults:
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit. `to_pandas`, `to_polars` and `to_arrow` return
     tables with more columns. `version` is the release that searched, `report_alignments` the number
-    of hits of a query whose alignments a report holds.
+    of hits of a query whose alignments a report holds, `found` the number of hits that the search
+    found, of which these may be a part.
 
     Parameters
     ----------
@@ -107,6 +110,7 @@ class SearchResults:
         self.timing = timing
         self.stats = dict(stats)
         self.version = __version__
+        self.found = sum(map(len, queries))
 
     def __len__(self) -> int:
         return len(self._queries)
@@ -194,7 +198,9 @@ class SearchResults:
         return np.concatenate(parts) if parts else np.empty(0, kind)
 
     def _with(self, queries: list[QueryResult]) -> SearchResults:
-        return SearchResults(queries, self.params, self.timing, self.stats)
+        part = SearchResults(queries, self.params, self.timing, self.stats)
+        part.found = self.found
+        return part
 
     def top(self, count: int) -> SearchResults:
         """Return the first `count` hits of each query."""
@@ -275,7 +281,7 @@ class SearchResults:
             chosen.format.write(self, stream, chosen.fields, header=chosen.header)
 
     def report(self, *, alignments: int = REPORT_ALIGNMENTS, height: int = 800) -> Report:
-        """Return the report of `write("report.html")`, which a notebook shows.
+        """Return a report, which a notebook shows; ``results.write("report.html")`` saves it.
 
         Parameters
         ----------

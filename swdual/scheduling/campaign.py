@@ -273,6 +273,11 @@ def run(
     options
         Options of all policies that have them. At least one policy has each.
 
+    Returns
+    -------
+    Outcome
+        The metrics of all schedules side by side, lines about the jobs to explain, and refusals.
+
     Raises
     ------
     InputError

@@ -16,8 +16,10 @@ def start_now(
 
     Parameters
     ----------
-    view, job
-        The present instant, and a waiting job.
+    view
+        The present instant.
+    job
+        A waiting job.
     backfilled
         Whether it overtakes a job that was submitted before it.
     width

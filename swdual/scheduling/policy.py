@@ -274,8 +274,10 @@ class View(Protocol):
 
         Parameters
         ----------
-        job, time
-            A waiting job, and seconds.
+        job
+            A waiting job.
+        time
+            The latest start, in seconds of the trace.
         """
         ...
 
@@ -284,8 +286,10 @@ class View(Protocol):
 
         Parameters
         ----------
-        job, why
-            The job, and what is decided about it and why.
+        job
+            The job.
+        why
+            What is decided about it, and why.
         """
         ...
 

@@ -245,3 +245,23 @@ def test_blasts_help_and_version_are_given(run):
 def test_a_command_that_does_not_exist_has_an_answer(refuses, name, words):
     """What stands for BLAST's program, or the nearest name if one is near."""
     refuses(1, [words], name)
+
+
+def test_html_is_a_format(refuses):
+    """The remedy for BLAST's -html writes a report."""
+    words = ["-html is not supported", "-f html", "-o report.html"]
+    refuses(1, words, "search", "q.fa", "t.fa", "-html")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("-max_target_seq", "-max_target_seqs"),
+        ("-max-target-seq", "--max-target-seqs"),
+        ("-min_identit", "--min-identity"),
+    ],
+)
+def test_a_misspelt_option_is_answered_as_it_is_written(refuses, written, meant):
+    """With underscores as in BLAST, unless BLAST has no such option."""
+    words = [f"No such option {written}. Did you mean {meant}?"]
+    refuses(1, words, "search", "q.fa", "t.fa", written, "1")

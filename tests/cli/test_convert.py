@@ -83,7 +83,18 @@ DAMAGED = {
     "a value too many": ("x.tsv", HEAD + "q\t1\t2\t3\n", "x.tsv:2: "),
     "no whole number": ("x.tsv", HEAD + "q\t1.5\t2\n", "x.tsv:2: score is '1.5'"),
     "no number": ("x.tsv", HEAD + "q\t1\tx\n", "x.tsv:2: evalue is 'x'"),
-    "other columns without names": ("x.tsv", "q\t1\t2\n", "--header"),
+    "other columns without names": (
+        "x.tsv",
+        "q\t1\t2\n",
+        "x.tsv:1: 3 values, but BLAST's standard fields are 12; name the fields as they were given "
+        'to BLAST, such as --from "6 qaccver saccver pident"',
+    ),
+    "fourteen columns": ("x.csv", ",".join("q" * 14) + "\n", '--from "10 std qcovs stitle"'),
+    "comments": (
+        "x.txt",
+        "# BLASTP 2.12.0+\n# Query: q\n",
+        "BLAST's format 7, with comments; use --from 7",
+    ),
     "no JSON": ("x.jsonl", '{"score": 1}\n{"score": \n', "x.jsonl:2: not JSON"),
     "no object": ("x.jsonl", "[1]\n", "x.jsonl:1: expected an object"),
     "other fields": ("x.jsonl", '{"score": 1}\n{"rank": 1}\n', "x.jsonl:2: "),
@@ -124,3 +135,35 @@ def test_what_cannot_be_converted_is_refused(refuses, here, code, words, argumen
     (here / "x.tsv").write_text(HEAD + "q\t1\t2\n")
     (here / "old.csv").write_text("precious")
     refuses(code, words, "convert", *arguments)
+
+
+EXTRA = "std qcovs stitle"
+
+
+@pytest.mark.parametrize("number", ["6", "7", "10"])
+def test_fields_are_given_as_to_blast(run, here, number):
+    """A table without their names becomes that with their names."""
+    for name, options in {"bare": (), "named": ("--header",)}.items():
+        options = "-o", f"{name}.{number}", "-f", f"{number} {EXTRA}", *options
+        assert run("search", "q.fa", "t.fa", *options).code == 0
+    given = "--from", f"{number} {EXTRA}"
+    assert run("convert", f"bare.{number}", "x.jsonl", *given).code == 0
+    assert run("convert", f"named.{number}", "y.jsonl", *given).code == 0
+    rows = [json.loads(line) for line in (here / "x.jsonl").read_text().splitlines()]
+    assert (rows[0]["qcovs"], rows[0]["stitle"].split()[0]) == (70, "t1")
+    assert (here / "y.jsonl").read_text() == (here / "x.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("7 std", ["the fields are qaccver", "qcovs stitle, but --from names qaccver"]),
+        ("json std", ["format json names its fields itself", "tabular, commented, csv"]),
+        ("7 std qcov", ["unknown field 'qcov'", "qcovs"]),
+        ("sdt std", ["unknown format 'sdt'"]),
+    ],
+)
+def test_fields_that_do_not_fit_are_refused(run, refuses, here, given, words):
+    """Other fields than the file names, or a format that always names them."""
+    assert run("search", "q.fa", "t.fa", "-o", "x.txt", "-f", f"7 {EXTRA}").code == 0
+    refuses(1, words, "convert", "x.txt", "y.csv", "--from", given)

@@ -268,6 +268,8 @@ def test_what_cannot_be_done_is_refused_before_the_first_round(refuses, family, 
 def test_nucleotides_are_refused(refuses, family):
     (family / "genes.fa").write_text(">g\n" + "ACGTTGCA" * 30 + "\n")
     refuses(1, ["genes.fa holds nucleotides"], "iterate", "one.fa", "genes.fa")
+    outcome = refuses(1, ["queries look like nucleotides, but"], "iterate", "genes.fa", "one.fa")
+    assert "are translated" not in outcome.err
 
 
 def test_psiblast_is_found_here(run, here):

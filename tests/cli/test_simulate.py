@@ -715,3 +715,21 @@ def test_the_value_of_an_option_is_bounded(refuses, trace):
     """A number of so many digits was an internal error."""
     words = ["reserve_depth cannot be '9999", "...'"]
     refuses(1, words, "simulate", "t.swf", "--policy", "easy", "--reserve-depth", "9" * 5000)
+
+
+def test_a_policy_with_options_stands_alone(refuses, trace):
+    """Values of options have commas, so that names before a colon are not a list."""
+    words = [
+        "--policy easy,easy:order=shortest: a policy with options needs a --policy of its own."
+    ]
+    refuses(1, words, "simulate", "t.swf", "--policy", "easy,easy:order=shortest", QUIET)
+
+
+def test_the_jobs_ahead_are_counted(run, here):
+    """One job is, two jobs are; the head of the queue says what it needs and what is free."""
+    (here / "queue.swf").write_text(swf([(0, 9, 10, 9), (1, 9, 6, 9), (2, 9, 1, 9), (3, 9, 1, 9)]))
+    explain = [word for number in "234" for word in ("--explain", number)]
+    outcome = run("simulate", "queue.swf", "--policy", "fcfs", *explain, QUIET)
+    assert outcome.code == 0, outcome.err
+    for words in ("needs 6 processors, 0 are free", "1 job is before it", "2 jobs are before it"):
+        assert words in outcome.out + outcome.err

@@ -230,7 +230,7 @@ HEAD = "# BLASTP x\n# Query: q\n# Fields: query id, score\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEAD + "# 1 hits found\nq\n", "hits.txt:5: 1 values, but there are 2 fields"),
+        (HEAD + "# 1 hits found\nq\n", "hits.txt:5: 1 value, but there are 2 fields"),
         (HEAD + "# 1 hits found\nq\t1\t2\n", "hits.txt:5: 3 values, but there are 2 fields"),
         (HEAD + "# 1 hits found\nq\tx\n", "hits.txt:5: score is 'x', not a number"),
         (HEAD + "# 2 hits found\nq\t1\n", "hits.txt:5: 1 row is missing at the end"),

@@ -16,6 +16,7 @@ import pytest
 from swdual.api import search
 from swdual.cli.allpairs import command as allpairs_command
 from swdual.cli.search import command as search_command
+from swdual.database.makedb import makedb
 from swdual.errors import InputError
 from swdual.format import REPORT_ALIGNMENTS, Table
 from swdual.formats import html as report
@@ -207,6 +208,32 @@ def test_the_report_tells_what_is_known_of_the_run(run, here):
     assert facts["Filters"] == "E-value at most 1000, at most 500 hits of a query"
     assert "GCUPS" in facts["Time"]
     assert 'aria-label="Gantt chart"' in text
+
+
+def test_the_digest_of_the_database_is_that_of_its_content(here):
+    """However its path is written, as FASTA or as a database with a mask; another title differs."""
+    makedb("t.fa", "t.db", mask="seg").close()
+    (here / "other.fa").write_text((here / "t.fa").read_text().replace(">", ">x", 1))
+
+    def digest(targets):
+        text = written(search({"q": QUERY}, targets))
+        return dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", text))["Database digest"]
+
+    assert digest("t.fa") == digest(str(here / "t.fa")) == digest("t.db")
+    assert digest("t.fa") != digest("other.fa")
+
+
+def test_the_report_of_a_selection_says_so(results):
+    """How many of the hits it has; the filters of the search are another matter."""
+    assert "<dt>Selection" not in results.report().html
+    kept = results.filter(evalue=1e-3).top(2)
+    page = kept.report().html
+    facts = dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+    part = f"{len(kept.scores)} of the {len(results.scores)} hits of the search"
+    assert 0 < len(kept.scores) < len(results.scores)
+    assert facts["Selection"] == part
+    assert facts["Filters"] == "E-value at most 1e+06, at most 500 hits of a query"
+    assert Page(page).block("search")["filters"] == f"{facts['Filters']}; this report has {part}"
 
 
 def test_a_list_of_results_tells_of_no_run(results):

@@ -599,3 +599,56 @@ def test_a_long_table_is_scrolled_to_its_end(browser, folder):
         found, visible = browser.run(seen, key)
         assert visible, key
         assert index in (found, None)
+
+
+HEADS = """
+    return [...document.querySelectorAll(".query table[role=grid] th")]
+      .filter((head) => head.offsetWidth)
+      .map((head) => head.textContent.replace(/[▲▼]/g, "").trim());
+"""
+
+
+def test_the_cover_of_all_alignments_serves_where_no_other_is_known(browser, folder):
+    """A table of the twelve columns and `qcovs` has the column and the filter."""
+    table, page = folder / "qcovs.tsv", folder / "qcovs.html"
+    found("proteins").write(table, "6 std qcovs", force=True)
+    convert(table, page, before="6 std qcovs", force=True)
+    open_query(browser, page, 0)
+    assert "Cover %" in browser.run(HEADS)
+    whole = browser.run("return document.querySelectorAll('.query tbody tr[aria-rowindex]').length")
+    enter(browser, "Cover", "99.5")
+    kept = browser.run("return document.querySelectorAll('.query tbody tr[aria-rowindex]').length")
+    assert 0 < kept < whole
+
+
+def test_a_narrow_table_keeps_the_cover_rather_than_the_scores(browser, folder):
+    """The filters of identity and cover have their columns."""
+    open_query(browser, page_of(folder, "masked"), 0)
+    browser.run("document.body.style.width = '740px'")
+    heads = browser.run(HEADS)
+    assert {"Target", "E-value", "Ident. %", "Cover %"} <= {*heads}
+    assert not {"Bits", "Score"} & {*heads}
+
+
+@pytest.mark.parametrize(("hits", "drawn"), [(1, 0), (4, 0), (5, 1)])
+def test_a_histogram_is_drawn_of_five_hits_or_more(browser, folder, hits, drawn):
+    """Its counts are named, with their scale."""
+    page = folder / f"first{hits}.html"
+    result = found("proteins")[0]
+    assert len(result) > hits
+    found("proteins").top(hits).write(page, force=True)
+    open_query(browser, page, 0)
+    texts = browser.run(
+        "return [...document.querySelectorAll('svg.scores text')].map((each) => each.textContent)"
+    )
+    assert texts[:1] == ["hits, log scale"] * drawn
+
+
+def test_equal_scores_have_no_histogram(browser, folder):
+    """One bar would say nothing."""
+    page = folder / "equal.html"
+    sequence = next(iter(PROTEINS.values()))
+    search({"q": sequence}, {f"t{k}": sequence for k in range(9)}).write(page, force=True)
+    open_query(browser, page, 0)
+    assert browser.run("return document.querySelectorAll('svg.scores').length") == 0
+    assert browser.run("return document.querySelectorAll('svg.overview').length") == 1

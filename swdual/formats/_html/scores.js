@@ -1,18 +1,23 @@
 // The distribution of scores, with what chance would give where that was fitted.
 
+/** Fewer hits have no histogram. */
+const LEAST_DRAWN = 5;
+
 /**
  * @typedef {object} Histogram
  * @property {number[]} edges  One more than counts.
  * @property {number[]} counts
  * @property {number[]|null} expected
  * @property {string} axis
+ * @property {string} counted  What the counts are of.
  * @property {string} title
  */
 
 /**
  * Return the scores to draw: those of all targets beside their fit, or else those of the hits.
+ * Few hits, and equal scores, have no distribution to look at.
  * @param {any} hits
- * @returns {Histogram}
+ * @returns {Histogram|null}
  */
 function countScores(hits) {
   if (hits.fit) {
@@ -22,14 +27,16 @@ function countScores(hits) {
       counts: hits.fit.observed,
       expected: hits.fit.expected,
       axis: "z-score; the outer bars hold all beyond",
+      counted: "targets",
       title: "Scores of all targets, and by chance",
     };
   }
-  const values = hits.bits ?? hits.score;
+  const values = hits.bits ?? hits.score ?? [];
+  const [least, most] = bounds(values);
+  if (values.length < LEAST_DRAWN || least === most) return null;
   const step = niceStep(values, 30);
-  const low = Math.floor(Math.min(...bounds(values)) / step) * step;
-  const high = Math.max(...bounds(values));
-  const count = Math.max(1, Math.floor((high - low) / step) + 1);
+  const low = Math.floor(least / step) * step;
+  const count = Math.floor((most - low) / step) + 1;
   const counts = new Array(count).fill(0);
   for (const value of values) counts[Math.min(count - 1, Math.floor((value - low) / step))]++;
   const axis = hits.bits ? "bit score" : "raw score";
@@ -39,6 +46,7 @@ function countScores(hits) {
     counts,
     expected: null,
     axis,
+    counted: noun,
     title: `Scores of the ${noun}`,
   };
 }
@@ -87,7 +95,7 @@ function drawScores(histogram, width, height) {
   const { edges, counts, expected } = histogram;
   const left = 44;
   const bottom = 34;
-  const top = 8;
+  const top = 24;
   const right = 6;
   const most = Math.max(1, ...counts, ...(expected ?? []));
   const scale = (height - top - bottom) / Math.log10(1 + most);
@@ -102,6 +110,7 @@ function drawScores(histogram, width, height) {
     role: "img",
     "aria-label": `${histogram.title}: ${histogram.axis}`,
   });
+  picture.append(drawing("text", { x: 0, y: 10 }, `${histogram.counted}, log scale`));
   for (const tick of countTicks(most))
     picture.append(
       drawing("path", { d: `M${left} ${y(tick).toFixed(1)}H${width - right}`, class: "tick" }),

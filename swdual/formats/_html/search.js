@@ -158,7 +158,7 @@ async function readHits(search, number) {
   hits.cigar = letters.cigar;
   hits.targetPart = letters.target;
   hits.queryPart = letters.query;
-  for (const name of ["bits", "evalue", "pident", "qcovhsp"])
+  for (const name of ["bits", "evalue", "pident", "qcovhsp", "qcovs"])
     if (hits[name]) hits[name] = numbers(hits[name]);
   const derive = (name, needed, value) => {
     if (!hits[name] && needed.every((other) => hits[other]))
@@ -275,7 +275,8 @@ function drawPictures() {
   const width = Math.floor(place.clientWidth);
   if (!hits || width === page.width) return;
   page.width = width;
-  const wide = width > 760;
+  const histogram = countScores(hits);
+  const wide = width > 760 && histogram !== null;
   const scores = wide ? Math.min(420, Math.floor(width * 0.34)) : width;
   page.pictures.replaceChildren();
   page.overview = null;
@@ -292,12 +293,10 @@ function drawPictures() {
       element("figure", {}, element("h3", {}, title), page.overview, drawLegend(hits)),
     );
   }
-  if (hits.fit || hits.bits || hits.score) {
-    const histogram = countScores(hits);
+  if (histogram)
     page.pictures.append(
       element("figure", {}, element("h3", {}, histogram.title), drawScores(histogram, scores, 200)),
     );
-  }
   if (page.row >= 0) showAlignment(page.row);
 }
 
@@ -347,7 +346,7 @@ function buildHits(search, hits) {
     values: hits.bits,
     width: "58px",
     falls: true,
-    minor: 3,
+    minor: hits.evalue ? 2 : 3,
     print: (row) => printBits(hits.bits[row]),
   });
   add({
@@ -377,16 +376,17 @@ function buildHits(search, hits) {
     falls: true,
     print: (row) => (Number.isNaN(hits.pident[row]) ? "" : fixed(hits.pident[row], 1)),
   });
+  const cover = hits.qcovhsp ? "qcovhsp" : "qcovs";
   add({
-    name: "qcovhsp",
+    name: cover,
     label: "Cover %",
-    hint: "Percentage of the query in the alignment",
+    hint: `Percentage of the query in ${hits.qcovhsp ? "the alignment" : "all alignments of the target"}`,
     kind: "number",
-    values: hits.qcovhsp,
+    values: hits[cover],
     width: "74px",
     falls: true,
-    minor: 2,
-    print: percent(hits.qcovhsp),
+    minor: 3,
+    print: percent(hits[cover]),
   });
   add({
     name: "length",
@@ -432,12 +432,12 @@ function buildHits(search, hits) {
       columns: ["pident"],
       unit: "%",
     });
-  if (hits.qcovhsp)
+  if (hits[cover])
     filters.push({
       name: "mincover",
       label: "Cover",
       kind: "min",
-      columns: ["qcovhsp"],
+      columns: [cover],
       unit: "%",
     });
   return new DataTable({

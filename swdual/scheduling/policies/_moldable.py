@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.io.text import pluralize
 from swdual.scheduling.job import Job
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.policies._shadow import LatestEnds
@@ -191,7 +192,7 @@ class Moldable:
         for ahead, job in enumerate(view.queue.values()):
             count = self._choice.size(view, job).processors
             if ahead and not self._backfilling:
-                view.note(job, f"{ahead} jobs are before it in the queue")
+                view.note(job, f"{pluralize(ahead, 'job is', 'jobs are')} before it in the queue")
             elif ahead and count <= view.free_count:
                 view.note(job, f"not backfilled on {count:,} processors: would delay the head")
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swdual.io.text import pluralize
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.platform import Platform
@@ -31,4 +32,9 @@ class Policy:
         if view.watching:
             for ahead, job in enumerate(view.queue.values()):
                 why = f"head of the queue: {reason_to_wait(view, job)}"
-                view.note(job, f"{ahead} jobs are before it in the queue" if ahead else why)
+                view.note(
+                    job,
+                    f"{pluralize(ahead, 'job is', 'jobs are')} before it in the queue"
+                    if ahead
+                    else why,
+                )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from swdual.io.text import pluralize
 from swdual.scheduling.policies._malleable import Malleable
 from swdual.scheduling.policy import Decision, View
 
@@ -33,4 +34,9 @@ class Policy(Malleable):
         if view.watching:
             for ahead, job in enumerate(view.queue.values()):
                 why = f"head of the queue: {self.explain_wait(view, job)}"
-                view.note(job, f"{ahead} jobs are before it in the queue" if ahead else why)
+                view.note(
+                    job,
+                    f"{pluralize(ahead, 'job is', 'jobs are')} before it in the queue"
+                    if ahead
+                    else why,
+                )

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from swdual.errors import InputError
+from swdual.io.text import pluralize
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
@@ -88,7 +89,9 @@ class Policy:
                 yield Start(runnable)
         if view.watching:
             for ahead, thread in enumerate(self._queue.values()):
-                view.note(thread, f"{ahead} threads are before it in the queue")
+                view.note(
+                    thread, f"{pluralize(ahead, 'thread is', 'threads are')} before it in the queue"
+                )
 
     def _read_window(self) -> None:
         """Move the first jobs' threads from the matrix to the queue, row by row."""
