@@ -176,6 +176,7 @@ def _read_letters(columns: dict[str, list[Any]], count: int) -> dict[str, list[s
     if pair is None:
         return letters
     cigars = columns["cigar"] if "cigar" in columns else [""] * count
+    # The first `count` rows of columns that are longer.
     for query, target, cigar in zip(columns[pair[0]][:count], columns[pair[1]], cigars):  # noqa: B905
         told = cigar or _find_operations(query, target)
         bare = re.sub(r"[-\\/]", "", query), target.replace("-", "")

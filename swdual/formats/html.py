@@ -238,6 +238,7 @@ def _table_rows(query: TableQuery, count: int) -> Iterable[tuple[int, tuple[str,
 
     def show(name: str, row: int, print_value: Any) -> str:
         value = columns[name][row] if name in columns else None
+        # Only not-a-number differs from itself; texts have no isnan.
         return "" if value is None or value != value else str(print_value(value))  # noqa: PLR0124
 
     for row in range(min(count, len(columns["rank"]))):
