@@ -114,6 +114,21 @@ class Sequence:
         return format_fasta(self.title, self.letters, width)
 
 
+class Taxids(NamedTuple):
+    """Taxonomy ids of consecutive records: none, one or several for each.
+
+    Parameters
+    ----------
+    values
+        uint32: the ids of all records end to end, those of a record in ascending order.
+    ends
+        (records,) where those of each record end in `values`.
+    """
+
+    values: NDArray[np.uint32]
+    ends: NDArray[np.int64]
+
+
 class Batch(NamedTuple):
     """Consecutive records.
 
@@ -125,12 +140,15 @@ class Batch(NamedTuple):
         Residue codes; each record begins on a multiple of `ALIGNMENT` bytes.
     lengths
         (records,) residues.
+    taxids
+        Taxonomy ids, if the source of the records has them.
     """
 
     headers: bytes
     header_ends: NDArray[np.int64]
     codes: NDArray[np.uint8]
     lengths: NDArray[np.int64]
+    taxids: Taxids | None = None
 
     def sequences(self, alphabet: Alphabet = PROTEIN) -> Iterator[Sequence]:
         """Yield the records one by one, as sequences of this alphabet."""
