@@ -28,6 +28,7 @@ from swdual.database.layout import (
     read_digest,
 )
 from swdual.database.memory import BuildMemoryPlan
+from swdual.database.taxids import TaxidSource, TaxidSpool
 from swdual.database.writing import (
     OutputStream,
     SectionWriter,
@@ -65,6 +66,9 @@ STORED_RECORDS = 512
 MAX_RUNS = 256
 """Sorted runs on disk before they are merged into one."""
 
+HEADERS = TaxidSource()
+"""Taxonomy ids of the records and of their header lines only."""
+
 BlockSize = Callable[[int, int], int]
 """Returns the maximum size of a block, from its number and the bytes of all blocks before it."""
 
@@ -86,6 +90,7 @@ def build(
     room: BuildMemoryPlan | None = None,
     shards: Sequence[OutputStream] = (),
     masks: Sequence[str] = (),
+    taxids: TaxidSource = HEADERS,
     progress: Callable[[int], None] = lambda residues: None,
 ) -> None:
     """Write a database to a seekable binary stream.
@@ -109,13 +114,16 @@ def build(
         Streams like the first, for the residues of a database in shards.
     masks
         The names of masks. ``LOWER << k`` marks the letters of mask k in the codes of the batches.
+    taxids
+        Where taxonomy ids come from besides the batches and their header lines.
     progress
         Called with the number of residues of each batch that was read.
 
     Raises
     ------
     InputError
-        If there are no records, or too few for so many shards.
+        If there are no records, or too few for so many shards; or a table of taxonomy ids cannot be
+        read.
     """
     room = largest_memory_plan() if room is None else room
     with ThreadPoolExecutor(1) as background, ExitStack() as files:
@@ -129,12 +137,14 @@ def build(
 
         sections = SectionWriter([stream, *shards], background)
         names = _Names(names_spool(), names_spool(), room.identifiers)
-        runs = _sorted_runs(batches, names, progress, spool, room)
+        organisms = TaxidSpool(taxids, names_spool, room.identifiers)
+        runs = _sorted_runs(batches, names, organisms, progress, spool, room)
         deal = ShardAssigner(len(shards), _padded_bytes(runs), BLOCK_BYTES)
         blocks: list[BlockInfo] = []
         for targets in _blocks(runs, deal.size):
             blocks.append(write_block(sections, targets, blocks, deal.next(targets), len(masks)))
         names.write(sections, title)
+        with_taxids = organisms.write(sections, *names.files)
         manifest = Manifest(
             writer=f"swdual {__version__}",
             alphabet=alphabet.name,
@@ -149,7 +159,9 @@ def build(
         )
     text = manifest.to_json()
     stream.write(text)
-    header = pack_header(sections.ends[0], text, shards=bool(shards), masks=bool(masks))
+    header = pack_header(
+        sections.ends[0], text, shards=bool(shards), masks=bool(masks), taxids=with_taxids
+    )
     stream.seek(0)
     stream.write(header)
     for number, shard in enumerate(shards):
@@ -161,7 +173,7 @@ class _Names:
     """Header lines in input order, kept in a temporary file until they are written."""
 
     def __init__(self, names: IO[bytes], offsets: IO[bytes], checked: int) -> None:
-        self._names, self._offsets = names, offsets
+        self.files = self._names, self._offsets = names, offsets
         self._checked = checked
         self._end = 0
         self._hashes: list[NDArray[np.uint64]] = []
@@ -295,6 +307,7 @@ class _StoredRun:
 def _sorted_runs(
     batches: Iterable[Batch],
     names: _Names,
+    organisms: TaxidSpool,
     progress: Callable[[int], None],
     spool: Callable[[], IO[bytes]],
     room: BuildMemoryPlan,
@@ -304,6 +317,7 @@ def _sorted_runs(
     run = _Run(0, room.residues, room.records)
     for batch in batches:
         names.add(batch)
+        organisms.add(batch)
         if not run.holds(batch):
             if run.records:
                 runs.append(_StoredRun(run.blocks(_full_block), spool()))

@@ -20,6 +20,9 @@ from swdual.database.layout import (
     GUARD_BYTES,
     MAX_NUMBER,
     SECTION_TYPES,
+    TAXID_ENDS,
+    TAXIDS,
+    TAXONOMY,
     Manifest,
     checksum,
     read_digest,
@@ -43,18 +46,23 @@ from swdual.database.validity import (
     find_manifest_fault,
     intervals_agree,
     lengths_agree,
+    taxids_agree,
 )
 from swdual.errors import DatabaseError, UnknownIdentifier
 from swdual.io import notebook
 from swdual.io.text import pluralize, quote, sanitize
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, LOWER, PROTEIN, Alphabet
-from swdual.sequences.sequence import Batch, Sequence, decode_header, first_word
+from swdual.sequences.sequence import Batch, Sequence, Taxids, decode_header, first_word
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
+from swdual.taxonomy.tree import Taxonomy
 
 SIZES_AT_ONCE = 10_000
 """Header lines held in memory while all are listed."""
+
+MATCHED_AT_ONCE = 1 << 20
+"""Records whose taxonomy ids are compared together."""
 
 RECORDS_AT_ONCE = 32
 """Scattered records that are read before their pages are freed.
@@ -112,6 +120,7 @@ class Database:
             raise DatabaseError(f"{fault}; build it again with 'swdual makedb'", file=self.name)
         self._storage = Storage(main, self.manifest, metadata_only=metadata_only, folder=folder)
         self._mask: str | None = None
+        self._given_taxonomy: Taxonomy | None = None
         self._views: dict[str, Self] = {}
         self._interval_cache = IntervalCache()
         self._blocks: dict[int, tuple[list[tuple[Piece, FileState | None]], Block]] = {}
@@ -293,10 +302,12 @@ class Database:
         """Pickle a file as its path and digest, and what is in memory as its bytes."""
         piece_state(self._main)
         mask = self._mask
+        state = None if self._given_taxonomy is None else {"_given_taxonomy": self._given_taxonomy}
         if not isinstance(self._main, MemoryFile):
-            return _reopen, (type(self), self._path, self._folder, self.digest, mask)
+            return _reopen, (type(self), self._path, self._folder, self.digest, mask), state
         data = bytes(self._main.data)
-        return _restore, (type(self), data, self.name, self._metadata_only, self._folder, mask)
+        facts = data, self.name, self._metadata_only, self._folder, mask
+        return _restore, (type(self), *facts), state
 
     def close(self) -> None:
         """Close the files; one whose arrays are in use is closed after the last of them."""
@@ -323,12 +334,13 @@ class Database:
 
     @property
     def content_digest(self) -> str:
-        """The XXH3-128 of the checksums of all sections but masks: it identifies the records.
+        """The XXH3-128 of the checksums of names and residues: it identifies the records.
 
         It is equal for equal headers and residues in equal order, whatever the file, its path and
         its title are. A division into other blocks, as into shards, changes it.
         """
-        kept = (each for each in self.manifest.sections if not each.name.startswith("mask"))
+        others = "mask", TAXIDS, TAXID_ENDS, TAXONOMY
+        kept = (each for each in self.manifest.sections if not each.name.startswith(others))
         return checksum(f"{each.name} {each.checksum} ".encode() for each in kept)
 
     @property
@@ -711,6 +723,104 @@ class Database:
             self._main.release()
         return headers
 
+    @property
+    def has_taxids(self) -> bool:
+        """Whether the database holds taxonomy ids."""
+        return TAXIDS in self._storage.sections
+
+    @property
+    def _taxids(self) -> Taxids:
+        """The taxonomy ids of all records.
+
+        Raises
+        ------
+        DatabaseError
+            If the sections are damaged.
+        """
+        values: NDArray[np.uint32] = self._array(TAXIDS, "<u4")  # type: ignore[assignment]
+        ends: NDArray[np.uint64] = self._array(TAXID_ENDS, "<u8")  # type: ignore[assignment]
+        if TAXIDS not in self._interval_cache.checked:
+            if not taxids_agree(values, ends):
+                raise self._contradiction_error(f"section {TAXID_ENDS!r}")
+            self._interval_cache.checked.add(TAXIDS)
+        return Taxids(values, ends.view(np.int64))
+
+    def taxids(self, ordinals: Iterable[int]) -> list[tuple[int, ...]]:
+        """Return the taxonomy ids of some records of the input, of each in ascending order.
+
+        Raises
+        ------
+        DatabaseError
+            If the sections are damaged.
+        """
+        numbers = np.asarray(list(ordinals), np.int64)
+        if not self.has_taxids:
+            return [()] * len(numbers)
+        values, ends = self._taxids
+        starts = np.where(numbers > 0, ends[numbers - 1], 0).tolist()
+        bounds = zip(starts, ends[numbers].tolist(), strict=True)
+        found = [tuple(sorted({*values[first:end].tolist()})) for first, end in bounds]
+        self._main.release()
+        return found
+
+    @cached_property
+    def taxonomy(self) -> Taxonomy | None:
+        """The tree of taxa: one that was given, or what the database holds of one; else None.
+
+        Raises
+        ------
+        DatabaseError
+            If the section is damaged.
+        """
+        if self._given_taxonomy is not None or TAXONOMY not in self._storage.sections:
+            return self._given_taxonomy
+        try:
+            return Taxonomy.from_bytes(bytes(self._storage.read(TAXONOMY)))
+        except (ValueError, IndexError) as error:
+            raise self._contradiction_error(f"section {TAXONOMY!r}") from error
+
+    def with_taxonomy(self, taxonomy: Taxonomy) -> Self:
+        """Return the same database with another tree of taxa; files are shared."""
+        view = object.__new__(type(self))
+        view.__dict__.update(self.__dict__, _given_taxonomy=taxonomy, _views={})
+        view.__dict__.pop("taxonomy", None)
+        return view
+
+    def match_taxids(
+        self, wanted: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return which records have one of some taxonomy ids, and which have no others.
+
+        Parameters
+        ----------
+        wanted
+            The ids, ascending.
+
+        Returns
+        -------
+        (records,) whether a record has one of them; (records,) whether it has ids, all of them
+        among these.
+
+        Raises
+        ------
+        DatabaseError
+            If the sections are damaged.
+        """
+        values, ends = self._taxids
+        some, every = np.zeros(len(ends), np.bool_), np.zeros(len(ends), np.bool_)
+        begin = 0
+        for first in range(0, len(ends), MATCHED_AT_ONCE):
+            here = slice(first, first + MATCHED_AT_ONCE)
+            own_ends = ends[here] - begin
+            matches = np.isin(values[begin : begin + int(own_ends[-1])], wanted)
+            sums = np.concatenate(([0], np.cumsum(matches)))
+            counts = np.diff(sums[own_ends], prepend=0)
+            some[here] = counts > 0
+            every[here] = some[here] & (counts == np.diff(own_ends, prepend=0))
+            begin += int(own_ends[-1])
+            self._main.release()
+        return some, every
+
     @cached_property
     def _ranks(self) -> NDArray[np.unsignedinteger]:
         """The rank, by descending length, of each record of the input."""
@@ -753,6 +863,9 @@ class Database:
             "format": read_format(self._main.data),
             "written by": sanitize(manifest.writer),
         }
+        if self.has_taxids:
+            facts["taxonomy ids"] = len(np.unique(self._taxids.values))
+            facts["taxa"] = 0 if self.taxonomy is None else len(self.taxonomy)
         if manifest.masks:
             facts["masks"] = sanitize(", ".join(manifest.masks))
         if manifest.shards:
@@ -786,6 +899,9 @@ class Database:
         size = self._storage.sections["names"].bytes
         if int(offsets[-1]) != size or (offsets[1:] < offsets[:-1]).any():
             raise self._contradiction_error("section 'offsets'")
+        if self.has_taxids:
+            self.taxids([])
+            _ = self.taxonomy
 
     def _contradiction_error(self, what: str) -> DatabaseError:
         return DatabaseError(

@@ -15,7 +15,7 @@ class IntervalCache:
     Attributes
     ----------
     checked
-        The sections with stored intervals that were found to be consistent.
+        The sections with stored intervals or taxonomy ids that were found to be consistent.
     """
 
     def __init__(self) -> None:

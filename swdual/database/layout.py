@@ -14,12 +14,17 @@
     residues/1  ... the next block of about 64 MB, and so on
     offsets     uint64 for each input record and one more: where its header line begins in names
     names       the header lines, in input order, end to end
+    taxids      uint32: the taxonomy ids of the records, in input order, end to end
+    taxid_ends  uint64 for each input record: where its ids end in taxids
+    taxonomy    the part of the tree of taxa that these ids need, as `Taxonomy.to_bytes` writes it
     manifest    JSON: what the file is, every section's offset and checksum, the blocks
 
 Each section begins on a 4096-byte boundary. The sections of a block lie one behind the other, so
 that a block is one stretch of the file to copy to a device. Equal input gives equal bytes.
 
-Databases with masks have minor version 1. Readers of version 0 pass over the masks.
+Databases with masks have minor version 1, and those with taxonomy ids minor version 2. Readers of
+older versions pass over what they do not know. Without taxonomy ids there are no such sections; the
+section of the tree may be missing with them, too.
 
 Residues and starts of a database in shards lie in files beside it, of which some may be missing:
 
@@ -50,7 +55,7 @@ Kind = TypeVar("Kind", "BlockInfo", "Section", "Shard", "Manifest")
 
 MAGIC = b"SWDUALDB"
 SHARD_MAGIC = b"SWDUALSH"
-MAJOR, MAJOR_WITH_SHARDS, MINOR, MINOR_WITH_MASKS = 1, 2, 0, 1
+MAJOR, MAJOR_WITH_SHARDS, MINOR, MINOR_WITH_MASKS, MINOR_WITH_TAXIDS = 1, 2, 0, 1, 2
 PAGE_BYTES = 4096
 HEADER_BYTES = 256
 GUARD_BYTES = 64
@@ -70,6 +75,9 @@ belongs to; the last 8 bytes of the header are the XXH3-64 of those before."""
 
 SECTION_TYPES = {"residues": "u1", "starts": "<u4", "lengths": "<u4", "ordinals": "<u8"}
 """Element types of a block's sections, in file order; its masks follow."""
+
+TAXIDS, TAXID_ENDS, TAXONOMY = "taxids", "taxid_ends", "taxonomy"
+"""The sections of databases with taxonomy ids."""
 
 INTERVAL_BYTES = 12
 """An interval of a mask."""
@@ -209,9 +217,7 @@ def read_metadata(data: memoryview) -> bytes:
     """Return header and manifest of a file, laid out as a file without sections."""
     _, major, minor, _, offset, size, *_ = HEADER.unpack_from(data)
     manifest = bytes(data[offset : offset + size])
-    with_shards, with_masks = major == MAJOR_WITH_SHARDS, minor >= MINOR_WITH_MASKS
-    header = pack_header(HEADER_BYTES, manifest, shards=with_shards, masks=with_masks)
-    return header + manifest
+    return _pack_header(HEADER_BYTES, manifest, major, minor) + manifest
 
 
 def padding(size: int) -> int:
@@ -228,7 +234,12 @@ def checksum(parts: Iterable[bytes | memoryview]) -> str:
 
 
 def pack_header(
-    manifest_offset: int, manifest: bytes, *, shards: bool = False, masks: bool = False
+    manifest_offset: int,
+    manifest: bytes,
+    *,
+    shards: bool = False,
+    masks: bool = False,
+    taxids: bool = False,
 ) -> bytes:
     """Return the header of a file that ends with its manifest.
 
@@ -238,14 +249,20 @@ def pack_header(
         Where the manifest begins, in bytes.
     manifest
         The manifest as JSON.
-    shards, masks
-        Whether the database has shards, and masks.
+    shards, masks, taxids
+        Whether the database has shards, masks, and taxonomy ids.
     """
+    major = MAJOR_WITH_SHARDS if shards else MAJOR
+    minor = MINOR_WITH_TAXIDS if taxids else MINOR_WITH_MASKS if masks else MINOR
+    return _pack_header(manifest_offset, manifest, major, minor)
+
+
+def _pack_header(manifest_offset: int, manifest: bytes, major: int, minor: int) -> bytes:
     return _sign(
         HEADER.pack(
             MAGIC,
-            MAJOR_WITH_SHARDS if shards else MAJOR,
-            MINOR_WITH_MASKS if masks else MINOR,
+            major,
+            minor,
             _ENDIAN_MARK,
             manifest_offset,
             len(manifest),

@@ -24,6 +24,7 @@ from swdual.database.source import (
     split_sources,
 )
 from swdual.database.storage import shard_path
+from swdual.database.taxids import TaxidSource
 from swdual.errors import InputError, OutputError
 from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
@@ -37,6 +38,8 @@ from swdual.runtime.keywords import (
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
+from swdual.taxonomy.taxdump import read_taxonomy
+from swdual.taxonomy.taxid_list import parse_taxid
 
 logger = logging.getLogger("swdual")
 
@@ -55,6 +58,9 @@ class MakedbKeywords(TypedDict, total=False):
     shards: int | None
     mask: str | Iterable[str]
     mask_file: Source | None
+    taxid: int | None
+    taxid_map: Source | None
+    taxonomy: Source | None
     progress: Callable[[int], None] | bool
 
 
@@ -87,13 +93,25 @@ class MakedbOptions:
     mask_file
         A file of intervals, as ``swdual mask -f interval`` writes it for the same sequences: it
         becomes a mask named "file".
+    taxid
+        The taxonomy id of all sequences. By default each has the one that its header line states:
+        ``OX=9606`` in UniProt, ``TaxID=9606`` in UniRef.
+    taxid_map
+        A table of the taxonomy ids of sequences, in place of those of header lines: an identifier
+        and an id a line, as for makeblastdb's option of this name, or a table of NCBI's such as
+        prot.accession2taxid.gz. An identifier with a version, such as ``P01013.1``, also has the id
+        of that without.
+    taxonomy
+        NCBI's taxdump: the folder with nodes.dmp and names.dmp, or taxdump.tar.gz. The database
+        keeps what its ids need of the tree.
     progress
         True draws a bar; a function is called with the number of residues of each batch read.
 
     Raises
     ------
     InputError
-        If there are too many shards, or none, or there is no such mask.
+        If there are too many shards, or none, or there is no such mask; or if `taxid` is no
+        taxonomy id, or is given with `taxid_map`.
     """
 
     dbtype: str = "auto"
@@ -104,12 +122,19 @@ class MakedbOptions:
     shards: int | None = None
     mask: str | Iterable[str] = "none"
     mask_file: Source | None = None
+    taxid: int | None = None
+    taxid_map: Source | None = None
+    taxonomy: Source | None = None
     progress: Callable[[int], None] | bool = False
 
     def __post_init__(self) -> None:
         texts = (self.mask,) if isinstance(self.mask, str) else tuple(self.mask)
         object.__setattr__(self, "mask", texts)
         parse_masks(texts, self.mask_file)
+        if self.taxid is not None:
+            parse_taxid(str(self.taxid), "taxid")
+            if self.taxid_map is not None:
+                raise InputError("`taxid` and `taxid_map` exclude each other; give one")
         if self.shards is not None and not 1 <= self.shards <= MAX_SHARDS:
             raise InputError(f"{self.shards} shards, but there may be 1 to {MAX_SHARDS}")
 
@@ -172,7 +197,10 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
     name = pluralize(len(paths), "file", "files") if paths else IN_MEMORY
     logger.debug("reading %s as %s", name, alphabet.plural)
 
-    inputs = paths if options.mask_file is None else [*paths, options.mask_file]
+    taxonomy = None if options.taxonomy is None else read_taxonomy(options.taxonomy)
+    taxids = TaxidSource(options.taxid, options.taxid_map, taxonomy, options.progress is True)
+    others = (options.mask_file, options.taxid_map)
+    inputs = [*paths, *(path for path in others if path is not None)]
 
     def output(place: Path) -> AbstractContextManager[Output]:
         return replace_file(place, force=options.force, inputs=inputs)
@@ -197,6 +225,7 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
             room=room,
             shards=parts,
             masks=masks.names,
+            taxids=taxids,
             progress=tell,
         )
     _remove_shards(target, len(places))

@@ -19,11 +19,15 @@ from swdual.database.layout import (
     MAX_SHARDS,
     PAGE_BYTES,
     SECTION_TYPES,
+    TAXID_ENDS,
+    TAXIDS,
+    TAXONOMY,
     BlockInfo,
     Manifest,
     Section,
 )
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD
+from swdual.taxonomy.taxid_list import MAX_TAXID
 
 MAX_TARGET_LENGTH = 2**31 - 1 - GUARD_BYTES
 """Residues of a target at most: positions in it are numbers of 32 bits."""
@@ -84,6 +88,10 @@ def _sizes(manifest: Manifest, sections: dict[str, Section]) -> Iterator[tuple[s
     yield "offsets", (manifest.sequences + 1) * 8
     if "names" not in sections:
         yield "names", -1
+    if any(name in sections for name in (TAXIDS, TAXID_ENDS, TAXONOMY)):
+        yield TAXID_ENDS, manifest.sequences * 8
+        if TAXIDS not in sections or sections[TAXIDS].bytes % 4:
+            yield TAXIDS, -1
 
 
 def _find_blocks_fault(manifest: Manifest) -> str | None:
@@ -184,4 +192,21 @@ def intervals_agree(intervals: NDArray[np.uint32], lengths: NDArray[np.uint32]) 
         (ends <= lengths[targets]).all()
         and (targets[1:] >= targets[:-1]).all()
         and (starts[1:] > ends[:-1])[same].all()
+    )
+
+
+def taxids_agree(taxids: NDArray[np.uint32], ends: NDArray[np.uint64]) -> bool:
+    """Return whether taxonomy ids and their ends fit each other.
+
+    Parameters
+    ----------
+    taxids
+        The ids of all records, end to end.
+    ends
+        (records,) where those of each record end.
+    """
+    return (
+        int(ends[-1]) == len(taxids)
+        and not (ends[1:] < ends[:-1]).any()
+        and bool(((taxids >= 1) & (taxids <= MAX_TAXID)).all())
     )

@@ -1,0 +1,264 @@
+"""The tree of taxa: names, ranks, lineages, descendants and lowest common ancestors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = 1
+"""The taxonomy id of the root."""
+
+KINGDOM_RANKS = ("superkingdom", "domain", "acellular root")
+"""Ranks of Archaea, Bacteria, Eukaryota and Viruses in older and newer dumps of NCBI."""
+
+
+class Taxon(NamedTuple):
+    """A node of the tree.
+
+    Its taxonomy id, its rank, its scientific name, and its common name or "".
+    """
+
+    taxid: int
+    rank: str
+    name: str
+    common_name: str = ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Taxonomy:
+    """A tree of taxa, or the part of one that some taxa need.
+
+    Parameters
+    ----------
+    taxids
+        (taxa,) uint32, ascending.
+    parents
+        (taxa,) the index of each taxon's parent; that of the root is its own. Following parents
+        leads to the root.
+    taxa
+        The taxa.
+    merged
+        What became of ids that are no longer used.
+    """
+
+    taxids: NDArray[np.uint32]
+    parents: NDArray[np.int64]
+    taxa: tuple[Taxon, ...]
+    merged: dict[int, int]
+
+    def __len__(self) -> int:
+        return len(self.taxids)
+
+    def __repr__(self) -> str:
+        return f"<Taxonomy: {len(self):,} taxa>"
+
+    def __contains__(self, taxid: object) -> bool:
+        return isinstance(taxid, int) and self._find(taxid) is not None
+
+    def __getitem__(self, taxid: int) -> Taxon:
+        """Return the taxon with an id, also one that was merged.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        index = self._find(taxid)
+        if index is None:
+            raise KeyError(taxid)
+        return self.taxa[index]
+
+    def get(self, taxid: int) -> Taxon | None:
+        """Return the taxon with an id, also one that was merged; None if there is none."""
+        index = self._find(taxid)
+        return None if index is None else self.taxa[index]
+
+    @cached_property
+    def _indices(self) -> dict[int, int]:
+        return {taxid: index for index, taxid in enumerate(self.taxids.tolist())}
+
+    def _find(self, taxid: int) -> int | None:
+        return self._indices.get(self.merged.get(taxid, taxid))
+
+    def _path(self, index: int) -> list[int]:
+        """Return the indices from a taxon to the root."""
+        path = [index]
+        while (parent := int(self.parents[path[-1]])) != path[-1]:
+            path.append(parent)
+        return path
+
+    def lineage(self, taxid: int) -> list[Taxon]:
+        """Return a taxon and its ancestors, from the root on; empty if it is unknown."""
+        index = self._find(taxid)
+        return [] if index is None else [self.taxa[k] for k in reversed(self._path(index))]
+
+    def kingdom(self, taxid: int) -> Taxon | None:
+        """Return the domain (or superkingdom) that a taxon belongs to, or None."""
+        return next((each for each in self.lineage(taxid) if each.rank in KINGDOM_RANKS), None)
+
+    def find_ancestor(self, taxids: Iterable[int]) -> Taxon | None:
+        """Return the lowest common ancestor of some taxa; None if none of them is known.
+
+        Parameters
+        ----------
+        taxids
+            Their ids. Unknown ones are left out.
+        """
+        common: list[int] | None = None
+        for taxid in dict.fromkeys(taxids):
+            index = self._find(taxid)
+            if index is None:
+                continue
+            path = self._path(index)
+            if common is None:
+                common = path
+            else:
+                above = set(path)
+                first = next(k for k, each in enumerate(common) if each in above)
+                common = common[first:]
+        return None if common is None else self.taxa[common[0]]
+
+    def expand(self, taxids: Iterable[int]) -> NDArray[np.uint32]:
+        """Return the ids of some taxa and of all below them, ascending.
+
+        Ids that were merged into these are among them; ids that are unknown stay.
+
+        Parameters
+        ----------
+        taxids
+            The ids.
+        """
+        given = np.array(sorted({*taxids}), np.uint32)
+        current = {self.merged.get(taxid, taxid) for taxid in given.tolist()}
+        chosen = np.isin(self.taxids, np.array(sorted(current), np.uint32))
+        # In each step children of chosen taxa are chosen; the tree is some 40 levels deep.
+        while (below := chosen | chosen[self.parents]).sum() > chosen.sum():
+            chosen = below
+        found = self.taxids[chosen]
+        inside = {*found.tolist()}
+        former = [old for old, new in self.merged.items() if new in inside]
+        return np.unique(np.concatenate([given, found, np.array(former, np.uint32)]))
+
+    def prune(self, taxids: Iterable[int]) -> Taxonomy:
+        """Return the part of the tree that some taxa need: themselves and their ancestors.
+
+        Parameters
+        ----------
+        taxids
+            Their ids. Unknown ones are left out.
+        """
+        kept: set[int] = set()
+        merged = {}
+        for taxid in taxids:
+            index = self._find(taxid)
+            if index is not None:
+                if taxid in self.merged:
+                    merged[taxid] = self.merged[taxid]
+                while index not in kept:
+                    kept.add(index)
+                    index = int(self.parents[index])
+        indices = np.array(sorted(kept), np.int64)
+        parents = np.searchsorted(indices, self.parents[indices])
+        taxa = tuple(self.taxa[index] for index in indices.tolist())
+        return Taxonomy(self.taxids[indices], parents, taxa, merged)
+
+    def to_bytes(self) -> bytes:
+        """Return the tree as text: for each taxon, by its id, a line of five fields.
+
+        These are id, id of the parent, rank, name and common name, separated by tabs. Lines of two
+        fields follow: ids that were merged, and those that they were merged into.
+        """
+        above = self.taxids[self.parents].tolist()
+        lines = [
+            f"{taxon.taxid}\t{parent}\t{taxon.rank}\t{taxon.name}\t{taxon.common_name}\n"
+            for taxon, parent in zip(self.taxa, above, strict=True)
+        ]
+        lines += [f"{old}\t{new}\n" for old, new in sorted(self.merged.items())]
+        return "".join(lines).encode()
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Taxonomy:
+        """Return the tree that `to_bytes` wrote.
+
+        Raises
+        ------
+        ValueError
+            If this is no tree.
+        """
+        taxa, above, merged = [], [], {}
+        for line in data.decode().split("\n")[:-1]:
+            fields = line.split("\t")
+            first, second = int(fields[0]), int(fields[1])
+            if len(fields) == 2:
+                merged[first] = second
+                continue
+            _, _, rank, name, common_name = fields
+            taxa.append(Taxon(first, rank, name, common_name))
+            above.append(second)
+        tree = make_taxonomy(taxa, above, merged)
+        if tree.taxids.tolist() != [taxon.taxid for taxon in taxa] or not data.endswith(b"\n"):
+            raise ValueError("the taxa are not in the order of their ids")
+        return tree
+
+
+def make_taxonomy(
+    taxa: Iterable[Taxon], parents: Iterable[int], merged: dict[int, int]
+) -> Taxonomy:
+    """Return the tree of some taxa.
+
+    Parameters
+    ----------
+    taxa, parents
+        The taxa, each once, and the id of the parent of each; a root's is its own.
+    merged
+        What became of ids that are no longer used.
+
+    Raises
+    ------
+    UnknownParent
+        If a parent is not among the taxa.
+    ParentCycle
+        If following parents does not lead to a root.
+    ValueError
+        If an id comes twice or is out of range, or there is no taxon.
+    """
+    ordered = sorted(zip(taxa, parents, strict=True), key=lambda pair: pair[0].taxid)
+    if not ordered or not 1 <= ordered[0][0].taxid <= ordered[-1][0].taxid < 2**31:
+        raise ValueError("there is no taxon, or an id is out of range")
+    taxids = np.array([taxon.taxid for taxon, _ in ordered], np.uint32)
+    if (taxids[1:] == taxids[:-1]).any():
+        raise ValueError(f"taxon {taxids[:-1][taxids[1:] == taxids[:-1]][0]} comes twice")
+    above = np.array([parent for _, parent in ordered], np.int64)
+    indices = np.minimum(np.searchsorted(taxids, above), len(taxids) - 1)
+    lost = np.flatnonzero(taxids[indices] != above)
+    if len(lost):
+        raise UnknownParent(int(taxids[lost[0]]), int(above[lost[0]]))
+    # Each step doubles the number of parents that are followed; a cycle never ends in a root.
+    last = indices
+    for _ in range(len(taxids).bit_length()):
+        last = last[last]
+    endless = np.flatnonzero(indices[last] != last)
+    if len(endless):
+        raise ParentCycle(int(taxids[endless[0]]))
+    return Taxonomy(taxids, indices, tuple(taxon for taxon, _ in ordered), merged)
+
+
+class UnknownParent(ValueError):
+    """The parent of a taxon is not in the tree; the arguments are the ids of both."""
+
+    def __init__(self, taxid: int, parent: int) -> None:
+        super().__init__(f"the parent of taxon {taxid}, {parent}, is missing")
+        self.taxid = taxid
+
+
+class ParentCycle(ValueError):
+    """A taxon is its own ancestor, or below such a one."""
+
+    def __init__(self, taxid: int) -> None:
+        super().__init__(f"the parents of taxon {taxid} form a cycle")
+        self.taxid = taxid
