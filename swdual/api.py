@@ -33,6 +33,8 @@ PAIR_EXCLUDED = {
     "max_target_seqs": "keeps the best hits of each query, but a pair belongs to two sequences",
     "top": "keeps the best hits of each query, but a pair belongs to two sequences",
     "adjust_sample": "draws targets of each query, but pairs are compared only once",
+    "taxids": "chooses targets, but here these are queries, too",
+    "not_taxids": "chooses targets, but here these are queries, too",
     "lcase_masking": "masks letters of queries, but here queries are targets, too",
 }
 """Options that a search of all pairs cannot have, and why."""

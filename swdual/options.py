@@ -27,6 +27,7 @@ from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.parameters import default_stats
+from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
@@ -47,6 +48,9 @@ COMPOSITION_MODE = 2
 
 PROFILE_COMPOSITION_MODE = 1
 """The largest mode in which profiles are searched, and the default where they have frequencies."""
+
+SEARCH_SPACES = ("subset", "database")
+"""Values of `search_space`."""
 
 ADJUST = ("candidates", "all")
 """Values of `adjust`."""
@@ -97,6 +101,10 @@ class SearchKeywords(TypedDict, total=False):
     comp_based_stats: int | None
     adjust: str
     dbsize: int | None
+    taxids: TaxidList | None
+    not_taxids: TaxidList | None
+    search_space: str
+    taxonomy: str | os.PathLike[str] | None
     strand: str | None
     query_gencode: int | None
     db_gencode: int | None
@@ -186,6 +194,16 @@ class SearchOptions:
         "all", which takes far longer.
     dbsize
         Residues to compute E-values with, instead of the database's own.
+    taxids, not_taxids
+        Compare only targets of some organisms, or leave them out, as BLAST's options -taxids and
+        -negative_taxids do: taxonomy ids, such as "9606,10090" or [9606, 10090]. With a taxonomy,
+        organisms below them are meant, too. A target of several organisms is compared if one of
+        them is in `taxids`, and left out if all of them are in `not_taxids`.
+    search_space
+        With `taxids` or `not_taxids`, what E-values refer to: "subset", the targets that are
+        compared, as in BLAST; or "database", all targets.
+    taxonomy
+        NCBI's taxdump, the folder or taxdump.tar.gz, in place of what the database has of it.
     strand
         "both", "plus" or "minus": which strand of a nucleotide query is compared. Of both, the
         better is kept for each target, plus where they are equal. Each strand of a query that is
@@ -279,6 +297,10 @@ class SearchOptions:
     comp_based_stats: int | None = None
     adjust: str = "candidates"
     dbsize: int | None = None
+    taxids: TaxidList | None = None
+    not_taxids: TaxidList | None = None
+    search_space: str = "subset"
+    taxonomy: str | os.PathLike[str] | None = None
     strand: str | None = None
     query_gencode: int | None = None
     db_gencode: int | None = None
@@ -329,6 +351,14 @@ class SearchOptions:
                 )
             parse_mask(self.mask, "mask")
         self._check_target_masks()
+        for name in ("taxids", "not_taxids"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, parse_taxids(getattr(self, name), name))
+        if self.search_space not in SEARCH_SPACES:
+            raise InputError(
+                f"`search_space` is {self.search_space!r}, but it must be "
+                f"{' or '.join(SEARCH_SPACES)}"
+            )
         if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
             raise InputError(
                 "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
@@ -376,7 +406,17 @@ class SearchOptions:
 
     def for_nodes(self) -> Self:
         """Return the options as nodes of a cluster need them: without what only the client does."""
-        return replace(self, matrix=None, journal=None, resume=False, progress=False, cluster=None)
+        return replace(
+            self,
+            matrix=None,
+            taxids=None,
+            not_taxids=None,
+            taxonomy=None,
+            journal=None,
+            resume=False,
+            progress=False,
+            cluster=None,
+        )
 
     def choose_mask(self, *, translates: bool) -> Mask:
         """Return the mask of queries.
@@ -438,6 +478,9 @@ class SearchOptions:
             "db_gencode": gencodes[1],
             "profile": bool(profiles),
             "all_pairs": False,
+            "dbseqs": None,
+            "taxids": _join(self.taxids),
+            "not_taxids": _join(self.not_taxids),
             "stats": stats,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,
@@ -447,3 +490,8 @@ class SearchOptions:
         names = (field.name for field in fields(SearchParameters))
         others = {name: getattr(self, name) for name in names if name not in own}
         return SearchParameters(**own, **others)
+
+
+def _join(taxids: TaxidList | None) -> str:
+    """Return a list of taxonomy ids as one text, "" for none."""
+    return "" if taxids is None else ",".join(map(str, parse_taxids(taxids, "taxids")))

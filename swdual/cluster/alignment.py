@@ -17,9 +17,9 @@ from swdual.cluster.remote import (
     align,
     align_further,
 )
-from swdual.database.database import Database
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced, TracedFurther
+from swdual.master.context import SearchContext
 from swdual.master.merge import split_hits
 
 REMOTE_TASK_CELLS = 500_000_000
@@ -48,8 +48,8 @@ class AlignmentStage:
 
     Parameters
     ----------
-    database
-        The targets.
+    context
+        What all queries share.
     dispatcher
         Submits the tasks.
     max_range_cost
@@ -64,14 +64,15 @@ class AlignmentStage:
 
     def __init__(
         self,
-        database: Database,
+        context: SearchContext,
         dispatcher: Dispatcher,
         max_range_cost: int,
         priority: int,
         take: Callable[[int, Traced], None],
         note: Callable[[int, Alignments | FurtherFound], None],
     ) -> None:
-        self._database = database
+        self._context = context
+        self._database = database = context.database
         self._dispatcher = dispatcher
         self._max_range_cost = max_range_cost
         self._priority = priority
@@ -96,7 +97,7 @@ class AlignmentStage:
         """
         anywhere = self._dispatcher.anywhere
         for hits in split_hits(result, self._max_range_cost):
-            blocks, within = self._database.locate(result.records[hits])
+            blocks, within = self._database.locate(self._context.number_records(result, hits))
             group = np.zeros(len(hits), np.int64) if anywhere else blocks
             for key in np.unique(group).tolist():
                 here = np.flatnonzero(group == key)

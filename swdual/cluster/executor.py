@@ -23,6 +23,7 @@ from swdual.cluster.dispatcher import Dispatcher, RemoteTask
 from swdual.cluster.membership import Node, Nodes
 from swdual.cluster.partition import ClusterPartition, partition_search
 from swdual.cluster.remote import Alignments, FurtherFound, Scores, SearchSpec, score
+from swdual.database.subset import Subset
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
 from swdual.master.context import SearchContext
@@ -96,6 +97,7 @@ class DaskExecutor(Executor):
             params,
             options.for_nodes(),
             inputs.later,
+            database.selection if isinstance(database, Subset) else None,
         )
         execution_log = ExecutionLog([], predicting=True)
         self._nodes = nodes = Nodes(self._client, spec, execution_log.timeline)
@@ -225,7 +227,7 @@ class DaskBatch(BatchExecution):
         self._priority = -BATCH_PRIORITY * batch
         self._shares_left = len(partition.shares)
         self._alignments = AlignmentStage(
-            context.database,
+            context,
             dispatcher,
             context.memory.max_alignment_cost,
             self._priority - BATCH_PRIORITY // 2,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from swdual.backend import Device
 from swdual.database.database import Database
+from swdual.database.subset import Selection, Subset
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
@@ -81,6 +82,8 @@ class SearchSpec:
         The options; threads, devices and memory are those of each node.
     later
         Of all pairs: the targets that each query is compared with; None where that is all targets.
+    selection
+        The targets that are compared, if not all.
     """
 
     token: str
@@ -92,6 +95,7 @@ class SearchSpec:
     params: SearchParameters
     options: SearchOptions
     later: LaterTargets | None = field(default=None, repr=False)
+    selection: Selection | None = field(default=None, repr=False)
 
 
 class NodeFacts(NamedTuple):
@@ -190,12 +194,12 @@ class WorkerState:
             try:
                 database = Database.open(spec.name, folder=folder)
                 if database.digest == spec.digest:
-                    return _apply_mask(database, spec.params)
+                    return _choose_targets(database, spec)
                 database.close()
                 self.notes.append(f"{spec.name} is another database there; it is not used")
             except (DatabaseError, OSError) as error:
                 self.notes.append(f"{error}; it is not used")
-        return _apply_mask(Database.from_metadata(spec.metadata, spec.name, folder), spec.params)
+        return _choose_targets(Database.from_metadata(spec.metadata, spec.name, folder), spec)
 
     def _devices(
         self, spec: SearchSpec, options: SearchOptions, worker: Worker
@@ -216,8 +220,12 @@ class WorkerState:
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
 
 
-def _apply_mask(database: Database, params: SearchParameters) -> Database:
-    return database if params.db_mask is None else database.masked(params.db_mask)
+def _choose_targets(database: Database, spec: SearchSpec) -> Database:
+    """Return the targets that are compared, with their mask."""
+    if spec.selection is not None:
+        database = Subset(database, spec.selection)
+    mask = spec.params.db_mask
+    return database if mask is None else database.masked(mask)
 
 
 class _Searches:

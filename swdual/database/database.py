@@ -569,7 +569,7 @@ class Database:
         """Yield header line and number of residues of every record, in the order of the input."""
         lengths = np.zeros(len(self), np.uint32)
         for number in range(len(self.manifest.blocks)):
-            lengths[self._ordinals(number)] = self.lengths(number)
+            lengths[self.block_ordinals(number)] = self.lengths(number)
             self._main.release()
         if not lengths.all():
             raise self._contradiction_error("the order of the input")
@@ -826,7 +826,7 @@ class Database:
         """The rank, by descending length, of each record of the input."""
         ranks = np.full(len(self), len(self), np.min_scalar_type(len(self)))
         for number, info in enumerate(self.manifest.blocks):
-            ordinals = self._ordinals(number)
+            ordinals = self.block_ordinals(number)
             ranks[ordinals] = np.arange(info.first, info.first + len(ordinals))
             self._main.release()
         # A record without a rank is missing, so another one comes twice.
@@ -834,7 +834,7 @@ class Database:
             raise self._contradiction_error("the order of the input")
         return ranks
 
-    def _ordinals(self, number: int) -> NDArray[np.int64]:
+    def block_ordinals(self, number: int) -> NDArray[np.int64]:
         """Return the numbers, in the input, of the targets of a block."""
         ordinals = self._array(f"ordinals/{number}", "<u8")
         if int(ordinals.max()) >= len(self):

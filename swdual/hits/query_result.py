@@ -16,7 +16,6 @@ from swdual.alignment.alignment import Alignment
 from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.lookup import find_index
-from swdual.database.translation import number_frames
 from swdual.errors import InputError
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.hit import Hit
@@ -264,13 +263,6 @@ class QueryResult(SequenceOf[Hit]):
         if self.params.db_gencode is None:
             return traced
         return traced.place_in_targets(self.target_frames, self.target_lengths)
-
-    @property
-    def records(self) -> NDArray[np.int64]:
-        """Numbers of what was compared: targets, or the frames of translated targets."""
-        if self.params.db_gencode is None:
-            return self.ordinals
-        return number_frames(self.ordinals, self.target_frames)
 
     @property
     def compared_lengths(self) -> NDArray[np.int64]:

@@ -40,8 +40,12 @@ class SearchParameters:
         Smallest bit score of a hit.
     stats
         The statistics: "table", "fit", or "none" (no E-values).
-    dbsize
-        Residues that E-values refer to; None takes the database's.
+    dbsize, dbseqs
+        Residues and sequences that E-values refer to; None takes those of the targets that are
+        compared.
+    taxids, not_taxids
+        The organisms whose targets are compared, and those whose targets are not, by their taxonomy
+        ids, such as "9606,10090"; "" where the option is not given.
     strand
         The strands of queries that are compared: "plus", "minus" or "both".
     query_gencode, db_gencode
@@ -82,6 +86,9 @@ class SearchParameters:
     min_score: float = 0.0
     stats: str = "table"
     dbsize: int | None = None
+    dbseqs: int | None = None
+    taxids: str = ""
+    not_taxids: str = ""
     strand: str = "plus"
     query_gencode: int | None = None
     db_gencode: int | None = None
@@ -167,6 +174,18 @@ class SearchParameters:
             return ""
         adjusted = "all targets" if self.adjust == "all" else "candidates"
         return f"mode {self.comp_based_stats}, {adjusted} adjusted"
+
+    @property
+    def organisms(self) -> str:
+        """Which targets are compared by their organisms, as the headers of outputs say it; else "".
+
+        >>> SearchParameters(scheme=None, taxids="40674", not_taxids="9606").organisms
+        'of 40674, not of 9606; E-values of these targets'
+        """
+        parts = [f"of {self.taxids}"] if self.taxids else []
+        parts += [f"not of {self.not_taxids}"] if self.not_taxids else []
+        space = "these targets" if self.dbseqs is None else "all targets"
+        return f"{', '.join(parts)}; E-values of {space}" if parts else ""
 
     @property
     def translation(self) -> str:

@@ -20,6 +20,7 @@ from dataclasses import fields
 import xxhash
 
 from swdual.database.database import Database
+from swdual.database.subset import Subset
 from swdual.errors import OutputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.journal import Journal
@@ -71,7 +72,10 @@ def make_identity(
             *_profile_parts(query),
         )
     )
-    sections = _digest(section.checksum.encode() for section in database.manifest.sections)
+    parts = [section.checksum.encode() for section in database.manifest.sections]
+    if isinstance(database, Subset):
+        parts.append(database.selection.digest.encode())
+    sections = _digest(parts)
     names = [field.name for field in fields(SearchParameters) if field.name != "scheme"]
     return {
         "release": __version__,

@@ -13,7 +13,8 @@ from swdual.backend import MAX_SCORE, PrefetchingScorer, Scorer
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.targets import SEG
 from swdual.database.database import Database
-from swdual.hits.query_result import score_cutoff
+from swdual.database.translation import find_frames, number_frames
+from swdual.hits.query_result import QueryResult, score_cutoff
 from swdual.hits.search_parameters import SearchParameters
 from swdual.master.candidates import Candidates, Scored, select_best
 from swdual.master.checkpoint import Checkpoint
@@ -88,6 +89,8 @@ class SearchContext:
     later
         Of all pairs of a database: the targets that each query is compared with; None where that
         is all targets.
+    chosen
+        Where only some of the targets are compared: their numbers in the input, ascending.
     failed_workers
         Numbers of the workers that get no more tasks.
     cutoffs
@@ -115,6 +118,7 @@ class SearchContext:
     sample: UnadjustedSample | None
     checkpoint: Checkpoint | None = None
     later: LaterTargets | None = None
+    chosen: NDArray[np.unsignedinteger] | None = None
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[tuple[int, Statistics], int] = field(default_factory=dict)
     profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul, int, int], TableStatistics] = (
@@ -168,6 +172,34 @@ class SearchContext:
         """
         later = None if self.later is None else self.later.select(numbers)
         return count_residues(later, self.database, len(numbers), ranges)
+
+    def find_ordinals(
+        self, records: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+        """Return the numbers of targets, and their frames, of records of `database`."""
+        frames = np.ones(len(records), np.int8)
+        if self.params.db_gencode is not None:
+            records, frames = find_frames(records)
+        if self.chosen is not None:
+            records = self.chosen[records].astype(np.int64)
+        return records, frames
+
+    def number_records(
+        self, result: QueryResult, hit_indices: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the records of `database` that some hits are of: the inverse of `find_ordinals`.
+
+        Parameters
+        ----------
+        result, hit_indices
+            The hits of a query, and the indices of some of them.
+        """
+        records = result.ordinals[hit_indices]
+        if self.chosen is not None:
+            records = np.searchsorted(self.chosen, records)
+        if self.params.db_gencode is None:
+            return records
+        return number_frames(records, result.target_frames[hit_indices])
 
     def count_targets(self, number: int) -> int:
         """Return with how many targets a query is compared."""
@@ -393,6 +425,7 @@ class SearchContext:
         database = self.database
         residues = self.params.dbsize or database.residues
         sequences = max(1, round(len(database) * residues / database.residues))
+        sequences = self.params.dbseqs or sequences
         return fit(counts, len(query), residues, sequences, database.alphabet)
 
 

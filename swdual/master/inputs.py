@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swdual.composition.tables import find_tables
 from swdual.database.database import Database
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
+from swdual.database.subset import Subset
 from swdual.database.translation import translate_database
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
@@ -21,6 +23,7 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
+from swdual.master.organisms import apply_taxonomy, choose_organisms
 from swdual.master.translation import (
     NO_TRANSLATION,
     Translation,
@@ -66,6 +69,8 @@ class SearchInputs(NamedTuple):
         Cells of each query.
     later
         Of all pairs: the targets that each query is compared with; None where that is all targets.
+    chosen
+        Where only some of the targets are compared: their numbers in the input, ascending.
     """
 
     database: Database
@@ -74,6 +79,7 @@ class SearchInputs(NamedTuple):
     params: SearchParameters
     cells: list[int]
     later: LaterTargets | None = None
+    chosen: NDArray[np.unsignedinteger] | None = None
 
 
 def read_inputs(query_source: Any, database_source: Any, options: SearchOptions) -> SearchInputs:
@@ -96,7 +102,9 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     dbtype, on_invalid, limit = options.dbtype, options.on_invalid, options.memory_limit
     profiles = list_profiles(query_source)
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
-        targets = open_database(database_source, on_invalid, dbtype, limit)
+        whole = open_database(database_source, on_invalid, dbtype, limit)
+        whole = apply_taxonomy(whole, options)
+        targets = choose_organisms(whole, options)
         translation = NO_TRANSLATION
         if profiles:
             check_profiles(profiles, targets, options)
@@ -145,6 +153,8 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         require_negative_mean(scheme.matrix)
     params = options.parameters(scheme, strand, profiles, translation)
     check_translated_statistics(params)
+    if targets is not whole and options.search_space == "database":
+        params = replace(params, dbsize=params.dbsize or whole.residues, dbseqs=len(whole))
     if translation.db_gencode is not None:
         params = replace(params, dbsize=max(1, (params.dbsize or targets.residues) // CODON))
     logger.debug(
@@ -179,13 +189,14 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     compared = [database.residues] * len(queries)
     if later is not None:
         compared = later.count_all_residues(database).tolist()
-    if translation.db_gencode is None:
-        targets = database
+    chosen = targets.selection.ordinals if isinstance(targets, Subset) else None
+    if translation.db_gencode is None and params.db_mask is not None:
+        whole = whole.masked(params.db_mask)
     cells = [
         frame_length(query) * residues * params.frame_count
         for query, residues in zip(queries, compared, strict=True)
     ]
-    return SearchInputs(database, queries, targets, params, cells, later)
+    return SearchInputs(database, queries, whole, params, cells, later, chosen)
 
 
 def _find_target_mask(database: Database, text: str, option: str) -> str:

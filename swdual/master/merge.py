@@ -14,7 +14,6 @@ from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
 from swdual.composition.adjusted import AdjustedScores
-from swdual.database.translation import find_frames
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.linking import link_hits
@@ -303,9 +302,8 @@ class HitMerger:
         if statistics is not None:
             query_lengths = measure_frames(query, frames)
             bits, log_evalues = evaluate_scores(statistics, scores, query_lengths, lengths)
-        target_frames = np.ones(len(scores), np.int8)
+        ordinals, target_frames = context.find_ordinals(ordinals)
         if context.params.db_gencode is not None:
-            ordinals, target_frames = find_frames(ordinals)
             lengths = context.targets.find_lengths(ordinals)
         result = QueryResult(
             query,

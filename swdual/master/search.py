@@ -144,7 +144,9 @@ class Search:
     def _context(self) -> SearchContext:
         options = self.options
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
-        context = replace(context, later=self._inputs.later)
+        chosen = self._inputs.chosen
+        sample = None if context.sample is None else replace(context.sample, chosen=chosen)
+        context = replace(context, later=self._inputs.later, chosen=chosen, sample=sample)
         warn_of_weak_queries(
             self.queries, self.database, self.params, context.statistics, options.task
         )
@@ -201,7 +203,8 @@ class Search:
         if statistics is not None and not self.params.profile:
             return statistics.facts()
         residues = self.params.dbsize or self.database.residues
-        shared = self.params.stats, residues, len(self.database)
+        sequences = self.params.dbseqs or len(self.database)
+        shared = self.params.stats, residues, sequences
         return dict(zip(SHARED_FACTS, shared, strict=True))
 
     def results(self) -> Iterator[QueryResult]:

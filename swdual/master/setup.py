@@ -292,7 +292,7 @@ def make_statistics(database: Database, params: SearchParameters) -> TableStatis
     """
     if params.stats != "table":
         return None
-    sequences = len(database) // params.target_frame_count
+    sequences = params.dbseqs or len(database) // params.target_frame_count
     residues = params.dbsize or database.residues
     return TableStatistics(
         params.scheme,

@@ -198,7 +198,7 @@ def align_hits(
     progress
         Called now and then; raises an exception to stop the work.
     """
-    targets = context.candidate_targets.codes(result.records[hit_indices])
+    targets = context.candidate_targets.codes(context.number_records(result, hit_indices))
     return align_candidates(
         result.query,
         targets,

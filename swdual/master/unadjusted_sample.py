@@ -35,11 +35,14 @@ class UnadjustedSample:
         Number of pairs.
     queries
         Number of queries of the search.
+    chosen
+        Where only some of the targets are compared: their numbers in the input, ascending.
     """
 
     database: Database
     size: int
     queries: int
+    chosen: NDArray[np.unsignedinteger] | None = None
 
     @property
     def max_each(self) -> int:
@@ -62,13 +65,17 @@ class UnadjustedSample:
         seed = SEED, number, xxhash.xxh3_64_intdigest(candidates.query.codes)
         draw = np.random.default_rng(seed)
         ranks = np.sort(draw.choice(left, min(share, left), replace=False, shuffle=False))
-        ordinals = skip_ordinals(ranks, np.sort(candidates.ordinals))
+        known = np.sort(candidates.ordinals)
+        if self.chosen is not None:
+            known = np.searchsorted(self.chosen, known)
+        records = skip_ordinals(ranks, known)
+        ordinals = records if self.chosen is None else self.chosen[records].astype(np.int64)
         drawn = len(ordinals)
         columns = {
             "scores": np.full(drawn, UNSCORED),
             "unrounded": np.full(drawn, float(UNSCORED)),
             "ordinals": ordinals,
-            "target_lengths": self.database.find_lengths(ordinals),
+            "target_lengths": self.database.find_lengths(records),
             "frames": np.ones(drawn, np.int8),
             "target_frames": np.ones(drawn, np.int8),
             "bits": np.full(drawn, np.nan),

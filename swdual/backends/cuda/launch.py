@@ -21,7 +21,7 @@ from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, 
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
 from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
-from swdual.sequences.alphabet import PAD
+from swdual.sequences.alphabet import ALIGNMENT, PAD
 from swdual.sequences.scoring import ScoringScheme
 
 UNLIKE = 0.15
@@ -241,7 +241,10 @@ class Launcher:
         most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas) if tiles > 1 else None
 
         def make() -> tuple[list[NDArray[np.uint32]], tuple[int, ...]]:
-            starts = block.starts[here] - block.starts[part.stretch.first]
+            # The targets of a stretch lie one behind the other, whatever lies between them in the
+            # file.
+            words = -(-block.lengths[part.stretch.first : part.last] // ALIGNMENT)
+            starts = (np.cumsum(words, dtype=np.uint32) - words)[part.first - part.stretch.first :]
             windows = pieces.cut(starts, lengths, span, window)
             chunks = pieces.chunk(windows.lengths, granule, kernel.targets, ctas, area, most_rows)
             sizes = (
