@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
+from swdual.master.organisms import apply_taxonomy
 from swdual.master.search import Search
 from swdual.options import SearchKeywords, SearchOptions
 from swdual.profiles.profile import INCLUSION
@@ -298,7 +299,8 @@ def prepare_iteration(
     from swdual.master.iteration import IteratedSearch
     from swdual.profiles.build import require_profiles
 
-    opened = rules.open_database(database, options)
+    opened = apply_taxonomy(rules.open_database(database, options), options)
+    options = replace(options, taxonomy=None)
 
     def prepare(source: Any, number: int, after: Checkpoint | None = None) -> Search:
         aligns = options.align or number != rules.iterations

@@ -2,8 +2,9 @@
 
 A module in ``swdual.formats`` is chosen by its name or by BLAST's number. It has
 ``write(results, stream, fields, *, header)``, and `FIELDS`: the fields it shows unless others are
-named. Empty `FIELDS` stand for a fixed layout, for which alignments are always computed. A format
-that can be converted also has `write_table` and `read_table`.
+named. Empty `FIELDS` stand for a fixed layout, for which alignments are always computed, unless the
+module says ``ALIGNED = False``. A format that can be converted also has `write_table` and
+`read_table`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, Kind, columns, needs_alignment, parse_fields
+from swdual.hits.fields import check_taxonomy as check_fields_taxonomy
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
+from swdual.hits.targets import TargetRecords
+from swdual.hits.taxa import require_taxonomy
 from swdual.io.output import Output
 from swdual.io.text import sanitize
 
@@ -29,11 +33,14 @@ Column = Sequence[Any] | NDArray[Any]
 NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv", "17": "sam"}
 """BLAST's numbers of the formats."""
 
-SYNONYMS = {**NUMBERS, "tsv": "tabular"}
+SYNONYMS = {**NUMBERS, "tsv": "tabular", "102": "lca"}
 """All other names of the formats."""
 
 UNTRANSLATED = ("sam", "paf")
 """Formats whose operations run along both sequences as given."""
+
+ORGANISMS = ("lca",)
+"""Formats that need the taxonomy of the targets."""
 
 REPORT_ALIGNMENTS = 500
 """Hits of a query whose alignments a report holds, unless another number is asked for."""
@@ -133,7 +140,30 @@ class ChosenFormat(NamedTuple):
     @property
     def needs_alignment(self) -> bool:
         """Whether alignments must be known."""
-        return not self.fields or needs_alignment(self.fields)
+        return format_needs_alignment(self.format, self.fields)
+
+
+def format_needs_alignment(chosen: Format, fields: Sequence[str]) -> bool:
+    """Return whether a format with these fields shows alignments, or what is computed of them."""
+    return needs_alignment(fields) if fields else getattr(chosen, "ALIGNED", True)
+
+
+def check_taxonomy(name: str, fields: Sequence[str], targets: TargetRecords) -> None:
+    """Check that what a format shows of the taxonomy of targets is known.
+
+    Parameters
+    ----------
+    name, fields, targets
+        The name of the format, its fields, and the targets.
+
+    Raises
+    ------
+    InputError
+        If it is not; the message says how to get it.
+    """
+    if name in ORGANISMS:
+        require_taxonomy(targets)
+    check_fields_taxonomy(fields, targets)
 
 
 def check_translated(name: str, params: SearchParameters) -> None:

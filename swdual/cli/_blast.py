@@ -9,7 +9,6 @@ _EXACT = "an exact search has no word hits to look for or to extend"
 _MASK_NAME = "a mask has the name of its method; swdual makedb --mask METHOD computes it"
 _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "a search compares all sequences of the database; build one of those that you want"
-_NO_TAXONOMY = "a swdual database has no taxonomy; build one of the sequences that you want"
 _CUT_FIRST = "whole sequences are compared; cut the part that you want out of the file first"
 
 
@@ -115,12 +114,6 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "negative-seqidlist": Refused(_WHOLE),
     "negative-ipglist": Refused(_WHOLE),
     "entrez-query": Refused(_WHOLE),
-    "taxids": Refused(_NO_TAXONOMY),
-    "taxidlist": Refused(_NO_TAXONOMY),
-    "negative-taxids": Refused(_NO_TAXONOMY),
-    "negative-taxidlist": Refused(_NO_TAXONOMY),
-    "taxid": Refused(_NO_TAXONOMY),
-    "taxid-map": Refused(_NO_TAXONOMY),
     "max-intron-length": Refused("alignments are linked across at most 40 residues"),
 }
 """BLAST's options, with dashes for underscores, that no option of swdual's stands for."""

@@ -209,7 +209,7 @@ def run_search(
     def keep_record(descriptor: int) -> None:
         resumption.keep_record(descriptor, search.identity)
 
-    from swdual.format import check_translated
+    from swdual.format import check_taxonomy, check_translated
     from swdual.io.output import replace_file
 
     with ExitStack() as journal_kept, ExitStack() as opened:
@@ -232,6 +232,7 @@ def run_search(
         resumption.begin()
         search = prepare()
         check_translated(chosen.name, search.params)
+        check_taxonomy(chosen.name, chosen.fields, search.targets)
         journal_kept.enter_context(search.keep_journal(resumption.left))
         results = _Results(search, outputs.report_alignments)
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from swdual.cli._size import Size
 
 if TYPE_CHECKING:
     pass
+
+SEARCH_SPACES = ("subset", "database")
+"""Values of ``--search-space``."""
 
 outfmt_option = option(
     "-f",
@@ -117,6 +120,74 @@ statistics_options = combine(
     ),
 )
 """How E-values are computed."""
+
+organism_options = combine(
+    option(
+        "--taxids",
+        blast="-taxids",
+        metavar="LIST",
+        help="Compare only targets of these organisms, by taxonomy ids such as 9606,10090. With a "
+        "taxonomy also of those below them.",
+    ),
+    option(
+        "--not-taxids",
+        blast="-negative-taxids",
+        metavar="LIST",
+        help="Leave out targets of these organisms.",
+    ),
+    option(
+        "--taxidlist",
+        blast="-taxidlist",
+        type=click.Path(),
+        metavar="FILE",
+        help="As --taxids, from a file with an id a line.",
+    ),
+    option(
+        "--not-taxidlist",
+        blast="-negative-taxidlist",
+        type=click.Path(),
+        metavar="FILE",
+        help="As --not-taxids, from a file with an id a line.",
+    ),
+    option(
+        "--taxonomy",
+        type=click.Path(),
+        metavar="PATH",
+        help="NCBI's taxdump, the folder or taxdump.tar.gz.  [default: what the database keeps]",
+    ),
+    option(
+        "--search-space",
+        type=click.Choice(SEARCH_SPACES),
+        default="subset",
+        show_default=True,
+        help="What E-values refer to where organisms are chosen: the subset of targets that is "
+        "compared, as in BLAST, or the whole database.",
+    ),
+)
+"""Which organisms are compared."""
+
+
+def read_organisms(options: dict[str, Any]) -> None:
+    """Add the taxonomy ids of files to those that are listed.
+
+    Parameters
+    ----------
+    options
+        All options of a search; those that name files are removed.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or holds something else.
+    """
+    from swdual.taxonomy.taxid_list import read_taxids
+
+    for name, file in (("taxids", "taxidlist"), ("not_taxids", "not_taxidlist")):
+        path = options.pop(file)
+        if path is not None:
+            listed = [] if options[name] is None else [options[name]]
+            options[name] = [*listed, *read_taxids(path, file)]
+
 
 target_mask_options = combine(
     option(

@@ -30,8 +30,10 @@ from swdual.cli._resume import Resumption, resume_option
 from swdual.cli._search_options import (
     hit_options,
     machine_options,
+    organism_options,
     outfmt_option,
     plan_options,
+    read_organisms,
     refuse_shared_output,
     statistics_options,
     target_mask_options,
@@ -49,6 +51,7 @@ logger = logging.getLogger("swdual")
 GROUPS = {
     "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
     "db_hard_mask db_soft_mask",
+    "Organisms": "taxids not_taxids taxidlist not_taxidlist taxonomy search_space",
     "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
     "Output": "out outfmt each_round header force",
     "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
@@ -164,6 +167,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
 @composition_mode_option
 @mask_options
 @target_mask_options
+@organism_options
 @machine_options
 @plan_options
 @on_invalid_option
@@ -216,6 +220,7 @@ def command(
     saved.check_options(iterations)
 
     from swdual.api import identify_iteration, prepare_iteration
+    from swdual.format import check_taxonomy
     from swdual.io.output import replace_file
     from swdual.master.iteration import RoundOptions
     from swdual.options import SearchOptions
@@ -224,6 +229,7 @@ def command(
     chosen = choose_format(out, outfmt, header)
     resumption = Resumption(out, chosen, resume=resume, force=force)
     options["mask"] = read_mask(options["mask"])
+    read_organisms(options)
     weighing = {"pseudocount": pseudocount, "min_block_width": min_block_width}
     queries = inputs.find_queries({**options, **weighing})
     rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)
@@ -261,6 +267,7 @@ def command(
     ):
         resumption.begin()
         search = prepare_iteration(queries, inputs.db, rules, settings)
+        check_taxonomy(chosen.name, chosen.fields, search.targets)
         journal_kept.enter_context(search.keep_journal(resumption.left))
         for done in search.rounds():
             for result in done.results:

@@ -23,6 +23,7 @@ logger = logging.getLogger("swdual")
 GROUPS = {
     "Input": "sources dbtype on_invalid",
     "Masks": "mask mask_file",
+    "Organisms": "taxid taxid_map taxonomy",
     "Output": "target title force shards",
     "Memory": "memory_limit",
 }
@@ -32,6 +33,7 @@ swdual makedb proteins.fasta.gz proteins.db
 zcat *.fa.gz | swdual makedb - all.db
 swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
 swdual makedb genomes.fasta genomes.db --mask dust --mask lcase
+swdual makedb uniprot.fasta.gz uniprot.db --taxonomy taxdump.tar.gz
 """
 
 
@@ -93,6 +95,27 @@ swdual makedb genomes.fasta genomes.db --mask dust --mask lcase
     metavar="FILE",
     help="Keep the intervals of FILE in DB, as 'swdual mask -f interval' writes them.",
 )
+@option(
+    "--taxid",
+    blast="-taxid",
+    type=Count(min=1),
+    metavar="N",
+    help="Taxonomy id of all sequences.  [default: those in headers, as OX=9606 in UniProt's]",
+)
+@option(
+    "--taxid-map",
+    blast="-taxid-map",
+    type=click.Path(),
+    metavar="FILE",
+    help="Table of taxonomy ids: an identifier and an id a line, or NCBI's "
+    "prot.accession2taxid.gz.",
+)
+@option(
+    "--taxonomy",
+    type=click.Path(),
+    metavar="PATH",
+    help="NCBI's taxdump, the folder or taxdump.tar.gz. DB keeps what its ids need of it.",
+)
 @option("--force", is_flag=True, help="Replace DB if it exists.")
 @logging_options
 def command(
@@ -106,10 +129,16 @@ def command(
     shards: int | None,
     mask: tuple[str, ...],
     mask_file: str | None,
+    taxid: int | None,
+    taxid_map: str | None,
+    taxonomy: str | None,
     force: bool,
     progress: bool,
 ) -> None:
     """Build a database from FASTA or FASTQ files. Searches open it without delay.
+
+    Taxonomy ids of sequences are kept, so that searches can choose organisms (--taxids) and tell
+    them; --taxonomy adds their names and lineages.
 
     --mask finds masked letters once, for searches that use them; residues stay as they are.
 
@@ -141,6 +170,9 @@ def command(
         shards=shards,
         mask=mask,
         mask_file=mask_file,
+        taxid=taxid,
+        taxid_map=taxid_map,
+        taxonomy=taxonomy,
         progress=progress,
     )
     with database:

@@ -33,8 +33,10 @@ from swdual.cli._run_search import (
 from swdual.cli._search_options import (
     hit_options,
     machine_options,
+    organism_options,
     outfmt_option,
     plan_options,
+    read_organisms,
     statistics_options,
     target_mask_options,
 )
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
     "soft_masking db_hard_mask db_soft_mask",
+    "Organisms": "taxids not_taxids taxidlist not_taxidlist taxonomy search_space",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
     "min_raw_score",
@@ -109,6 +112,7 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
 )
 @mask_options
 @target_mask_options
+@organism_options
 @option(
     "--soft-masking",
     is_flag=True,
@@ -151,7 +155,7 @@ def command(
 
     \b
     Formats: 0 pairwise   5 xml   6 tabular   7 commented   10 csv
-             json   jsonl   arrow   parquet   npz   xlsx   sam   paf   html
+             json   jsonl   arrow   parquet   npz   xlsx   sam   paf   html   lca
     'swdual list fields' shows the fields of tables; std is BLAST's twelve.
 
     BLAST's own options work too: -query, -db, -outfmt, -evalue, -max_target_seqs, -num_threads
@@ -162,6 +166,7 @@ def command(
     inputs = Inputs.take(files, options)
 
     from swdual.api import identify_search, prepare_search
+    from swdual.hits.taxa import LCA_TOP
     from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
 
@@ -169,6 +174,9 @@ def command(
     options["align"] = find_alignments(align, chosen, outfmt, options)
     resumption = Resumption(out, chosen, resume=resume, force=force)
     options["mask"] = read_mask(options["mask"])
+    read_organisms(options)
+    if chosen.name == "lca" and options["top"] is None and options["max_target_seqs"] is None:
+        options["top"] = LCA_TOP
     source = inputs.find_queries(options)
     if resumption.is_complete(lambda: identify_search(source, inputs.db, SearchOptions(**options))):
         return

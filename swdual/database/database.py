@@ -864,7 +864,7 @@ class Database:
             "written by": sanitize(manifest.writer),
         }
         if self.has_taxids:
-            facts["taxonomy ids"] = len(np.unique(self._taxids.values))
+            facts["taxids"] = len(np.unique(self._taxids.values))
             facts["taxa"] = 0 if self.taxonomy is None else len(self.taxonomy)
         if manifest.masks:
             facts["masks"] = sanitize(", ".join(manifest.masks))

@@ -77,6 +77,15 @@ NAMES = {
     "first_sstart": "first s. start",
     "first_send": "first s. end",
     "device": "device",
+    "staxid": "subject tax id",
+    "staxids": "subject tax ids",
+    "ssciname": "subject sci name",
+    "sscinames": "subject sci names",
+    "scomname": "subject com name",
+    "scomnames": "subject com names",
+    "sskingdom": "subject super kingdom",
+    "sskingdoms": "subject super kingdoms",
+    "slineage": "subject lineage",
 }
 """What '# Fields:' calls each field: BLAST's words, and the like for the fields it lacks."""
 
@@ -114,6 +123,8 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
     method = f"# Composition-based statistics: {composition}\n" if composition else ""
     translated = result.params.translation
     method += f"# Translation: {translated}\n" if translated else ""
+    organisms = result.params.organisms
+    method += f"# Taxonomy: targets {organisms}\n" if organisms else ""
     iteration = f"# Iteration: {result.round}\n" if result.round else ""
     return (
         f"# {program} swdual-{__version__}\n"

@@ -18,6 +18,18 @@ from swdual.errors import InputError
 from swdual.hits.inclusion import Inclusion
 from swdual.hits.query_result import QueryResult
 from swdual.hits.self_scores import find_relative_scores
+from swdual.hits.targets import TargetRecords
+from swdual.hits.taxa import (
+    describe_taxa,
+    list_first_taxids,
+    list_taxids,
+    name_commonly,
+    name_kingdom,
+    name_lineage,
+    name_taxon,
+    require_taxids,
+    require_taxonomy,
+)
 from swdual.registry import unknown
 from swdual.sequences.sequence import first_word
 
@@ -335,6 +347,33 @@ FIELDS: dict[str, Field] = {
         traced=True,
     ),
     "device": Field("text", "what computed the score", _repeat(lambda result: result.device)),
+    "staxid": Field("text", "first taxonomy id of the target", list_first_taxids),
+    "staxids": Field("text", "taxonomy ids of the target, separated by ';'", list_taxids),
+    "ssciname": Field(
+        "text", "scientific name of the first one", describe_taxa(name_taxon, all_taxa=False)
+    ),
+    "sscinames": Field(
+        "text",
+        "scientific names of all, separated by ';'",
+        describe_taxa(name_taxon, all_taxa=True),
+    ),
+    "scomname": Field(
+        "text", "common name of the first one", describe_taxa(name_commonly, all_taxa=False)
+    ),
+    "scomnames": Field(
+        "text", "common names of all, separated by ';'", describe_taxa(name_commonly, all_taxa=True)
+    ),
+    "sskingdom": Field(
+        "text", "domain of the first one", describe_taxa(name_kingdom, all_taxa=False)
+    ),
+    "sskingdoms": Field(
+        "text", "domains of all, separated by ';'", describe_taxa(name_kingdom, all_taxa=True)
+    ),
+    "slineage": Field(
+        "text",
+        "lineage of the first one, separated by '; '",
+        describe_taxa(name_lineage, all_taxa=False),
+    ),
 }
 """Every field, by its name."""
 
@@ -353,11 +392,14 @@ DATA = (
 """What a table for programs has: names, numbers and operations, but no residues."""
 
 
-TAXONOMY = (
-    *("staxid", "staxids", "ssciname", "sscinames", "scomname", "scomnames"),
-    *("sblastname", "sblastnames", "sskingdom", "sskingdoms"),
-)
-"""BLAST's fields of the organism, which swdual does not know."""
+TAXIDS = ("staxid", "staxids")
+"""Fields that need taxonomy ids of targets."""
+
+TAXA = (*("ssciname", "sscinames", "scomname", "scomnames", "sskingdom", "sskingdoms", "slineage"),)
+"""Fields that need the tree of taxa, too."""
+
+BLAST_NAMES = ("sblastname", "sblastnames")
+"""BLAST's fields with names of groups that NCBI's taxdump does not have."""
 
 
 def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
@@ -373,10 +415,10 @@ def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
     """
     chosen: list[str] = []
     for name in names.split() if isinstance(names, str) else names:
-        if name in TAXONOMY:
+        if name in BLAST_NAMES:
             raise InputError(
-                f"there is no field {name!r}: swdual knows no taxonomy; join the table with one by "
-                "the accession (saccver)"
+                f"there is no field {name!r}: NCBI's taxdump does not have these names; take "
+                "sskingdoms or slineage"
             )
         if name != "std" and name not in FIELDS:
             raise InputError(unknown("field", name, [*FIELDS, "std"]))
@@ -396,6 +438,25 @@ def check_fields(names: Sequence[str]) -> tuple[str, ...]:
         if name not in FIELDS:
             raise InputError(unknown("field", name, FIELDS))
     return tuple(names)
+
+
+def check_taxonomy(names: Sequence[str], targets: TargetRecords) -> None:
+    """Check that what some fields need of the taxonomy of targets is known.
+
+    Parameters
+    ----------
+    names, targets
+        Names of the fields, and the targets.
+
+    Raises
+    ------
+    InputError
+        If it is not; the message says how to get it.
+    """
+    if any(name in TAXA for name in names):
+        require_taxonomy(targets)
+    elif any(name in TAXIDS for name in names):
+        require_taxids(targets)
 
 
 def needs_alignment(names: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import Bio.Align
 
     from swdual.hits.query_result import QueryResult
+    from swdual.taxonomy.tree import Taxon
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +61,18 @@ class Hit:
     def title(self) -> str:
         """The target's header line."""
         return self.result.titles[self.place]
+
+    @property
+    def taxids(self) -> tuple[int, ...]:
+        """The target's taxonomy ids, ascending; empty if none is known."""
+        return self.result.taxids[self.place]
+
+    @property
+    def taxa(self) -> tuple[Taxon, ...]:
+        """The taxa of these ids that are in the taxonomy, if there is one."""
+        tree = self.result.targets.taxonomy
+        found = () if tree is None else map(tree.get, self.taxids)
+        return tuple(taxon for taxon in found if taxon is not None)
 
     @property
     def id(self) -> str:

@@ -22,6 +22,7 @@ from swdual.hits.hit import Hit
 from swdual.hits.inclusion import Inclusion, InclusionHistory, list_inclusions
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
+from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
 from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
 from swdual.runtime.keywords import require_numbers, suggest_names
@@ -157,11 +158,11 @@ class QueryResult(SequenceOf[Hit]):
         """Return the names that users need, without those that only writers of results use."""
         return [
             *("adjustment_counts", "bits", "count", "device", "evalues", "filter"),
-            *("frames", "further", "inclusions", "index", "log_evalues", "number"),
+            *("frames", "further", "inclusions", "index", "lca", "log_evalues", "number"),
             *("ordinals", "params", "per_alignment", "query", "ranks", "round", "scores"),
             *("statistics", "target_frames"),
             "target_ids",
-            *("target_lengths", "targets", "titles", "to_searchio", "top", "within"),
+            *("target_lengths", "targets", "taxids", "titles", "to_searchio", "top", "within"),
         ]
 
     @property
@@ -208,6 +209,11 @@ class QueryResult(SequenceOf[Hit]):
     def titles(self) -> list[str]:
         """Header lines of the targets."""
         return self.targets.headers(self.ordinals)
+
+    @cached_property
+    def taxids(self) -> list[tuple[int, ...]]:
+        """Taxonomy ids of the targets, of each in ascending order."""
+        return self.targets.taxids(self.ordinals)
 
     @cached_property
     def target_codes(self) -> list[bytes]:
@@ -515,6 +521,22 @@ class QueryResult(SequenceOf[Hit]):
             return self
         cutoff = score_cutoff(int(self.scores.max()), percent)
         return self.subset(np.flatnonzero(self.scores >= cutoff))
+
+    def lca(self, top: float = LCA_TOP) -> CommonAncestor:
+        """Return the lowest common ancestor of the organisms of the best hits.
+
+        Parameters
+        ----------
+        top
+            Hits count whose raw score is at most so many percent below the best one. Targets
+            without a known taxonomy id do not count.
+
+        Raises
+        ------
+        InputError
+            If the taxonomy of the targets is not known.
+        """
+        return find_common_ancestor(self, top)
 
     @suggest_names
     def filter(

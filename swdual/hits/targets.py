@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, Self
 
 from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.sequence import Sequence
+from swdual.taxonomy.tree import Taxonomy
 
 
 class TargetRecords(Protocol):
@@ -35,6 +37,20 @@ class TargetRecords(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def has_taxids(self) -> bool:
+        """Whether taxonomy ids are known."""
+        ...
+
+    @property
+    def taxonomy(self) -> Taxonomy | None:
+        """The tree of taxa, or None."""
+        ...
+
+    def taxids(self, ordinals: Iterable[int]) -> list[tuple[int, ...]]:
+        """Return the taxonomy ids of some records, of each in ascending order."""
+        ...
+
     def headers(self, ordinals: Iterable[int]) -> list[str]:
         """Return the header lines of some records."""
         ...
@@ -58,6 +74,8 @@ class StoredTargets:
     sequences: int
     records: dict[int, Sequence]
     content_digest: str = ""
+    known_taxids: dict[int, tuple[int, ...]] | None = None
+    taxonomy: Taxonomy | None = None
 
     @classmethod
     def of(cls, targets: TargetRecords, ordinals: list[int]) -> Self:
@@ -75,7 +93,23 @@ class StoredTargets:
             zip(ordinals, (Sequence(*pair, targets.alphabet) for pair in pairs), strict=True)
         )
         size = targets.residues, len(targets)
-        return cls(targets.name, targets.alphabet, *size, records, targets.content_digest)
+        facts = targets.name, targets.alphabet, *size, records, targets.content_digest
+        if not targets.has_taxids:
+            return cls(*facts)
+        taxids = targets.taxids(ordinals)
+        tree = targets.taxonomy
+        kept = None if tree is None else tree.prune(itertools.chain.from_iterable(taxids))
+        return cls(*facts, dict(zip(ordinals, taxids, strict=True)), kept)
+
+    @property
+    def has_taxids(self) -> bool:
+        """Whether taxonomy ids are known."""
+        return self.known_taxids is not None
+
+    def taxids(self, ordinals: Iterable[int]) -> list[tuple[int, ...]]:
+        """Return the taxonomy ids of some records."""
+        known = self.known_taxids or {}
+        return [known.get(int(ordinal), ()) for ordinal in ordinals]
 
     def __len__(self) -> int:
         return self.sequences
@@ -119,6 +153,20 @@ class SuppliedTargets:
     def content_digest(self) -> str:
         """A number that identifies the records of the database."""
         return self.database.content_digest
+
+    @property
+    def has_taxids(self) -> bool:
+        """Whether taxonomy ids are known."""
+        return self.database.has_taxids
+
+    @property
+    def taxonomy(self) -> Taxonomy | None:
+        """The tree of taxa, or None."""
+        return self.database.taxonomy
+
+    def taxids(self, ordinals: Iterable[int]) -> list[tuple[int, ...]]:
+        """Return the taxonomy ids of some records."""
+        return self.database.taxids(ordinals)
 
     def __len__(self) -> int:
         return len(self.database)

@@ -277,6 +277,7 @@ class IteratedSearch:
         rules: RoundOptions,
     ) -> None:
         self.identity = first.identity
+        self.targets = first.targets
         self._first = first
         self._search = search
         self._rules = rules

@@ -6,8 +6,7 @@ import os
 from typing import NamedTuple
 
 from swdual.errors import InputError
-from swdual.format import Format, full_name, parse_format
-from swdual.hits.fields import needs_alignment
+from swdual.format import Format, format_needs_alignment, full_name, parse_format
 from swdual.io.output import COMPRESSIONS, split_compression
 
 ENDINGS = {
@@ -71,7 +70,7 @@ OTHER_ENDINGS = {
 }
 """Endings of files that swdual neither reads nor writes here, and what they are."""
 
-TABLES_OF_TEXT = ("tabular", "csv", "commented")
+TABLES_OF_TEXT = ("tabular", "csv", "commented", "lca")
 """Formats of text that programs read whatever the ending is."""
 
 SELF_COMPRESSED = ("arrow", "npz", "parquet", "xlsx")
@@ -89,7 +88,7 @@ class OutputFormat(NamedTuple):
     @property
     def needs_alignment(self) -> bool:
         """Whether the format needs alignments."""
-        return not self.fields or needs_alignment(self.fields)
+        return format_needs_alignment(self.format, self.fields)
 
 
 def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str | None:
