@@ -137,8 +137,12 @@ class TaxidSpool:
             if unknown:
                 more = ", ..." if len(unknown) > SHOWN_TAXIDS else ""
                 logger.warning(
-                    "%s of the records not in the taxonomy: %s%s",
-                    pluralize(len(unknown), "taxonomy id is", "taxonomy ids are"),
+                    "%s: %s%s",
+                    pluralize(
+                        len(unknown),
+                        "taxonomy id of records is not in the taxonomy",
+                        "taxonomy ids of records are not in the taxonomy",
+                    ),
                     ", ".join(map(str, unknown[:SHOWN_TAXIDS])),
                     more,
                 )
