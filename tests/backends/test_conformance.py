@@ -29,6 +29,7 @@ from swdual.backends import reference, simd
 from swdual.backends.cuda import CudaScorer
 from swdual.database import build
 from swdual.database.database import Database
+from swdual.database.subset import Subset, select_records
 from swdual.errors import EngineError
 from swdual.lanes.registers import register_bytes, register_count
 from swdual.sequences import matrices
@@ -328,6 +329,28 @@ def test_a_range_of_targets_scores_like_the_whole(bind, monkeypatch):
         ):
             if first < last:
                 assert scorer(query, number, first, last, ignore).tolist() == whole[first:last]
+
+
+def test_chosen_targets_score_as_among_all_others(bind_any, monkeypatch):
+    """A view of some targets leaves others out, within blocks and whole blocks."""
+    monkeypatch.setattr(build, "BLOCK_BYTES", 1024)
+    rng = np.random.default_rng(12)
+    query, targets = families(rng, 90, 35)
+    scheme = scheme_of(asymmetric(rng))
+    whole = database_of(targets)
+    for part in (0.8, 0.3, 0.03):
+        chosen = rng.random(len(targets)) < part
+        chosen[7] = True
+        view = Subset(whole, select_records(whole, chosen))
+        scorer, numbers = bind_any(view, scheme), np.flatnonzero(chosen)
+        found = {}
+        for number, block in enumerate(view.blocks()):
+            scores = scorer(query, number, 0, len(block.lengths), ignore)
+            found |= dict(zip(block.ordinals.tolist(), scores.tolist(), strict=True))
+        matrix = scheme.matrix.scores.tobytes()
+        assert [found[k] for k in range(len(numbers))] == [
+            optimum(query, targets[k], matrix, 11, 1) for k in numbers.tolist()
+        ]
 
 
 def test_progress_sums_to_the_cells(bind, monkeypatch):

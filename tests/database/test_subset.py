@@ -129,7 +129,7 @@ def test_a_pickle_has_the_same_targets(pair):
 
 def test_blocks_travel_as_those_of_the_whole_database(pair, tmp_path):
     """A node has the metadata and the selection, and gets the blocks that it needs."""
-    view, built, whole = pair
+    view, _, whole = pair
     node = Subset(Database.from_metadata(whole.metadata, "t", tmp_path), view.selection)
     assert node.manifest == view.manifest
     for number in range(len(view.manifest.blocks)):

@@ -243,7 +243,7 @@ class Launcher:
         def make() -> tuple[list[NDArray[np.uint32]], tuple[int, ...]]:
             # The targets of a stretch lie one behind the other, whatever lies between them in the
             # file.
-            words = -(-block.lengths[part.stretch.first : part.last] // ALIGNMENT)
+            words = (block.lengths[part.stretch.first : part.last] + ALIGNMENT - 1) // ALIGNMENT
             starts = (np.cumsum(words, dtype=np.uint32) - words)[part.first - part.stretch.first :]
             windows = pieces.cut(starts, lengths, span, window)
             chunks = pieces.chunk(windows.lengths, granule, kernel.targets, ctas, area, most_rows)
