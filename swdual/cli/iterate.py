@@ -50,15 +50,14 @@ logger = logging.getLogger("swdual")
 
 GROUPS = {
     "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
-    "db_hard_mask db_soft_mask",
-    "Organisms": "taxids not_taxids taxidlist not_taxidlist taxonomy search_space",
+    "db_hard_mask db_soft_mask taxonomy",
     "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
     "Output": "out outfmt each_round header force",
     "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
     "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
-    "min_raw_score",
+    "min_raw_score taxids not_taxids taxidlist not_taxidlist",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
-    "dbsize",
+    "dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
     "Advanced": "planner replan verify backend",
 }

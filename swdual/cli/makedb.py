@@ -21,9 +21,8 @@ logger = logging.getLogger("swdual")
 
 
 GROUPS = {
-    "Input": "sources dbtype on_invalid",
+    "Input": "sources dbtype on_invalid taxid taxid_map taxonomy",
     "Masks": "mask mask_file",
-    "Organisms": "taxid taxid_map taxonomy",
     "Output": "target title force shards",
     "Memory": "memory_limit",
 }

@@ -8,6 +8,8 @@
     Sorts records by length and cuts them into blocks; in how much memory; its kernels.
 ``masks``, ``_masks``, ``interval_cache``
     Finds masked letters while a database is built, or when it is searched; its kernels.
+``taxids``, ``_taxids``
+    Taxonomy ids of records while a database is built; the kernels that read them.
 ``layout``, ``writing``
     What stands where in the file; writes blocks to it and to its shards.
 ``mapping``, ``storage``
@@ -16,6 +18,8 @@
     Checks before a file is used; the kernel that checks residues.
 ``database``
     The database as an object.
+``subset``
+    A view of some targets of a database.
 ``translation``
     The frames of a database of nucleotides, as a database of proteins.
 ``lookup``, ``_find``

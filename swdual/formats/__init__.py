@@ -15,6 +15,8 @@
 ``html``, ``_report_table``
     A report to look at, in one file; ``_report_table`` makes one of a table. The folder `_html` has
     the scripts.
+``lca``
+    The lowest common ancestor of the organisms that each query hits.
 ``npz``
     A sparse matrix of one number for each hit.
 """

@@ -18,6 +18,8 @@
     E-values of alignments that follow each other: sum statistics.
 ``inclusion``
     How targets came into the profile of an iterated search.
+``taxa``
+    Taxa of targets, and the lowest common ancestor of those of a query.
 ``self_scores``, ``fields``
     Scores relative to those of sequences with themselves; the columns that tables can show.
 ``sparse``

@@ -4,6 +4,8 @@
     One search, from its inputs to its results.
 ``inputs``
     Reads queries, database and scoring scheme.
+``organisms``
+    The targets of some organisms.
 ``translation``
     Decides what is translated; queries with the proteins of their frames.
 ``weak_queries``

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 import pytest
-from support.formats import FIXED, FORMATS, OF_A_RUN
+from support.formats import FIXED, FORMATS, OF_A_RUN, UNALIGNED
+from support.taxa import TWO_SPECIES, write_dump
 
 from swdual import registry
 from swdual.api import search
@@ -31,8 +32,8 @@ from swdual.io.output import Output
 AWKWARD = 'tab\there, "quoted", comma; back\\slash é 漢 \U0001f9ec <b>&amp;'
 QUERIES = [(f"q1 {AWKWARD}", "MKVLAW"), ("q2", "P"), ("q3|x=1 a  b", "WWWW")]
 TARGETS = [
-    (f"t1 {AWKWARD}", "MKVLAW"),
-    ("t2", "GGWW"),
+    (f"t1 {AWKWARD} OX=9606", "MKVLAW"),
+    ("t2 OX=562", "GGWW"),
     ('"t3" starts with a quote', "MKVLAWGG"),
     ("t4, comma", "MKVLAW"),
     ("#t5 'single' = + - @", "WW"),
@@ -56,14 +57,19 @@ TABLES = (*LINES, "json", "arrow", "parquet")
 
 
 @pytest.fixture(scope="module")
-def results():
-    return search(QUERIES, TARGETS, max_target_seqs=4, stats="none")
+def taxonomy(tmp_path_factory):
+    return write_dump(TWO_SPECIES, tmp_path_factory.mktemp("formats") / "dump")
 
 
 @pytest.fixture(scope="module")
-def evaluated():
+def results(taxonomy):
+    return search(QUERIES, TARGETS, max_target_seqs=4, stats="none", taxonomy=taxonomy)
+
+
+@pytest.fixture(scope="module")
+def evaluated(taxonomy):
     """The same hits with E-values."""
-    return search(QUERIES, TARGETS, max_target_seqs=4, evalue=math.inf)
+    return search(QUERIES, TARGETS, max_target_seqs=4, evalue=math.inf, taxonomy=taxonomy)
 
 
 def written_bytes(name, results, fields=ALL_FIELDS, header=False):
@@ -267,9 +273,15 @@ def test_a_format_of_fixed_layout_takes_no_fields(name):
 
 def test_a_format_says_whether_it_needs_alignments():
     """Formats of a fixed layout do, tables where a field does."""
-    for text in ("0", "5", *FIXED, "6", "7", "csv", "jsonl", "6 score qstart", "arrow btop"):
+    aligned = sorted({*FIXED} - {*UNALIGNED})
+    for text in ("0", "5", *aligned, "6", "7", "csv", "jsonl", "6 score qstart", "arrow btop"):
         assert parse_format(text).needs_alignment, text
-    for text in ("6 score", "csv qseqid sseqid evalue bitscore", "jsonl stitle slen snum"):
+    for text in (
+        *UNALIGNED,
+        "6 score",
+        "csv qseqid sseqid evalue bitscore",
+        "jsonl stitle slen snum",
+    ):
         assert not parse_format(text).needs_alignment, text
 
 

@@ -7,12 +7,26 @@ import math
 import numpy as np
 import pytest
 from oracles.alignment import best_alignment, gapped, runs, statistics_of
+from support.taxa import TWO_SPECIES, write_dump
 
 from swdual.api import search
 from swdual.errors import InputError
-from swdual.hits.fields import DATA, FIELDS, STANDARD, columns, needs_alignment, parse_fields
+from swdual.hits.fields import (
+    DATA,
+    FIELDS,
+    STANDARD,
+    TAXA,
+    TAXIDS,
+    check_taxonomy,
+    columns,
+    needs_alignment,
+    parse_fields,
+)
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+
+ORGANISMS = (9606, 562, 7)
+"""Taxonomy ids of targets; the last one is in no tree."""
 
 COMPLEMENTS = str.maketrans(NUCLEOTIDE.letters, NUCLEOTIDE.complements)
 
@@ -46,7 +60,7 @@ def records(rng, letters, bases):
     for k in range(15):
         text = changed(rng, queries[k % 3][1], letters)
         text = random_text(rng, letters, k) + text + random_text(rng, letters, 15 - k)
-        title = f"t{k} described" if k % 4 else f"t{k}"
+        title = f"t{k} described OX={ORGANISMS[k % 3]}" if k % 4 else f"t{k}"
         targets.append((title, turned(text) if bases and k % 2 else text))
     return queries, targets
 
@@ -128,20 +142,41 @@ def expected(number, rank, query, ordinal, target, scheme, strand):
         **dict.fromkeys(("first_sstart", "first_send"), 0),
         "first_evalue": math.nan,
         "adjustment": "none",
+        **expected_taxa(target[0]),
     }
+
+
+def expected_taxa(title):
+    """Return the fields of the organism that a header line states."""
+    taxid = title.partition("OX=")[2]
+    fields = {"staxid": taxid or "N/A", "staxids": taxid or "0"}
+    names = {
+        "9606": ("Homo sapiens", "human", "Eukaryota", "Eukaryota; Homo sapiens"),
+        "562": ("Escherichia coli", "Escherichia coli", "Bacteria", "Bacteria; Escherichia coli"),
+    }.get(taxid, ("N/A",) * 4)
+    for name, value in zip(("ssciname", "scomname", "sskingdom"), names[:3], strict=True):
+        fields |= dict.fromkeys((name, f"{name}s"), value)
+    return {**fields, "slineage": names[3]}
 
 
 KARLIN = {"prot": (0.267, 0.041), "nucl": (0.625, 0.41)}
 """NCBI's lambda and K of BLOSUM62 11/1 and of 2/-3 5/2."""
 
 
+@pytest.fixture(scope="module")
+def taxonomy(tmp_path_factory):
+    return write_dump(TWO_SPECIES, tmp_path_factory.mktemp("fields") / "dump")
+
+
 @pytest.fixture(scope="module", params=["prot", "nucl"])
-def case(request):
+def case(request, taxonomy):
     """Queries, targets, and the results of a search that finds all of them."""
     bases = request.param == "nucl"
     rng = np.random.default_rng(7)
     queries, targets = records(rng, "ACGT" if bases else PROTEIN.letters[:20], bases)
-    found = search(queries, targets, dbtype=request.param, evalue=1e9, comp_based_stats=0)
+    found = search(
+        queries, targets, dbtype=request.param, evalue=1e9, comp_based_stats=0, taxonomy=taxonomy
+    )
     assert len(found.scores) > 30
     return queries, targets, found
 
@@ -231,14 +266,22 @@ def test_a_field_has_the_kind_that_it_says(name, case):
 
 
 @pytest.mark.parametrize("name", FIELDS)
-def test_only_fields_that_say_so_need_alignments(name, case):
+def test_only_fields_that_say_so_need_alignments(name, case, taxonomy):
     """Where none were found in the search, the others leave it so.
 
     Those of first inclusions need none where nothing is included.
     """
     queries, targets, found = case
     alphabet = found[0].targets.alphabet.name
-    lazy = search(queries, targets, dbtype=alphabet, evalue=1e9, align=False, comp_based_stats=0)
+    lazy = search(
+        queries,
+        targets,
+        dbtype=alphabet,
+        evalue=1e9,
+        align=False,
+        comp_based_stats=0,
+        taxonomy=taxonomy,
+    )
     values_of(lazy, name)
     traced = FIELDS[name].traced and not name.startswith("first_")
     assert all(("tracebacks" in result.__dict__) == traced for result in lazy)
@@ -250,6 +293,8 @@ def test_values_that_do_not_exist_are_not_a_number():
     found = search("WWW", {"t": "PPP"}, min_raw_score=0, stats="none")[0]
     assert len(found) == 1
     for name, field in FIELDS.items():
+        if name in (*TAXIDS, *TAXA):
+            continue
         (value,) = field.values(found)
         if name == "lambda_ratio":
             assert value == 1
@@ -259,6 +304,25 @@ def test_values_that_do_not_exist_are_not_a_number():
             assert value == 0
     (row,) = zip(*columns(found, ["length", "btop", "cigar", "qseq", "sseq"]), strict=True)
     assert row == (0, "", "", "", "")
+
+
+def test_what_is_not_known_of_organisms_is_an_error_that_says_how_to_get_it():
+    """The field does not say that there is none; a check says so before a search."""
+    plain = search("MKVLAW", {"t": "MKVLAW"})[0]
+    named = search("MKVLAW", {"t OX=9606": "MKVLAW"})[0]
+    for name in (*TAXIDS, *TAXA):
+        with pytest.raises(InputError, match="has no taxonomy ids; build it with 'swdual makedb"):
+            columns(plain, [name])
+        with pytest.raises(InputError, match="has no taxonomy ids"):
+            check_taxonomy(["score", name], plain.targets)
+    assert columns(named, TAXIDS) == [["9606"], ["9606"]]
+    for name in TAXA:
+        with pytest.raises(InputError, match="has no taxonomy: give NCBI's taxdump as `taxonomy`"):
+            columns(named, [name])
+        with pytest.raises(InputError, match="has no taxonomy: give"):
+            check_taxonomy([name], named.targets)
+    with pytest.raises(InputError, match="no field 'sblastname'"):
+        parse_fields(["6", "sblastname"][1:])
 
 
 def test_columns_are_in_the_order_of_the_names(case):

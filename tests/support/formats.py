@@ -13,5 +13,8 @@ FIXED = [name for name in FORMATS if not registry.load("swdual.formats", name).F
 TEXT = [name for name in FORMATS if name not in SELF_COMPRESSED]
 """Formats that people read, or programs line by line."""
 
+UNALIGNED = ("lca",)
+"""Formats of a fixed layout that show nothing of alignments."""
+
 OF_A_RUN = ("html",)
 """Formats that tell of the run, too, which results know and a list of their queries does not."""

@@ -45,6 +45,16 @@ class Tree(NamedTuple):
         return max(shared, key=lambda taxid: len(self.ancestors(taxid)))
 
 
+TWO_SPECIES = Tree(
+    {1: 1, 2: 1, 562: 2, 2759: 1, 9606: 2759},
+    {1: "no rank", 2: "domain", 562: "species", 2759: "domain", 9606: "species"},
+    {1: "root", 2: "Bacteria", 562: "Escherichia coli", 2759: "Eukaryota", 9606: "Homo sapiens"},
+    {9606: "human"},
+    {},
+)
+"""A tree that is easy to look through."""
+
+
 def random_tree(draw: random.Random, count: int) -> Tree:
     """Return a tree of some taxa, with some ids that were merged."""
     ids = draw.sample(range(FIRST, FIRST + 20 * count), count + count // 5)
