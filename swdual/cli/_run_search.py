@@ -231,9 +231,9 @@ def run_search(
         ]
         resumption.begin()
         search = prepare()
+        journal_kept.enter_context(search.keep_journal(resumption.left))
         check_translated(chosen.name, search.params)
         check_taxonomy(chosen.name, chosen.fields, search.targets)
-        journal_kept.enter_context(search.keep_journal(resumption.left))
         results = _Results(search, outputs.report_alignments)
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = results.timing

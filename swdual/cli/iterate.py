@@ -266,8 +266,8 @@ def command(
     ):
         resumption.begin()
         search = prepare_iteration(queries, inputs.db, rules, settings)
-        check_taxonomy(chosen.name, chosen.fields, search.targets)
         journal_kept.enter_context(search.keep_journal(resumption.left))
+        check_taxonomy(chosen.name, chosen.fields, search.targets)
         for done in search.rounds():
             for result in done.results:
                 earlier = kept.get(result.number, []) if each_round else []

@@ -27,6 +27,9 @@ COLUMNS = {
 }
 """Fields of tables, and what the script calls them."""
 
+ORGANISMS = ("sscinames", "ssciname", "staxids", "staxid")
+"""Fields that tell the organism of a target: the first that is there is taken."""
+
 ROW_FIELDS = (("qseq", "sseq"), ("qseq_gapped", "sseq_gapped"))
 """Pairs of fields with the rows of an alignment."""
 
@@ -113,6 +116,9 @@ def _make_query(name: str, columns: dict[str, list[Any]], limit: int) -> TableQu
         "title": [sanitize(_join(*pair)) for pair in zip(ids, titles, strict=True)],
     }
     found |= {ours: columns[field] for field, ours in COLUMNS.items() if field in columns}
+    organisms = _choose(columns, ORGANISMS, 0)
+    if organisms:
+        found["organism"] = [sanitize(each) for each in organisms]
     for side in "qs":
         found |= _place(columns, side)
     length = columns["qlen"][0] if "qlen" in columns else None

@@ -26,6 +26,7 @@ from swdual.format import (
 from swdual.formats._header import peek
 from swdual.formats._report_table import TableQuery, group_rows
 from swdual.formats.pairwise import METHODS
+from swdual.hits.fields import columns as hit_columns
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.notebook import Head, Markup, join, text
@@ -311,6 +312,11 @@ def _columns(rows: QueryResult) -> dict[str, list[Any]]:
         columns |= {"bits": rows.bits, "evalue": rows.evalues}
     if rows.params.translates or rows.params.scheme.matrix.alphabet.complements:
         columns["qframe"], columns["sframe"] = rows.shown_frames
+    if rows.targets.has_taxids:
+        (columns["organism"],) = hit_columns(
+            rows, ["staxids" if rows.targets.taxonomy is None else "sscinames"]
+        )
+        columns["organism"] = [sanitize(name) for name in columns["organism"]]
     if rows.params.adjusts:
         kinds = (rows.adjustments & ~UNMASKED).tolist()
         columns["method"] = [METHODS.get(kind, "") for kind in kinds]

@@ -102,7 +102,7 @@ def test_an_option_is_called_as_it_was_written(refuses, option, words):
         (["--evalue", "nan"], "--evalue is nan"),
         (["-gapopen", "-1"], "-gapopen is -1"),
         (["-stats", "x"], "No such option -stats. Did you mean --stats?"),
-        (["-taxonomy"], "No such option -taxonomy.\n"),
+        (["-kingdom"], "No such option -kingdom.\n"),
         (["-task", "megablast"], "task 'megablast' is not supported"),
         (["-task", "blastn"], "-task blastn compares nucleotides, but t.fa holds proteins"),
         (["-reward", "1"], "-reward and --penalty score nucleotides"),

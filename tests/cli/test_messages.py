@@ -84,7 +84,8 @@ def test_one_record_is_one_record(run, here):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-f", "6 std staxids"], "swdual knows no taxonomy"),
+        (["-f", "6 std staxids"], "t.fa has no taxonomy ids; build it with"),
+        (["-f", "6 std sblastnames"], "take sskingdoms or slineage"),
         (["-f", "6 delim=, std"], "format 6 separates fields by tabs"),
         (["-f", "6 std taxa"], "unknown field 'taxa'. There are"),
     ],

@@ -336,9 +336,18 @@ function buildHits(search, hits) {
       label: "Title",
       kind: "text",
       values: titles,
-      width: longest > 20 ? "20%" : "25%",
+      width: hits.organism ? "13%" : longest > 20 ? "20%" : "25%",
       minor: 2,
     });
+  add({
+    name: "organism",
+    label: "Organism",
+    hint: "Organisms of the target",
+    kind: "text",
+    values: hits.organism,
+    width: "12%",
+    minor: 1,
+  });
   add({
     name: "bits",
     label: "Bits",
