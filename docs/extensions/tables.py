@@ -80,6 +80,14 @@ def _fields() -> Rows:
         yield _code(name), NAMES.get(name, ""), kinds[field.kind], field.meaning, traced
 
 
+def _taxonomy_fields() -> Rows:
+    from swdual.hits.fields import FIELDS, TAXA, TAXIDS
+
+    yield "Field", "Meaning", "Needs the tree"
+    for name in (*TAXIDS, *TAXA):
+        yield _code(name), FIELDS[name].meaning, "yes" if name in TAXA else ""
+
+
 def _matrices() -> Rows:
     from swdual.sequences import matrices
     from swdual.sequences.scoring import PREFERRED_GAPS
@@ -274,6 +282,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "repairs": _repairs,
     "shard-header": _shard_header,
     "tasks": _tasks,
+    "taxonomy-fields": _taxonomy_fields,
 }
 """Each yields the head of the table first."""
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.genes import CODONS
+from support.taxa import TWO_SPECIES, write_archive
 
 import swdual
 from swdual.profiles import write_a3m
@@ -102,6 +103,7 @@ def write_samples(folder):
     _write_fasta(folder / "proteins.fasta", some)
     with gzip.open(folder / "uniprot.fasta.gz", "wb") as stream:
         stream.write((folder / "proteins.fasta").read_bytes())
+    _write_organisms(folder, some)
     two = {"P02232": str(queries["query1"]), "query2": str(queries["query2"])}
     _write_fasta(folder / "queries.fasta", two)
     for name in ("query.fasta", "q.fasta", "q.fa"):
@@ -126,6 +128,18 @@ def write_samples(folder):
 
 def _write_fasta(path, sequences):
     path.write_text("".join(f">{name}\n{letters}\n" for name, letters in sequences.items()))
+
+
+def _write_organisms(folder, proteins):
+    """Write proteins of two species as UniProt has them, and a taxonomy."""
+    titles = {
+        name: f"sp|{name}|X OS=Some species OX={(9606, 562)[number % 2]} PE=1"
+        for number, name in enumerate(proteins)
+    }
+    records = (f">{titles[name]}\n{letters}\n" for name, letters in proteins.items())
+    with gzip.open(folder / "swissprot.fasta.gz", "wt") as stream:
+        stream.write("".join(records))
+    write_archive(TWO_SPECIES, folder / "taxdump.tar.gz")
 
 
 def _write_genes(folder, proteins):

@@ -11,6 +11,9 @@ OPTIONS = {
     "mask_file": "--mask-file",
     "on_invalid": "--on-invalid",
     "shards": "--shards",
+    "taxid": "--taxid",
+    "taxid_map": "--taxid-map",
+    "taxonomy": "--taxonomy",
     "title": "--title",
 }
 FLAGS = {
