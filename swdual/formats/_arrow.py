@@ -75,8 +75,8 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
         "database": targets.name,
         "sequences": len(targets),
         "residues": targets.residues,
-        "taxids": result.params.taxids,
-        "not_taxids": result.params.not_taxids,
+        "taxids": result.params.taxids or None,
+        "not_taxids": result.params.not_taxids or None,
     }
     return {
         "swdual.version": __version__,

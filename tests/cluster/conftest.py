@@ -76,8 +76,11 @@ def family(seed, letters, queries, targets):
     return asked, found
 
 
-def write(path, name, texts):
-    path.write_text("".join(f">{name}{k} number {k}\n{text}\n" for k, text in enumerate(texts)))
+def write(path, name, texts, endings=("",)):
+    titles = (f"{name}{k} number {k}{endings[k % len(endings)]}" for k in range(len(texts)))
+    path.write_text(
+        "".join(f">{title}\n{text}\n" for title, text in zip(titles, texts, strict=True))
+    )
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +98,7 @@ def data(tmp_path_factory):
     ):
         asked, found = family(seed, letters, *shape)
         write(folder / f"{queries}.fa", "q", asked)
-        write(folder / f"{targets}.fa", "t", found)
+        write(folder / f"{targets}.fa", "t", found, (" OX=9606", " OX=562", ""))
         kind = "nucl" if letters is BASES else "prot"
         swdual.makedb(folder / f"{targets}.fa", folder / f"{targets}.db", dbtype=kind)
     return folder

@@ -54,6 +54,15 @@ PROTEINS = {
     "several, plain": ["--max-hsps", "0", "--comp-based-stats", "0", "-e", "100", "-f", "0"],
     "several, fitted": ["--max-hsps", "3", "--stats", "fit", "-e", "100", "-f", "5"],
     "several, late": ["--max-hsps", "3", "--min-query-cover", "5", "-e", "1e6", *SCORES],
+    "organisms": ["--taxids", "9606", "-e", "1e6", "-f", "6 std staxids", "--verify", "2"],
+    "organisms, adjusted": [
+        *("--not-taxids", "9606", "--adjust-sample", "20", "-e", "1e3", "-f", "0"),
+    ],
+    "organisms, masked": [
+        *("--taxids", "562", "--db-soft-mask", "tantan:0.01", "--search-space", "database"),
+        *("-e", "1e6", "-f", "6 std sseq"),
+    ],
+    "organisms, not aligned": ["--taxids", "9606", "-e", "1e3", *SCORES],
     "top of filtered": ["--top", "40", "--min-identity", "25", "-e", "1e6"],
 }
 

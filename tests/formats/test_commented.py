@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from Bio import Align, SearchIO
+from support.formats import PLAIN_FIELDS
 
 from swdual.api import search
 from swdual.errors import InputError
@@ -151,7 +152,7 @@ def test_every_field_has_a_name_of_its_own():
 
 def test_every_field_survives_the_way_there_and_back(proteins):
     """Rows are those of the tabular format, and what is read is what it says."""
-    fields = tuple(FIELDS)
+    fields = PLAIN_FIELDS
     text = written(proteins, fields)
     rows = [line for line in text.splitlines() if not line.startswith("# ")]
     stream = io.BytesIO()

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.formats import PLAIN_FIELDS
 from support.properties import examples
 
 import swdual
 from swdual.errors import InputError
-from swdual.hits.fields import FIELDS, columns
+from swdual.hits.fields import columns
 from swdual.hits.targets import StoredTargets
 from swdual.results.search_results import SearchResults
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
@@ -55,7 +56,7 @@ def lazy(given_both):
 
 def whole(result):
     """Return every field of every hit, and the alignments."""
-    table = [[str(value) for value in column] for column in columns(result, list(FIELDS))]
+    table = [[str(value) for value in column] for column in columns(result, PLAIN_FIELDS)]
     return table, [hit.alignment for hit in result]
 
 

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from support.formats import PLAIN_FIELDS
 
 import swdual
 from swdual.hits.fields import DATA, FIELDS, columns
@@ -41,7 +42,7 @@ CASES = pytest.mark.parametrize(
     "case", ["usual", "no statistics", "empty alignment", "no hits", "no queries"]
 )
 CHOICES = pytest.mark.parametrize(
-    "fields", [None, tuple(FIELDS), ("evalue", "qseqid")], ids=["default", "all", "two"]
+    "fields", [None, PLAIN_FIELDS, ("evalue", "qseqid")], ids=["default", "all", "two"]
 )
 
 
@@ -126,7 +127,7 @@ def test_missing_values_are_null_in_arrow(cases):
     missing = {name for name in table.column_names if table[name].null_count}
     assert missing == {"bitscore", "evalue", "log10_evalue"}
     assert all(table[name].null_count == len(table) for name in missing)
-    table = cases["empty alignment"].to_arrow(list(FIELDS))
+    table = cases["empty alignment"].to_arrow(PLAIN_FIELDS)
     missing = {name for name in table.column_names if table[name].null_count}
     assert missing == {*("bitscore", "evalue", "first_evalue", "log10_evalue", "pident", "ppos")}
 
@@ -170,6 +171,8 @@ def test_arrow_tells_where_it_comes_from(cases):
         "database": "sequences in memory",
         "sequences": 12,
         "residues": 720,
+        "taxids": None,
+        "not_taxids": None,
         "comp_based_stats": 2,
         "adjust": "candidates",
     }

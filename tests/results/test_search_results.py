@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from support.formats import PLAIN_FIELDS
 
 from swdual.api import search
 from swdual.database.database import Database
@@ -169,9 +170,9 @@ def test_data_frames_have_the_fields_of_the_formats(evaluated, both_strands, kin
     """What a format can show stands in the frame under the same name, with its type."""
     pytest.importorskip("pyarrow" if kind == "arrow" else kind)
     for results in (evaluated, both_strands):
-        frame = getattr(results, f"to_{kind}")(list(FIELDS))
+        frame = getattr(results, f"to_{kind}")(list(PLAIN_FIELDS))
         names = frame.column_names if kind == "arrow" else list(frame.columns)
-        assert names == list(FIELDS)
+        assert names == list(PLAIN_FIELDS)
         parts = [columns(result, names) for result in results]
         for name, column in zip(names, zip(*parts, strict=True), strict=True):
             found = frame[name].to_pylist() if kind == "arrow" else list(frame[name])

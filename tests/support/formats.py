@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from swdual import registry
+from swdual.hits.fields import FIELDS, TAXA, TAXIDS
 from swdual.results.file_types import SELF_COMPRESSED
 
 FORMATS = registry.available("swdual.formats")
@@ -12,6 +13,9 @@ FIXED = [name for name in FORMATS if not registry.load("swdual.formats", name).F
 
 TEXT = [name for name in FORMATS if name not in SELF_COMPRESSED]
 """Formats that people read, or programs line by line."""
+
+PLAIN_FIELDS = tuple(name for name in FIELDS if name not in (*TAXIDS, *TAXA))
+"""Fields that any search has; the others need the taxonomy of the targets."""
 
 UNALIGNED = ("lca",)
 """Formats of a fixed layout that show nothing of alignments."""

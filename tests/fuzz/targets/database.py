@@ -20,13 +20,16 @@ from fuzz.target import explained, stored
 from swdual.alignment.tracer import Tracer
 from swdual.backends import reference, simd
 from swdual.database import layout
-from swdual.database.build import build
+from swdual.database.build import HEADERS, build
 from swdual.database.database import Database
+from swdual.database.subset import Subset, select_records
+from swdual.database.taxids import TaxidSource
 from swdual.errors import DatabaseError
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of, first_word
+from swdual.taxonomy.tree import Taxonomy
 
 SIGNED_SECTIONS, SIGNED_MANIFEST, SIGNED_HEADER = 1, 2, 4
 """Bits of the first byte: which checksums are made right."""
@@ -72,8 +75,24 @@ def _use(database):
     for ordinal, title in enumerate(titles):
         if title.isascii() and title.isprintable() and title.strip():
             assert ordinal in found[first_word(title)].exact
+    if database.has_taxids:
+        _use_taxids(database)
     if database.residues <= MAX_CELLS // len(QUERY):
         _search(database)
+
+
+def _use_taxids(database):
+    """Read all taxonomy ids and their lineages, and search the targets of one of them."""
+    taxids = database.taxids(range(len(database)))
+    known = sorted({taxid for each in taxids for taxid in each})
+    for taxid in known[:MAX_RECORDS]:
+        lineage = [] if database.taxonomy is None else database.taxonomy.lineage(taxid)
+        assert not lineage or lineage[-1] == database.taxonomy[taxid]
+    some, every = database.match_taxids(np.array(known[:1], np.uint32))
+    assert some.tolist() == [bool({*each} & {*known[:1]}) for each in taxids]
+    assert not (every & ~some).any()
+    if some.any() and database.residues <= MAX_CELLS // len(QUERY):
+        _search(Subset(database, select_records(database, some)))
 
 
 QUERY = "MKVLAWGGHERMKV"
@@ -227,11 +246,19 @@ def input_of(file, flags):
     return HEAD.pack(flags, len(manifest)) + manifest + b"".join(parts)
 
 
-def _database(sequences, alphabet):
+def _database(sequences, alphabet, taxids=HEADERS):
     stream = io.BytesIO()
     records = [Sequence(title, alphabet.encode(letters)) for title, letters in sequences]
-    build([batch_of(records)], stream, alphabet, title="seed", scratch=None)
+    build([batch_of(records)], stream, alphabet, title="seed", scratch=None, taxids=taxids)
     return stream.getvalue()
+
+
+def _organisms():
+    """Return a database with taxonomy ids, and the part of a tree that they need."""
+    names = "1\t1\tno rank\troot\t\n2\t1\tdomain\tB\tb\n562\t2\tspecies\tE\t\n7\t562\n"
+    source = TaxidSource(taxonomy=Taxonomy.from_bytes(names.encode()))
+    proteins = [("t1 OX=562", "MKVLAW"), ("t2", "GGWW"), ("t3 OX=7", "ACDEF"), ("t4 OX=2", "A")]
+    return _database(proteins, PROTEIN, source)
 
 
 def seeds():
@@ -265,7 +292,13 @@ def seeds():
         sound[: -_tail(small)] + bytes([each]) + sound[len(sound) - _tail(small) + 1 :]
         for each in (2, 9)
     ]
-    return [sound, input_of(bases, whole), *damaged, codes, *ordinals]
+    organisms = input_of(_organisms(), whole)
+    trees = [(b"\t1\tdomain", b"\t2\tdomain"), (b"\t562\n", b"\t561\n"), (b"\tB\t", b"\t\x1b\t")]
+    organisms_damaged = [organisms.replace(old, new) for old, new in trees]
+    return [
+        *(sound, input_of(bases, whole), organisms, *organisms_damaged),
+        *(*damaged, codes, *ordinals),
+    ]
 
 
 def changed(data, old, new):
