@@ -146,7 +146,9 @@ class TaxidSpool:
                     ", ".join(map(str, unknown[:SHOWN_TAXIDS])),
                     more,
                 )
-            sections.write_file(TAXONOMY, io.BytesIO(tree.prune(distinct).to_bytes()))
+            kept = tree.prune(distinct)
+            if len(kept):
+                sections.write_file(TAXONOMY, io.BytesIO(kept.to_bytes()))
         return True
 
     def _look_up(self, table: Source, names: IO[bytes], offsets: IO[bytes]) -> None:

@@ -27,7 +27,7 @@ from swdual.database.layout import (
     Section,
 )
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD
-from swdual.taxonomy.taxid_list import MAX_TAXID
+from swdual.taxonomy.tree import MAX_TAXID
 
 MAX_TARGET_LENGTH = 2**31 - 1 - GUARD_BYTES
 """Residues of a target at most: positions in it are numbers of 32 bits."""

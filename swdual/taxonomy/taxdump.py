@@ -18,7 +18,14 @@ from typing import IO
 from swdual.errors import InputError
 from swdual.io.input import read_lines
 from swdual.io.text import quote, sanitize
-from swdual.taxonomy.tree import ParentCycle, Taxon, Taxonomy, UnknownParent, make_taxonomy
+from swdual.taxonomy.tree import (
+    MAX_TAXID,
+    ParentCycle,
+    Taxon,
+    Taxonomy,
+    UnknownParent,
+    make_taxonomy,
+)
 
 NODES, NAMES, MERGED = "nodes.dmp", "names.dmp", "merged.dmp"
 
@@ -138,7 +145,7 @@ class _Dump:
 
     def parse_id(self, text: str, name: str, line: int) -> int:
         """Return a field as a taxonomy id."""
-        if text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) < 2**31:
+        if text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= MAX_TAXID:
             return int(text)
         raise self.refuse(name, line, f"has {quote(text[:60])} where a taxonomy id is expected")
 

@@ -8,9 +8,7 @@ from collections.abc import Iterable
 from swdual.errors import InputError
 from swdual.io.input import read_small
 from swdual.io.text import quote
-
-MAX_TAXID = 2**31 - 1
-"""The largest taxonomy id, as in BLAST."""
+from swdual.taxonomy.tree import MAX_TAXID
 
 MAX_LIST_BYTES = 64 << 20
 

@@ -10,6 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_TAXID = 2**31 - 1
+"""The largest taxonomy id, as in BLAST."""
+
 ROOT = 1
 """The taxonomy id of the root."""
 
@@ -193,7 +196,7 @@ class Taxonomy:
         taxa, above, merged = [], [], {}
         for line in data.decode().split("\n")[:-1]:
             fields = line.split("\t")
-            first, second = int(fields[0]), int(fields[1])
+            first, second = map(_read_id, fields[:2])
             if len(fields) == 2:
                 merged[first] = second
                 continue
@@ -203,7 +206,16 @@ class Taxonomy:
         tree = make_taxonomy(taxa, above, merged)
         if tree.taxids.tolist() != [taxon.taxid for taxon in taxa] or not data.endswith(b"\n"):
             raise ValueError("the taxa are not in the order of their ids")
+        if not all(new in tree and old not in tree._indices for old, new in merged.items()):
+            raise ValueError("an id is merged into none, or is that of a taxon")
         return tree
+
+
+def _read_id(text: str) -> int:
+    """Return the taxonomy id that a text is."""
+    if text.isascii() and text.isdigit() and len(text) <= 10 and 1 <= int(text) <= MAX_TAXID:
+        return int(text)
+    raise ValueError(f"{text!r} is no taxonomy id")
 
 
 def make_taxonomy(
@@ -214,7 +226,8 @@ def make_taxonomy(
     Parameters
     ----------
     taxa, parents
-        The taxa, each once, and the id of the parent of each; a root's is its own.
+        The taxa, each once, and the id of the parent of each; a root's is its own. Ids are numbers
+        from 1 to `MAX_TAXID`.
     merged
         What became of ids that are no longer used.
 
@@ -223,13 +236,13 @@ def make_taxonomy(
     UnknownParent
         If a parent is not among the taxa.
     ParentCycle
-        If following parents does not lead to a root.
+        If following parents does not lead to the root, the first taxon that is its own parent.
     ValueError
-        If an id comes twice or is out of range, or there is no taxon.
+        If an id comes twice, or there is no taxon.
     """
     ordered = sorted(zip(taxa, parents, strict=True), key=lambda pair: pair[0].taxid)
-    if not ordered or not 1 <= ordered[0][0].taxid <= ordered[-1][0].taxid < 2**31:
-        raise ValueError("there is no taxon, or an id is out of range")
+    if not ordered:
+        raise ValueError("there is no taxon")
     taxids = np.array([taxon.taxid for taxon, _ in ordered], np.uint32)
     if (taxids[1:] == taxids[:-1]).any():
         raise ValueError(f"taxon {taxids[:-1][taxids[1:] == taxids[:-1]][0]} comes twice")
@@ -238,11 +251,12 @@ def make_taxonomy(
     lost = np.flatnonzero(taxids[indices] != above)
     if len(lost):
         raise UnknownParent(int(taxids[lost[0]]), int(above[lost[0]]))
-    # Each step doubles the number of parents that are followed; a cycle never ends in a root.
+    # Each step doubles the number of parents that are followed; a cycle never ends in the root.
     last = indices
     for _ in range(len(taxids).bit_length()):
         last = last[last]
-    endless = np.flatnonzero(indices[last] != last)
+    roots = np.flatnonzero(indices == np.arange(len(indices)))
+    endless = np.flatnonzero(last != roots[0]) if len(roots) else last
     if len(endless):
         raise ParentCycle(int(taxids[endless[0]]))
     return Taxonomy(taxids, indices, tuple(taxon for taxon, _ in ordered), merged)

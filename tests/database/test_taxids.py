@@ -11,7 +11,7 @@ import random
 import numpy as np
 import pytest
 import xxhash
-from support.taxa import random_organisms, random_tree, write_dump
+from support.taxa import TWO_SPECIES, random_organisms, random_tree, write_dump
 
 import swdual
 from swdual.database import build as building
@@ -210,6 +210,18 @@ def test_a_database_keeps_what_its_ids_need_of_the_tree(tmp_path, caplog):
     facts = database.facts()
     assert (facts["taxids"], facts["taxa"]) == (len(used), len(kept))
     database.check()
+
+
+def test_a_tree_of_other_organisms_is_not_kept(tmp_path, caplog):
+    dump = write_dump(TWO_SPECIES, tmp_path / "dump")
+    path = write_fasta(tmp_path / "t.fa", ["a OX=5", "b OX=6"])
+    database = makedb(path, tmp_path / "t.db", taxonomy=dump)
+    database.check()
+    assert (database.has_taxids, database.taxonomy) == (True, None)
+    assert "2 taxonomy ids of records are not in the taxonomy: 5, 6" in caplog.text
+    path = write_fasta(tmp_path / "u.fa", ["a", "b"])
+    assert not makedb(path, tmp_path / "u.db", taxonomy=dump).has_taxids
+    assert "no record has a taxonomy id" in caplog.text
 
 
 def test_shards_have_the_same_ids(tmp_path):

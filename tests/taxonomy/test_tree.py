@@ -96,6 +96,7 @@ DAMAGES = {
         2,
         "the parents of taxon 20 form a cycle",
     ),
+    "roots": ("nodes.dmp", "20\t|\t1\t|", "20\t|\t20\t|", 2, "of taxon 20 form a cycle"),
     "parent": ("nodes.dmp", "20\t|\t1\t|", "20\t|\t21\t|", 2, "of taxon 20, 21, is missing"),
     "twice": ("nodes.dmp", "30\t|\t20\t|", "20\t|\t1\t|", 3, "names taxon 20 again"),
     "number": ("nodes.dmp", "30\t|\t20", "3x\t|\t20", 3, "'3x' where a taxonomy id is expected"),
@@ -144,7 +145,8 @@ def test_what_is_no_dump_is_refused(tmp_path):
     "text",
     [b"", b"1\t1\tno rank\troot\t", b"1\t1\tno rank\troot\t\n1\t1\tx\ty\t\n", b"1\t2\tx\ty\t\n",
      b"2\t1\tx\ty\t\n1\t1\tx\ty\t\n", b"1\t1\tx\n", b"x\t1\ta\tb\t\n", b"0\t0\ta\tb\t\n", b"\xff\n",
-     b"1\t2\ta\tb\t\n2\t1\ta\tb\t\n"],
+     b"1\t2\ta\tb\t\n2\t1\ta\tb\t\n", b"1\t99999999999999999999\ta\tb\t\n",
+     b"1\t1\ta\tb\t\n2\t2\ta\tb\t\n", b"1\t1\ta\tb\t\n5\t6\n", b"1\t1\ta\tb\t\n1\t1\n"],
 )  # fmt: skip
 def test_a_wrong_tree_in_a_database_is_refused(text):
     with pytest.raises((ValueError, IndexError)):
