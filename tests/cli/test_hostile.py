@@ -8,12 +8,16 @@ import json
 import unicodedata
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from support.formats import TEXT
 
+from swdual.database.build import build
 from swdual.database.database import Database
+from swdual.database.taxids import TaxidSource
 from swdual.sequences.alphabet import PROTEIN
-from swdual.sequences.sequence import Sequence, batch_of
+from swdual.sequences.sequence import Sequence, Taxids, batch_of
+from swdual.taxonomy.tree import Taxon, make_taxonomy
 
 RED = "\x1b[31mred\x9b2J\x07"
 TITLES = [
@@ -38,8 +42,11 @@ def acts(text, allowed="\n\t"):
 def hostile(here):
     """A database and queries with titles that no FASTA file could have given."""
     batch = batch_of(Sequence(title, PROTEIN.encode(LETTERS)) for title in TITLES)
-    database = Database.from_batches([batch], PROTEIN, "x")
-    (here / "t.db").write_bytes(bytes(database._main.data))
+    batch = batch._replace(taxids=Taxids(np.array([7, 7, 7], np.uint32), np.arange(1, 4)))
+    taxa = Taxon(1, RED, f"root{RED}"), Taxon(7, f"rank{RED}", f"name{RED}", RED)
+    source = TaxidSource(taxonomy=make_taxonomy(taxa, (1, 1), {}))
+    with (here / "t.db").open("wb") as stream:
+        build([batch], stream, PROTEIN, title="x", scratch=None, taxids=source)
     (here / "h.fa").write_text(f">q{RED} \x0bone\u2028\nMKVLAWGGHERMKV\n")
     return here
 
@@ -47,7 +54,8 @@ def hostile(here):
 @pytest.mark.parametrize("name", ["0", "5", "6", "7", "10", "17", *TEXT])
 def test_no_format_of_text_passes_control_characters_on(run, hostile, name):
     """Neither of a query nor of a target."""
-    outcome = run("search", "h.fa", "t.db", "-f", name)
+    fields = " std staxids sscinames scomnames slineage" if name in ("6", "7", "10") else ""
+    outcome = run("search", "h.fa", "t.db", "-f", name + fields)
     assert outcome.code == 0
     assert not acts(outcome.out)
     assert not acts(outcome.err)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.formats import FIXED
+from support.formats import FIXED, UNALIGNED
 
 POSITIVE = "   A  C  D\nA  4  1  1\nC  1  9  1\nD  1  1  6\n"
 NEGATIVE = "   A  C\nA  -4  -1\nC  -1  -9\n"
@@ -122,7 +122,7 @@ def test_a_field_of_the_alignment_is_refused_without_alignments(refuses, field):
     refuses(1, words, "search", "q.fa", "t.fa", "-f", f"6 qseqid {field}", "--align", "none")
 
 
-@pytest.mark.parametrize("outfmt", ["0", "5", "6", *FIXED])
+@pytest.mark.parametrize("outfmt", ["0", "5", "6", *sorted({*FIXED} - {*UNALIGNED})])
 def test_a_format_of_alignments_is_refused_without_them(refuses, outfmt):
     """Whether its layout is fixed or BLAST's twelve columns are meant."""
     refuses(1, ["--align none"], "search", "q.fa", "t.fa", "-f", outfmt, "--align", "none")
