@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tarfile
+from array import array
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -21,7 +22,6 @@ from swdual.io.text import quote, sanitize
 from swdual.taxonomy.tree import (
     MAX_TAXID,
     ParentCycle,
-    Taxon,
     Taxonomy,
     UnknownParent,
     make_taxonomy,
@@ -51,50 +51,68 @@ def read_taxonomy(path: str | os.PathLike[str]) -> Taxonomy:
     """
     with ExitStack() as files:
         dump = files.enter_context(_open_dump(Path(path)))
-        parents: dict[int, int] = {}
-        ranks: dict[int, str] = {}
-        lines: dict[int, int] = {}
+        taxids, parents, lines = array("q"), array("q"), array("q")
+        ranks: list[str] = []
         for line, (taxid, parent, rank, *_) in dump.rows(NODES, 3):
-            number = dump.parse_id(taxid, NODES, line)
-            if number in parents:
-                raise dump.refuse(NODES, line, f"names taxon {number} again")
-            parents[number] = dump.parse_id(parent, NODES, line)
-            ranks[number], lines[number] = sys.intern(sanitize(rank)), line
-        names: dict[int, str] = {}
-        common: dict[int, tuple[int, str]] = {}
-        for line, (taxid, name, _, kind, *_) in dump.rows(NAMES, 4):
-            if kind == "scientific name":
-                names[dump.parse_id(taxid, NAMES, line)] = sanitize(name)
-            elif kind in COMMON_CLASSES:
-                number, order = dump.parse_id(taxid, NAMES, line), COMMON_CLASSES.index(kind)
-                if order >= common.get(number, (-1, ""))[0]:
-                    common[number] = order, sanitize(name)
+            taxids.append(dump.parse_id(taxid, NODES, line))
+            parents.append(dump.parse_id(parent, NODES, line))
+            ranks.append(sys.intern(sanitize(rank)))
+            lines.append(line)
+        places = {taxid: place for place, taxid in enumerate(taxids)}
+        if len(places) < len(taxids):
+            again = next(k for k, taxid in enumerate(taxids) if places[taxid] > k)
+            line = lines[places[taxids[again]]]
+            raise dump.refuse(NODES, line, f"names taxon {taxids[again]} again")
+        names, common_names = _read_names(dump, places)
         merged = {}
         for line, (old, new, *_) in dump.rows(MERGED, 2):
             number, current = (dump.parse_id(word, MERGED, line) for word in (old, new))
-            if current not in parents or number in parents:
+            if current not in places or number in places:
                 raise dump.refuse(
                     MERGED,
                     line,
                     f"merges {number} into {current}, but {NODES} has "
-                    f"{'no such taxon' if current not in parents else 'both'}",
+                    f"{'no such taxon' if current not in places else 'both'}",
                 )
             merged[number] = current
-        taxa = []
-        for number, rank in ranks.items():
-            if number not in names:
-                raise dump.refuse(
-                    NODES,
-                    lines[number],
-                    f"has taxon {number}, which has no scientific name in {NAMES}",
-                )
-            taxa.append(Taxon(number, rank, names[number], common.get(number, (0, ""))[1]))
+        for place, name in enumerate(names):
+            if not name:
+                what = f"has taxon {taxids[place]}, which has no scientific name in {NAMES}"
+                raise dump.refuse(NODES, lines[place], what)
         try:
-            return make_taxonomy(taxa, parents.values(), merged)
+            return make_taxonomy(taxids, parents, ranks, names, common_names, merged)
         except (UnknownParent, ParentCycle) as error:
-            raise dump.refuse(NODES, lines[error.taxid], str(error)) from error
+            raise dump.refuse(NODES, lines[places[error.taxid]], str(error)) from error
         except ValueError as error:
             raise dump.refuse(NODES, None, str(error)) from error
+
+
+def _read_names(dump: _Dump, places: dict[int, int]) -> tuple[list[str], dict[int, str]]:
+    """Return the scientific name of each taxon, or "", and the common names of some.
+
+    Parameters
+    ----------
+    dump
+        The files.
+    places
+        The place of each id among the names.
+    """
+    names = [""] * len(places)
+    common_names: dict[int, str] = {}
+    preferred: set[int] = set()
+    for line, (taxid, name, _, kind, *_) in dump.rows(NAMES, 4):
+        if kind == "scientific name":
+            place = places.get(dump.parse_id(taxid, NAMES, line))
+            if place is not None:
+                names[place] = sanitize(name)
+        elif kind in COMMON_CLASSES:
+            number = dump.parse_id(taxid, NAMES, line)
+            if kind == COMMON_CLASSES[-1]:
+                preferred.add(number)
+                common_names[number] = sanitize(name)
+            elif number not in preferred:
+                common_names[number] = sanitize(name)
+    return names, common_names
 
 
 class _Dump:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -43,15 +44,19 @@ class Taxonomy:
     parents
         (taxa,) the index of each taxon's parent; that of the root is its own. Following parents
         leads to the root.
-    taxa
-        The taxa.
+    ranks, names
+        (taxa,) their ranks and scientific names.
+    common_names
+        The common names of some taxa, by their ids.
     merged
         What became of ids that are no longer used.
     """
 
     taxids: NDArray[np.uint32]
     parents: NDArray[np.int64]
-    taxa: tuple[Taxon, ...]
+    ranks: Sequence[str]
+    names: Sequence[str]
+    common_names: dict[int, str]
     merged: dict[int, int]
 
     def __len__(self) -> int:
@@ -74,19 +79,30 @@ class Taxonomy:
         index = self._find(taxid)
         if index is None:
             raise KeyError(taxid)
-        return self.taxa[index]
+        return self._taxon(index)
 
     def get(self, taxid: int) -> Taxon | None:
         """Return the taxon with an id, also one that was merged; None if there is none."""
         index = self._find(taxid)
-        return None if index is None else self.taxa[index]
+        return None if index is None else self._taxon(index)
 
-    @cached_property
-    def _indices(self) -> dict[int, int]:
-        return {taxid: index for index, taxid in enumerate(self.taxids.tolist())}
+    @property
+    def taxa(self) -> list[Taxon]:
+        """All taxa, by their ids."""
+        return [self._taxon(index) for index in range(len(self))]
+
+    def _taxon(self, index: int) -> Taxon:
+        taxid = int(self.taxids[index])
+        common_name = self.common_names.get(taxid, "")
+        return Taxon(taxid, self.ranks[index], self.names[index], common_name)
 
     def _find(self, taxid: int) -> int | None:
-        return self._indices.get(self.merged.get(taxid, taxid))
+        taxid = self.merged.get(taxid, taxid)
+        if not 1 <= taxid <= MAX_TAXID:
+            return None
+        # A number of another type would have all ids converted.
+        index = int(np.searchsorted(self.taxids, np.uint32(taxid)))
+        return index if index < len(self) and self.taxids[index] == taxid else None
 
     def _path(self, index: int) -> list[int]:
         """Return the indices from a taxon to the root."""
@@ -98,7 +114,7 @@ class Taxonomy:
     def lineage(self, taxid: int) -> list[Taxon]:
         """Return a taxon and its ancestors, from the root on; empty if it is unknown."""
         index = self._find(taxid)
-        return [] if index is None else [self.taxa[k] for k in reversed(self._path(index))]
+        return [] if index is None else [self._taxon(k) for k in reversed(self._path(index))]
 
     def kingdom(self, taxid: int) -> Taxon | None:
         """Return the domain (or superkingdom) that a taxon belongs to, or None."""
@@ -124,7 +140,7 @@ class Taxonomy:
                 above = set(path)
                 first = next(k for k, each in enumerate(common) if each in above)
                 common = common[first:]
-        return None if common is None else self.taxa[common[0]]
+        return None if common is None else self._taxon(common[0])
 
     def expand(self, taxids: Iterable[int]) -> NDArray[np.uint32]:
         """Return the ids of some taxa and of all below them, ascending.
@@ -167,8 +183,16 @@ class Taxonomy:
                     index = int(self.parents[index])
         indices = np.array(sorted(kept), np.int64)
         parents = np.searchsorted(indices, self.parents[indices])
-        taxa = tuple(self.taxa[index] for index in indices.tolist())
-        return Taxonomy(self.taxids[indices], parents, taxa, merged)
+        ids = self.taxids[indices]
+        names = self.common_names
+        return Taxonomy(
+            ids,
+            parents,
+            [self.ranks[index] for index in indices.tolist()],
+            [self.names[index] for index in indices.tolist()],
+            {taxid: names[taxid] for taxid in ids.tolist() if taxid in names},
+            merged,
+        )
 
     def to_bytes(self) -> bytes:
         """Return the tree as text: for each taxon, by its id, a line of five fields.
@@ -193,7 +217,8 @@ class Taxonomy:
         ValueError
             If this is no tree.
         """
-        taxa, above, merged = [], [], {}
+        taxids, above = array("q"), array("q")
+        ranks, names, common_names, merged = [], [], {}, {}
         for line in data.decode().split("\n")[:-1]:
             fields = line.split("\t")
             first, second = map(_read_id, fields[:2])
@@ -201,12 +226,17 @@ class Taxonomy:
                 merged[first] = second
                 continue
             _, _, rank, name, common_name = fields
-            taxa.append(Taxon(first, rank, name, common_name))
+            taxids.append(first)
             above.append(second)
-        tree = make_taxonomy(taxa, above, merged)
-        if tree.taxids.tolist() != [taxon.taxid for taxon in taxa] or not data.endswith(b"\n"):
+            ranks.append(sys.intern(rank))
+            names.append(name)
+            if common_name:
+                common_names[first] = common_name
+        tree = make_taxonomy(taxids, above, ranks, names, common_names, merged)
+        if not np.array_equal(tree.taxids, taxids) or not data.endswith(b"\n"):
             raise ValueError("the taxa are not in the order of their ids")
-        if not all(new in tree and old not in tree._indices for old, new in merged.items()):
+        known = {*taxids}
+        if not (known.issuperset(merged.values()) and known.isdisjoint(merged)):
             raise ValueError("an id is merged into none, or is that of a taxon")
         return tree
 
@@ -219,17 +249,22 @@ def _read_id(text: str) -> int:
 
 
 def make_taxonomy(
-    taxa: Iterable[Taxon], parents: Iterable[int], merged: dict[int, int]
+    taxids: Iterable[int],
+    parents: Iterable[int],
+    ranks: Sequence[str],
+    names: Sequence[str],
+    common_names: dict[int, str],
+    merged: dict[int, int],
 ) -> Taxonomy:
     """Return the tree of some taxa.
 
     Parameters
     ----------
-    taxa, parents
-        The taxa, each once, and the id of the parent of each; a root's is its own. Ids are numbers
+    taxids, parents
+        (taxa,) the id of each taxon, and that of its parent; the root's is its own. Ids are numbers
         from 1 to `MAX_TAXID`.
-    merged
-        What became of ids that are no longer used.
+    ranks, names, common_names, merged
+        See `Taxonomy`.
 
     Raises
     ------
@@ -240,26 +275,28 @@ def make_taxonomy(
     ValueError
         If an id comes twice, or there is no taxon.
     """
-    ordered = sorted(zip(taxa, parents, strict=True), key=lambda pair: pair[0].taxid)
-    if not ordered:
+    given, above = np.fromiter(taxids, np.int64), np.fromiter(parents, np.int64)
+    order = np.argsort(given, kind="stable")
+    ids, above = given[order].astype(np.uint32), above[order]
+    if not len(ids):
         raise ValueError("there is no taxon")
-    taxids = np.array([taxon.taxid for taxon, _ in ordered], np.uint32)
-    if (taxids[1:] == taxids[:-1]).any():
-        raise ValueError(f"taxon {taxids[:-1][taxids[1:] == taxids[:-1]][0]} comes twice")
-    above = np.array([parent for _, parent in ordered], np.int64)
-    indices = np.minimum(np.searchsorted(taxids, above), len(taxids) - 1)
-    lost = np.flatnonzero(taxids[indices] != above)
+    if (ids[1:] == ids[:-1]).any():
+        raise ValueError(f"taxon {ids[:-1][ids[1:] == ids[:-1]][0]} comes twice")
+    indices = np.minimum(np.searchsorted(ids, above), len(ids) - 1)
+    lost = np.flatnonzero(ids[indices] != above)
     if len(lost):
-        raise UnknownParent(int(taxids[lost[0]]), int(above[lost[0]]))
+        raise UnknownParent(int(ids[lost[0]]), int(above[lost[0]]))
     # Each step doubles the number of parents that are followed; a cycle never ends in the root.
     last = indices
-    for _ in range(len(taxids).bit_length()):
+    for _ in range(len(ids).bit_length()):
         last = last[last]
     roots = np.flatnonzero(indices == np.arange(len(indices)))
     endless = np.flatnonzero(last != roots[0]) if len(roots) else last
     if len(endless):
-        raise ParentCycle(int(taxids[endless[0]]))
-    return Taxonomy(taxids, indices, tuple(taxon for taxon, _ in ordered), merged)
+        raise ParentCycle(int(ids[endless[0]]))
+    places = order.tolist()
+    sorted_ranks, sorted_names = [ranks[k] for k in places], [names[k] for k in places]
+    return Taxonomy(ids, indices, sorted_ranks, sorted_names, common_names, merged)
 
 
 class UnknownParent(ValueError):

@@ -17,7 +17,7 @@ from swdual.database.database import Database
 from swdual.database.taxids import TaxidSource
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, Taxids, batch_of
-from swdual.taxonomy.tree import Taxon, make_taxonomy
+from swdual.taxonomy.tree import make_taxonomy
 
 RED = "\x1b[31mred\x9b2J\x07"
 TITLES = [
@@ -43,8 +43,8 @@ def hostile(here):
     """A database and queries with titles that no FASTA file could have given."""
     batch = batch_of(Sequence(title, PROTEIN.encode(LETTERS)) for title in TITLES)
     batch = batch._replace(taxids=Taxids(np.array([7, 7, 7], np.uint32), np.arange(1, 4)))
-    taxa = Taxon(1, RED, f"root{RED}"), Taxon(7, f"rank{RED}", f"name{RED}", RED)
-    source = TaxidSource(taxonomy=make_taxonomy(taxa, (1, 1), {}))
+    names = (f"root{RED}", f"name{RED}")
+    source = TaxidSource(taxonomy=make_taxonomy((1, 7), (1, 1), (RED, RED), names, {7: RED}, {}))
     with (here / "t.db").open("wb") as stream:
         build([batch], stream, PROTEIN, title="x", scratch=None, taxids=source)
     (here / "h.fa").write_text(f">q{RED} \x0bone\u2028\nMKVLAWGGHERMKV\n")
