@@ -24,6 +24,7 @@ ROUNDS = {
     "shards": 500,
     "command": 150,
     "journal": 300,
+    "taxonomy": 400,
 }
 """How many inputs are tried of each: some seconds' work."""
 
