@@ -253,9 +253,7 @@ class Database:
         found = read_typed_batches([path], dbtype, on_invalid, keeps_masks=True)
         batches = limit_batches(found.batches, find_allowance(memory_limit))
         name = "-" if path == "-" else os.fspath(path)
-        return cls.from_batches(
-            batches, found.alphabet, name, title=found.title, masks=found.masks
-        )
+        return cls.from_batches(batches, found.alphabet, name, title=found.title, masks=found.masks)
 
     @cached_property
     def alphabet(self) -> Alphabet:

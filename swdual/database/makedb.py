@@ -123,9 +123,10 @@ def makedb(sources: Any, path: Source, **options: Unpack[MakedbKeywords]) -> Dat
     Parameters
     ----------
     sources
-        One path or several, of FASTA or FASTQ files (plain, gz, bz2, xz or zst; "-" is standard
-        input), or of databases of BLAST, MMseqs2 or DIAMOND. Or sequences, as `swdual.search` takes them: a dictionary of ids to sequences,
-        Biopython records, (id, sequence) pairs in a list, or an iterable of these. Text is a path.
+        One path or several: FASTA or FASTQ files (plain, gz, bz2, xz or zst; "-" is standard
+        input), or databases of BLAST, MMseqs2 or DIAMOND. Or sequences, as `swdual.search` takes
+        them: a dictionary of ids to sequences, Biopython records, (id, sequence) pairs in a list,
+        or an iterable of these. Text is a path.
     path
         The database file.
 

@@ -104,13 +104,12 @@ def read_typed_batches(
     check_dbtype(dbtype)
     other = open_other(paths[0], dbtype)
     if other is not None:
-        alphabet = other.alphabet
-        kept = other.masks if keeps_masks and len(paths) == 1 else ()
-        read_as = alphabet.cased if keeps_case else alphabet
-        first = other.read(read_as, on_invalid, kept)
         logger.debug("%s: %s", other.name, other.kind)
-        batches = chain(first, _read_others(paths[1:], alphabet, dbtype, on_invalid, keeps_case))
-        return TypedBatches(batches, alphabet, other.title if len(paths) == 1 else None, kept)
+        kept = other.masks if keeps_masks and len(paths) == 1 else ()
+        first = other.read(other.alphabet.cased if keeps_case else other.alphabet, on_invalid, kept)
+        others = _read_others(paths[1:], other.alphabet, dbtype, on_invalid, keeps_case)
+        title = other.title if len(paths) == 1 else None
+        return TypedBatches(chain(first, others), other.alphabet, title, kept)
     detector = AlphabetDetector(keeps_case=keeps_case)
     known = ALPHABETS.get(dbtype)
     read_as = known.cased if known is not None and keeps_case else known

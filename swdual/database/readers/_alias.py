@@ -105,7 +105,7 @@ def find_volumes(base: str, kind: str) -> tuple[str | None, list[str]]:
     DatabaseError
         If an alias file cannot be read, names what is not there, or chooses a part of a database.
     """
-    volumes: dict[str, str] = {}  # by real path: BLAST reads a volume once, too
+    volumes: dict[str, str] = {}  # by absolute path: BLAST reads a volume once, and in this order
     seen: set[str] = set()
     titles: list[str] = []
     waiting = [(base, base)]  # a name to look up, and the one of the alias file that has it
@@ -120,12 +120,12 @@ def find_volumes(base: str, kind: str) -> tuple[str | None, list[str]]:
             words = [match[1] or match[2] for match in _WORD.finditer(facts["DBLIST"])]
             waiting += [(_find_listed(word, alias, kind), name) for word in reversed(words)]
         elif os.path.isfile(f"{name}.{kind}in"):
-            volumes.setdefault(os.path.realpath(f"{name}.{kind}in"), name)
+            volumes.setdefault(os.path.abspath(name), name)
         elif name == parent:
             raise DatabaseError("its index is missing; copy it here", file=f"{name}.{kind}in")
     if not volumes:
         raise DatabaseError("names no volume but itself", file=f"{base}.{kind}al")
-    return (titles[0] if titles else None), list(volumes.values())
+    return (titles[0] if titles else None), [volumes[path] for path in sorted(volumes)]
 
 
 def _read_alias(path: str) -> dict[str, str]:

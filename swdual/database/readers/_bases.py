@@ -15,8 +15,10 @@ MAX_COVERAGE = 4
 @native
 def read_word(data: NDArray[np.uint8], place: int) -> int:
     """Return the 32-bit number, most significant byte first, at a place."""
-    high = (np.int64(data[place]) << 24) | (np.int64(data[place + 1]) << 16)
-    return high | (np.int64(data[place + 2]) << 8) | np.int64(data[place + 3])
+    value = np.int64(0)
+    for i in range(place, place + 4):
+        value = (value << 8) | np.int64(data[i])
+    return int(value)
 
 
 @native
@@ -45,9 +47,10 @@ def unpack_bases(
     codes
         Receives the codes as a `Batch` has them.
     """
-    # A byte holds four bases, the first in its highest bits:
+    # A byte holds four bases, the first in its highest bits; the lowest two bits of the last byte
+    # say how many it holds:
     #
-    #     bases         | T G C A | A A G . |      of the last byte, the lowest two bits say how many
+    #     bases         | T G C A | A A G . |
     #     ambiguities   | words | R at 2, for 1 letter | N at 5, for 3 letters | ...
     #
     # An entry of the ambiguities is one word (4 bits letter, 4 bits length - 1, 24 bits place), or,

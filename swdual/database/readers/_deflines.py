@@ -22,6 +22,8 @@ _LOCAL, _PIR, _PATENT, _GENERAL, _GI, _PRF, _PDB = 0, 6, 8, 10, 11, 13, 14
 _NUMBERS = (1, 2, 3)
 """The kinds of identifiers that are numbers: of GenInfo's backbone and import."""
 
+_ORDINAL = tuple(b"BL_ORD_ID")
+
 _TAG, _LIMIT, _OPEN = 0, 1, 2
 """Columns of the stack: tag of an element; where it ends at the latest; whether zeros end it."""
 
@@ -33,7 +35,7 @@ def _read_integer(data: NDArray[np.uint8], start: int, length: int) -> int:
     value = np.int64(-1) if length > 0 and data[start] >= 128 else np.int64(0)
     for i in range(start, start + length):
         value = (value << 8) | np.int64(data[i])
-    return value
+    return int(value)
 
 
 @native
@@ -85,10 +87,12 @@ def _write_version(
 ) -> int:
     """Write accession and version of an identifier; return its bytes."""
     n = _write_field(data, fields, 1, out)
-    if n > 0 and fields[3, 0] >= 0 and fields[3, 2] != 0:
-        if _read_integer(data, fields[3, 0], fields[3, 1]) > 0:
-            out[n] = _DOT
-            n += 1 + _write_field(data, fields, 3, out[n + 1 :])
+    version = 0
+    if fields[3, 0] >= 0 and fields[3, 2] != 0:
+        version = _read_integer(data, fields[3, 0], fields[3, 1])
+    if n > 0 and version > 0:
+        out[n] = _DOT
+        n += 1 + _write_number(version, out[n + 1 :])
     return n
 
 
@@ -121,7 +125,7 @@ def _write_identifier(
         return n + 1 + _write_field(data, fields, 0, out[n + 1 :])
     if kind == _PDB:
         n = _write_field(data, fields, 0, out)
-        chain = np.int64(0)
+        chain = 0
         if fields[1, 0] >= 0 and fields[1, 2] != 0:
             chain = _read_integer(data, fields[1, 0], fields[1, 1])
         if fields[3, 0] >= 0 and fields[3, 1] > 0:
@@ -143,10 +147,10 @@ def _rank(data: NDArray[np.uint8], kind: int, fields: NDArray[np.int64]) -> int:
     if kind == _GENERAL:
         # BL_ORD_ID: the number of a sequence, where makeblastdb read no identifiers.
         start, length = fields[0, 0], fields[0, 1]
-        if start >= 0 and length == 9 and data[start] == 66 and data[start + 1] == 76:
-            if data[start + 2] == _UNDERSCORE and data[start + 6] == _UNDERSCORE:
-                return 9
-        return 3
+        is_number = start >= 0 and length == len(_ORDINAL)
+        for k in range(len(_ORDINAL)):
+            is_number = is_number and data[start + k] == _ORDINAL[k]
+        return 9 if is_number else 3
     if kind == _LOCAL:
         return 0
     return 2 if kind in _NUMBERS or kind in (_PIR, _PRF, _PATENT) else 1
@@ -224,7 +228,7 @@ def read_deflines(
     taxa = 0
     for k in range(len(starts)):
         i, depth, begin = starts[k], 0, written
-        title, title_length, best_rank, best_kind, lines = np.int64(-1), np.int64(0), 9, 0, 0
+        title, title_length, best_rank, best_kind, lines = -1, 0, 9, 0, 0
         while True:
             while depth > 0:
                 limit = stack[depth - 1, _LIMIT]
@@ -247,8 +251,11 @@ def read_deflines(
                                 best[field, column] = found[field, column]
                 elif depth == 1:
                     if lines > 0:
-                        headers[written], headers[written + 1] = _SPACE, _GREATER
-                        written += 2
+                        if written > begin and headers[written - 1] != _SPACE:
+                            headers[written] = _SPACE
+                            written += 1
+                        headers[written] = _GREATER
+                        written += 1
                     lines += 1
                     if best_rank < 9:
                         written += _write_identifier(data, best_kind, best, headers[written:])
@@ -264,16 +271,16 @@ def read_deflines(
             limit = stack[depth - 1, _LIMIT] if depth > 0 else ends[k]
             if limit - i < 2:
                 return k
-            tag, size = np.int64(data[i]), np.int64(data[i + 1])
+            tag, size = int(np.int64(data[i])), int(np.int64(data[i + 1]))
             i += 2
             is_open = size == 0x80
             if size > 0x80:
                 count = size & 0x7F
                 if count > 4 or limit - i < count:
                     return k
-                size = np.int64(0)
+                size = 0
                 for place in range(i, i + count):
-                    size = (size << 8) | np.int64(data[place])
+                    size = (size << 8) | int(np.int64(data[place]))
                 i += count
             if tag & 0x1F == 0x1F or (not is_open and size > limit - i):
                 return k
@@ -284,7 +291,7 @@ def read_deflines(
                 stack[depth, _LIMIT] = limit if is_open else i + size
                 depth += 1
                 if depth == 2:
-                    title, best_rank = np.int64(-1), 9
+                    title, best_rank = -1, 9
                 elif depth == 5:
                     found[:] = -1
                 continue

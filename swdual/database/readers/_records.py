@@ -1,4 +1,4 @@
-"""What the readers share: mapped files, cutting into batches, and the kernel that copies residues."""
+"""What the readers share: mapped files, batches, and the kernel that copies residues."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def join_texts(
     starts, sizes
         (texts,) where each begins, and its bytes.
     """
-    view, texts = memoryview(data), []
+    view, texts = data.data, []
     for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
         texts.append(bytes(view[start : start + size]).strip(BLANKS))
     return b"".join(texts), np.cumsum([len(text) for text in texts], dtype=np.int64)
@@ -182,4 +182,4 @@ def copy_codes(
         while filled % ALIGNMENT != 0:
             codes[filled] = PAD
             filled += 1
-    return np.int64(seen)
+    return int(np.int64(seen))

@@ -21,7 +21,7 @@ from swdual.database.readers._records import (
     padded_room,
 )
 from swdual.errors import DatabaseError, InputError
-from swdual.masking.mask import parse_mask
+from swdual.masking.mask import BLAST_PREFIX, parse_mask
 from swdual.sequences.alphabet import INVALID, LOWER, NUCLEOTIDE, PAD, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Taxids
 
@@ -107,6 +107,15 @@ class Volume:
     alphabet
         Of its sequences.
 
+    Attributes
+    ----------
+    version, title, sequences, residues, longest
+        What its index says.
+    files
+        The files that records are read from.
+    masks
+        The name of each mask, by its number in the volume.
+
     Raises
     ------
     DatabaseError
@@ -116,7 +125,8 @@ class Volume:
     def __init__(self, base: str, alphabet: Alphabet) -> None:
         self._alphabet = alphabet
         self._base = f"{base}.{KINDS[alphabet.name]}"
-        index = InputFile(f"{self._base}in")
+        self.files = tuple(f"{self._base}{end}" for end in ("in", "hr", "sq"))
+        index = self._index
         fields = _Fields(index)
         self.version = fields.number()
         is_protein = fields.number()
@@ -141,15 +151,28 @@ class Volume:
         room = (index.bytes - fields.place) // (4 * arrays) - 1
         if not 0 <= self.sequences <= room:
             raise index.damaged(f"there is room for {max(room, 0):,} of {self.sequences:,} records")
-        self._index = index
         self._arrays = fields.place
-        self._headers = InputFile(f"{self._base}hr")
-        self._sequences = InputFile(f"{self._base}sq")
+        column = self._column
+        self.masks = {} if column is None else {k: mask_name(v) for k, v in column[2].items()}
+        _ = self._headers, self._sequences  # must be there
+        self._close()
 
-    @property
-    def files(self) -> list[str]:
-        """The files that records are read from."""
-        return [self._index.name, self._headers.name, self._sequences.name]
+    @cached_property
+    def _index(self) -> InputFile:
+        return InputFile(self.files[0])
+
+    @cached_property
+    def _headers(self) -> InputFile:
+        return InputFile(self.files[1])
+
+    @cached_property
+    def _sequences(self) -> InputFile:
+        return InputFile(self.files[2])
+
+    def _close(self) -> None:
+        """Close the files until they are needed: a database may have hundreds of volumes."""
+        for name in ("_index", "_headers", "_sequences", "_column"):
+            self.__dict__.pop(name, None)
 
     def _offsets(self, number: int, limit: int, what: str) -> Offsets:
         """Return an array of the index: ascending places in a file, one more than records."""
@@ -192,11 +215,6 @@ class Volume:
             return data, places, names
         return None
 
-    @property
-    def masks(self) -> dict[int, str]:
-        """The name of each mask, by its number in the volume."""
-        return {} if self._column is None else {k: mask_name(v) for k, v in self._column[2].items()}
-
     def batches(self, masks: Sequence[str]) -> Iterator[Batch]:
         """Yield the records, with ``LOWER << k`` at letters that the mask ``masks[k]`` masks.
 
@@ -235,6 +253,7 @@ class Volume:
             raise self._index.damaged(
                 f"it counts {self.residues:,} residues, but there are {residues:,}"
             )
+        self._close()
 
     def _lengths(self, starts: Offsets, ambiguities: Offsets) -> Offsets:
         """Return the residues of some records."""
@@ -349,4 +368,4 @@ def mask_name(description: str) -> str:
             return str(parse_mask(f"{program}:{','.join(values[each] for each in names)}", "mask"))
         except InputError:
             pass
-    return f"blast:{rest.partition(':')[0] or program}"
+    return f"{BLAST_PREFIX}{rest.partition(':')[0] or program}"

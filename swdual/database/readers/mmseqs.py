@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,8 +24,12 @@ from swdual.errors import DatabaseError, InputError
 from swdual.io.text import quote
 from swdual.sequences.alphabet import CODES, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, decode_header
-from swdual.sequences.stream import zstd
 from swdual.sequences.validation import OnInvalid, Validator
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 AMINO_ACIDS, NUCLEOTIDES, GENERIC = 0, 1, 12
 """Types of databases: the low 16 bits of the file ``.dbtype``."""
@@ -38,6 +43,9 @@ PLAIN_ENTRY = 0xFF
 """The last byte of an entry that is not compressed, though those of its database are."""
 
 MAX_ENTRY_BYTES = 1 << 31
+
+MAX_OVERLAP = 16
+"""How often the entries of an index may name the same bytes: damage must not keep a reader busy."""
 
 
 def detect(path: str) -> bool:
@@ -83,6 +91,8 @@ class _Entries:
         if fault.any():
             line = int(np.flatnonzero(fault)[0]) + 1
             raise index.damaged(f"line {line} names what is not in {quote(path)}")
+        if not self.is_compressed and int(self.lengths.sum()) > MAX_OVERLAP * self.file.bytes:
+            raise index.damaged("entries overlap")
 
     def texts(self, rows: Offsets) -> tuple[NDArray[np.uint8], Offsets, Offsets]:
         """Return some entries without the end of their line, as text, starts and lengths."""
