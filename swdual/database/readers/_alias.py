@@ -81,8 +81,8 @@ def choose_kind(path: str, base: str, dbtype: str) -> str:
         return dbtype
     if len(found) == 2:
         raise InputError(
-            "there are two BLAST databases of this name; choose one with `dbtype='prot'` or "
-            "`dbtype='nucl'`",
+            "there are two BLAST databases of this name; choose one by its index, as in "
+            f"{os.path.basename(base)}.pin, or with `dbtype`",
             file=path,
         )
     if not found:
