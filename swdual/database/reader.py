@@ -34,7 +34,7 @@ class OtherDatabase:
     kind
         The program and the version of the format, for people.
     title
-        What the database calls itself.
+        What the database calls itself, without control characters.
     alphabet
         The letters of its sequences.
     sequences, residues, longest
@@ -66,7 +66,7 @@ class OtherDatabase:
         """Return what the index says, in plain values, as `Database.facts` does."""
         facts: dict[str, Any] = {
             "file": self.name,
-            "title": sanitize(self.title),
+            "title": self.title,
             "type": self.alphabet.name,
             "sequences": self.sequences,
             "residues": self.residues,

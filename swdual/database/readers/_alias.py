@@ -108,9 +108,9 @@ def find_volumes(base: str, kind: str) -> tuple[str | None, list[str]]:
     volumes: dict[str, str] = {}  # by absolute path: BLAST reads a volume once, and in this order
     seen: set[str] = set()
     titles: list[str] = []
-    waiting = [(base, base)]  # a name to look up, and the one of the alias file that has it
+    waiting = [base]
     while waiting:
-        name, parent = waiting.pop()
+        name = waiting.pop()
         alias = f"{name}.{kind}al"
         if os.path.isfile(alias) and os.path.realpath(alias) not in seen:
             seen.add(os.path.realpath(alias))
@@ -118,11 +118,9 @@ def find_volumes(base: str, kind: str) -> tuple[str | None, list[str]]:
             if "TITLE" in facts:
                 titles.append(facts["TITLE"])
             words = [match[1] or match[2] for match in _WORD.finditer(facts["DBLIST"])]
-            waiting += [(_find_listed(word, alias, kind), name) for word in reversed(words)]
+            waiting += [_find_listed(word, alias, kind) for word in reversed(words)]
         elif os.path.isfile(f"{name}.{kind}in"):
             volumes.setdefault(os.path.abspath(name), name)
-        elif name == parent:
-            raise DatabaseError("its index is missing; copy it here", file=f"{name}.{kind}in")
     if not volumes:
         raise DatabaseError("names no volume but itself", file=f"{base}.{kind}al")
     return (titles[0] if titles else None), [volumes[path] for path in sorted(volumes)]

@@ -10,7 +10,7 @@ from swdual.database.reader import OtherDatabase
 from swdual.database.readers._alias import KINDS, choose_kind, find_base, find_volumes
 from swdual.database.readers._records import check_type
 from swdual.database.readers._volume import Volume
-from swdual.io.text import pluralize, quote
+from swdual.io.text import pluralize, quote, sanitize
 from swdual.sequences.alphabet import ALPHABETS, Alphabet
 from swdual.sequences.sequence import Batch
 from swdual.sequences.validation import OnInvalid
@@ -68,7 +68,7 @@ def open_database(path: str, dbtype: str) -> OtherDatabase:
     return OtherDatabase(
         name=path,
         kind=f"BLAST database of version {version}, {count}",
-        title=volumes[0].title if title is None else title,
+        title=sanitize(volumes[0].title if title is None else title),
         alphabet=alphabet,
         sequences=sum(volume.sequences for volume in volumes),
         residues=sum(volume.residues for volume in volumes),

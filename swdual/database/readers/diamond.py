@@ -20,6 +20,7 @@ from swdual.database.readers._records import (
     padded_room,
 )
 from swdual.errors import DatabaseError
+from swdual.io.text import sanitize
 from swdual.sequences.alphabet import CODES, INVALID, LOWER, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch
 from swdual.sequences.validation import OnInvalid
@@ -116,7 +117,7 @@ def open_database(path: str, dbtype: str) -> OtherDatabase:
     return OtherDatabase(
         name=path,
         kind=f"DIAMOND database of version {version}, build {build}",
-        title=path,
+        title=sanitize(path),
         alphabet=PROTEIN,
         sequences=sequences,
         residues=letters,

@@ -21,7 +21,7 @@ from swdual.database.readers._records import (
     padded_room,
 )
 from swdual.errors import DatabaseError, InputError
-from swdual.io.text import quote
+from swdual.io.text import quote, sanitize
 from swdual.sequences.alphabet import CODES, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, decode_header
 from swdual.sequences.validation import OnInvalid, Validator
@@ -169,7 +169,7 @@ def open_database(path: str, dbtype: str) -> OtherDatabase:
     return OtherDatabase(
         name=path,
         kind="MMseqs2 database" + (", compressed" if entries.is_compressed else ""),
-        title=path,
+        title=sanitize(path),
         alphabet=alphabet,
         sequences=len(entries.keys),
         residues=int((entries.lengths - 2).clip(0).sum()),
