@@ -1,4 +1,4 @@
-"""`swdual makedb`: FASTA to a database file."""
+"""`swdual makedb`: FASTA files, or databases of other programs, to a database file."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ swdual makedb proteins.fasta.gz proteins.db
 zcat *.fa.gz | swdual makedb - all.db
 swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
 swdual makedb genomes.fasta genomes.db --mask dust --mask lcase
+swdual makedb nr nr.db
 """
 
 
@@ -110,6 +111,9 @@ def command(
     progress: bool,
 ) -> None:
     """Build a database from FASTA or FASTQ files. Searches open it without delay.
+
+    A FASTA may also be a database of BLAST (its name, or its .pal, .nal, .pin or .nin), MMseqs2 or
+    DIAMOND (.dmnd). The masks of a BLAST database are kept.
 
     --mask finds masked letters once, for searches that use them; residues stay as they are.
 
