@@ -40,6 +40,7 @@ WITH_CHROMIUM = pytest.mark.skipif(
     [
         ["kernels.py", "--residues", "3000", "--lengths", "50", "--lanes", "16", "--repeats", "1"],
         ["makedb.py", "--residues", "3000", "--repeats", "1"],
+        ["opening.py", "--residues", "3000", "--repeats", "1"],
         ["whole_process.py", "--residues", "3000", "--repeats", "1", "--only", "swdual"],
         ["start.py", "--repeats", "1"],
         [

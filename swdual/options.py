@@ -18,7 +18,7 @@ from swdual.backend import Device
 from swdual.composition.tables import is_adjustable
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
-from swdual.masking.mask import STORED_MASKS, Mask, parse_mask
+from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
 from swdual.runtime.keywords import require_numbers
@@ -389,7 +389,7 @@ class SearchOptions:
             text = getattr(self, name)
             if not isinstance(text, str):
                 raise InputError(f"`{name}` is {text!r}, but it must be text, such as 'stored'")
-            if text not in STORED_MASKS:
+            if text not in STORED_MASKS and not text.startswith(BLAST_PREFIX):
                 parse_mask(text, name, others=STORED_MASKS)
         if len(given) == 2:
             raise InputError("`db_hard_mask` and `db_soft_mask` exclude each other; give one")

@@ -95,6 +95,8 @@ def command(
 ) -> None:
     """Write the records of the database DB with these identifiers as FASTA.
 
+    DB may also be a database of BLAST, MMseqs2 or DIAMOND.
+
     An ID is the first word of a header line. If no record has it, a part between bars also counts,
     with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN.
 

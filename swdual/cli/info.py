@@ -26,7 +26,11 @@ swdual info --system
 @option("--system", is_flag=True, help="Show versions, processors and GPUs of this machine.")
 @option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(db: str | None, check: bool, system: bool, as_json: bool) -> None:
-    """Show the content of the database DB, or versions and hardware of this machine (--system)."""
+    """Show the content of the database DB, or versions and hardware of this machine (--system).
+
+    DB may be a database of BLAST, MMseqs2 or DIAMOND; then this is what its index says, and --check
+    reads all records.
+    """
     if system == (db is not None) or (system and check):
         raise click.UsageError("Give a database, or --system alone or with --json.")
     if db is None:
@@ -48,18 +52,22 @@ def _show_system(as_json: bool) -> None:
 
 def _show_database(db: str, check: bool, as_json: bool) -> None:
     from swdual.database.database import Database
+    from swdual.database.reader import open_other
     from swdual.io.text import sanitize
 
-    with Database.open(db, check=check) as database:
-        facts = database.facts(letters=check)
-        if as_json:
-            click.echo(json.dumps(facts))
-            return
-        for name, value in facts.items():
-            if isinstance(value, dict):
-                shown = "  ".join(f"{letter} {count:,}" for letter, count in value.items())
-            else:
-                shown = f"{value:,}" if isinstance(value, int) else str(value)
-            click.echo(f"{name:<12}{sanitize(shown)}")
-        if check:
-            click.echo("checksums   all right")
+    other = open_other(db)
+    facts = {} if other is None else other.facts()
+    if other is None or check:
+        with Database.open(db, check=check) as database:
+            facts = database.facts(letters=check) | facts
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        if isinstance(value, dict):
+            shown = "  ".join(f"{letter} {count:,}" for letter, count in value.items())
+        else:
+            shown = f"{value:,}" if isinstance(value, int) else str(value)
+        click.echo(f"{name:<12}{sanitize(shown)}")
+    if check and other is None:
+        click.echo("checksums   all right")

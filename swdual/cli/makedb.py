@@ -1,4 +1,4 @@
-"""`swdual makedb`: FASTA to a database file."""
+"""`swdual makedb`: FASTA files, or databases of other programs, to a database file."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ zcat *.fa.gz | swdual makedb - all.db
 swdual makedb uniref90.fasta.gz /data/uniref90.db --shards 16
 swdual makedb genomes.fasta genomes.db --mask dust --mask lcase
 swdual makedb uniprot.fasta.gz uniprot.db --taxonomy taxdump.tar.gz
+swdual makedb nr nr.db
 """
 
 
@@ -138,6 +139,9 @@ def command(
 
     Taxonomy ids of sequences are kept, so that searches can choose organisms (--taxids) and tell
     them; --taxonomy adds their names and lineages.
+
+    A FASTA may also be a database of BLAST (its name, or its .pal, .nal, .pin or .nin), MMseqs2 or
+    DIAMOND (.dmnd). The masks of a BLAST database are kept.
 
     --mask finds masked letters once, for searches that use them; residues stay as they are.
 

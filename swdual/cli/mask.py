@@ -97,7 +97,8 @@ def command(
     from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 
     mask = parse_mask(method or "none", "method")
-    batches, alphabet = read_typed_batches([path], dbtype, on_invalid)
+    found = read_typed_batches([path], dbtype, on_invalid)
+    batches, alphabet = found.batches, found.alphabet
     if method is None:
         mask = parse_mask(DEFAULT_METHODS[alphabet.name], "method")
     mask.require(alphabet, "method")

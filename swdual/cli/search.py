@@ -144,8 +144,8 @@ def command(
     """Find the best hits of each query in a database by exact Smith-Waterman alignment.
 
     QUERIES is a FASTA or FASTQ file, compressed or not, or "-" for standard input. DB is a
-    database that 'swdual makedb' wrote, or a FASTA file. With --pssm or --msa, a profile takes the
-    place of QUERIES.
+    database that 'swdual makedb' wrote, a database of BLAST, MMseqs2 or DIAMOND, or a FASTA file.
+    With --pssm or --msa, a profile takes the place of QUERIES.
 
     Hits are ordered by score; equal scores are in the order of the database's input. E-values are
     those of BLAST, with composition-based statistics for proteins: the raw score is rounded then,

@@ -39,6 +39,7 @@ from swdual.database.lookup import (
 )
 from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
 from swdual.database.memory import limit_batches
+from swdual.database.reader import find_reader
 from swdual.database.source import read_typed_batches
 from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import (
@@ -129,10 +130,12 @@ class Database:
     def open(cls, path: Source, *, check: bool = False, folder: Path | None = None) -> Self:
         """Return the database in a file, and in the shards beside it, mapped into memory.
 
+        A database of another program is read into memory: see `from_fasta`.
+
         Parameters
         ----------
         path
-            A file that `makedb` wrote.
+            A file that `makedb` wrote, or the name of a database of BLAST, MMseqs2 or DIAMOND.
         check
             Verify every checksum now; otherwise each section is verified when first used.
         folder
@@ -144,6 +147,8 @@ class Database:
             If there is no such file, or it is no database, of another version, or damaged.
         """
         name = os.fspath(path)
+        if find_reader(path) is not None:
+            return cls.from_fasta(path)
         try:
             file = MappedFile(path)
         except ValueError as error:
@@ -153,11 +158,8 @@ class Database:
         except IsADirectoryError as error:
             raise DatabaseError("is a directory, not a database file", file=name) from error
         except OSError as error:
-            blast = any(os.path.exists(f"{name}.{end}") for end in ("pin", "nin", "pal", "nal"))
             hint = "build it with 'swdual makedb'"
-            if blast:
-                hint = "there is a BLAST database of that name; give its FASTA file"
-            elif len(name.split()) > 1 and all(map(os.path.exists, name.split())):
+            if len(name.split()) > 1 and all(map(os.path.exists, name.split())):
                 hint = (
                     f"a search takes one database: 'swdual makedb {name} NEW.db' joins FASTA files"
                 )
@@ -190,7 +192,15 @@ class Database:
         return cls(MemoryFile(metadata, name), metadata_only=True, folder=folder)
 
     @classmethod
-    def from_batches(cls, batches: Iterable[Batch], alphabet: Alphabet, name: str) -> Self:
+    def from_batches(
+        cls,
+        batches: Iterable[Batch],
+        alphabet: Alphabet,
+        name: str,
+        *,
+        title: str | None = None,
+        masks: Iterable[str] = (),
+    ) -> Self:
         """Return a database of some records, built in memory.
 
         Parameters
@@ -201,6 +211,10 @@ class Database:
             The letters of their codes.
         name
             Name of the database in messages.
+        title
+            Its title; by default the name.
+        masks
+            The names of masks that the records are marked with: see `build`.
 
         Raises
         ------
@@ -210,7 +224,8 @@ class Database:
         from swdual.database.build import build
 
         stream = io.BytesIO()
-        build(batches, stream, alphabet, title=name, scratch=None)
+        shown = name if title is None else title
+        build(batches, stream, alphabet, title=shown, scratch=None, masks=[*masks])
         return cls(MemoryFile(stream.getbuffer(), name))
 
     @classmethod
@@ -227,7 +242,7 @@ class Database:
         Parameters
         ----------
         path
-            The file; "-" is standard input.
+            The file, or a database of BLAST, MMseqs2 or DIAMOND; "-" is standard input.
         dbtype
             "prot", "nucl", or "auto": see `makedb`.
         on_invalid
@@ -241,10 +256,13 @@ class Database:
             If the file cannot be read, or is no FASTA or FASTQ file.
         MemoryLimitError
             If it takes more memory than may be used; the message says how much is enough.
+        DatabaseError
+            If it is a database of another program, and damaged.
         """
-        batches, alphabet = read_typed_batches([path], dbtype, on_invalid)
-        batches = limit_batches(batches, find_allowance(memory_limit))
-        return cls.from_batches(batches, alphabet, "-" if path == "-" else os.fspath(path))
+        found = read_typed_batches([path], dbtype, on_invalid, keeps_masks=True)
+        batches = limit_batches(found.batches, find_allowance(memory_limit))
+        name = "-" if path == "-" else os.fspath(path)
+        return cls.from_batches(batches, found.alphabet, name, title=found.title, masks=found.masks)
 
     @cached_property
     def alphabet(self) -> Alphabet:

@@ -148,9 +148,10 @@ def makedb(sources: Any, path: Source, **options: Unpack[MakedbKeywords]) -> Dat
     Parameters
     ----------
     sources
-        One path or several, of FASTA or FASTQ files; "-" is standard input; plain, gz, bz2, xz or
-        zst. Or sequences, as `swdual.search` takes them: a dictionary of ids to sequences,
-        Biopython records, (id, sequence) pairs in a list, or an iterable of these. Text is a path.
+        One path or several: FASTA or FASTQ files (plain, gz, bz2, xz or zst; "-" is standard
+        input), or databases of BLAST, MMseqs2 or DIAMOND. Or sequences, as `swdual.search` takes
+        them: a dictionary of ids to sequences, Biopython records, (id, sequence) pairs in a list,
+        or an iterable of these. Text is a path.
     path
         The database file.
 
@@ -188,11 +189,17 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
     marking = MASKING_BYTES if masks.names else 0
     room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed, marking)
     dbtype, on_invalid, keeps_case = options.dbtype, options.on_invalid, masks.keeps_case
+    default_title = os.fspath(paths[0]) if paths else IN_MEMORY
     if paths:
-        batches, alphabet = read_typed_batches(paths, dbtype, on_invalid, keeps_case=keeps_case)
+        batches, alphabet, title, kept = read_typed_batches(
+            paths, dbtype, on_invalid, keeps_case=keeps_case, keeps_masks=True
+        )
+        default_title = default_title if title is None else title
     else:
         batches, alphabet = read_typed_records(records, dbtype, on_invalid, keeps_case=keeps_case)
+        kept = ()
     if masks.names:
+        masks = masks.behind(kept)
         batches = mark_batches(batches, masks, alphabet)
     name = pluralize(len(paths), "file", "files") if paths else IN_MEMORY
     logger.debug("reading %s as %s", name, alphabet.plural)
@@ -214,7 +221,6 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
             progress_bar("building the database", "M residues/s", 1e6, shown=shown)
         )
         tell = options.progress if callable(options.progress) else _counting(bar)
-        default_title = os.fspath(paths[0]) if paths else IN_MEMORY
         stream, *parts = [files.enter_context(output(place)) for place in (target, *places)]
         build(
             batches,
@@ -224,7 +230,7 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
             scratch=target.parent,
             room=room,
             shards=parts,
-            masks=masks.names,
+            masks=masks.names or kept,
             taxids=taxids,
             progress=tell,
         )

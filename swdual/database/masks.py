@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -60,6 +60,30 @@ class MaskRequest:
         """Whether letters in lower case are the first mask."""
         return self.names[:1] == (LOWER_CASE,)
 
+    def behind(self, kept: tuple[str, ...]) -> MaskRequest:
+        """Return the request of masks behind those that the input has; each is kept once.
+
+        Parameters
+        ----------
+        kept
+            The masks of the input, whose letters are marked already.
+
+        Raises
+        ------
+        InputError
+            If there are more than `MAX_MASKS` masks.
+        """
+        methods = {name: None for name in self.names} | {
+            self.names[number]: mask for number, mask in self.methods
+        }
+        added = [name for name in methods if name not in kept]
+        names = (*kept, *added)
+        _refuse_too_many(names)
+        numbered = ((names.index(name), methods[name]) for name in added)
+        return MaskRequest(
+            names, tuple((k, mask) for k, mask in numbered if mask is not None), self.file
+        )
+
 
 def parse_masks(texts: Iterable[str], file: Source | None) -> MaskRequest:
     """Return the masks that the options of `makedb` ask for.
@@ -85,13 +109,17 @@ def parse_masks(texts: Iterable[str], file: Source | None) -> MaskRequest:
                 chosen[str(mask)] = mask
     if file is not None:
         chosen[FILE] = None
-    if len(chosen) > MAX_MASKS:
-        raise InputError(
-            f"`mask` asks for {len(chosen)} masks ({', '.join(chosen)}), but a database holds at "
-            f"most {MAX_MASKS}; leave some out"
-        )
+    _refuse_too_many(chosen)
     methods = ((number, mask) for number, mask in enumerate(chosen.values()) if mask is not None)
     return MaskRequest(tuple(chosen), tuple(methods), file)
+
+
+def _refuse_too_many(names: Collection[str]) -> None:
+    if len(names) > MAX_MASKS:
+        raise InputError(
+            f"`mask` asks for {len(names)} masks ({', '.join(names)}), but a database holds at "
+            f"most {MAX_MASKS}; leave some out"
+        )
 
 
 def mark_batches(
@@ -102,7 +130,7 @@ def mark_batches(
     Parameters
     ----------
     batches
-        The records. With `MaskRequest.keeps_case`, letters in lower case are marked already.
+        The records. Those masks that the input has are marked already.
     request
         The masks.
     alphabet
@@ -134,7 +162,7 @@ def _mark(
     batch: Batch, request: MaskRequest, alphabet: Alphabet, intervals: list[tuple[int, int]]
 ) -> Batch:
     """Return a batch with its marks; `intervals` are those of the file, in the codes."""
-    codes = batch.codes & np.uint8(LOWER - 1) if request.keeps_case else batch.codes
+    codes = batch.codes & np.uint8(LOWER - 1)  # some masks may be marked already
     marked = batch.codes.copy()
     starts = _starts(batch)
     for number, mask in request.methods:

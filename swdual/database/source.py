@@ -8,9 +8,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from swdual.database.layout import MAGIC
+from swdual.database.reader import find_reader, open_other
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.detection import AlphabetDetector
@@ -29,13 +30,33 @@ _SEQUENCE_STARTS = b">@#; \t\r\n\x1f\x42\xfd\x28"
 """First bytes of FASTA, FASTQ, comments, blanks, and of gzip, bzip2, xz and zstd streams."""
 
 
+class TypedBatches(NamedTuple):
+    """Records with their type.
+
+    Parameters
+    ----------
+    batches, alphabet
+        The records, and their alphabet.
+    title
+        What their source calls itself, if it does.
+    masks
+        The masks that the records are marked with: ``LOWER << k`` is the mark of the k-th.
+    """
+
+    batches: Iterator[Batch]
+    alphabet: Alphabet
+    title: str | None = None
+    masks: tuple[str, ...] = ()
+
+
 def is_database(path: Source) -> bool:
-    """Return whether a path is a database rather than a sequence file: by its first bytes.
+    """Return whether a path is a database of swdual's rather than sequences: by its first bytes.
 
     A path that is missing or cannot be read counts as a database, so that opening it raises the
-    error; so does an empty file with the name of a database. A pipe is read as sequences.
+    error; so does an empty file with the name of a database. A pipe is read as sequences, and so is
+    a database of another program.
     """
-    if path == "-":
+    if path == "-" or find_reader(path) is not None:
         return False
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -50,28 +71,45 @@ def is_database(path: Source) -> bool:
 
 
 def read_typed_batches(
-    paths: list[Source], dbtype: str, on_invalid: OnInvalid, *, keeps_case: bool = False
-) -> tuple[Iterator[Batch], Alphabet]:
+    paths: list[Source],
+    dbtype: str,
+    on_invalid: OnInvalid,
+    *,
+    keeps_case: bool = False,
+    keeps_masks: bool = False,
+) -> TypedBatches:
     """Return the records of all files, and their alphabet.
 
     Parameters
     ----------
     paths
-        The files; "-" is standard input.
+        The files, or databases of other programs; "-" is standard input.
     dbtype
         "prot", "nucl", or "auto": then the first file decides.
     on_invalid
         What to do with invalid letters: see `read_batches`.
     keeps_case
         Whether `LOWER` is added to the codes of letters in lower case.
+    keeps_masks
+        Whether the masks of a database are marked; only those of a single one are.
 
     Raises
     ------
     InputError
         If the type is unknown, or, with "auto", a file is empty or of another type than the files
         before it.
+    DatabaseError
+        If a database of another program is damaged, or cannot be read.
     """
     check_dbtype(dbtype)
+    other = open_other(paths[0], dbtype)
+    if other is not None:
+        logger.debug("%s: %s", other.name, other.kind)
+        kept = other.masks if keeps_masks and len(paths) == 1 else ()
+        first = other.read(other.alphabet.cased if keeps_case else other.alphabet, on_invalid, kept)
+        others = _read_others(paths[1:], other.alphabet, dbtype, on_invalid, keeps_case)
+        title = other.title if len(paths) == 1 else None
+        return TypedBatches(chain(first, others), other.alphabet, title, kept)
     detector = AlphabetDetector(keeps_case=keeps_case)
     known = ALPHABETS.get(dbtype)
     read_as = known.cased if known is not None and keeps_case else known
@@ -84,16 +122,37 @@ def read_typed_batches(
         alphabet = detector.alphabet or PROTEIN
         log_type(source_name(paths[0]), alphabet)
 
-    def batches() -> Iterator[Batch]:
-        for number, path in enumerate(paths):
-            read_as = alphabet.cased if keeps_case else alphabet
-            others = read_batches(path, read_as, on_invalid=on_invalid) if number else first
-            for place, batch in enumerate(others):
-                if place == 0 and alphabet is PROTEIN and looks_like_nucleotides(batch):
-                    _refuse_nucleotides(path, dbtype)
-                yield batch
+    first = _refuse_other_type(first, paths[0], alphabet, dbtype)
+    others = _read_others(paths[1:], alphabet, dbtype, on_invalid, keeps_case)
+    return TypedBatches(chain(first, others), alphabet)
 
-    return batches(), alphabet
+
+def _read_others(
+    paths: list[Source],
+    alphabet: Alphabet,
+    dbtype: str,
+    on_invalid: OnInvalid,
+    keeps_case: bool,
+) -> Iterator[Batch]:
+    """Yield the records of the files behind the first one, which decided the alphabet."""
+    read_as = alphabet.cased if keeps_case else alphabet
+    for path in paths:
+        other = open_other(path, alphabet.name)
+        if other is not None:
+            yield from other.read(read_as, on_invalid, ())
+        else:
+            batches = read_batches(path, read_as, on_invalid=on_invalid)
+            yield from _refuse_other_type(batches, path, alphabet, dbtype)
+
+
+def _refuse_other_type(
+    batches: Iterable[Batch], path: Source, alphabet: Alphabet, dbtype: str
+) -> Iterator[Batch]:
+    """Yield the records of a file after a look at the first ones: see `_refuse_nucleotides`."""
+    for place, batch in enumerate(batches):
+        if place == 0 and alphabet is PROTEIN and looks_like_nucleotides(batch):
+            _refuse_nucleotides(path, dbtype)
+        yield batch
 
 
 def split_sources(sources: Any) -> tuple[list[Source], Any]:

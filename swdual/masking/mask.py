@@ -72,6 +72,9 @@ STORED_MASKS = STORED, LOWER_CASE, FILE = "stored", "lcase", "file"
 """Names of masks of a database that are not methods: its only mask, letters in lower case, and the
 intervals of a file."""
 
+BLAST_PREFIX = "blast:"
+"""What the names of masks begin with that a BLAST database holds, and that are not methods."""
+
 DEFAULT_METHODS = {"prot": "seg", "nucl": "dust"}
 """BLAST's method for each alphabet."""
 

@@ -20,7 +20,7 @@ from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize
-from swdual.masking.mask import FILE, STORED, STORED_MASKS, Mask, parse_mask
+from swdual.masking.mask import BLAST_PREFIX, FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
 from swdual.master.organisms import apply_taxonomy, choose_organisms
@@ -222,14 +222,14 @@ def _find_target_mask(database: Database, text: str, option: str) -> str:
             f"`{option}='stored'` needs one mask, but {database.name} holds {held}; "
             + ("name one of them" if database.masks else "build it with 'swdual makedb --mask'")
         )
-    if text in STORED_MASKS:
-        if text in database.masks:
-            return text
-        remedy = "--mask-file FILE" if text == FILE else f"--mask {text}"
-        raise InputError(
-            f"`{option}={text!r}`: {database.name} holds {held}; "
-            f"build it with 'swdual makedb {remedy}'"
-        )
+    if text in database.masks:
+        return text
+    if text in STORED_MASKS or text.startswith(BLAST_PREFIX):
+        source = "--mask-file FILE" if text == FILE else f"--mask {text}"
+        remedy = f"build it with 'swdual makedb {source}'"
+        if text.startswith(BLAST_PREFIX):
+            remedy = "'swdual info' shows the names"
+        raise InputError(f"`{option}={text!r}`: {database.name} holds {held}; {remedy}")
     mask = parse_mask(text, option)
     mask.require(database.alphabet, option)
     return str(mask)

@@ -1,0 +1,114 @@
+"""The contract of readers of other programs' databases, and the one that a path needs.
+
+A reader is a module of `swdual.database.readers` with two functions. ``detect(path)`` says whether
+a path names such a database, by the names or the first bytes of files. ``open_database(path,
+dbtype)`` returns it as an `OtherDatabase`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from swdual import registry
+from swdual.io.text import sanitize
+from swdual.sequences.alphabet import Alphabet
+from swdual.sequences.sequence import Batch
+from swdual.sequences.stream import Source
+from swdual.sequences.validation import OnInvalid
+
+PACKAGE = "swdual.database.readers"
+
+
+@dataclass(frozen=True)
+class OtherDatabase:
+    """A database of another program.
+
+    Parameters
+    ----------
+    name
+        The path that was given.
+    kind
+        The program and the version of the format, for people.
+    title
+        What the database calls itself, without control characters.
+    alphabet
+        The letters of its sequences.
+    sequences, residues, longest
+        What its index says; `longest` may be None.
+    files
+        The files that records are read from.
+    read
+        Returns the records in batches. It takes the alphabet of the codes (with ``keeps_case``,
+        letters that are stored in lower case have `LOWER`), what to do with invalid letters, and
+        which of `masks` to mark: ``LOWER << k`` is the mark of the k-th. It raises `DatabaseError`
+        for what is damaged.
+    masks
+        The names of the masks whose intervals it holds, as `Database.masks` has them; without
+        them, letters may be in lower case.
+    """
+
+    name: str
+    kind: str
+    title: str
+    alphabet: Alphabet
+    sequences: int
+    residues: int
+    longest: int | None
+    files: tuple[str, ...]
+    read: Callable[[Alphabet, OnInvalid, tuple[str, ...]], Iterator[Batch]]
+    masks: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the index says, in plain values, as `Database.facts` does."""
+        facts: dict[str, Any] = {
+            "file": self.name,
+            "title": self.title,
+            "type": self.alphabet.name,
+            "sequences": self.sequences,
+            "residues": self.residues,
+        }
+        if self.longest is not None:
+            facts["longest"] = self.longest
+        facts |= {"bytes": sum(map(os.path.getsize, self.files)), "format": self.kind}
+        if self.masks:
+            facts["masks"] = sanitize(", ".join(self.masks))
+        return facts
+
+
+def find_reader(path: Source) -> ModuleType | None:
+    """Return the reader of the database that a path names; None if it is of no other program."""
+    if path == "-":
+        return None
+    for name in registry.available(PACKAGE):
+        module = registry.load(PACKAGE, name)
+        if module.detect(os.fspath(path)):
+            return module
+    return None
+
+
+def open_other(path: Source, dbtype: str = "auto") -> OtherDatabase | None:
+    """Return the database of another program that a path names; None if it is something else.
+
+    Parameters
+    ----------
+    path
+        Its name, as its own programs take it, or one of its files.
+    dbtype
+        "prot", "nucl", or "auto", as for `makedb`.
+
+    Raises
+    ------
+    DatabaseError
+        If it is damaged, or of a kind that cannot be read.
+    InputError
+        If it is not of this type.
+    """
+    reader = find_reader(path)
+    if reader is None:
+        return None
+    database: OtherDatabase = reader.open_database(os.fspath(path), dbtype)
+    return database
