@@ -24,6 +24,7 @@ from swdual.cli._options import EXIT_CODES, Command, option
 from swdual.errors import OutputError, SwdualError
 from swdual.io.text import nearest, sanitize
 from swdual.io.text import pluralize as pluralize
+from swdual.io.url import redact_name
 from swdual.version import __version__
 
 # Set before NumPy is imported. Clearing huge pages takes longer than they save for arrays that are
@@ -154,7 +155,7 @@ def _run(arguments: list[str]) -> int:
             group.main(arguments, prog_name="swdual")
         # Not group.main: it would turn a closed pipe into exit code 1.
         with group.make_context("swdual", [*arguments]) as context:
-            context.meta["command"] = ["swdual", *arguments]
+            context.meta["command"] = ["swdual", *map(redact_name, arguments)]
             group.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code

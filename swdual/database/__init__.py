@@ -10,8 +10,8 @@
     Finds masked letters while a database is built, or when it is searched; its kernels.
 ``layout``, ``writing``
     What stands where in the file; writes blocks to it and to its shards.
-``mapping``, ``storage``
-    Bytes of a file or of memory; which file has which block.
+``mapping``, ``remote``, ``storage``
+    Bytes of a file or of memory; of a remote file; which file has which block.
 ``validity``, ``_check``
     Checks before a file is used; the kernel that checks residues.
 ``database``

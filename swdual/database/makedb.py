@@ -28,6 +28,7 @@ from swdual.errors import InputError, OutputError
 from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
+from swdual.io.url import is_url, redact_name
 from swdual.runtime.keywords import (
     insert_parameters,
     merge_signatures,
@@ -149,6 +150,12 @@ share_help(makedb, merge_signatures(makedb, MakedbOptions.__init__), makedb)
 
 def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Database:
     paths, records = split_sources(sources)
+    if is_url(path):
+        raise OutputError(
+            "is a URL, but a database is written to local files; write it here, and copy it there, "
+            "with all of its shards",
+            file=path,
+        )
     target = Path(path)
     if os.fspath(path) == "-":
         raise InputError("a database is a file: it cannot be written to standard output")
@@ -186,7 +193,7 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
             progress_bar("building the database", "M residues/s", 1e6, shown=shown)
         )
         tell = options.progress if callable(options.progress) else _counting(bar)
-        default_title = os.fspath(paths[0]) if paths else IN_MEMORY
+        default_title = redact_name(os.fspath(paths[0])) if paths else IN_MEMORY
         stream, *parts = [files.enter_context(output(place)) for place in (target, *places)]
         build(
             batches,
