@@ -128,7 +128,9 @@ class Storage:
             if self._folder is not None or block >= len(self._manifest.blocks):
                 return
             self._fetched.add(block)
-            self._ahead = threading.Thread(target=self._fetch, args=(block,), daemon=True)
+            self._ahead = threading.Thread(
+                target=self._fetch, args=(block,), name="swdual reading ahead", daemon=True
+            )
         self._ahead.start()
 
     def _fetch(self, block: int) -> None:
