@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from swdual.io.text import sanitize
+from swdual.io.url import redact_name, redact_text
 
 
 class SwdualError(Exception):
@@ -24,9 +25,9 @@ class SwdualError(Exception):
     def __init__(
         self, message: str, *, file: str | os.PathLike[str] | None = None, line: int | None = None
     ) -> None:
-        self.message = sanitize(message)
+        self.message = redact_text(sanitize(message))
         super().__init__(self.message)
-        self.file = None if file is None else os.fspath(file)
+        self.file = None if file is None else redact_name(os.fspath(file))
         self.line = line
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from swdual.alignment.pairs import Around, Pairs
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
-from swdual.sequences.frames import TranslatedSequence, find_residues
+from swdual.sequences.frames import TranslatedSequence, count_residues, find_residues
 from swdual.sequences.sequence import Sequence as Query
 
 Frames = tuple[int, int]
@@ -141,6 +141,12 @@ class Readings(NamedTuple):
     frames: Sequence[Frames]
     translates_targets: bool
 
+    def compared_lengths(self, frames: Frames) -> NDArray[np.int64]:
+        """Return (targets,) the residues of each target in the frames: they differ by one."""
+        if not self.translates_targets:
+            return self.target_lengths
+        return count_residues(self.target_lengths, np.array(frames[1]))
+
     def find_rectangle(self, k: int, frames: Frames, bounds: NDArray[np.int64]) -> list[int]:
         """Return the rows and columns of an alignment of a target in the frames it is found in.
 
@@ -192,13 +198,11 @@ class _Search:
         tracer: Tracer,
         make_pairs: PairMaker,
         readings: Readings,
-        lengths: NDArray[np.int64],
         min_scores: NDArray[np.int64],
         progress: Progress,
     ) -> None:
         self._tracer, self._make_pairs = tracer, make_pairs
         self._readings = readings
-        self._order = np.argsort(-lengths, kind="stable")
         self._min_scores = min_scores
         self._progress = progress
         self._pairs: dict[Frames, tuple[NDArray[np.int64], Pairs]] = {}
@@ -258,7 +262,9 @@ class _Search:
             if not own:
                 continue
             if frames not in self._pairs:  # all that will ever be wanted are wanted first
-                order = self._order[np.isin(self._order, [*own])]
+                lengths = self._readings.compared_lengths(frames)
+                order = np.argsort(-lengths, kind="stable")  # as `Tracer` needs them
+                order = order[np.isin(order, [*own])]
                 pairs, limits = self._make_pairs(order.tolist(), frames)
                 self._pairs[frames] = order, pairs
                 if limits is not None:
@@ -286,7 +292,6 @@ def find_further(
     make_pairs: PairMaker,
     readings: Readings,
     *,
-    compared_lengths: NDArray[np.int64],
     scores: NDArray[np.int64],
     frames: Sequence[Frames],
     first: Tracebacks,
@@ -304,8 +309,6 @@ def find_further(
         Finds alignments, and returns the pairs that it aligns.
     readings
         What is compared.
-    compared_lengths
-        (hits,) residues of the targets, in any of their frames.
     scores, frames, first
         The best alignments, and their frames. Scores are in the units of the pairs.
     min_scores
@@ -328,7 +331,7 @@ def find_further(
             and 100 * covered >= min_query_cover * query_length
         )
 
-    search = _Search(tracer, make_pairs, readings, compared_lengths, min_scores, progress)
+    search = _Search(tracer, make_pairs, readings, min_scores, progress)
     lists = search.find(scores, frames, first, keeps, max_count)
     found = [each for some in lists for each in some]
     unknown = np.full(len(found), np.nan)
@@ -381,7 +384,6 @@ def find_others(
         tracer,
         make_pairs,
         Readings(query, lengths, [(1, 1)], translates_targets=False),
-        compared_lengths=lengths,
         scores=scores,
         frames=[(1, 1)] * len(targets),
         first=first,

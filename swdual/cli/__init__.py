@@ -6,6 +6,7 @@ Errors become one line on standard error and an exit code: 1 input or option, 2 
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gc
 import importlib
@@ -14,7 +15,9 @@ import logging
 import os
 import signal
 import sys
+import threading
 import traceback
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -24,6 +27,7 @@ from swdual.cli._options import EXIT_CODES, Command, option
 from swdual.errors import OutputError, SwdualError
 from swdual.io.text import nearest, sanitize
 from swdual.io.text import pluralize as pluralize
+from swdual.io.url import redact_name
 from swdual.version import __version__
 
 # Set before NumPy is imported. Clearing huge pages takes longer than they save for arrays that are
@@ -144,7 +148,28 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if code == 141:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     gc.freeze()  # without this, a last search for cycles takes a tenth of a second
+    # With arguments, this is a function of a process that goes on.
+    if arguments is None and any(map(_is_worker, threading.enumerate())):
+        _exit_now(code)
     sys.exit(code)
+
+
+def _is_worker(thread: threading.Thread) -> bool:
+    """Return whether a thread is one that a search leaves behind if it does not stop in time."""
+    return thread.daemon and thread.name.startswith("swdual ")
+
+
+def _exit_now(code: int) -> NoReturn:
+    """End the process while worker threads run; what was written is complete.
+
+    The end of the interpreter would unwind the stack of a thread that comes back from compiled
+    code. C++ code forbids that, such as NumPy's for ``np.unique``: the process would end by SIGABRT
+    ("terminate called without an active exception").
+    """
+    atexit._run_exitfuncs()
+    with suppress(OSError):
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def _run(arguments: list[str]) -> int:
@@ -154,7 +179,7 @@ def _run(arguments: list[str]) -> int:
             group.main(arguments, prog_name="swdual")
         # Not group.main: it would turn a closed pipe into exit code 1.
         with group.make_context("swdual", [*arguments]) as context:
-            context.meta["command"] = ["swdual", *arguments]
+            context.meta["command"] = ["swdual", *map(redact_name, arguments)]
             group.invoke(context)
     except click.exceptions.Exit as stop:
         return stop.exit_code

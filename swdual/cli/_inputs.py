@@ -221,10 +221,12 @@ class Inputs:
 
 
 def name_input(name: str) -> Path | str:
-    """Return a file for the functions of the library: a path, or "-" for standard input."""
+    """Return a file for the functions of the library: a path, a URL, or "-"."""
     from pathlib import Path
 
-    return name if name == "-" else Path(name)
+    from swdual.io.url import is_url
+
+    return name if name == "-" or is_url(name) else Path(name)
 
 
 def _refuse_nucleotides(profile: Profile, path: str) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from pathlib import Path
 from typing import Any
 
 import click
 
 from swdual.cli import logging_options, on_invalid_option
 from swdual.cli._complete import complete_format
+from swdual.cli._inputs import name_input
 from swdual.cli._options import Command, limit_threads, option, output_options, scheme_options
 from swdual.cli._search_options import max_hsps_option
 
@@ -106,5 +106,5 @@ def _source(text: str, name: str = "query") -> Any:
         raise click.UsageError(f"The {name} is empty.")
     letters = text.replace("*", "")
     if text == "-" or os.path.exists(text) or not (letters.isalpha() and letters.isascii()):
-        return text if text == "-" else Path(text)
+        return name_input(text)
     return {name: text}

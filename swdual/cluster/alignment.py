@@ -79,7 +79,8 @@ class AlignmentStage:
         self._take = take
         self._note = note
         blocks = range(len(database.manifest.blocks))
-        self._has_residues = all(database.has_block(block) for block in blocks)
+        here = not database.is_remote
+        self._has_residues = here and all(database.has_block(block) for block in blocks)
         self._bundles: dict[int, _Bundle] = {}
         self._supplied: dict[int, dict[int, bytes]] = {}
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -26,6 +25,7 @@ from swdual.cluster.remote import Alignments, FurtherFound, Scores, SearchSpec, 
 from swdual.database.subset import Subset
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
+from swdual.io.url import redact_name
 from swdual.master.context import SearchContext
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.executor import BatchExecution, BatchListener, Executor
@@ -86,11 +86,11 @@ class DaskExecutor(Executor):
         """
         database, params = inputs.database, inputs.params
         lengths = [frame_length(query) for query in inputs.queries]
-        is_file = database.held_bytes == 0
+        location = database.location
         spec = SearchSpec(
             uuid.uuid4().hex[:8] + "0",
-            os.path.abspath(database.name) if is_file else database.name,
-            is_file,
+            database.name if location is None else redact_name(location),
+            location,
             database.metadata,
             database.digest,
             np.array(lengths, np.int64),

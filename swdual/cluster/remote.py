@@ -23,6 +23,7 @@ from swdual.database.subset import Selection, Subset
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
+from swdual.io.url import is_url
 from swdual.master.alignment import (
     Traced,
     TracedFurther,
@@ -70,8 +71,9 @@ class SearchSpec:
     ----------
     token
         Tells it from other searches.
-    name, is_file
-        The database's name, and whether that is a path, which may exist on the nodes, too.
+    name, location
+        The database's name, and its path or URL, which nodes may be able to open, too; None if it
+        is in memory. A URL may hold credentials.
     metadata, digest
         What the database consists of; see `Database.metadata`.
     lengths
@@ -88,7 +90,7 @@ class SearchSpec:
 
     token: str
     name: str
-    is_file: bool
+    location: str | None = field(repr=False)
     metadata: bytes = field(repr=False)
     digest: str
     lengths: NDArray[np.int64] = field(repr=False)
@@ -188,11 +190,14 @@ class WorkerState:
         self.context: SearchContext = replace(context, later=spec.later)
 
     def _open_database(self, spec: SearchSpec, worker: Worker) -> Database:
-        """Return the database: the file if it is here and the same, else one that gets blocks."""
-        folder = Path(worker.local_directory) / "swdual"
-        if spec.is_file and Path(spec.name).is_file():
+        """Return the database: the file if it is here and the same, else one that gets blocks.
+
+        Of a URL, the node fetches the sections that it needs.
+        """
+        folder, location = Path(worker.local_directory) / "swdual", spec.location
+        if location is not None and (is_url(location) or Path(location).is_file()):
             try:
-                database = Database.open(spec.name, folder=folder)
+                database = Database.open(location, folder=folder)
                 if database.digest == spec.digest:
                     return _choose_targets(database, spec)
                 database.close()

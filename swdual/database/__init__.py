@@ -12,8 +12,8 @@
     Taxonomy ids of records while a database is built; the kernels that read them.
 ``layout``, ``writing``
     What stands where in the file; writes blocks to it and to its shards.
-``mapping``, ``storage``
-    Bytes of a file or of memory; which file has which block.
+``mapping``, ``remote``, ``storage``
+    Bytes of a file or of memory; of a remote file; which file has which block.
 ``validity``, ``_check``
     Checks before a file is used; the kernel that checks residues.
 ``database``

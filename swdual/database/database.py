@@ -40,6 +40,7 @@ from swdual.database.lookup import (
 from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
 from swdual.database.memory import limit_batches
 from swdual.database.reader import find_reader
+from swdual.database.remote import CachedFile, open_remote
 from swdual.database.source import read_typed_batches
 from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import (
@@ -52,6 +53,7 @@ from swdual.database.validity import (
 from swdual.errors import DatabaseError, UnknownIdentifier
 from swdual.io import notebook
 from swdual.io.text import pluralize, quote, sanitize
+from swdual.io.url import find_path, redact_name
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, LOWER, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, Taxids, decode_header, first_word
@@ -114,7 +116,8 @@ class Database:
         self._main = main
         self._metadata_only = metadata_only
         self._folder = folder
-        self._path = os.path.abspath(main.name)  # a pickle may be read in another folder
+        # A pickle may be read in another folder.
+        self._path = main.url if isinstance(main, CachedFile) else os.path.abspath(main.name)
         self.manifest: Manifest = read_manifest(main.data, self.name)
         fault = find_manifest_fault(self.manifest, MAX_NUMBER if metadata_only else len(main.data))
         if fault is not None:
@@ -130,27 +133,42 @@ class Database:
     def open(cls, path: Source, *, check: bool = False, folder: Path | None = None) -> Self:
         """Return the database in a file, and in the shards beside it, mapped into memory.
 
-        A database of another program is read into memory: see `from_fasta`.
+        Of a remote file, header and manifest are read now, and each section when it is first
+        used. They are kept in the user's cache folder, up to the size that the environment variable
+        ``SWDUAL_REMOTE_CACHE`` says. A database of another program is read into memory: see
+        `from_fasta`.
 
         Parameters
         ----------
         path
-            A file that `makedb` wrote, or the name of a database of BLAST, MMseqs2 or DIAMOND.
+            A file that `makedb` wrote, or its URL, or the name of a database of BLAST, MMseqs2 or
+            DIAMOND.
         check
             Verify every checksum now; otherwise each section is verified when first used.
         folder
-            Where blocks of missing shards are kept that come from elsewhere: see `put`.
+            Where blocks of missing shards are kept that come from elsewhere: see `put`. Also where
+            sections of a URL are kept, of any size, instead of the cache folder.
 
         Raises
         ------
         DatabaseError
             If there is no such file, or it is no database, of another version, or damaged.
         """
-        name = os.fspath(path)
         if find_reader(path) is not None:
             return cls.from_fasta(path)
+        name, here = redact_name(os.fspath(path)), find_path(path)
+        if here is None:
+            piece = open_remote(os.fspath(path), folder)
+            try:
+                database = cls(piece, folder=folder)
+            except BaseException:
+                piece.close()
+                raise
+            if check:
+                database.check()
+            return database
         try:
-            file = MappedFile(path)
+            file = MappedFile(here)
         except ValueError as error:
             raise DatabaseError(
                 "is empty; build it again with 'swdual makedb'", file=name
@@ -261,7 +279,7 @@ class Database:
         """
         found = read_typed_batches([path], dbtype, on_invalid, keeps_masks=True)
         batches = limit_batches(found.batches, find_allowance(memory_limit))
-        name = "-" if path == "-" else os.fspath(path)
+        name = redact_name(os.fspath(path))
         return cls.from_batches(batches, found.alphabet, name, title=found.title, masks=found.masks)
 
     @cached_property
@@ -344,6 +362,19 @@ class Database:
     def release(self) -> None:
         """Free the memory that files were read into; what is needed later is read again."""
         self._storage.release()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the file is remote, so that a block is fetched when it is first used."""
+        return isinstance(self._main, CachedFile)
+
+    @property
+    def location(self) -> str | None:
+        """The path or the URL that opens the database again; None if it is in memory.
+
+        A URL may hold credentials, so it is for no message: see `name`.
+        """
+        return None if isinstance(self._main, MemoryFile) else self._path
 
     @property
     def digest(self) -> str:
@@ -455,6 +486,7 @@ class Database:
             If the block is damaged or missing.
         """
         block = self.block(number)
+        self._storage.read_ahead(number + 1)
         begin = int(block.starts[first])
         stop = int(block.starts[last - 1]) * ALIGNMENT + int(block.lengths[last - 1])
         residues = block.residues[begin * ALIGNMENT : stop + GUARD_BYTES]

@@ -29,6 +29,7 @@ from swdual.errors import InputError, OutputError
 from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
+from swdual.io.url import is_url, redact_name
 from swdual.runtime.keywords import (
     insert_parameters,
     merge_signatures,
@@ -175,6 +176,12 @@ share_help(makedb, merge_signatures(makedb, MakedbOptions.__init__), makedb)
 
 def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Database:
     paths, records = split_sources(sources)
+    if is_url(path):
+        raise OutputError(
+            "is a URL, but a database is written to local files; write it here, and copy it there, "
+            "with all of its shards",
+            file=path,
+        )
     target = Path(path)
     if os.fspath(path) == "-":
         raise InputError("a database is a file: it cannot be written to standard output")
@@ -189,7 +196,7 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
     marking = MASKING_BYTES if masks.names else 0
     room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed, marking)
     dbtype, on_invalid, keeps_case = options.dbtype, options.on_invalid, masks.keeps_case
-    default_title = os.fspath(paths[0]) if paths else IN_MEMORY
+    default_title = redact_name(os.fspath(paths[0])) if paths else IN_MEMORY
     if paths:
         batches, alphabet, title, kept = read_typed_batches(
             paths, dbtype, on_invalid, keeps_case=keeps_case, keeps_masks=True

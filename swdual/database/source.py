@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from swdual.database.layout import MAGIC
 from swdual.database.reader import find_reader, open_other
-from swdual.errors import InputError
+from swdual.errors import DatabaseError, InputError
+from swdual.io.url import find_path
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.detection import AlphabetDetector
 from swdual.sequences.fasta import looks_like_nucleotides, read_batches
@@ -55,19 +56,46 @@ def is_database(path: Source) -> bool:
     A path that is missing or cannot be read counts as a database, so that opening it raises the
     error; so does an empty file with the name of a database. A pipe is read as sequences, and so is
     a database of another program.
+
+    Raises
+    ------
+    DatabaseError
+        If it is remote, and cannot be read: another attempt would take its time, too.
     """
     if path == "-" or find_reader(path) is not None:
         return False
+    here = find_path(path)
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return os.path.isdir(path)
-        with open(path, "rb") as file:
-            head = file.read(len(MAGIC))
-    except OSError:
+        if here is None:
+            head = _read_head(os.fspath(path))
+        else:
+            if not stat.S_ISREG(os.stat(here).st_mode):
+                return os.path.isdir(here)
+            with open(here, "rb") as file:
+                head = file.read(len(MAGIC))
+    except OSError as error:
+        if here is None:
+            raise DatabaseError(
+                f"cannot be opened: {error.strerror}", file=source_name(path)
+            ) from None
         return True
     if not head:
         return Path(path).suffix in (".bin", ".db")
     return MAGIC.startswith(head) or head[:1] not in _SEQUENCE_STARTS
+
+
+def _read_head(url: str) -> bytes:
+    """Return the first bytes of a remote file."""
+    from swdual.io.remote import RemoteFile
+
+    file = RemoteFile(url)
+    try:
+        if file.is_seekable:
+            return file.read(0, len(MAGIC))
+        with file.open_stream() as stream:
+            return stream.read(len(MAGIC))
+    finally:
+        file.close()
 
 
 def read_typed_batches(

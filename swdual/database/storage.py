@@ -24,6 +24,7 @@ from swdual.database.layout import (
     read_digest,
 )
 from swdual.database.mapping import FileState, MappedFile, Piece
+from swdual.database.remote import CachedFile
 from swdual.errors import DatabaseError
 from swdual.io.output import name_errors
 
@@ -72,6 +73,8 @@ class Storage:
         self._parts: dict[int, MappedFile] = {}
         self._verified: dict[str, tuple[Piece, FileState | None]] = {}
         self._opening, self._verifying = threading.Lock(), threading.Lock()
+        self._fetched: set[int] = set()
+        self._ahead: threading.Thread | None = None
 
     def read(self, name: str) -> memoryview:
         """Return a section; its checksum is verified the first time.
@@ -84,6 +87,8 @@ class Storage:
         section = self.sections[name]
         piece, offset = self._locate_section(section)
         seen = piece, piece_state(piece)
+        if isinstance(piece, CachedFile):
+            piece.fetch(section)
         data = piece.data[offset : offset + section.bytes]
         if self._verified.get(name) != seen:
             with self._verifying:
@@ -110,6 +115,32 @@ class Storage:
                 f"{then}damaged section {section.name!r} (checksum mismatch); {remedy}",
                 file=piece.name,
             )
+
+    def read_ahead(self, block: int) -> None:
+        """Begin to fetch a block of a remote file, unless another one is on the way.
+
+        A node of a cluster does not: its next block may be the work of another node.
+        """
+        with self._opening:
+            busy = self._ahead is not None and self._ahead.is_alive()
+            if busy or block in self._fetched or not isinstance(self._main, CachedFile):
+                return
+            if self._folder is not None or block >= len(self._manifest.blocks):
+                return
+            self._fetched.add(block)
+            self._ahead = threading.Thread(
+                target=self._fetch, args=(block,), name="swdual reading ahead", daemon=True
+            )
+        self._ahead.start()
+
+    def _fetch(self, block: int) -> None:
+        """Fetch the sections of a block; whoever uses it then meets the error, if there is one."""
+        with suppress(DatabaseError, ValueError):  # ValueError: the database was closed
+            for kind in self._manifest.kinds:
+                section = self.sections[f"{kind}/{block}"]
+                piece = self._locate_section(section).piece
+                if isinstance(piece, CachedFile):
+                    piece.fetch(section)
 
     def pieces(self, block: int) -> list[Piece]:
         """Return the files that a block lies in."""
@@ -141,8 +172,14 @@ class Storage:
 
     def _shard(self, number: int) -> Piece:
         if number not in self._shards:
-            path = shard_path(self._main.name, number)
-            piece = self._map_file(path, f"shard {number} of {len(self._manifest.shards)}")
+            path: str | Path
+            piece: MappedFile
+            if isinstance(self._main, CachedFile):
+                piece = self._main.open_shard(number, self._manifest)
+                path = piece.name
+            else:
+                path = shard_path(self._main.name, number)
+                piece = self._map_file(path, f"shard {number} of {len(self._manifest.shards)}")
             fault = find_shard_fault(piece.data, number, self._manifest, self._digest)
             if fault is not None:
                 piece.close()
@@ -210,7 +247,11 @@ class Storage:
             return True
         if shard is not None:
             size = self._manifest.shards[shard].bytes
-            if shard in self._shards or _is_file_of(shard_path(self._main.name, shard), size):
+            if shard in self._shards:
+                return True
+            if isinstance(self._main, CachedFile):
+                return self._main.has_shard(shard, size)
+            if _is_file_of(shard_path(self._main.name, shard), size):
                 return True
         return self._folder is not None and (block in self._parts or self._has_part(block))
 

@@ -91,7 +91,6 @@ def _align(
         tracer,
         make_pairs,
         readings,
-        compared_lengths=result.compared_lengths,
         scores=scores,
         frames=[*zip(result.frames.tolist(), result.target_frames.tolist(), strict=True)],
         first=result.tracebacks,

@@ -115,6 +115,12 @@ class Hit:
         return None if math.isnan(evalue) else evalue
 
     @property
+    def log10_evalue(self) -> float | None:
+        """Decimal logarithm of the E-value, also where that is below 1e-308 and `evalue` is 0."""
+        logarithm = float(self.result.log_evalues[self.place]) / math.log(10)
+        return None if math.isnan(logarithm) else logarithm
+
+    @property
     def first_inclusion(self) -> Inclusion | None:
         """The round of an iterated search that first included the target, and by which alignment.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,12 @@ if TYPE_CHECKING:
 
     from swdual.composition.adjuster import Adjuster
 
+
+METHODS_OF_ALL = (
+    *("plot_scores", "report", "to_arrow", "to_pandas", "to_polars", "to_sparse", "write"),
+    "write_fasta",
+)
+"""Methods of the results of a search, which users look for here, too."""
 
 ORDINAL_PREFIX = "gnl|BL_ORD_ID|"
 """How BLAST begins an identifier that it makes of a target's number in the database."""
@@ -153,6 +159,15 @@ class QueryResult(SequenceOf[Hit]):
         if isinstance(hit, str):
             return hit in self.target_ids
         return any(each == hit for each in self)
+
+    if not TYPE_CHECKING:  # else type checkers would take any name for an attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say where a method is that results of a search have, and those of a query lack."""
+            remedy = ""
+            if name in METHODS_OF_ALL:
+                remedy = f"; results[[{self.query.id!r}]].{name}() is that of one query"
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}{remedy}")
 
     def __dir__(self) -> list[str]:
         """Return the names that users need, without those that only writers of results use."""

@@ -8,6 +8,8 @@
     Files that appear under their name only when they are complete.
 ``progress``
     Progress bars.
+``url``, ``remote``
+    Names of remote files, without secrets; reads such files.
 ``text``, ``notebook``
     Text for messages and tables; HTML for notebooks.
 """

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from swdual.errors import OutputError
+from swdual.io.url import is_url
 
 logger = logging.getLogger("swdual")
 
@@ -115,6 +116,8 @@ def replace_file(
         If the file exists and `force` is not given, is one of `inputs`, is being written by another
         process, or cannot be written.
     """
+    if is_url(path):
+        raise OutputError("is a URL, but results are written to local files", file=path)
     if os.fspath(path) == "/dev/stdout":
         path = "-"
     target = Path(path)

@@ -13,6 +13,7 @@ import numpy as np
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
+from swdual.io.url import is_url
 from swdual.masking.mask import Mask
 from swdual.options import SearchOptions
 from swdual.sequences.alphabet import LOWER, NUCLEOTIDE, PAD, PROTEIN
@@ -302,8 +303,12 @@ def _sample_letters(source: Any) -> bytes:
     """Return the first letters of queries; nothing if they can be read only once."""
     if isinstance(source, str) and source == "-":
         return b""
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and os.path.exists(source)):
-        if not os.path.isfile(source):  # a pipe
+    if (
+        isinstance(source, os.PathLike)
+        or is_url(source)
+        or (isinstance(source, str) and os.path.exists(source))
+    ):
+        if not is_url(source) and not os.path.isfile(source):  # a pipe
             return b""
         batches = read_batches(source, PROTEIN, on_invalid="replace")
         batch = next(batches, None)

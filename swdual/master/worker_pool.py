@@ -80,6 +80,7 @@ class WorkerPool:
     def __exit__(self, *_: object) -> None:
         self._scheduler.stop()
         # The threads are daemons: one that does not end in time does not keep the process alive.
+        # The command line then ends the process at once, by the names of the threads.
         deadline = time.monotonic() + STOP_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))

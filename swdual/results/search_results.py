@@ -76,7 +76,8 @@ class Report:
 class SearchResults:
     """The results of all queries, in their order: ``len``, ``[]`` and ``for`` as with a list.
 
-    ``results["id"]`` is the result of the query with an identifier.
+    ``results["id"]`` is the result of the query with an identifier. ``results[:5]`` and
+    ``results[["id", "other"]]`` are the results of some queries, as this object.
 
     The columns `query_numbers`, `ranks`, `scores`, `ordinals`, `target_lengths`, `bits` and
     `evalues` are NumPy arrays with one entry a hit. `to_pandas`, `to_polars` and `to_arrow` return
@@ -118,12 +119,28 @@ class SearchResults:
     @overload
     def __getitem__(self, query: int | str) -> QueryResult: ...
     @overload
-    def __getitem__(self, query: slice) -> list[QueryResult]: ...
-    def __getitem__(self, query: int | str | slice) -> QueryResult | list[QueryResult]:
-        """Return the result of a query, by its place or by its identifier."""
+    def __getitem__(self, query: slice | list[int | str]) -> SearchResults: ...
+    def __getitem__(
+        self, query: int | str | slice | list[int | str]
+    ) -> QueryResult | SearchResults:
+        """Return the result of a query, by its place or by its identifier.
+
+        A slice, or a list of places and identifiers, returns results of these queries only.
+
+        >>> import swdual
+        >>> found = swdual.search({"q1": "MKVLAW", "q2": "GGHERW"}, {"t": "MKVLAWGGHERW"})
+        >>> found[["q2"]].query_ids
+        ['q2']
+        """
         if isinstance(query, str):
             return self._queries[find_index(query, self.query_ids, "query")]
-        return self._queries[query]
+        if not isinstance(query, slice | list):
+            return self._queries[query]
+        chosen = self._queries[query] if isinstance(query, slice) else [self[k] for k in query]
+        part = self._with(chosen)
+        if self.found == sum(map(len, self._queries)):
+            part.found = sum(map(len, chosen))
+        return part
 
     def __contains__(self, query: object) -> bool:
         """Return whether a query has this identifier, or whether this is one of the results."""

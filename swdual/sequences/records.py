@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from swdual.errors import InputError
+from swdual.io.url import is_url
 from swdual.sequences.alphabet import INVALID, Alphabet
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.sequence import Sequence
@@ -69,7 +70,7 @@ def is_record(item: Any) -> bool:
 
 
 def _names_a_file(text: str) -> bool:
-    if text == "-" or _is_file(text):
+    if text == "-" or _is_file(text) or is_url(text):
         return True
     if text and text.replace("*", "").isalpha() and text.isascii():
         return False

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Protocol, cast
 
 from swdual.errors import InputError
+from swdual.io.url import find_path, redact_name
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -18,7 +19,7 @@ else:
     from backports import zstd
 
 Source = str | os.PathLike[str]
-"""A path, or "-" for standard input."""
+"""A path, a URL that fsspec opens, or "-" for standard input."""
 
 CHUNK_BYTES = 4 << 20
 READ_BYTES = 1 << 16
@@ -60,7 +61,7 @@ def source_name(source: Source) -> str:
     >>> source_name("-")
     'standard input'
     """
-    return "standard input" if source == "-" else os.fspath(source)
+    return "standard input" if source == "-" else redact_name(os.fspath(source))
 
 
 @contextmanager
@@ -80,7 +81,7 @@ def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
             raw = cast(io.BufferedReader, sys.stdin.buffer)
         else:
             try:
-                raw = files.enter_context(open(source, "rb"))
+                raw = files.enter_context(_open_file(source))
             except OSError as error:
                 raise InputError(f"cannot be opened: {error.strerror}", file=name) from error
         try:
@@ -99,6 +100,22 @@ def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
 
             plain = files.enter_context(xopen(raw, "rb", format=kind, threads=0))
             yield cast(InputStream, plain), kind
+
+
+def _open_file(source: Source) -> io.BufferedReader:
+    """Open a file, which may be remote.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened.
+    """
+    path = find_path(source)
+    if path is not None:
+        return open(path, "rb")
+    from swdual.io.remote import RemoteFile
+
+    return RemoteFile(os.fspath(source)).open_stream()
 
 
 def read_error(

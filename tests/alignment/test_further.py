@@ -83,7 +83,6 @@ def trace(query, targets, scheme, count, *, grid_bytes=None, profile=None, min_s
         own,
         make_pairs,
         Readings(read, lengths, [(1, 1)], translates_targets=False),
-        compared_lengths=lengths,
         scores=best,
         frames=[(1, 1)] * len(targets),
         first=first,

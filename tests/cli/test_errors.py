@@ -416,6 +416,42 @@ def test_sigterm_ends_a_process_that_reads_with_143(here):
     assert sorted(here.rglob("*")) == before
 
 
+LATE_WORKERS = """
+import atexit, sys, threading
+import numpy as np
+from swdual.cli import main
+
+def work():
+    numbers = np.random.default_rng(1).integers(0, 1 << 30, 20000)
+    while True:
+        np.unique(numbers)
+
+for number in range(3):
+    threading.Thread(target=work, name=f"swdual cpu {number}", daemon=True).start()
+atexit.register(print, "cleaned up", file=sys.stderr)
+sys.argv = ["swdual", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.case(number=21)
+@pytest.mark.parametrize(
+    ("words", "code"), [(("--version",), 0), (("info", "none.db"), 2), (("search",), 1)]
+)
+def test_workers_that_do_not_stop_in_time_change_no_exit_code(here, words, code):
+    """The end of the interpreter would end such a thread in C++ code of NumPy, and abort."""
+    done = subprocess.run(
+        [sys.executable, "-c", LATE_WORKERS, *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == code, done.stderr
+    assert done.stderr.splitlines()[-1] == "cleaned up"
+    assert (code == 0) == ("swdual" in done.stdout)
+
+
 def test_a_machine_without_a_temporary_folder_is_no_fault_of_the_output(run, monkeypatch):
     """Where nothing can be written, the search works, or says what it needs."""
     monkeypatch.setattr(tempfile, "tempdir", None)

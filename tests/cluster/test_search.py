@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from support.genes import random_genes, random_proteins
+from support.http_files import HttpFiles
 
 import swdual
 from swdual.cluster import partition
@@ -181,6 +184,27 @@ def test_stored_masks_are_used_as_on_one_machine(data, pair, here, options, is_f
         for one, two in zip(there, local, strict=True):
             assert [hit.alignment for hit in one] == [hit.alignment for hit in two]
             assert [str(hit.target) for hit in one] == [str(hit.target) for hit in two]
+
+
+@pytest.mark.smoke(1)
+@pytest.mark.parametrize("shards", [None, 2])
+def test_nodes_fetch_what_they_need_of_a_url(data, pair, here, monkeypatch, shards):
+    """With the credentials of the URL; the client neither sends blocks nor fetches them."""
+    swdual.makedb(data / "d.fa", here / "d.db", shards=shards).close()
+    with HttpFiles(here) as server, Database.open(here / "d.db") as local:
+        monkeypatch.setattr(Database, "block_bytes", None)
+        url, asked = server.url("d.db", "me:secret@"), {"evalue": 1e3, "align": True}
+        wanted = swdual.search(data / "q.fa", local, **asked)
+        with Database.open(url, folder=here / "cache") as database:
+            found = swdual.search(data / "q.fa", database, cluster=pair.address, **asked)
+            rows = [[str(hit.alignment) for hit in result] for result in found]
+            kept = {*database._storage._verified}
+        assert found == wanted
+        assert rows == [[str(hit.alignment) for hit in result] for result in wanted]
+        assert sum(map(len, found)) > 5
+        assert not any(name.startswith("residues") for name in kept)
+        size = sum(os.path.getsize(here / name) for name in os.listdir(here) if ".db" in name)
+        assert sum(server.sent.values()) < 3.1 * size
 
 
 @pytest.mark.smoke(1)

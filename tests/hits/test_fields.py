@@ -238,6 +238,8 @@ def test_log10_evalue_is_the_logarithm(case):
     assert evalues == [hit.evalue for result in found for hit in result]
     logs = [math.log10(value) for value in evalues]
     assert values_of(found, "log10_evalue") == pytest.approx(logs, abs=1e-10)
+    own = [hit.log10_evalue for result in found for hit in result]
+    assert own == pytest.approx(logs, abs=1e-10)
 
 
 def test_the_logarithm_of_an_evalue_does_not_vanish():
@@ -246,6 +248,8 @@ def test_the_logarithm_of_an_evalue_does_not_vanish():
     found = search(("q", text), {"t": text})
     assert values_of(found, "evalue") == [0.0]
     assert -4000 < values_of(found, "log10_evalue")[0] < -2000
+    assert found[0][0].log10_evalue == values_of(found, "log10_evalue")[0]
+    assert search(("q", text), {"t": text}, stats="none")[0][0].log10_evalue is None
 
 
 def test_the_device_is_told(case):

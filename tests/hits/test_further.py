@@ -14,12 +14,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.genes import CODONS
 
 import swdual
+from swdual.alignment.tracer import Tracer
 from swdual.errors import InputError
 from swdual.format import print_bits, print_coverage, print_evalue
 from swdual.hits import query_result
 from swdual.hits.fields import columns
+from swdual.sequences.genetic_codes import GENETIC_CODES
 
 pytestmark = pytest.mark.sample("values")
 
@@ -347,3 +350,34 @@ def test_a_target_that_repeats_the_query_has_an_alignment_for_each_copy():
     assert found == [(14 * k, found[0][1]) for k in range(4)]
     two = swdual.search(query, {"t": query * 4}, stats="none", max_hsps=2, min_raw_score=50)
     assert [x.target_start for x in two[0][0].alignments] == [0, 14]
+
+
+def test_frames_of_targets_of_nearly_equal_lengths_are_aligned_apart(monkeypatch):
+    """The order of targets by length is another in another frame, and kernels need it.
+
+    Each target by itself is the oracle.
+    """
+    query = "MKVLAWGGHERWCDEFMKTA"
+    rng = np.random.default_rng(3)
+    gene = "".join(CODONS[GENETIC_CODES[1].index(letter)] for letter in query)
+
+    def drawn(count):
+        return "".join(rng.choice([*"ACGT"], count))
+
+    targets = {f"t{k}": drawn(k % 7) + gene + drawn(30 + k) + gene for k in range(60)}
+    orders, trace_around = [], Tracer.trace_around
+
+    def watched(self, pairs, *arguments):
+        orders.append(np.diff(pairs.targets.lengths.astype(np.int64)).max(initial=0))
+        return trace_around(self, pairs, *arguments)
+
+    monkeypatch.setattr(Tracer, "trace_around", watched)
+    options = {"task": "tblastn", "stats": "none", "min_raw_score": 20, "mask": "none"}
+    options |= {"max_hsps": 0}
+    (together,) = swdual.search(query, targets, max_target_seqs=0, **options)
+    assert len(together) == len(targets)
+    assert max(orders) == 0
+    for hit in together:
+        (alone,) = swdual.search(query, {hit.id: targets[hit.id]}, **options)[0]
+        assert [str(x) for x in hit.alignments] == [str(x) for x in alone.alignments]
+        assert len(hit.alignments) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
 import math
@@ -56,9 +57,48 @@ def test_results_are_a_sequence_of_the_queries(results):
     assert [result.query.id for result in results] == ["q1", "q2", "q3"]
     assert results[-1] is results[2]
     assert [result.number for result in results[1:]] == [1, 2]
-    assert results[::-1] == list(reversed(results))
+    assert list(results[::-1]) == list(reversed(results))
     with pytest.raises(IndexError):
         results[3]
+
+
+def test_some_queries_have_all_methods_of_results(results, tmp_path):
+    """By a slice or a list; tables, files and reports are those of these queries."""
+    assert results[:] == results
+    for part in (results[2:1:-1], results[["q3"]], results[[2]], results[[-1]]):
+        assert isinstance(part, SearchResults)
+        assert [*part] == [results[2]]
+        assert (part.params, part.stats) == (results.params, results.stats)
+        assert part.found == len(results[2])
+    assert results[["q3", 0]].query_ids == ["q3", "q1"]
+    assert results[[]].query_ids == []
+    assert results[5:].scores.tolist() == []
+    one = results[["q1"]]
+    frame = results.to_pandas()
+    assert one.to_pandas().equals(frame[frame["qseqid"] == "q1"].reset_index(drop=True))
+    one.write(tmp_path / "one.tsv")
+    results.write(tmp_path / "all.tsv")
+    rows = (tmp_path / "all.tsv").read_text().splitlines(keepends=True)
+    wanted = "".join(row for row in rows if row.startswith("q1\t"))
+    assert (tmp_path / "one.tsv").read_text() == wanted
+    assert "q1 first query" in one.report().html
+    assert "q1 first query" not in results[1:].report().html
+    fewer = results.top(1)
+    assert fewer[:1].found == results.found  # what was left out is not known by query
+    with pytest.raises(IndexError):
+        results[[3]]
+    with pytest.raises(KeyError):
+        results[["q1", "none"]]
+
+
+def test_a_result_says_where_methods_of_results_are(results):
+    """Those that a user looks for; pickling and copying look for others."""
+    with pytest.raises(AttributeError, match=r"results\[\['q1'\]\]\.to_pandas\(\)"):
+        results[0].to_pandas()
+    with pytest.raises(AttributeError, match=r"'QueryResult' has no attribute 'nothing'$"):
+        results[0].nothing  # noqa: B018
+    assert not hasattr(results[0], "write")
+    assert copy.copy(results[0]) == results[0]
 
 
 def test_a_result_is_a_sequence_of_hits(results):

@@ -38,6 +38,8 @@ def test_every_form_has_the_values_of_the_metrics(schedules):
             assert plain == value or (plain is None and math.isnan(value))
             assert np.array_equal(float(frame[name][place]), value, equal_nan=True)
     assert frame["policy"].tolist() == ["easy", "fcfs"]
+    assert frame["options"].map(type).unique().tolist() == [str]
+    assert frame.groupby(["policy", "options"]).size().tolist() == [1, 1]
     assert json.loads(json.dumps(dictionaries, allow_nan=False)) == dictionaries
 
 

@@ -104,12 +104,24 @@ class Comparison:
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with one row a schedule and all metrics.
 
+        The options are text, as ``write_csv`` writes them, so that rows can be grouped by them.
+
         Raises
         ------
         InputError
             If pandas is missing.
         """
-        return data_frame(self.to_dicts())
+        return data_frame(self._text_rows())
+
+    def _text_rows(self) -> list[dict[str, Any]]:
+        """Return each row with its options as text."""
+        return [
+            {
+                **row,
+                "options": " ".join(f"{name}={value}" for name, value in row["options"].items()),
+            }
+            for row in self.to_dicts()
+        ]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return each row with all metrics as plain values, None where there are no jobs."""
@@ -146,9 +158,7 @@ class Comparison:
         with replace_file(path, force=force, compress=True) as stream:
             writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
             writer.writeheader()
-            for row in self.to_dicts():
-                told = " ".join(f"{name}={value}" for name, value in row["options"].items())
-                writer.writerow(row | {"options": told})
+            writer.writerows(self._text_rows())
 
     def lines(self) -> list[str]:
         """Return an aligned table: two lines for the names, and one a schedule."""
