@@ -34,6 +34,7 @@ COMMANDS = (
     *(
         "align",
         "allpairs",
+        "audit",
         "cluster",
         "completion",
         "convert",
