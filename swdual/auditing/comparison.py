@@ -6,9 +6,9 @@ E-value, its largest bit score and its first place.
 A hit of the truth is *found* if the table lists it, at whatever E-value. Otherwise it is *missed*,
 unless the table could not list it: then it is *unlisted*. That is so if its E-value is larger than
 the largest one that the table was asked for; and in a list that was cut at its maximum number of
-targets, if it is not better than the end of the list, both by the largest E-value that is listed and
-by the largest exact E-value of the pairs that are listed. A pair that the table lists up to the cutoff
-is *extra* if its exact E-value is above the cutoff.
+targets, if it is not better than the end of the list, both by the largest E-value that is listed
+and by the largest exact E-value of the pairs that are listed. A pair that the table lists up to the
+cutoff is *extra* if its exact E-value is above the cutoff.
 """
 
 from __future__ import annotations

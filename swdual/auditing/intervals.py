@@ -22,7 +22,11 @@ from swdual.errors import InputError
 from swdual.runtime.extras import install_command
 
 LEVEL = 0.95
-"""The share of samples whose interval covers the share in the population."""
+"""At least this share of samples has an interval that covers the share in the population."""
+
+CLUSTER_LEVEL = 0.98
+"""The level that limits from a sample of queries are computed for: with few queries, the true level
+is up to 0.02 below it."""
 
 
 class Interval(NamedTuple):
@@ -80,23 +84,28 @@ def cluster_interval(
     if variance > 0:
         # Few queries may make all of the variance: it is known as badly as from so few.
         freedom = max(1.0, min(effective - 1, squares.sum() ** 2 / (squares**2).sum()))
-        spread = stdtrit(freedom, (1 + LEVEL) / 2)
-        normal = stdtrit(np.inf, (1 + LEVEL) / 2)
+        spread = stdtrit(freedom, (1 + CLUSTER_LEVEL) / 2)
+        normal = stdtrit(np.inf, (1 + CLUSTER_LEVEL) / 2)
         effective = share * (1 - share) / variance * (normal / spread) ** 2
-    return exact_interval(share * effective, effective)
+    return exact_interval(share * effective, effective, CLUSTER_LEVEL)
 
 
-def exact_interval(found: float, hits: float) -> Interval:
+def exact_interval(found: float, hits: float, level: float = LEVEL) -> Interval:
     """Return Clopper and Pearson's limits of a share.
 
     Parameters
     ----------
     found, hits
         Hits that are found, and all of them; they need not be whole.
+    level
+        The share of intervals that cover the share in the population, at least.
+
+    >>> exact_interval(9, 10)
+    Interval(low=0.5549839..., high=0.9974714...)
     """
     from scipy.special import betaincinv
 
-    tail, missed = (1 - LEVEL) / 2, hits - found
+    tail, missed = (1 - level) / 2, hits - found
     low = float(betaincinv(found, missed + 1, tail)) if found > 0 else 0.0
     high = float(betaincinv(found + 1, missed, 1 - tail)) if missed > 0 else 1.0
     return Interval(low, high)

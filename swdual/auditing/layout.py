@@ -44,7 +44,7 @@ def describe_truth(audit: Audit) -> list[str]:
 
 def list_sections(audit: Audit) -> list[Section]:
     """Return the tables of an audit."""
-    return [_runs(audit), _found(audit), _differences(audit), _ratios(audit)]
+    return [_found(audit), _differences(audit), _ratios(audit), _runs(audit)]
 
 
 def list_remarks(audit: Audit) -> list[str]:
@@ -120,11 +120,11 @@ def _differences(audit: Audit) -> Section:
     tops = [row["tops"] for row in measures]
     rows = [
         ("missed", [f"{row['missed']:,}" for row in totals]),
-        ("unlisted: below the end of the list", [f"{row['unlisted']:,}" for row in totals]),
+        ("unlisted: the table could not list them", [f"{row['unlisted']:,}" for row in totals]),
         ("extra: exact E-value above the cutoff", [f"{row['extra']:,}" for row in measures]),
         ("lower bit scores", [_part(row["lower"], row["scored"]) for row in measures]),
         (
-            "  by bits: median, most",
+            "  by so many bits: median, most",
             [
                 f"{row['median_lower']:.1f}, {row['most_lower']:.1f}" if row["lower"] else NOTHING
                 for row in measures

@@ -96,10 +96,10 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
     InputError
         As `convert` documents.
     """
-    chosen, names = _split_fields(before)
-    reader, _ = _format(source, chosen, "read")
+    before, names = _split_fields(before)
+    reader, name = _format(source, before, "read")
     with _open(source) as stream:
-        if reader.__name__ == "swdual.formats.tabular" and chosen is None:
+        if before is None and name == "tabular":
             start = cast(io.BufferedReader, stream).peek(COMMENT_BYTES)
             if _BLAST_COMMENT.match(start):
                 reader, _ = _format(source, "commented", "read")
