@@ -15,7 +15,7 @@ from swdual.version import __version__
 
 if TYPE_CHECKING:
     from swdual.alignment.alignment import Alignment
-    from swdual.api import allpairs, find_clusters, iter_search, iterate, search
+    from swdual.api import allpairs, audit, find_clusters, iter_search, iterate, search
     from swdual.backend import Device
     from swdual.database.database import Database
     from swdual.database.makedb import makedb
@@ -54,7 +54,7 @@ _HOMES = {
     "swdual.planning.planner": ("Plan",),
     "swdual.profiles.profile": ("Profile", "read_profile"),
     "swdual.results.search_results": ("SearchResults",),
-    "swdual.api": ("allpairs", "find_clusters", "iter_search", "iterate", "search"),
+    "swdual.api": ("allpairs", "audit", "find_clusters", "iter_search", "iterate", "search"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }
@@ -85,6 +85,7 @@ __all__ = [
     "__version__",
     "align",
     "allpairs",
+    "audit",
     "find_clusters",
     "iter_search",
     "iterate",

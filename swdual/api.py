@@ -1,8 +1,9 @@
-"""The functions that run searches, here or on a cluster: `search`, `iterate`, `allpairs`, ..."""
+"""The functions that run searches, here or on a cluster: `search`, `iterate`, `audit`, ..."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,7 @@ from swdual.runtime.keywords import (
 )
 
 if TYPE_CHECKING:
+    from swdual.auditing.audit import Audit
     from swdual.clustering.clusters import Clusters
     from swdual.master.iteration import IteratedSearch, Round, RoundOptions
     from swdual.results.search_results import SearchResults
@@ -39,6 +41,13 @@ PAIR_EXCLUDED = {
     "lcase_masking": "masks letters of queries, but here queries are targets, too",
 }
 """Options that a search of all pairs cannot have, and why."""
+
+
+AUDIT_EXCLUDED = (
+    *("max_target_seqs", "top", "max_hsps", "min_identity", "min_query_cover", "min_score"),
+    *("min_raw_score", "align", "adjust_sample", "journal", "resume"),
+)
+"""Options that the exact search of an audit cannot have: it finds all hits, and no alignments."""
 
 
 def search(queries: Any, database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
@@ -174,6 +183,88 @@ def find_clusters(
     run = prepare_pairs(database, replace(chosen, align=True))
     with run.keep_journal():
         return cluster_results(run.results(), rules)
+
+
+def audit(
+    tables: Any,
+    queries: Any,
+    database: Any,
+    *,
+    evalue: float | None = None,
+    max_target_seqs: int | None = None,
+    before: str | None = None,
+    sample: int | None = None,
+    sample_pairs: int | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Audit:
+    """Compare tables of hits with an exact search, all of it or a random sample.
+
+    Parameters
+    ----------
+    tables
+        The path of a table of BLAST, DIAMOND, MMseqs2 or another program, or a list of paths. Each
+        has columns for query and target, as `swdual.results.conversion.convert` reads them.
+    queries, database
+        As for `iter_search`: what the tables are of.
+    evalue
+        Largest E-value of the hits that are compared; by default the smallest that the header of a
+        table tells, else 10.
+    max_target_seqs
+        Lists of so many targets were cut when the tables were made; 0 if none was. By default what
+        the header of each table tells; if it tells nothing, none was.
+    before
+        The format of the tables, and names of their fields, as for `convert`.
+    sample
+        Search so many random queries only.
+    sample_pairs
+        Compute so many random pairs of a query and a target only.
+    seed
+        The seed of the random numbers.
+    options
+        Those of `iter_search`, without `AUDIT_EXCLUDED`. Matrix, gap penalties, database size,
+        genetic code and strand are by default those that the headers tell.
+
+    Raises
+    ------
+    InputError
+        If a table is damaged, or names a query or a target that is not there; with file and line.
+    SwdualError
+        As `iter_search` documents.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> targets = {"near": "MKVLAWGGHERWCDEFMKTAYI", "far": "GGGGGGGGGGGGGGGGGGG"}
+    >>> with TemporaryDirectory() as folder:
+    ...     table = Path(folder, "hits.tsv")
+    ...     _ = table.write_text("")  # the program found nothing
+    ...     found = audit(table, {"q": "MKVLAWGGHERWCDEF"}, targets, evalue=1e-3)
+    >>> [found.summary()[-1][name] for name in ("hits", "found", "missed")]
+    [1, 0, 1]
+    """
+    refuse_unknown("audit", options, {*SearchKeywords.__annotations__} - {*AUDIT_EXCLUDED})
+    from swdual.auditing.audit import AuditRequest, run_audit
+    from swdual.auditing.table import read_hits
+    from swdual.auditing.truth import Truth
+
+    paths = [tables] if isinstance(tables, (str, os.PathLike)) else [*tables]
+    request = AuditRequest.of(
+        [read_hits(path, before) for path in paths],
+        cutoff=evalue,
+        max_targets=max_target_seqs,
+        sample=sample,
+        sample_pairs=sample_pairs,
+        seed=seed,
+    )
+    chosen = request.find_scoring(options)
+    run = _make_search(
+        queries,
+        database,
+        SearchOptions(**chosen, evalue=request.cutoff, max_target_seqs=0, align=False),
+    )
+    return run_audit(request, Truth(run))
 
 
 def prepare_pairs(database: Any, options: SearchOptions) -> Search:
@@ -409,3 +500,10 @@ def _iterate_rounds(run: IteratedSearch) -> Iterator[Round]:
 insert_parameters(iter_search, SearchOptions)
 for _function in (search, iter_search, iterate, allpairs, find_clusters):
     share_help(_function, merge_signatures(_function, SearchOptions.__init__), iter_search)
+_shown = merge_signatures(audit, SearchOptions.__init__)
+_kept = [
+    each
+    for each in _shown.parameters.values()
+    if each.name not in AUDIT_EXCLUDED or each.name == "max_target_seqs"
+]
+share_help(audit, _shown.replace(parameters=_kept), iter_search)

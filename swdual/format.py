@@ -53,10 +53,16 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Table(NamedTuple):
-    """Rows in chunks of columns; a column holds texts, whole numbers or real numbers."""
+    """Rows in chunks of columns; a column holds texts, whole numbers or real numbers.
+
+    Of a file of text, `lines` has the line of each row that was read so far, and `comments` what is
+    above the first row.
+    """
 
     fields: tuple[str, ...]
     chunks: Iterator[list[Column]]
+    lines: Sequence[int] = ()
+    comments: Sequence[str] = ()
 
 
 class Format(Protocol):

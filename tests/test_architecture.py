@@ -27,6 +27,7 @@ OWNERS = {
     "cupy": {"backends/cuda/cupy_card.py"},
     "pandas": {
         *(
+            "auditing/audit.py",
             "results/search_results.py",
             "scheduling/schedule.py",
             "scheduling/reports/comparison.py",
@@ -34,7 +35,7 @@ OWNERS = {
         *("scheduling/workload/workload.py", "scheduling/frames.py"),
     },
     "polars": {"results/search_results.py"},
-    "scipy": {"results/search_results.py"},
+    "scipy": {"auditing/intervals.py", "results/search_results.py"},
     "matplotlib": {
         *(
             "results/search_results.py",
@@ -57,7 +58,12 @@ OWNERS = {
             "cluster/requests.py",
         ),
     },
-    "pyarrow": {"results/search_results.py", "formats/_arrow.py", "formats/parquet.py"},
+    "pyarrow": {
+        "auditing/audit.py",
+        "results/search_results.py",
+        "formats/_arrow.py",
+        "formats/parquet.py",
+    },
     "Bio": {
         *(
             "results/search_results.py",

@@ -35,6 +35,7 @@ NAMES = [
     "__version__",
     "align",
     "allpairs",
+    "audit",
     "find_clusters",
     "iter_search",
     "iterate",

@@ -38,6 +38,7 @@ COMMANDS = (
     *(
         "align",
         "allpairs",
+        "audit",
         "cluster",
         "completion",
         "convert",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,7 +75,8 @@ def read_rows(rows: Iterator[Row], name: str, number: str, fields: tuple[str, ..
     fields = named or fields or STANDARD
     if len(fields) > 1:
         rows = (row for row in rows if row[1] != [""])
-    return Table(fields, read_chunks(rows, fields, name))
+    lines = array("q")
+    return Table(fields, read_chunks(rows, fields, name, lines), lines)
 
 
 def check_named(named: tuple[str, ...], fields: tuple[str, ...], name: str, line: int) -> None:
@@ -164,7 +166,9 @@ def _as_percentage(text: str) -> str:
         return text
 
 
-def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iterator[list[Column]]:
+def read_chunks(
+    rows: Iterator[Row], fields: tuple[str, ...], name: str, lines: array[int]
+) -> Iterator[list[Column]]:
     """Yield rows of text as chunks of columns.
 
     Parameters
@@ -175,6 +179,8 @@ def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iter
         Names of the fields.
     name
         Name of the file, for messages.
+    lines
+        Gets the line of each row.
 
     Raises
     ------
@@ -194,6 +200,7 @@ def read_chunks(rows: Iterator[Row], fields: tuple[str, ...], name: str) -> Iter
                 )
             for field, column, text in zip(fields, columns, row, strict=True):
                 column.append(_value(field, text, name, line))
+            lines.append(line)
         yield list(columns)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, NamedTuple
 
@@ -91,6 +92,9 @@ NAMES = {
 
 _OLDER_NAMES = {"qcovs": "% subject coverage", "qcovhsp": "% hsp coverage"}
 _FIELDS_BY_NAME = {word: name for names in (NAMES, _OLDER_NAMES) for name, word in names.items()}
+HEAD_LINES = 10
+"""Lines at the top of a file whose comments are kept: they name the program and the database."""
+
 _HITS_FOUND = re.compile(r"# (\d+) hits found")
 
 
@@ -155,16 +159,21 @@ def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Ta
         name others than `fields`, the fields change, a row has more or fewer values than there are
         fields, or a value should be a number and is not.
     """
-    rows = _rows(stream, name, fields or STANDARD)
+    comments: list[str] = []
+    rows = _rows(stream, name, fields or STANDARD, comments)
     first = next(rows, None)
     if first is None:
-        return Table(fields or STANDARD, iter(()))
+        return Table(fields or STANDARD, iter(()), comments=comments)
     check_named(first.fields, fields, name, first.line)
     same = _of_same_fields(itertools.chain([first], rows), first.fields, name)
-    return Table(first.fields, read_chunks(same, first.fields, name))
+    lines = array("q")
+    chunks = read_chunks(same, first.fields, name, lines)
+    return Table(first.fields, chunks, lines, tuple(comments))
 
 
-def _rows(stream: IO[bytes], name: str, fields: tuple[str, ...]) -> Iterator[_Row]:
+def _rows(
+    stream: IO[bytes], name: str, fields: tuple[str, ...], comments: list[str]
+) -> Iterator[_Row]:
     number = expected = 0
     for number, raw in enumerate(read_lines(stream, name, MAX_ROW_LENGTH), start=1):
         line = raw.decode(errors="replace").rstrip("\r\n")
@@ -172,7 +181,10 @@ def _rows(stream: IO[bytes], name: str, fields: tuple[str, ...]) -> Iterator[_Ro
             # Whatever it begins with: an identifier may well begin with '#'.
             expected -= 1
             yield _Row(number, fields, line.split("\t"))
-        elif line.startswith("# Fields: "):
+            continue
+        if line.startswith("#") and number <= HEAD_LINES:
+            comments.append(line)
+        if line.startswith("# Fields: "):
             fields = _fields(line.removeprefix("# Fields: "), name, number)
         elif found := _HITS_FOUND.fullmatch(line):
             expected = int(found[1])

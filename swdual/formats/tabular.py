@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
+from swdual.errors import InputError
 from swdual.format import Table, make_table, print_column
-from swdual.formats._text import MAX_ROW_LENGTH, read_rows
-from swdual.hits.fields import STANDARD
+from swdual.formats._text import MAX_ROW_LENGTH, check_named, read_rows
+from swdual.hits.fields import STANDARD, parse_fields
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
 
 FIELDS = STANDARD
+
+INVOCATION = "# Invocation: "
+"""How DIAMOND begins the comment with its command line."""
+
+_OUTFMT = re.compile(r" (?:-f|--outfmt)[ =]6((?: [a-z]\w*)*)")
 
 
 def write(
@@ -37,8 +45,40 @@ def write_table(table: Table, stream: Output, *, header: bool) -> None:
 def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Table:
     """Return the table in a file: see `TableFormat.read_table`.
 
-    The first line names the fields; otherwise they are `fields`, or BLAST's twelve.
+    The first line names the fields; otherwise they are `fields`, or BLAST's twelve. Comments at the
+    top as DIAMOND writes them (``--header``) name the fields, too.
     """
     whole = read_lines(stream, name, MAX_ROW_LENGTH)
-    texts = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in whole)
-    return read_rows(enumerate((text.split("\t") for text in texts), start=1), name, "6", fields)
+    texts: Iterator[str] = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in whole)
+    comments: list[str] = []
+    for text in texts:
+        if not text.startswith("# ") or not (comments or text.startswith("# DIAMOND ")):
+            texts = itertools.chain([text], texts)
+            break
+        comments.append(text)
+    named = _find_fields(comments, name)
+    if named:
+        check_named(named, fields, name, len(comments))
+    rows = enumerate((text.split("\t") for text in texts), start=len(comments) + 1)
+    return read_rows(rows, name, "6", fields or named)._replace(comments=comments)
+
+
+def _find_fields(comments: Sequence[str], name: str) -> tuple[str, ...]:
+    """Return the fields that a command line of DIAMOND asks for; empty for the twelve.
+
+    Parameters
+    ----------
+    comments, name
+        The comments of the file, and its name for messages.
+
+    >>> _find_fields(["# Invocation: diamond blastp -f 6 qseqid sseqid bitscore -k 5"], "hits.tsv")
+    ('qseqid', 'sseqid', 'bitscore')
+    """
+    for line, comment in enumerate(comments, start=1):
+        if comment.startswith(INVOCATION):
+            match = _OUTFMT.search(comment)
+            try:
+                return parse_fields(match[1].split()) if match and match[1] else ()
+            except InputError as error:
+                raise InputError(error.message, file=name, line=line) from error
+    return ()

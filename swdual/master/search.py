@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from swdual.database.database import Database
 from swdual.hits.query_result import QueryResult
@@ -25,7 +25,7 @@ from swdual.master.translation import Translation, log_translation
 from swdual.master.weak_queries import warn_of_low_complexity, warn_of_weak_queries
 from swdual.master.worker import Worker
 from swdual.options import Progress, SearchOptions
-from swdual.sequences.sequence import Sequence
+from swdual.sequences.sequence import Sequence as Record
 from swdual.statistics.model import SHARED_FACTS
 
 logger = logging.getLogger("swdual")
@@ -76,7 +76,35 @@ class Search:
         self._after = after
         self._counter: _ProgressCounter | None = None
         self._held_bytes = measure_held_bytes()
+        self._warns = True
         self._executor.check_options(options)
+
+    @classmethod
+    def of_inputs(cls, inputs: SearchInputs, options: SearchOptions) -> Self:
+        """Return a search of inputs that are read already; it warns of nothing.
+
+        Parameters
+        ----------
+        inputs, options
+            The inputs, and the options that they were read with.
+        """
+        search = cls(None, None, options)
+        search._inputs = inputs
+        search._warns = False
+        return search
+
+    def select_queries(self, numbers: Sequence[int]) -> None:
+        """Search some of the queries only.
+
+        Parameters
+        ----------
+        numbers
+            Their numbers among the queries, ascending.
+        """
+        inputs = self._inputs
+        self._inputs = inputs._replace(
+            queries=[inputs.queries[k] for k in numbers], cells=[inputs.cells[k] for k in numbers]
+        )
 
     @cached_property
     def _inputs(self) -> SearchInputs:
@@ -107,7 +135,7 @@ class Search:
         return self._inputs.targets
 
     @property
-    def queries(self) -> list[Sequence]:
+    def queries(self) -> list[Record]:
         """The queries."""
         return self._inputs.queries
 
@@ -147,10 +175,11 @@ class Search:
         chosen = self._inputs.chosen
         sample = None if context.sample is None else replace(context.sample, chosen=chosen)
         context = replace(context, later=self._inputs.later, chosen=chosen, sample=sample)
-        warn_of_weak_queries(
-            self.queries, self.database, self.params, context.statistics, options.task
-        )
-        warn_of_low_complexity(self.queries, self.database, self.params)
+        if self._warns:
+            warn_of_weak_queries(
+                self.queries, self.database, self.params, context.statistics, options.task
+            )
+            warn_of_low_complexity(self.queries, self.database, self.params)
         if options.journal is None:
             return context
         checkpoint = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, cast
@@ -25,6 +26,11 @@ from swdual.sequences.stream import (
 
 NAMED_FIELDS = ("tabular", "commented", "csv")
 """Formats whose fields can be given, as a file may not name them."""
+
+COMMENT_BYTES = 16
+"""Bytes of a file in which BLAST's format 7 is seen, whose tables no ending of a name tells."""
+
+_BLAST_COMMENT = re.compile(rb"# [A-Z]*BLAST[A-Z]? ")
 
 
 def convert(
@@ -58,8 +64,6 @@ def convert(
         If a format is unknown or cannot be converted, the fields are not those that the table
         names, the table is damaged, or `target` cannot be written.
     """
-    before, names = _split_fields(before)
-    reader, _ = _format(source, before, "read")
     writer, name = _format(target, after, "write")
     by_default = choose_format(target, name).header
     rows = 0
@@ -70,13 +74,36 @@ def convert(
             rows += len(chunk[0]) if chunk else 0
             yield chunk
 
-    with _open(source) as stream:
-        table = reader.read_table(stream, os.fspath(source), **names)
+    with open_table(source, before) as table:
         if header is None:
             header = by_default or table.fields != STANDARD
         with replace_file(target, force=force, compress=True) as output:
             writer.write_table(Table(table.fields, count_rows(table)), output, header=header)
     return rows
+
+
+@contextmanager
+def open_table(source: str | os.PathLike[str], before: str | None = None) -> Iterator[Table]:
+    """Open a table of hits.
+
+    Parameters
+    ----------
+    source, before
+        As for `convert`.
+
+    Raises
+    ------
+    InputError
+        As `convert` documents.
+    """
+    before, names = _split_fields(before)
+    reader, name = _format(source, before, "read")
+    with _open(source) as stream:
+        if before is None and name == "tabular":
+            start = cast(io.BufferedReader, stream).peek(COMMENT_BYTES)
+            if _BLAST_COMMENT.match(start):
+                reader, _ = _format(source, "commented", "read")
+        yield reader.read_table(stream, os.fspath(source), **names)
 
 
 def _split_fields(before: str | None) -> tuple[str | None, dict[str, tuple[str, ...]]]:

@@ -92,7 +92,7 @@ DAMAGED = {
     "fourteen columns": ("x.csv", ",".join("q" * 14) + "\n", '--from "10 std qcovs stitle"'),
     "comments": (
         "x.txt",
-        "# BLASTP 2.12.0+\n# Query: q\n",
+        "# BLAT 36\n# Query: q\n",
         "BLAST's format 7, with comments; use --from 7",
     ),
     "no JSON": ("x.jsonl", '{"score": 1}\n{"score": \n', "x.jsonl:2: not JSON"),

@@ -1,0 +1,615 @@
+"""An audit: tables compared with an exact search, all of it or a random sample."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.auditing.comparison import (
+    EXTRA,
+    FOUND,
+    MISSED,
+    RATIO_EDGES,
+    SMALLEST,
+    TOPS,
+    UNLISTED,
+    VERDICTS,
+    Comparison,
+    Listing,
+    choose_edges,
+    compare,
+    label_bins,
+)
+from swdual.auditing.hits import Hits
+from swdual.auditing.intervals import cluster_interval, exact_interval, require_scipy
+from swdual.auditing.table import HitTable
+from swdual.auditing.truth import Truth, require_bounds
+from swdual.errors import InputError
+from swdual.io.output import Output, Utf8, replace_file
+from swdual.io.text import pluralize, sanitize
+from swdual.options import MAX_EVALUE
+from swdual.runtime.keywords import require_numbers
+from swdual.sequences.sequence import first_word
+from swdual.version import __version__
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+NEAR_CUTOFF = 5
+"""A table whose largest E-value is so many times below the cutoff may have had another limit."""
+
+MIN_FULL_LISTS = 3
+"""So many lists of the same length, and none longer, may have been cut."""
+
+ALL = "all"
+"""The label of all bins together."""
+
+
+class Sample(NamedTuple):
+    """What was drawn for an audit.
+
+    Parameters
+    ----------
+    unit
+        "queries" or "pairs".
+    drawn, population
+        How many, and of how many.
+    seed
+        The seed of the random numbers.
+    """
+
+    unit: str
+    drawn: int
+    population: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class TableAudit:
+    """One table of an audit.
+
+    Parameters
+    ----------
+    label
+        What it is called: the name of its file.
+    table
+        Its rows, and what its header tells.
+    max_targets
+        Lists of so many targets were cut; 0 if none was.
+    comparison
+        What it has of the truth.
+    remarks
+        What a reader has to know about it.
+    """
+
+    label: str
+    table: HitTable
+    max_targets: int
+    comparison: Comparison
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What tables have of the hits of an exact search. A notebook shows it; `report` saves a page.
+
+    Parameters
+    ----------
+    tables
+        The tables, each with its comparison.
+    truth
+        All hits of the exact search, or those in the sample.
+    cutoff
+        The largest E-value.
+    query_ids, target_ids
+        The identifiers of all queries, and by their numbers of the targets in `truth` and tables.
+    queries
+        (queries,) the numbers of the queries that were searched.
+    sample
+        What was drawn, or None.
+    facts
+        What was searched, and how, by names.
+    """
+
+    tables: Sequence[TableAudit]
+    truth: Hits
+    cutoff: float
+    query_ids: Sequence[str]
+    target_ids: Mapping[int, str] = field(repr=False)
+    queries: NDArray[np.int64] = field(repr=False)
+    sample: Sample | None
+    facts: Mapping[str, str]
+
+    @property
+    def labels(self) -> list[str]:
+        """What the tables are called."""
+        return [each.label for each in self.tables]
+
+    @cached_property
+    def bins(self) -> list[str]:
+        """The names of the bins of E-values, and last that of all together."""
+        edges = choose_edges(self.cutoff)
+        names = label_bins(edges)
+        names[-1] = f"{edges[-1]:g} to {self.cutoff:g}"
+        return [*names, ALL]
+
+    @cached_property
+    def _bin_of(self) -> NDArray[np.int64]:
+        return np.searchsorted(np.log(choose_edges(self.cutoff)), self.truth.log_evalues, "right")
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Return what each table has of the truth by E-value: a row for each table and bin.
+
+        The keys are `table`, `evalues` (the name of the bin), `hits`, `found`, `missed`,
+        `unlisted`, `share` (found, of those that could be listed; None of none), and for samples
+        `low` and `high`, the limits of its 95 % confidence interval.
+        """
+        rows = []
+        for each in self.tables:
+            for number, name in enumerate(self.bins):
+                inside = self._bin_of == number if name != ALL else np.full(len(self.truth), True)
+                rows.append({"table": each.label, "evalues": name} | self._count(each, inside))
+        return rows
+
+    def _count(self, each: TableAudit, inside: NDArray[np.bool_]) -> dict[str, Any]:
+        verdicts = each.comparison.verdicts
+        found, missed, unlisted = (
+            int((inside & (verdicts == verdict)).sum()) for verdict in (FOUND, MISSED, UNLISTED)
+        )
+        counts: dict[str, Any] = {
+            "hits": found + missed + unlisted,
+            "found": found,
+            "missed": missed,
+            "unlisted": unlisted,
+            "share": found / (found + missed) if found + missed else None,
+        }
+        if self.sample is None:
+            return counts
+        if not found + missed:
+            return counts | {"low": None, "high": None}
+        if self.sample.drawn == self.sample.population:
+            return counts | {"low": counts["share"], "high": counts["share"]}
+        if self.sample.unit == "pairs":
+            limits = exact_interval(found, found + missed)
+        else:
+            size = len(self.query_ids)
+            own, could = (
+                np.bincount(self.truth.queries[inside & chosen], minlength=size)[self.queries]
+                for chosen in (verdicts == FOUND, verdicts != UNLISTED)
+            )
+            limits = cluster_interval(own, could, self.sample.population)
+        return counts | limits._asdict()
+
+    def measures(self) -> list[dict[str, Any]]:
+        """Return how scores, E-values and order of each table differ from the truth: a row each.
+
+        `lower` and `higher` count common hits whose bit scores differ by more than rounding, of
+        `scored`; `median_lower` and `most_lower` say by how many bits. `ratios` counts hits by
+        listed over exact E-value. `disorder` is the number of pairs of common hits that are listed
+        in the wrong order, of `comparable`. `tops` counts queries by the first pair that is listed.
+        `extra` counts pairs above the cutoff.
+        """
+        rows = []
+        for each in self.tables:
+            found = each.comparison
+            difference = found.bits - self.truth.bits
+            scored = np.isfinite(difference)
+            lower = difference[scored & (difference <= -found.unit)]
+            with np.errstate(divide="ignore"):
+                ratio = np.log(found.evalues) - self.truth.log_evalues
+            ratio[(found.evalues == 0) & (self.truth.log_evalues < SMALLEST)] = 0
+            ratios = np.searchsorted(np.log(RATIO_EDGES), ratio[~np.isnan(ratio)], "right")
+            counts = np.bincount(ratios, minlength=len(RATIO_EDGES) + 1).tolist()
+            tops = np.bincount(found.tops, minlength=len(TOPS)).tolist()
+            rows.append(
+                {
+                    "table": each.label,
+                    "extra": len(found.extra),
+                    "cut_lists": found.cut_lists,
+                    "scored": int(scored.sum()),
+                    "lower": len(lower),
+                    "median_lower": float(-np.median(lower)) if len(lower) else 0.0,
+                    "most_lower": float(-lower.min(initial=0)),
+                    "higher": int((scored & (difference >= found.unit)).sum()),
+                    "ratios": dict(zip(label_bins(RATIO_EDGES), counts, strict=True)),
+                    "disorder": int(found.disorder.sum()),
+                    "comparable": int(found.comparable.sum()),
+                    "tops": dict(zip(TOPS, tops, strict=True)) if len(found.tops) else None,
+                }
+            )
+        return rows
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return the verdict on each hit and each extra pair, for each table, as columns.
+
+        The columns are `table`, `query`, `target`, `verdict` ("found", "missed", "unlisted" or
+        "extra"), `evalue` and `bits` (exact), `listed_evalue` and `listed_bits`; None where there
+        is no value.
+        """
+        parts: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        for each in self.tables:
+            found, hits = each.comparison, Hits.concatenate([self.truth, each.comparison.extra])
+            verdicts = np.append(found.verdicts, np.full(len(found.extra), EXTRA))
+            numbers = {
+                "evalue": np.exp(hits.log_evalues),
+                "bits": hits.bits,
+                "listed_evalue": np.append(found.evalues, found.extra_evalues),
+                "listed_bits": np.append(found.bits, found.extra_bits),
+            }
+            parts["table"] += [each.label] * len(hits)
+            parts["query"] += [self.query_ids[k] for k in hits.queries.tolist()]
+            parts["target"] += [self.target_ids[k] for k in hits.targets.tolist()]
+            parts["verdict"] += [VERDICTS[k] for k in verdicts.tolist()]
+            for name, column in numbers.items():
+                parts[name] += [x if np.isfinite(x) else None for x in column.tolist()]
+        return parts
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return `columns` as a data frame (needs pandas)."""
+        import pandas as pd
+
+        return pd.DataFrame(self.columns())
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return `columns` as an Arrow table (needs pyarrow)."""
+        from swdual.formats._arrow import import_arrow
+
+        return import_arrow().table(self.columns())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the single hits in plain values, as `--json` writes it."""
+        return {
+            "swdual": __version__,
+            "truth": {
+                "hits": len(self.truth),
+                "queries": len(self.queries),
+                "evalue": self.cutoff,
+                **self.facts,
+            },
+            "sample": None if self.sample is None else self.sample._asdict(),
+            "tables": [
+                {
+                    "table": each.label,
+                    "program": each.table.run.program,
+                    "options": each.table.run.options,
+                    "max_target_seqs": each.max_targets,
+                    "pairs": len({*zip(each.table.queries, each.table.targets, strict=True)}),
+                    "remarks": list(each.remarks),
+                }
+                for each in self.tables
+            ],
+            "evalues": self.summary(),
+            "measures": self.measures(),
+        }
+
+    def __str__(self) -> str:
+        from swdual.auditing.layout import write_text
+
+        return write_text(self)
+
+    def _repr_html_(self) -> str:
+        from swdual.auditing.page import render_tables
+
+        return render_tables(self)
+
+    def write(self, stream: Output, outfmt: str) -> None:
+        """Write the audit.
+
+        Parameters
+        ----------
+        stream, outfmt
+            Where, and how: a name of `FORMATS`.
+        """
+        if outfmt == "html":
+            from swdual.auditing.page import write_page
+
+            write_page(self, stream)
+            return
+        text = Utf8(stream)
+        if outfmt == "text":
+            text.write(str(self))
+        elif outfmt == "json":
+            text.write(json.dumps(self.to_dict()) + "\n")
+        else:
+            columns = self.columns()
+            text.write("\t".join(columns) + "\n")
+            for row in zip(*columns.values(), strict=True):
+                cells = ("NA" if value is None else sanitize(str(value)) for value in row)
+                text.write("\t".join(cells) + "\n")
+
+    def report(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the page of the audit, in one HTML file.
+
+        Parameters
+        ----------
+        path
+            The file.
+        force
+            Replace a file that exists.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written.
+        """
+        with replace_file(path, force=force, compress=True) as stream:
+            self.write(stream, "html")
+
+
+COLUMNS = (
+    *("table", "query", "target", "verdict"),
+    *("evalue", "bits", "listed_evalue", "listed_bits"),
+)
+"""The columns of an audit's hits."""
+
+FORMATS = ("text", "json", "html", "tsv")
+"""What an audit can be written as."""
+
+
+class AuditRequest(NamedTuple):
+    """What an audit is asked for.
+
+    Parameters
+    ----------
+    tables
+        The tables.
+    cutoff
+        The largest E-value.
+    max_targets
+        Lists of so many targets were cut, whatever headers tell; None for what they tell.
+    sample, sample_pairs
+        How many queries, or pairs, are drawn; None for all.
+    seed
+        The seed of the random numbers.
+    """
+
+    tables: Sequence[HitTable]
+    cutoff: float
+    max_targets: int | None
+    sample: int | None
+    sample_pairs: int | None
+    seed: int
+
+    @classmethod
+    def of(cls, tables: Sequence[HitTable], *, cutoff: float | None, **others: Any) -> Self:
+        """Return a request with the cutoff that the headers of the tables tell.
+
+        Parameters
+        ----------
+        tables, cutoff, others
+            As above; None for what the headers tell, else the default of a search.
+
+        Raises
+        ------
+        InputError
+            If there is no table, or a number is out of range.
+        """
+        if not tables:
+            raise InputError("there is no table; name one or more")
+        if cutoff is None:
+            told = [each.run.evalue for each in tables if each.run.evalue is not None]
+            cutoff = min(told, default=MAX_EVALUE)
+        require_numbers(evalue=cutoff, max_target_seqs=others["max_targets"])
+        if not 0 < cutoff < math.inf:
+            raise InputError(f"`evalue` is {cutoff}, but it must be a number above 0")
+        return cls(tables, cutoff, **others)
+
+    def find_scoring(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of the exact search: those given, and others that headers tell.
+
+        Parameters
+        ----------
+        options
+            Those given; None stands for a default.
+
+        Raises
+        ------
+        InputError
+            If the headers contradict each other, or there would be no E-values.
+        """
+        if options.get("stats") == "none":
+            raise InputError("an audit compares E-values, but `stats='none'` computes none")
+        chosen = dict(options)
+        for name in dict.fromkeys(key for table in self.tables for key in table.run.scoring):
+            told = {table.run.scoring.get(name) for table in self.tables} - {None}
+            if chosen.get(name) is None:
+                if len(told) > 1:
+                    raise InputError(
+                        f"the tables were made with different values of `{name}`: "
+                        f"{', '.join(map(str, sorted(told, key=str)))}; name that of the exact "
+                        "search, or audit them one by one"
+                    )
+                chosen[name] = told.pop()
+        return chosen
+
+
+def run_audit(request: AuditRequest, truth: Truth) -> Audit:
+    """Return the audit of some tables.
+
+    Parameters
+    ----------
+    request
+        What is asked for.
+    truth
+        The exact search, not prepared yet.
+
+    Raises
+    ------
+    InputError
+        If a table names a query or a target that is not there, or the sample is impossible.
+    SwdualError
+        As `swdual.search` documents.
+    """
+    listings = [
+        Listing.of(
+            table,
+            table.number(table.queries, truth.find_queries),
+            table.number(table.targets, truth.find_targets),
+        )
+        for table in request.tables
+    ]
+    sample, queries, pairs = _draw(request, truth)
+    listings = [each.take(np.isin(each.queries, queries)) for each in listings]
+    limits = [_find_limit(request, table) for table in request.tables]
+    if pairs is None:
+        known = hits = truth.search(queries)
+    else:
+        known = truth.evaluate(*pairs)
+        hits = known.take(np.exp(known.log_evalues) <= request.cutoff)
+        hits = hits.take(np.lexsort((hits.log_evalues, hits.queries)))
+    others = Hits.concatenate([known, _evaluate_others(listings, limits, known, request, truth)])
+    tables = []
+    labels = label_tables([table.path for table in request.tables])
+    for label, table, listing, limit in zip(labels, request.tables, listings, limits, strict=True):
+        told = table.run.evalue
+        comparison = compare(
+            listing,
+            hits,
+            others,
+            cutoff=request.cutoff,
+            max_evalue=request.cutoff if told is None else told,
+            max_targets=limit,
+            counted=_find_drawn(listing, pairs),
+            tops=pairs is None,
+        )
+        remarks = _list_remarks(request, table, listing, comparison, len(queries))
+        if len(comparison.extra) and (why := truth.refuse_pairs()):
+            remarks.append(f"exact E-values of extra pairs are not known: {why}")
+        tables.append(TableAudit(label, table, limit, comparison, tuple(remarks)))
+    named = np.unique(np.concatenate([hits.targets, *(each.targets for each in listings)]))
+    names = map(first_word, truth.run.targets.headers(named))
+    return Audit(
+        tables,
+        hits,
+        request.cutoff,
+        truth.query_ids,
+        dict(zip(named.tolist(), names, strict=True)),
+        queries,
+        sample,
+        truth.facts(),
+    )
+
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _draw(
+    request: AuditRequest, truth: Truth
+) -> tuple[Sample | None, NDArray[np.int64], Pairs | None]:
+    """Return the sample, the queries that it concerns, and the pairs that were drawn, if any."""
+    count = len(truth.query_ids)
+    everything = np.arange(count)
+    random = np.random.default_rng(request.seed)
+    if request.sample is not None and request.sample_pairs is not None:
+        raise InputError("`sample` and `sample_pairs` exclude each other; give one of them")
+    if request.sample is not None:
+        require_bounds(request.sample, count, "sample", "queries")
+        require_scipy()
+        queries = np.sort(random.choice(count, request.sample, replace=False))
+        return Sample("queries", request.sample, count, request.seed), queries, None
+    if request.sample_pairs is None:
+        return None, everything, None
+    if why := truth.refuse_pairs():
+        raise InputError(f"`sample_pairs` cannot be used: {why}; use `sample`, which draws queries")
+    require_bounds(request.sample_pairs, truth.pairs, "sample_pairs", "pairs")
+    require_scipy()
+    keys = np.sort(random.choice(truth.pairs, request.sample_pairs, replace=False))
+    pairs = np.divmod(keys, truth.pairs // count)
+    return Sample("pairs", request.sample_pairs, truth.pairs, request.seed), everything, pairs
+
+
+def _find_drawn(listing: Listing, pairs: Pairs | None) -> NDArray[np.bool_]:
+    """Return which pairs of a list were drawn, (pairs,)."""
+    if pairs is None:
+        return np.full(len(listing.queries), True)
+    drawn = Hits(*pairs, *np.zeros((2, len(pairs[0]))))
+    return drawn.find(listing.queries, listing.targets) >= 0
+
+
+def _find_limit(request: AuditRequest, table: HitTable) -> int:
+    """Return the number of targets at which the lists of a table were cut; 0 if none was."""
+    if request.max_targets is not None:
+        return request.max_targets
+    return 1 if table.run.cuts_all else table.run.max_targets or 0
+
+
+def _evaluate_others(
+    listings: Sequence[Listing],
+    limits: Sequence[int],
+    known: Hits,
+    request: AuditRequest,
+    truth: Truth,
+) -> Hits:
+    """Return exact values of listed pairs that the truth does not tell, where they matter.
+
+    They matter if the pair is listed up to the cutoff, and at the end of a list that was cut. Of a
+    sample of pairs, others than those that were drawn matter for the second only.
+    """
+    wanted = [np.empty((2, 0), np.int64)]
+    for listing, limit in zip(listings, limits, strict=True):
+        lists = np.bincount(listing.queries, minlength=len(truth.query_ids))
+        matters = (lists >= limit)[listing.queries] & (limit > 0)
+        if request.sample_pairs is None:
+            matters |= ~(listing.evalues > request.cutoff)
+        matters &= known.find(listing.queries, listing.targets) < 0
+        wanted.append(np.stack([listing.queries[matters], listing.targets[matters]]))
+    return truth.evaluate(*np.unique(np.concatenate(wanted, axis=1), axis=1))
+
+
+def _list_remarks(
+    request: AuditRequest, table: HitTable, listing: Listing, found: Comparison, queries: int
+) -> list[str]:
+    """Return what a reader has to know about a table.
+
+    Parameters
+    ----------
+    request, table, listing, found
+        What is asked for; the table, its pairs of the queries that were searched, and what it has.
+    queries
+        Number of queries that were searched.
+    """
+    run, remarks = table.run, list(table.run.remarks)
+    lists = np.unique(listing.queries, return_counts=True)[1]
+    if len(lists) < queries:
+        remarks.append(f"{queries - len(lists):,} of {queries:,} queries have no row")
+    longest = int(lists.max(initial=0))
+    full = int((lists == longest).sum())
+    often = full >= MIN_FULL_LISTS and 10 * full >= len(lists) and longest > 1
+    if request.max_targets is None and run.max_targets is None and often:
+        remarks.append(
+            f"{full:,} lists have {longest:,} targets, and none has more: if they were cut, give "
+            f"--max-target-seqs {longest}"
+        )
+    if run.cuts_all:
+        remarks.append("--top cuts every list: hits below its end are unlisted")
+    if found.cut_lists and not run.cuts_all:
+        remarks.append(f"{pluralize(found.cut_lists, 'list was', 'lists were')} cut")
+    known = listing.evalues[~np.isnan(listing.evalues)]
+    largest = float(known.max(initial=0))
+    if run.evalue is not None and run.evalue < request.cutoff:
+        remarks.append(f"run with E-values up to {run.evalue:g}: hits above that are unlisted")
+    elif run.evalue is None and len(known) and largest < request.cutoff / NEAR_CUTOFF:
+        remarks.append(
+            f"the largest E-value is {largest:.2g}: if the table was run with a smaller limit than "
+            f"{request.cutoff:g}, give it as --evalue"
+        )
+    return remarks
+
+
+def label_tables(paths: Sequence[str]) -> list[str]:
+    """Return what tables are called: the names of their files, or their paths if names repeat.
+
+    >>> label_tables(["a/x.tsv", "y.tsv"]), label_tables(["a/x.tsv", "b/x.tsv"])
+    (['x.tsv', 'y.tsv'], ['a/x.tsv', 'b/x.tsv'])
+    """
+    names = [os.path.basename(path) for path in paths]
+    return [sanitize(name) for name in (names if len({*names}) == len(names) else paths)]

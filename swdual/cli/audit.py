@@ -1,0 +1,206 @@
+"""`swdual audit`: tables of hits compared with an exact search."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import click
+
+from swdual.cli import logging_options, on_invalid_option
+from swdual.cli._complete import complete_format
+from swdual.cli._options import (
+    Command,
+    Count,
+    Real,
+    composition_options,
+    force_option,
+    gencode_options,
+    limit_threads,
+    mask_options,
+    option,
+    out_option,
+    read_mask,
+    scheme_options,
+)
+from swdual.cli._search_options import (
+    machine_options,
+    plan_options,
+    statistics_options,
+    target_mask_options,
+)
+
+logger = logging.getLogger("swdual")
+
+GROUPS = {
+    "Tables": "before evalue max_target_seqs",
+    "Sample": "sample sample_pairs seed",
+    "Input": "dbtype on_invalid mask lcase_masking soft_masking db_hard_mask db_soft_mask",
+    "Output": "out outfmt as_json force",
+    "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
+    "frameshift stats sum_stats comp_based_stats dbsize",
+    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster",
+    "Advanced": "adjust planner replan verify backend",
+}
+
+EXAMPLES = """
+swdual audit blastp.tsv queries.fasta proteins.fasta
+swdual audit blastp.tsv diamond.tsv queries.fasta proteins.db -e 1e-3 -o audit.html
+swdual audit hits.m8 queries.fasta proteins.db --max-target-seqs 25 --sample 200
+swdual audit hits.tsv queries.fasta proteins.db --from "6 std qcovs" -f tsv -o verdicts.tsv
+"""
+
+FORMATS = ("text", "json", "html", "tsv")
+
+
+@click.command(
+    "audit",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Say what tables of other programs miss.",
+)
+@click.argument(
+    "files",
+    nargs=-1,
+    metavar="TABLE... QUERIES DB",
+    type=click.Path(allow_dash=True),
+)
+@option(
+    "--from",
+    "before",
+    metavar="FORMAT",
+    shell_complete=complete_format,
+    help="Format of the tables, with the fields of text tables that do not name them: "
+    '"6 std qcovs stitle".  [default: by their names]',
+)
+@option(
+    "-e",
+    "--evalue",
+    type=Real(min=0, min_open=True),
+    metavar="E",
+    help="Largest E-value of the hits that are compared.  [default: what the headers of the tables "
+    "tell, else 10]",
+)
+@option(
+    "-k",
+    "--max-target-seqs",
+    type=Count(min=0),
+    metavar="N",
+    help="Number of targets at which lists were cut when the tables were made; 0 for none.  "
+    "[default: what the headers tell]",
+)
+@option(
+    "--sample",
+    type=Count(min=1),
+    metavar="N",
+    help="Search N random queries only, and give 95 % confidence intervals.",
+)
+@option(
+    "--sample-pairs",
+    type=Count(min=1),
+    metavar="N",
+    help="Compute N random pairs of a query and a target only, likewise (proteins).",
+)
+@option(
+    "--seed", type=Count(min=0), default=0, show_default=True, help="Seed of the random numbers."
+)
+@option(
+    "-f",
+    "--outfmt",
+    type=click.Choice(FORMATS),
+    help="Format: text, json, html (a page), or tsv (each hit with its verdict).  [default: by the "
+    "name of the output file, else text]",
+)
+@option("--json", "as_json", is_flag=True, help="The same as -f json.")
+@out_option
+@force_option
+@scheme_options
+@gencode_options
+@option(
+    "--frameshift",
+    "-F",
+    type=Count(min=0),
+    default=0,
+    metavar="COST",
+    help="Allow frameshifts within alignments of translated queries (blastx), each at this cost.  "
+    "[default: 0, which allows none]",
+)
+@option(
+    "--sum-stats",
+    type=click.BOOL,
+    metavar="true|false",
+    help="Whether alignments of a hit that follow each other have an E-value together.  "
+    "[default: true for blastx and tblastn]",
+)
+@statistics_options
+@composition_options
+@mask_options
+@target_mask_options
+@option(
+    "--soft-masking",
+    is_flag=True,
+    help="Use masks of the query only to choose candidates; these are scored with all letters as "
+    "written.",
+)
+@machine_options
+@plan_options
+@on_invalid_option
+@logging_options
+def command(
+    files: tuple[str, ...],
+    outfmt: str | None,
+    as_json: bool,
+    out: str,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Say what tables of hits miss: compare them with an exact search of the same queries.
+
+    TABLE is a table of BLAST (-outfmt 6, 7 or 10), DIAMOND, MMseqs2 or swdual, or any other that
+    'swdual convert' reads; several are shown side by side. QUERIES and DB are what the tables are
+    of, as for 'swdual search'.
+
+    The audit tells, by E-value, which hits the tables have; which scores are lower; and where
+    E-values and order differ. The options of scoring are those of 'swdual search'. Give those with
+    which the tables were made: other scores are other hits.
+
+    A hit that is not in a list that was cut at its maximum number of targets is no loss. Headers of
+    DIAMOND tell this number; for other tables give --max-target-seqs.
+    """
+    if len(files) < 3:
+        raise click.UsageError("Name one or more tables, one file of queries and one database.")
+    *tables, queries, database = files
+    if files.count("-") > 1:
+        raise click.UsageError("Only one file can be standard input.")
+    if as_json and outfmt not in (None, "json"):
+        raise click.UsageError("--json and --outfmt exclude each other.")
+    chosen = "json" if as_json else outfmt or _detect_format(out)
+    if options["cluster"] is None:
+        options["threads"] = limit_threads(options["threads"])
+    options["mask"] = read_mask(options["mask"])
+
+    from swdual.api import audit
+    from swdual.cli._inputs import name_input
+    from swdual.io.output import replace_file
+
+    with replace_file(out, force=force, inputs=files, compress=True) as stream:
+        found = audit(tables, name_input(queries), name_input(database), **options)
+        found.write(stream, chosen)
+    for row in found.summary()[len(found.bins) - 1 :: len(found.bins)]:
+        logger.info("%s: %s hits found", row["table"], _describe(row))
+
+
+def _detect_format(out: str) -> str:
+    """Return the format that the name of the output file stands for."""
+    from swdual.io.output import split_compression
+
+    stem, _ = split_compression(out)
+    ending = stem.rpartition(".")[2].lower()
+    return {"htm": "html"}.get(ending, ending if ending in FORMATS else "text")
+
+
+def _describe(row: dict[str, Any]) -> str:
+    from swdual.auditing.layout import format_share
+
+    return format_share(row)
