@@ -240,7 +240,9 @@ class _Searches:
     def find_book(self, spec: SearchSpec) -> CalibrationCache:
         """Return the rates of workers in a node for a search; the node keeps them."""
         setting = name_setting(spec.params.scheme, "in a node")
-        return self.books.setdefault(setting, CalibrationCache(setting, SAVE_SECONDS))
+        if setting not in self.books:
+            self.books[setting] = CalibrationCache(setting, SAVE_SECONDS)
+        return self.books[setting]
 
 
 class RemoteSearch:
