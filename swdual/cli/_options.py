@@ -599,3 +599,25 @@ def limit_threads(threads: int | None) -> int | None:
             there,
         )
     return min(threads, there)
+
+
+frame_options = combine(
+    option(
+        "--frameshift",
+        "-F",
+        type=Count(min=0),
+        default=0,
+        metavar="COST",
+        help="Allow frameshifts within alignments of translated queries (blastx), each at this "
+        "cost; 15 is usual.  [default: 0, which allows none]",
+    ),
+    option(
+        "--sum-stats",
+        blast="-sum-stats",
+        type=click.BOOL,
+        metavar="true|false",
+        help="Whether alignments of a hit that follow each other have an E-value together.  "
+        "[default: true for blastx and tblastn]",
+    ),
+)
+"""Frameshifts and sum statistics of translated searches."""

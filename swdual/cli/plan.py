@@ -16,6 +16,7 @@ from swdual.cli._options import (
     composition_options,
     dbtype_option,
     evalue_option,
+    frame_options,
     gencode_options,
     mask_options,
     option,
@@ -35,8 +36,8 @@ Sources = tuple[ProfileSource | str, ...]
 
 GROUPS = {
     "Input": "pssm msa master ignore_master dbtype on_invalid task strand query_gencode db_gencode "
-    "mask lcase_masking",
-    "Hits": "max_target_seqs evalue comp_based_stats adjust",
+    "frameshift mask lcase_masking",
+    "Hits": "max_target_seqs evalue sum_stats comp_based_stats adjust",
     "Machine": "cpus gpus rates nodes times",
     "Plan": "planner gantt force as_json",
 }
@@ -119,6 +120,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 )
 @evalue_option
 @composition_options
+@frame_options
 @mask_options
 @on_invalid_option
 @logging_options

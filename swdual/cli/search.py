@@ -13,6 +13,7 @@ from swdual.cli._options import (
     Count,
     composition_options,
     evalue_option,
+    frame_options,
     gencode_options,
     limit_threads,
     mask_options,
@@ -92,23 +93,7 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
     help="Adjust N random pairs that are not candidates, too, and say how many hits --adjust all "
     "would add. The output stays the same.",
 )
-@option(
-    "--frameshift",
-    "-F",
-    type=Count(min=0),
-    default=0,
-    metavar="COST",
-    help="Allow frameshifts within alignments of translated queries (blastx), each at this cost; "
-    "15 is usual.  [default: 0, which allows none]",
-)
-@option(
-    "--sum-stats",
-    blast="-sum-stats",
-    type=click.BOOL,
-    metavar="true|false",
-    help="Whether alignments of a hit that follow each other have an E-value together.  "
-    "[default: true for blastx and tblastn]",
-)
+@frame_options
 @mask_options
 @target_mask_options
 @organism_options

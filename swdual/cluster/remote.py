@@ -32,7 +32,7 @@ from swdual.master.alignment import (
 )
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
-from swdual.master.cost import CalibrationCache, CostModel
+from swdual.master.cost import CalibrationCache, CostModel, name_setting
 from swdual.master.later_targets import LaterTargets
 from swdual.master.memory import measure_held_bytes
 from swdual.master.ranges import Range
@@ -243,7 +243,14 @@ class _Searches:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.known: WeakValueDictionary[str, WorkerState] = WeakValueDictionary()
-        self.book = CalibrationCache("in a node", SAVE_SECONDS)
+        self.books: dict[str, CalibrationCache] = {}
+
+    def find_book(self, spec: SearchSpec) -> CalibrationCache:
+        """Return the rates of workers in a node for a search; the node keeps them."""
+        setting = name_setting(spec.params.scheme, "in a node")
+        if setting not in self.books:
+            self.books[setting] = CalibrationCache(setting, SAVE_SECONDS)
+        return self.books[setting]
 
 
 class RemoteSearch:
@@ -268,7 +275,7 @@ class RemoteSearch:
             state = searches.known.get(self.spec.token)
             if state is None:
                 state = searches.known[self.spec.token] = WorkerState(
-                    self.spec, worker, searches.book
+                    self.spec, worker, searches.find_book(self.spec)
                 )
         return state
 

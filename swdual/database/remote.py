@@ -113,7 +113,7 @@ class CachedFile(MappedFile):
         self._remote, self._given = remote, folder
         self._present: set[int] = set()
         self._locks: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
-        self._closed = False
+        self._closed, self._writing = False, threading.Lock()
         place = _find_folder() if folder is None else folder
         self._limit = find_limit() if folder is None else None
         try:
@@ -145,9 +145,10 @@ class CachedFile(MappedFile):
     def close(self) -> None:
         """Close the file. See `MappedFile.close`."""
         if not self._closed:
-            self._closed = True
+            with self._writing:
+                self._closed = True
+                self._close_writer()
             self._remote.close()
-            self._close_writer()
             if self._limit:
                 _trim(self.folder, self._limit)
         super().close()
@@ -200,10 +201,6 @@ class CachedFile(MappedFile):
             If they cannot be read or kept.
         """
         for first in range(start, stop, CHUNK_BYTES):
-            if self._closed:
-                raise DatabaseError(
-                    "is closed; keep it open while its results are used", file=self.name
-                )
             try:
                 data = self._remote.read(first, min(first + CHUNK_BYTES, stop))
             except RemoteError as error:
@@ -216,15 +213,20 @@ class CachedFile(MappedFile):
         Raises
         ------
         DatabaseError
-            If they cannot be kept.
+            If they cannot be kept, or the file was closed.
         """
         left = memoryview(data)
-        try:
-            while left:
-                count = os.pwrite(self._writer, left, offset)
-                left, offset = left[count:], offset + count
-        except OSError as error:
-            raise self._storing_error(error) from error
+        with self._writing:  # the number of a closed file may be that of another one
+            if self._closed:
+                raise DatabaseError(
+                    "is closed; keep it open while its results are used", file=self._remote.name
+                )
+            try:
+                while left:
+                    count = os.pwrite(self._writer, left, offset)
+                    left, offset = left[count:], offset + count
+            except OSError as error:
+                raise self._storing_error(error) from error
 
     def _storing_error(self, error: OSError) -> DatabaseError:
         return DatabaseError(

@@ -121,17 +121,17 @@ class Storage:
 
         A node of a cluster does not: its next block may be the work of another node.
         """
+        if not isinstance(self._main, CachedFile) or self._folder is not None:
+            return
         with self._opening:
             busy = self._ahead is not None and self._ahead.is_alive()
-            if busy or block in self._fetched or not isinstance(self._main, CachedFile):
-                return
-            if self._folder is not None or block >= len(self._manifest.blocks):
+            if busy or block in self._fetched or block >= len(self._manifest.blocks):
                 return
             self._fetched.add(block)
             self._ahead = threading.Thread(
                 target=self._fetch, args=(block,), name="swdual reading ahead", daemon=True
             )
-        self._ahead.start()
+            self._ahead.start()
 
     def _fetch(self, block: int) -> None:
         """Fetch the sections of a block; whoever uses it then meets the error, if there is one."""

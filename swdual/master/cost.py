@@ -40,6 +40,7 @@ from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 
 KNOTS = np.array([4, 10, 32, 100, 320, 1000, 3200, 10_000, 32_000])
@@ -606,6 +607,19 @@ def _ignore(_: int) -> None:
     """Take no note of progress."""
 
 
+def name_setting(scheme: ScoringScheme, place: str = "") -> str:
+    """Return the setting of a `CalibrationCache`: cells with frameshifts have rates of their own.
+
+    Parameters
+    ----------
+    scheme
+        How a search scores.
+    place
+        Where its workers run, if that matters, such as "in a node".
+    """
+    return " ".join(filter(None, [place, "with frameshifts" if scheme.frameshift else ""]))
+
+
 class CalibrationCache:
     """The rates of this machine's workers, kept from run to run.
 
@@ -614,7 +628,8 @@ class CalibrationCache:
     Parameters
     ----------
     setting
-        Where these workers run, if their rates are not valid elsewhere, such as "in a node".
+        Where these workers run and what they compute, if their rates are not valid elsewhere: see
+        `name_setting`.
     every
         Min seconds between two writes of the file.
     """

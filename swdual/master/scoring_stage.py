@@ -21,7 +21,7 @@ from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker_pool import AttemptReport, WorkerPool
 from swdual.profiles.query import find_scores
-from swdual.sequences.frames import list_frames
+from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence as Query
 
 logger = logging.getLogger("swdual")
@@ -67,7 +67,7 @@ class ScoringStage:
         self._context = context
         workers = context.workers
         given = PartitionInput(
-            [len(query.codes) for query in queries],
+            [frame_length(query) for query in queries],
             context.database,
             [worker.device.kind for worker in workers],
             [worker.rates for worker in workers],

@@ -13,7 +13,7 @@ from swdual.hits.adjusters import make_adjuster
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
-from swdual.master.cost import CalibrationCache
+from swdual.master.cost import CalibrationCache, name_setting
 from swdual.master.devices import available_threads, describe_devices, parse_devices
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
@@ -104,7 +104,7 @@ def build_context(
     if cells < SMALL_CELLS:
         book = None
     elif book is None:
-        book = CalibrationCache()
+        book = CalibrationCache(name_setting(params.scheme))
     needs = estimate_needs(database, lengths, params, options, held)
     needs = replace(needs, scorers=bind_cpu_scorers(devices, database, params.scheme))
     allowed = find_allowance(options.memory_limit)

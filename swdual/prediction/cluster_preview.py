@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from swdual.backend import Device
 from swdual.cluster.partition import ClusterPartition, combine_rates, partition_search
 from swdual.database.database import Database
 from swdual.errors import InputError
-from swdual.master.cost import CalibrationCache, CostModel
+from swdual.master.cost import CalibrationCache, CostModel, name_setting
 from swdual.master.inputs import open_database, translate_targets
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import PartitionInput
@@ -32,6 +33,7 @@ from swdual.prediction.preview import (
     make_default_scheme,
 )
 from swdual.prediction.synthetic_database import SyntheticDatabase, block_bytes
+from swdual.sequences.frames import frame_length
 
 SLOWEST_GCUPS, FASTEST_GCUPS = 1e-3, 1e9
 """Bounds of a worker's speed."""
@@ -56,7 +58,8 @@ def forecast(
     planner
         Name of the planner.
     **options
-        `strand`, `dbtype`, `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`,
+        `task`, `strand`, `query_gencode`, `db_gencode`, `frameshift`, `sum_stats`, `dbtype`,
+        `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`,
         `mask`, `lcase_masking`: as for `swdual.search`.
 
     Raises
@@ -107,11 +110,15 @@ class ClusterPreview:
         self.frame_count = params.frame_count
         sequences = options.read_queries(queries, known, params)
         self.adjustment = forecast_adjustment(sequences, self.database, params)
-        self.lengths = [len(query.codes) for query in sequences]
+        self.lengths = [frame_length(query) for query in sequences]
         self.kept = min(params.max_candidates or len(self.database), len(self.database))
         self._adjusts = params.adjusts
-        self._scheme = make_default_scheme(known)
-        book = CalibrationCache()
+        self._scheme = replace(make_default_scheme(known), frameshift=options.frameshift)
+        if options.frameshift and any(kind.gpus for kind in self.cluster.kinds):
+            raise InputError(
+                "describes GPUs, whose kernels have no frameshifts", file=self.cluster.path
+            )
+        book = CalibrationCache(name_setting(self._scheme))
         self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}
 
     def _rates(self, kind: NodeKind, book: CalibrationCache) -> dict[str, CostModel]:

@@ -355,6 +355,30 @@ def test_the_next_block_is_fetched_while_one_is_scored(server, cache):
         assert server.sent
 
 
+def test_a_database_can_be_closed_while_a_block_is_fetched(server, cache, monkeypatch):
+    """Nothing is written to a file that is closed: its number may be that of another one."""
+    going, closed = threading.Event(), threading.Event()
+    read, written = remote.RemoteFile.read, []
+
+    def waits(self, start, stop):
+        data = read(self, start, stop)
+        going.set()
+        closed.wait(60)
+        return data
+
+    with Database.open(server.url("all.db")) as database:
+        database.block(0)
+        monkeypatch.setattr(remote.RemoteFile, "read", waits)
+        database.targets(0, 0, 1)
+        thread = database._storage._ahead
+        assert going.wait(60)
+    monkeypatch.setattr(cached.os, "pwrite", lambda *given: written.append(given))
+    closed.set()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert not written
+
+
 def test_urls_are_not_written_to(server, run, here):
     outcome = run("makedb", "q.fa", "s3://bucket/new.db")
     assert outcome.code == 6
