@@ -136,8 +136,8 @@ def command(
 ) -> None:
     """Build a database from FASTA or FASTQ files. Searches open it without delay.
 
-    Taxonomy ids of sequences are kept, so that searches can choose organisms (--taxids) and tell
-    them; --taxonomy adds their names and lineages.
+    Taxonomy ids of sequences are kept, so that searches can choose organisms and tell them;
+    --taxonomy adds their names and lineages.
 
     --mask finds masked letters once, for searches that use them; residues stay as they are.
 
