@@ -42,6 +42,9 @@ RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8
 BLOCK_ENTRY_BYTES = 128 << 10
 """Bytes of a block in the file besides: padding of the last pages, its part of the manifest."""
 
+TAXID_SPOOLS = 4
+"""Temporary files of taxonomy ids, as they are read and as a table changes them."""
+
 SEARCH_BYTES = 264 * MIB
 """Memory that a search with a few threads takes besides a database in memory."""
 
@@ -62,7 +65,7 @@ class BuildMemoryPlan:
     residues, records
         Maximum size of a run that is sorted in memory.
     spooled
-        Bytes of names that stay in memory; more go to disk.
+        Bytes of names that stay in memory, and of all taxonomy ids; more go to disk.
     identifiers
         Identifiers that are compared for duplicates.
     """
@@ -80,7 +83,7 @@ class BuildMemoryPlan:
             + READING_BYTES
             + max(sorting, MERGED_BYTES + int(MERGED_BLOCKS * block_bytes))
             + RECORD_BYTES * self.records
-            + 2 * self.spooled
+            + 3 * self.spooled
             + 16 * self.identifiers
         )
 
