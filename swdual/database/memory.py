@@ -36,8 +36,10 @@ MERGED_BLOCKS = 3.4
 one is written.
 """
 
-RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8
-"""Bytes of a record in the file besides residues and name: start, length, ordinal, name's end."""
+RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8 + 4 + 8
+"""Bytes of a record in the file besides residues and name: start, length, ordinal, name's end,
+taxonomy id and its end.
+"""
 
 BLOCK_ENTRY_BYTES = 128 << 10
 """Bytes of a block in the file besides: padding of the last pages, its part of the manifest."""
