@@ -34,8 +34,13 @@ COMMANDS = ("search", "makedb")
 DATA = ROOT / "data"
 
 FILES = {
-    "search": {"--query", "--db", "--pssm", "--msa", "--msa-master", "--ignore-msa-master"},
-    "makedb": {"--in", "--db", "--mask-file", "--force", "--shards"},
+    "search": {
+        *("--query", "--db", "--pssm", "--msa", "--msa-master", "--ignore-msa-master"),
+        *("--taxonomy", "--taxidlist", "--not-taxidlist"),
+    },
+    "makedb": {
+        *("--in", "--db", "--mask-file", "--force", "--shards", "--taxid-map", "--taxonomy"),
+    },
 }
 """Options of the groups in Galaxy's forms that Galaxy gives values to, or that need such files."""
 

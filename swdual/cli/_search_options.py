@@ -155,16 +155,18 @@ organism_options = combine(
         metavar="PATH",
         help="NCBI's taxdump, the folder or taxdump.tar.gz.  [default: what the database keeps]",
     ),
-    option(
-        "--search-space",
-        type=click.Choice(SEARCH_SPACES),
-        default="subset",
-        show_default=True,
-        help="What E-values refer to where organisms are chosen: the subset of targets that is "
-        "compared, as in BLAST, or the whole database.",
-    ),
 )
 """Which organisms are compared."""
+
+search_space_option = option(
+    "--search-space",
+    type=click.Choice(SEARCH_SPACES),
+    default="subset",
+    show_default=True,
+    help="What E-values refer to where organisms are chosen: the subset of targets that is "
+    "compared, as in BLAST, or the whole database.",
+)
+"""What E-values refer to where organisms are chosen."""
 
 
 def read_organisms(options: dict[str, Any]) -> None:

@@ -35,6 +35,7 @@ from swdual.cli._search_options import (
     plan_options,
     read_organisms,
     refuse_shared_output,
+    search_space_option,
     statistics_options,
     target_mask_options,
 )
@@ -167,6 +168,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
 @mask_options
 @target_mask_options
 @organism_options
+@search_space_option
 @machine_options
 @plan_options
 @on_invalid_option

@@ -137,8 +137,8 @@ def command(
 ) -> None:
     """Build a database from FASTA or FASTQ files. Searches open it without delay.
 
-    Taxonomy ids of sequences are kept, so that searches can choose organisms (--taxids) and tell
-    them; --taxonomy adds their names and lineages.
+    Taxonomy ids of sequences are kept, so that searches can choose organisms and tell them;
+    --taxonomy adds their names and lineages.
 
     A FASTA may also be a database of BLAST (its name, or its .pal, .nal, .pin or .nin), MMseqs2 or
     DIAMOND (.dmnd). The masks of a BLAST database are kept.

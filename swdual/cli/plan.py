@@ -24,6 +24,7 @@ from swdual.cli._options import (
     strand_option,
     task_option,
 )
+from swdual.cli._search_options import organism_options, read_organisms
 from swdual.io.progress import progress_bar
 from swdual.io.text import sanitize
 
@@ -36,7 +37,7 @@ Sources = tuple[ProfileSource | str, ...]
 
 GROUPS = {
     "Input": "pssm msa master ignore_master dbtype on_invalid task strand query_gencode db_gencode "
-    "frameshift mask lcase_masking",
+    "frameshift mask lcase_masking taxids not_taxids taxidlist not_taxidlist taxonomy",
     "Hits": "max_target_seqs evalue sum_stats comp_based_stats adjust",
     "Machine": "cpus gpus rates nodes times",
     "Plan": "planner gantt force as_json",
@@ -122,6 +123,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 @composition_options
 @frame_options
 @mask_options
+@organism_options
 @on_invalid_option
 @logging_options
 def command(
@@ -147,6 +149,7 @@ def command(
     from swdual.planning.gantt import check_path
 
     options["mask"] = read_mask(options["mask"])
+    read_organisms(options)
     progress = progress and "-" not in files
     profile = ProfileSource.take(options)
     if profile is not None and len(files) > 1:

@@ -38,6 +38,7 @@ from swdual.cli._search_options import (
     outfmt_option,
     plan_options,
     read_organisms,
+    search_space_option,
     statistics_options,
     target_mask_options,
 )
@@ -97,6 +98,7 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
 @mask_options
 @target_mask_options
 @organism_options
+@search_space_option
 @option(
     "--soft-masking",
     is_flag=True,

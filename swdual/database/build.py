@@ -27,7 +27,7 @@ from swdual.database.layout import (
     pack_shard_header,
     read_digest,
 )
-from swdual.database.memory import BuildMemoryPlan
+from swdual.database.memory import TAXID_SPOOLS, BuildMemoryPlan
 from swdual.database.taxids import TaxidSource, TaxidSpool
 from swdual.database.writing import (
     OutputStream,
@@ -135,9 +135,13 @@ def build(
         def names_spool() -> IO[bytes]:
             return files.enter_context(tempfile.SpooledTemporaryFile(room.spooled, dir=folder))
 
+        def taxids_spool() -> IO[bytes]:
+            size = room.spooled // TAXID_SPOOLS
+            return files.enter_context(tempfile.SpooledTemporaryFile(size, dir=folder))
+
         sections = SectionWriter([stream, *shards], background)
         names = _Names(names_spool(), names_spool(), room.identifiers)
-        organisms = TaxidSpool(taxids, names_spool, room.identifiers)
+        organisms = TaxidSpool(taxids, taxids_spool, room.identifiers)
         runs = _sorted_runs(batches, names, organisms, progress, spool, room)
         deal = ShardAssigner(len(shards), _padded_bytes(runs), BLOCK_BYTES)
         blocks: list[BlockInfo] = []

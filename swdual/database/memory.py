@@ -36,11 +36,16 @@ MERGED_BLOCKS = 3.4
 one is written.
 """
 
-RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8
-"""Bytes of a record in the file besides residues and name: start, length, ordinal, name's end."""
+RECORD_ENTRY_BYTES = 4 + 4 + 8 + 8 + 4 + 8
+"""Bytes of a record in the file besides residues and name: start, length, ordinal, name's end,
+taxonomy id and its end.
+"""
 
 BLOCK_ENTRY_BYTES = 128 << 10
 """Bytes of a block in the file besides: padding of the last pages, its part of the manifest."""
+
+TAXID_SPOOLS = 4
+"""Temporary files of taxonomy ids, as they are read and as a table changes them."""
 
 SEARCH_BYTES = 264 * MIB
 """Memory that a search with a few threads takes besides a database in memory."""
@@ -62,7 +67,7 @@ class BuildMemoryPlan:
     residues, records
         Maximum size of a run that is sorted in memory.
     spooled
-        Bytes of names that stay in memory; more go to disk.
+        Bytes of names that stay in memory, and of all taxonomy ids; more go to disk.
     identifiers
         Identifiers that are compared for duplicates.
     """
@@ -80,7 +85,7 @@ class BuildMemoryPlan:
             + READING_BYTES
             + max(sorting, MERGED_BYTES + int(MERGED_BLOCKS * block_bytes))
             + RECORD_BYTES * self.records
-            + 2 * self.spooled
+            + 3 * self.spooled
             + 16 * self.identifiers
         )
 

@@ -7,6 +7,7 @@ a cluster send each other, are those of the whole database.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -21,6 +22,9 @@ from swdual.database.lookup import Matches
 from swdual.database.writing import pad_lengths
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD
+
+RECENT_BLOCKS = 4
+"""Blocks whose numbers about chosen targets stay in memory, 16 bytes for each target."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +109,8 @@ class Subset(Database):
         self.selection = selection
         self._views = {}
         self._kept: dict[int, NDArray[np.uint32]] = {}
+        self._recent: dict[int, tuple[Block, Block]] = {}  # protected by `_lock`
+        self._lock = threading.Lock()
         blocks = selection.blocks
         self.manifest = replace(
             whole.manifest,
@@ -159,14 +165,30 @@ class Subset(Database):
 
     def block(self, number: int) -> Block:
         """Return the chosen targets of a block; residues of others are between theirs."""
-        whole, kept = self.whole.block(self.selection.numbers[number]), self._find_kept(number)
-        return Block(
+        whole = self.whole.block(self.selection.numbers[number])
+        with self._lock:
+            known = self._recent.get(number)
+        if known is not None and known[0] is whole:
+            return known[1]
+        kept = self._find_kept(number)
+        block = Block(
             self.manifest.blocks[number].first,
             whole.residues,
             whole.starts[kept],
             whole.lengths[kept],
             self.block_ordinals(number).view(np.uint64),
         )
+        with self._lock:
+            self._recent[number] = whole, block
+            while len(self._recent) > RECENT_BLOCKS:
+                del self._recent[next(iter(self._recent))]
+        return block
+
+    def close(self) -> None:
+        """Close the files: see `Database.close`."""
+        with self._lock:
+            self._recent.clear()
+        super().close()
 
     def lengths(self, number: int) -> NDArray[np.uint32]:
         """Return the lengths of the chosen targets of a block."""

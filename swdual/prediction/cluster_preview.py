@@ -91,8 +91,14 @@ class ClusterPreview:
                 "sequences and longest",
                 file=self.cluster.path,
             )
+        if described and (options.taxids is not None or options.not_taxids is not None):
+            raise InputError(
+                "describes a database, whose organisms are not known; leave out `taxids` and "
+                "`not_taxids`, or name a database",
+                file=self.cluster.path,
+            )
         known = (
-            open_database(database, options.on_invalid, options.dbtype)
+            options.open_database(database)
             if described is None
             else open_database({"described": "A"}, dbtype=described.alphabet.name)
         )

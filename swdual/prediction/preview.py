@@ -34,6 +34,7 @@ from swdual.master.inputs import (
     translate_targets,
 )
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
+from swdual.master.organisms import apply_taxonomy, choose_organisms
 from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.translation import (
@@ -55,6 +56,7 @@ from swdual.sequences.frames import frame_length
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import OnInvalid
+from swdual.taxonomy.taxid_list import TaxidList
 
 MAX_RATES_BYTES = 1 << 28
 """Max bytes of a file with rates; ``swdual plan --json`` writes all tasks, too."""
@@ -94,7 +96,7 @@ def plan(
     **options
         `task`, `strand`, `query_gencode`, `db_gencode`, `frameshift`, `sum_stats`, `dbtype`,
         `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`, `mask`,
-        `lcase_masking`: as for `search`.
+        `lcase_masking`, `taxids`, `not_taxids`, `taxonomy`: as for `search`.
 
     Raises
     ------
@@ -128,6 +130,9 @@ class PreviewOptions:
     adjust: str = "candidates"
     mask: str | None = None
     lcase_masking: bool = False
+    taxids: TaxidList | None = None
+    not_taxids: TaxidList | None = None
+    taxonomy: str | os.PathLike[str] | None = None
 
     @property
     def of_search(self) -> SearchOptions:
@@ -150,8 +155,22 @@ class PreviewOptions:
             "adjust",
             "mask",
             "lcase_masking",
+            "taxids",
+            "not_taxids",
+            "taxonomy",
         )
         return SearchOptions(**{name: getattr(self, name) for name in names})
+
+    def open_database(self, source: Any) -> Database:
+        """Return the targets that are compared, as given.
+
+        Parameters
+        ----------
+        source
+            As the database of `swdual.search`.
+        """
+        whole = open_database(source, self.on_invalid, self.dbtype)
+        return choose_organisms(apply_taxonomy(whole, self.of_search), self.of_search)
 
     def read_queries(
         self, source: Any, database: Database, params: SearchParameters
@@ -252,7 +271,7 @@ class Preview:
         rates: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         options: PreviewOptions = DEFAULT_OPTIONS,
     ) -> None:
-        targets = open_database(database, options.on_invalid, options.dbtype)
+        targets = options.open_database(database)
         translation = options.translation(queries, targets)
         params = options.parameters(queries, targets, translation)
         self.database = translate_targets(targets, translation)

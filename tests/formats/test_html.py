@@ -12,6 +12,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from support.taxa import TWO_SPECIES, write_dump
 
 from swdual.api import search
 from swdual.cli.allpairs import command as allpairs_command
@@ -270,6 +271,24 @@ def test_a_notebook_shows_the_report_in_a_frame(results):
     assert frame["srcdoc"] == shown.html
     assert frame["height"] == "300"
     assert frame["sandbox"] == "allow-scripts allow-downloads allow-popups"
+
+
+def test_organisms_are_a_column(tmp_path):
+    """Names where a taxonomy is known, else ids; also of tables that others wrote."""
+    targets = {"t1 OX=9606": QUERY, "t2 OX=562": QUERY, "t3": QUERY}
+    dump = write_dump(TWO_SPECIES, tmp_path / "dump")
+    for taxonomy, expected in (
+        (dump, ["Homo sapiens", "Escherichia coli", "N/A"]),
+        (None, ["9606", "562", "0"]),
+    ):
+        found = search({"q": QUERY}, targets, taxonomy=taxonomy, taxids=None)
+        columns = Page(written(found)).block("query-0")["columns"]
+        assert columns["organism"] == expected
+    assert "organism" not in Page(written(search(QUERY, {"t": QUERY}))).block("query-0")["columns"]
+    chosen = search({"q": QUERY}, targets, taxonomy=dump, taxids=[2])
+    assert "targets of 2; E-values of these targets" in written(chosen)
+    (group,) = group_rows(rows_of("qseqid sseqid staxids ssciname", ("q", "t", "9606", "Homo")), 5)
+    assert group.data["columns"]["organism"] == ["Homo"]
 
 
 def test_rounds_of_a_search_are_queries_of_the_report(run, here):

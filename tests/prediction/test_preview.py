@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.taxa import TWO_SPECIES, write_dump
 
 import swdual
 from swdual.database.database import Database
@@ -382,3 +383,17 @@ def test_memory_is_predicted_within_a_factor(here, name, mode, factor):
     options = PreviewOptions(comp_based_stats=mode)
     predicted = Preview(here / "q.fa", here / name, 2, 0, None, options).memory.total
     assert min(peaks) / 2 < predicted < factor * min(peaks), (predicted, peaks)
+
+
+def test_only_the_chosen_organisms_are_planned(tmp_path):
+    """The plan has the cells of the targets that are compared."""
+    dump = write_dump(TWO_SPECIES, tmp_path / "dump")
+    targets = {"a OX=9606": "MKVLAW" * 20, "b OX=562": "MKVLAW" * 30, "c": "MKV"}
+    for chosen, residues in (
+        ({}, 303),
+        ({"taxids": 2}, 180),
+        ({"not_taxids": [2759]}, 183),
+        ({"taxids": 1}, 300),
+    ):
+        options = PreviewOptions(taxonomy=dump, **chosen)
+        assert Preview(QUERIES, targets, 1, 0, RATES, options).cells == 40 * residues
