@@ -2,6 +2,8 @@
 
 ``source``
     The records to build from, and their alphabet.
+``reader``, ``readers``
+    Databases of other programs, as records.
 ``makedb``
     From these records to a database file.
 ``build``, ``memory``, ``_gather``
