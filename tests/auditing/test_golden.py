@@ -1,7 +1,7 @@
 """An audit counts what an independent count of two tables counts.
 
-The count is written from the definitions in `docs/audit.md`, in plain Python, and shares no code with
-the package.
+The count is written from the definitions in `docs/audit.md`, in plain Python, and shares no code
+with the package.
 """
 
 from __future__ import annotations
@@ -62,20 +62,25 @@ def count(exact, listed, cutoff, cut=0):
                 kind = "missed" if evalues[target] < ends else "unlisted"
             bins[kind][bin_of(evalues[target])] += 1
         extra += sum(
-            evalue <= cutoff and evalues.get(target, math.inf) > cutoff for target, evalue, _ in rows
+            evalue <= cutoff and evalues.get(target, math.inf) > cutoff
+            for target, evalue, _ in rows
         )
         for target, _, score in rows:
             if target in true:
                 unit = 1 if score > 99.9 and score == int(score) else 0.1
                 lower += score - bits[target] <= -unit
                 higher += score - bits[target] >= unit
-        common = [evalues[target] for target in names if target in true]
-        comparable += sum(a != b for a, b in combinations(common, 2))
-        disorder += sum(a > b for a, b in combinations(common, 2))
+        common = [(evalues[target], -bits[target]) for target in names if target in true]
+        for (e, s), (f, t) in combinations(common, 2):
+            comparable += (e < f and s < t) or (e > f and s > t)
+            disorder += e > f and s > t
         if true:
-            best = min(evalues[target] for target in true)
-            top = evalues.get(names[0], math.inf) if names else None
-            tops["none" if top is None else "same" if top <= best else "other"] += 1
+            first = names[0] if names else None
+            best = first in true and (
+                evalues[first] == min(evalues[target] for target in true)
+                or bits[first] == max(bits[target] for target in true)
+            )
+            tops["none" if first is None else "same" if best else "other"] += 1
     return {
         **bins,
         "extra": extra,
@@ -143,9 +148,7 @@ def test_counts_of_a_changed_table_whose_lists_were_cut_equal_an_independent_cou
     table = tmp_path / "cut.tsv"
     table.write_text("\n".join(kept) + "\n")
     cut = length - length // 10
-    found = swdual.audit(
-        table, adjusted.queries, adjusted.database, evalue=10, max_target_seqs=cut
-    )
+    found = swdual.audit(table, adjusted.queries, adjusted.database, evalue=10, max_target_seqs=cut)
     expected = count(exact, read(kept), 10, cut)
     assert counted(found) == expected
     assert min(expected["lower"], expected["higher"], expected["disorder"]) > 0
