@@ -465,7 +465,7 @@ def run_audit(request: AuditRequest, truth: Truth) -> Audit:
     else:
         known = truth.evaluate(*pairs)
         hits = known.take(np.exp(known.log_evalues) <= request.cutoff)
-        hits = hits.take(np.lexsort((hits.log_evalues, hits.queries)))
+        hits = hits.take(np.lexsort((-hits.bits, hits.queries)))
     others = Hits.concatenate([known, _evaluate_others(listings, limits, known, request, truth)])
     tables = []
     labels = label_tables([table.path for table in request.tables])

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_right, insort
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,8 +135,8 @@ def compare(
     listing
         What the table lists of the queries that count.
     truth, others
-        All hits up to the cutoff, best first for each query; exact values of listed pairs that are
-        not among these, as far as they are known.
+        All hits up to the cutoff, by falling score for each query; exact values of listed pairs
+        that are not among these, as far as they are known.
     cutoff
         The largest E-value.
     max_evalue
@@ -168,7 +167,10 @@ def compare(
     extra = counted & ~known & ~(listing.evalues > cutoff)
     exact_bits = np.where(other >= 0, np.append(others.bits, np.nan)[other], np.nan)
     disorder, comparable = _count_disorder(
-        listing.queries[known], truth.log_evalues[place[known]], size
+        listing.queries[known],
+        truth.log_evalues[place[known]],
+        truth.bits[place[known]],
+        size,
     )
     whole = not (listing.bits[np.isfinite(listing.bits)] % 1).any()
     coarse = (bits % 1 == 0) & (whole | (bits > 99.9))
@@ -181,7 +183,7 @@ def compare(
         listing.bits[extra],
         disorder,
         comparable,
-        _judge_tops(listing, truth, exact) if tops else np.empty(0, np.int8),
+        _judge_tops(listing, truth, place) if tops else np.empty(0, np.int8),
         cut_lists,
         np.where(coarse, 1.0, 0.1),
     )
@@ -216,43 +218,54 @@ def _find_levels(
 
 
 def _count_disorder(
-    queries: NDArray[np.int64], log_evalues: NDArray[np.float64], size: int
+    queries: NDArray[np.int64],
+    log_evalues: NDArray[np.float64],
+    bits: NDArray[np.float64],
+    size: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of hits in the wrong order, and pairs of different E-values, of each query.
+    """Return pairs of hits in the wrong order, and pairs that have an order, of each query.
+
+    Some programs sort by E-value and others by score, which differ where targets differ in length.
+    So one hit is better than another if it is better by both.
 
     Parameters
     ----------
-    queries, log_evalues
+    queries, log_evalues, bits
         (hits,) in the order of the table.
     size
         Number of queries.
     """
     disorder, comparable = np.zeros(size, np.int64), np.zeros(size, np.int64)
     numbers, starts = np.unique(queries, return_index=True)
-    for number, own in zip(numbers.tolist(), np.split(log_evalues, starts[1:]), strict=False):
-        before: list[float] = []
-        for value in own.tolist():
-            disorder[number] += len(before) - bisect_right(before, value)
-            insort(before, value)
-        ties = np.unique(own, return_counts=True)[1]
-        comparable[number] = (len(own) ** 2 - (ties**2).sum()) // 2
+    ends = np.append(starts[1:], len(queries))
+    for number, start, end in zip(numbers.tolist(), starts.tolist(), ends.tolist(), strict=True):
+        for k in range(start, end - 1):  # one row of all pairs at a time, as there may be many
+            later_evalues, later_bits = log_evalues[k + 1 : end], bits[k + 1 : end]
+            better = (later_evalues < log_evalues[k]) & (later_bits > bits[k])
+            worse = (later_evalues > log_evalues[k]) & (later_bits < bits[k])
+            disorder[number] += np.count_nonzero(better)
+            comparable[number] += np.count_nonzero(better) + np.count_nonzero(worse)
     return disorder, comparable
 
 
-def _judge_tops(listing: Listing, truth: Hits, exact: NDArray[np.float64]) -> NDArray[np.int8]:
+def _judge_tops(listing: Listing, truth: Hits, place: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return `SAME`, `OTHER` or `NONE` of each query that has a hit.
 
     Parameters
     ----------
-    listing, truth, exact
-        As for `compare`; and (pairs,) logarithms of the exact E-values of the pairs.
+    listing, truth, place
+        As for `compare`; and (pairs,) where the pairs are in the truth, or -1.
     """
     queries, best = np.unique(truth.queries, return_index=True)
     listed, first = np.unique(listing.queries, return_index=True)
     tops = np.full(len(queries), NONE, np.int8)
     _, ours, theirs = np.intersect1d(queries, listed, assume_unique=True, return_indices=True)
-    same = exact[first[theirs]] <= truth.log_evalues[best[ours]]
-    tops[ours] = np.where(same, SAME, OTHER)
+    lowest = np.full(1 + truth.queries.max(initial=0), np.inf)
+    np.minimum.at(lowest, truth.queries, truth.log_evalues)
+    at = place[first[theirs]]
+    same = truth.log_evalues[at] <= lowest[queries[ours]]
+    same |= truth.bits[at] >= truth.bits[best[ours]]
+    tops[ours] = np.where((at >= 0) & same, SAME, OTHER)
     return tops
 
 

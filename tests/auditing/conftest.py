@@ -1,0 +1,51 @@
+"""Golden tables of programs, and the sequences that they are of."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from swdual.database.database import Database
+
+ROOT = Path(__file__).parents[2]
+GOLDEN, DATA = ROOT / "tests" / "golden", ROOT / "data"
+
+
+class Case(NamedTuple):
+    """A table, and what it is of."""
+
+    table: Path
+    queries: Path
+    database: Database
+
+
+def golden_rows(name):
+    """Return the lines of a golden table from that with the names of the fields on."""
+    opened = gzip.open if name.endswith(".gz") else open
+    with opened(GOLDEN / name, "rt") as lines:
+        return [line for line in lines if not line.startswith("#")]
+
+
+@pytest.fixture(scope="session")
+def adjusted(tmp_path_factory):
+    """What blastp reports up to an E-value of 100 with composition-based statistics of mode 2."""
+    folder = tmp_path_factory.mktemp("adjusted")
+    table, queries, targets = (folder / name for name in ("hits.tsv", "q.fa", "t.fa"))
+    table.write_text("".join(golden_rows("adjusted_2_BLOSUM62_11_1.tsv.gz")))
+    for file, own, other in (
+        (queries, "queries.fasta", "biased_queries.fasta"),
+        (targets, "proteins.fasta", "biased_targets.fasta"),
+    ):
+        file.write_text((DATA / own).read_text() + (GOLDEN / other).read_text())
+    return Case(table, queries, Database.from_fasta(targets))
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory):
+    """What blastp reports of the sample data without composition-based statistics."""
+    table = tmp_path_factory.mktemp("sample") / "hits.tsv"
+    table.write_text("".join(golden_rows("sample_blastp.tsv")))
+    return Case(table, DATA / "queries.fasta", Database.from_fasta(DATA / "proteins.fasta"))
