@@ -1,7 +1,7 @@
 """The master: cuts a search into tasks, lets workers score them, and merges what they find.
 
-``search``
-    One search, from its inputs to its results.
+``search``, ``run``
+    One search, from its inputs to its results; these on their way into a format.
 ``inputs``
     Reads queries, database and scoring scheme.
 ``translation``
