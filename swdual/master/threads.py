@@ -125,6 +125,7 @@ class ThreadBatch(BatchExecution):
         self._context = context
         self._listener = listener
         self._cells_reported = 0
+        self._queries = len({task_id.query for task_id in stage.partition.task_ids})
         self.ranges = stage.partition.ranges
 
     def submit(self) -> None:
@@ -132,15 +133,20 @@ class ThreadBatch(BatchExecution):
 
     def align(self, query: int, result: QueryResult) -> None:
         """Add background tasks that align the hits of a query. See `BatchExecution.align`."""
-        for hit_indices in split_hits(result, self._context.memory.max_alignment_cost):
+        for hit_indices in self._split(result):
             run = partial(align_hits, result, hit_indices, self._context)
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
 
     def align_further(self, query: int, result: QueryResult) -> None:
         """Add background tasks of further alignments. See `BatchExecution.align_further`."""
-        for hit_indices in split_hits(result, self._context.memory.max_alignment_cost):
+        for hit_indices in self._split(result):
             run = partial(_align_further, result, hit_indices, self._context)
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
+
+    def _split(self, result: QueryResult) -> list[NDArray[np.int64]]:
+        """Return the hits of each alignment task; a batch of few queries leaves workers idle."""
+        idle = len(self._context.workers) // max(1, self._queries)
+        return split_hits(result, self._context.memory.max_alignment_cost, idle)
 
     def wait(self) -> None:
         """Pass on the next report of a worker thread. See `BatchExecution.wait`."""
