@@ -8,8 +8,9 @@
     Decides what is translated; queries with the proteins of their frames.
 ``weak_queries``
     Queries that are too short to find anything.
-``setup``, ``devices``, ``worker``, ``compilation``, ``warm_up``
-    Chooses the devices and makes a worker of each; compiles the kernels.
+``setup``, ``devices``, ``worker``, ``kept_scorers``, ``compilation``, ``warm_up``
+    Chooses the devices and makes a worker of each, with scorers of earlier searches if these are
+    kept; compiles the kernels.
 ``memory``
     How much memory the search needs, and what it is used for.
 ``context``
